@@ -8,15 +8,15 @@ PYTHON ?= python3
 VENV := .venv
 WHEEL_VENV := .venv-demo
 BIN := $(VENV)/bin
-SOURCES := $(shell find ctxrank indexer ranking cli -name __pycache__ -prune -o -type f ! -name "*.so" -print)
+SOURCES := $(shell find ctxrank indexer ranking cli extensions -name __pycache__ -prune -o -type f ! -name "*.so" -print)
 # The stamp's name carries the list of module files: a new, renamed or deleted module reinstalls.
-MODULES := $(shell (find ctxrank indexer ranking cli -name __pycache__ -prune -o -type f ! -name "*.so" -print | sort; cat pyproject.toml) | cksum | cut -d' ' -f1)
+MODULES := $(shell (find ctxrank indexer ranking cli extensions -name __pycache__ -prune -o -type f ! -name "*.so" -print | sort; cat pyproject.toml setup.py) | cksum | cut -d' ' -f1)
 STAMP := $(VENV)/installed-$(MODULES)
 DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow test-team test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel docs release clean
+.PHONY: help demo test slow test-team test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants check static format format-check lint types contract budget bench figures torture fuzz wheel docs release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,29 +38,29 @@ slow: $(STAMP) ## run the tests that take long
 
 # Where there is no PostgreSQL and none can be installed, these are skipped, and say so.
 test-team: $(STAMP) ## run a team's log: real PostgreSQL nodes, two of them for a lost primary, eight machines for a minute
-	@sh tests/team/postgres.sh >/dev/null
-	$(BIN)/python -m pytest -q -rs -p no:randomly -n $(WORKERS) --dist worksteal -m team tests/team
+	@sh tests/extensions/team/postgres.sh >/dev/null
+	$(BIN)/python -m pytest -q -rs -p no:randomly -n $(WORKERS) --dist worksteal -m team tests/extensions/team
 
 # A browser test that finds no Chromium is skipped, and says so.
 test-web: browser-ready ## run the page in a real browser: every page, both themes, keyboard, accessibility
-	$(BIN)/python -m pytest -q -rs -m browser tests/browser
+	$(BIN)/python -m pytest -q -rs -m browser tests/extensions/web/browser
 
 test-web-smoke: browser-ready ## the same, two minutes at most: what CI runs
-	$(BIN)/python -m pytest -q -rs -m "browser and smoke" tests/browser
+	$(BIN)/python -m pytest -q -rs -m "browser and smoke" tests/extensions/web/browser
 
 # A machine without a JDK 21 or Maven skips it, and says so. The jars are fetched once.
 test-wide: $(STAMP) ## run the wide index against a real OpenSearch node on loopback
-	$(BIN)/python -m pytest -q -rs -m wide tests/wide tests/ranking/retrieval/test_engines.py
+	$(BIN)/python -m pytest -q -rs -m wide tests/extensions/opensearch/cluster tests/ranking/retrieval/test_engines.py
 
 test-wide-nodes: $(STAMP) ## kill one of three OpenSearch nodes while 100,000 documents are sent and searched; minutes
-	$(BIN)/python -m pytest -q -rs -s -m wide_nodes tests/wide
+	$(BIN)/python -m pytest -q -rs -s -m wide_nodes tests/extensions/opensearch/cluster
 
 web-pictures: browser-ready ## make the pictures of docs/web anew
-	$(BIN)/python tests/browser/pictures.py docs/web
+	$(BIN)/python tests/extensions/web/browser/pictures.py docs/web
 
 browser-ready: $(STAMP)
 	@"$(BIN)/python" -m pip -q install --group browser
-	@sh tests/browser/chromium.sh >/dev/null
+	@sh tests/extensions/web/browser/chromium.sh >/dev/null
 
 coverage: $(STAMP) ## run all tests and say which lines none of them runs (takes twice as long)
 	$(PYTEST) -m "not browser and not team and not wide and not wide_nodes" --cov --cov-report=term
@@ -70,7 +70,7 @@ mutants: $(STAMP) ## make small mistakes in a copy, one at a time, and see that 
 
 check: static test slow ## everything: format, lint, types, import contract, all tests
 
-static: format-check lint types contract ## all of `check` but the tests
+static: format-check lint types contract budget ## all of `check` but the tests
 
 format: $(DEV_STAMP) ## rewrite the sources in the project's format
 	$(BIN)/ruff format .
@@ -88,6 +88,9 @@ types: $(DEV_STAMP) ## check the types with mypy and pyright
 
 contract: $(DEV_STAMP) ## check that the arrows between the folders point one way
 	cd $(VENV) && bin/lint-imports --config ../pyproject.toml
+
+budget: $(STAMP) ## print how large each room is, and fail above a figure of tests/code_budget.toml
+	$(BIN)/python tests/code_budget.py
 
 bench: $(WHEEL_STAMP) ## measure, on the built wheel; DATA=folder adds the runs that need real data
 	$(WHEEL_VENV)/bin/python benchmarks/run.py $(if $(DATA),--data "$(DATA)")
@@ -128,7 +131,7 @@ define make-venv
 	@"$(1)/bin/python" -m pip -q install --upgrade 'pip>=25.1'
 endef
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml setup.py
 	$(call make-venv,$(VENV))
 	@rm -f $(VENV)/installed-*
 	"$(BIN)/python" -m pip -q install --group test --editable . --config-settings editable_mode=strict
@@ -138,7 +141,7 @@ $(DEV_STAMP): $(STAMP)
 	"$(BIN)/python" -m pip -q install --group dev
 	@touch $@
 
-$(WHEEL_STAMP): pyproject.toml MANIFEST.in $(SOURCES)
+$(WHEEL_STAMP): pyproject.toml setup.py MANIFEST.in $(SOURCES)
 	$(call make-venv,$(WHEEL_VENV))
 	@rm -rf dist/wheel build/lib build/bdist.* && "$(WHEEL_VENV)/bin/python" -m pip -q wheel --no-deps --wheel-dir dist/wheel .
 	@"$(WHEEL_VENV)/bin/python" -m pip -q install --compile dist/wheel/*.whl

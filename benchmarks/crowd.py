@@ -1,16 +1,17 @@
-"""Eight processes that save into one store at once: through the Python API, and each save a command of its own.
-
-Nothing may fail and nothing may be lost; both are counted after the run.
-"""
+"""Eight processes save into one store at once, by the Python API and by commands: nothing fails, nothing is lost."""
 
 import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "torture"))  # its runner of processes
 
 from figures import Figure, Findings, figure
+from processes import Worker, Workload, run_processes, took_ms
 from timing import CommandFailed, clean_environment, percentile, run_once
 from workspace import Workspace
 
-from ctxrank.cli.actions.upkeep.crowd import Worker, Workload, press, took_ms
 from ctxrank.indexer import create_store, open_store
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.records.sessions import NewSession, create_session
@@ -55,7 +56,7 @@ def _pressed(folder: str, workload: Workload, saves: int) -> tuple[list[float], 
         with store.write() as change:
             create_session(change, NewSession(_SESSION))
         store.catch_up()
-    works = press(
+    works = run_processes(
         folder, workload, processes=PROCESSES, seconds=_LONGEST_S, steps=saves, environment=clean_environment()
     )
     for problem in (problem for done in works for problem in done.problems):

@@ -36,7 +36,7 @@ test -x "$peers/bin/python" || "$python" -m venv "$peers"
 case ${2-} in
 --quick)
   step 10 run "$python" benchmarks/run.py --quick --data "$data" --out "$work" \
-    --only real_store whole_process in_process commands crowd indexing indexing_scale rescan memory
+    --only real_store whole_process commands crowd indexing indexing_scale rescan memory
   step 10 errors "$python" benchmarks/errors/run.py --data "$data/errors" --part dev --ours --no-latency --seeds 1 --out "$work"
   step 5 links "$python" benchmarks/links/run_links.py --quick --out "$work"
   step 10 scale "$python" benchmarks/scale/run_scale.py --sizes 500 1000 --questions 5 --folder "$work/stores" \

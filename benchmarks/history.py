@@ -22,10 +22,10 @@ from typing import NamedTuple
 from figures import Figure, Findings, table
 from workspace import Workspace
 
+from ctxrank.extensions.evaluation.collection import MADE_AT, Collection, JudgedQuery, SourceDocument, read_collections
+from ctxrank.extensions.evaluation.evaluate import Indexed, indexed, ndcg
 from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.store.config import Config
-from ctxrank.ranking.evaluation.collection import MADE_AT, Collection, JudgedQuery, SourceDocument, read_collections
-from ctxrank.ranking.evaluation.evaluate import Indexed, indexed, ndcg
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.static_features import Signals, blended_heuristic
 from ctxrank.ranking.retrieval.hits import SearchRequest

@@ -16,7 +16,7 @@ function name list after before request response session token cache database qu
 queue worker thread process memory service client server path config version build deploy log message event
 handler schema table column row key string number object array field class method module import export package
 update delete insert select create read write open close start stop check fail pass fix change add remove
-""".split()  # noqa: SIM905 (a list of quoted words is what nobody would read)
+""".split()
 _ONSETS = [*"bcdfghjklmnprstvw", "br", "cl", "cr", "dr", "fl", "gr", "pl", "pr", "sc", "sh", "sp", "st", "tr", "th"]
 _VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "io", "ou"]
 _CODAS = ["", "", "", "n", "r", "s", "t", "l", "m", "ck", "nt", "st", "ng", "x"]

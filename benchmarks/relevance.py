@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from figures import Figure, Findings
 from workspace import Workspace
 
+from ctxrank.extensions.evaluation.collection import Collection, read_collections
+from ctxrank.extensions.evaluation.evaluate import evaluate, quality
+from ctxrank.extensions.evaluation.sweep import interval
 from ctxrank.indexer.store.config import Config
-from ctxrank.ranking.evaluation.collection import Collection, read_collections
-from ctxrank.ranking.evaluation.evaluate import evaluate, quality
-from ctxrank.ranking.evaluation.sweep import interval
 
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_relevance.py")
 _PACKAGES = {"bm25s": ("bm25s", "PyStemmer"), "tantivy": ("tantivy",)}

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from figures import short
@@ -16,14 +17,12 @@ _PARTS = ("kills", "cuts", "disk", "crowd", "damage")
 _ORDER = (
     "real_store",
     "whole_process",
-    "in_process",
     "commands",
     "crowd",
     "indexing",
     "indexing_scale",
     "rescan",
     "memory",
-    "relevance",
     "history",
 )
 
@@ -46,20 +45,15 @@ def main() -> None:
 
 def speed_as_markdown() -> str:
     """The table of README.md: the real store first, then generated ones by size."""
-    lines = [
-        "| store | search everywhere | plain FTS5 | tantivy | search in a session | assemble |",
-        "|---|---|---|---|---|---|",
-    ]
+    rows: list[list[str]] = []
     if real := _kept("real_store"):
         cpu = {one["name"].removesuffix(", p95 of CPU"): one["values"] for one in real["figures"]}
         columns = ("search in everything", "peer: naive FTS5 in everything", "", "search in a session")
         shown = [_both(cpu[name]) if name else "" for name in (*columns, "assemble, delivery marked")]
-        lines.append(f"| **real**: {real['notes'][0].partition(';')[0]} | {' | '.join(shown)} |")
+        rows.append([f"**real**: {real['notes'][0].partition(';')[0]}", *shown])
     for size in (_kept("scale") or {"sizes": []})["sizes"]:
-        names = ("search_ms", "naive_ms", "tantivy_ms", "session_ms", "assemble_ms")
-        shown = [_both(size[name]) if name in size else "" for name in names]
-        lines.append(f"| generated: {size['documents']:,} documents | {' | '.join(shown)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([f"generated: {size['documents']:,} documents", *_of_size(size)])
+    return _table("store | search everywhere | plain FTS5 | tantivy | search in a session | assemble", rows)
 
 
 def scale_as_markdown() -> str:
@@ -67,24 +61,24 @@ def scale_as_markdown() -> str:
     found = _kept("scale")
     if found is None:
         return ""
-    lines = [
-        _where(found["machine"]), "",
-        "| documents | search everywhere | naive FTS5 | tantivy | in a session | assemble, marked | exact | overlap "
-        "| memory | index |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+    rows = [
+        [
+            f"{size['documents']:,}", *_of_size(size), f"{size['overlap']:.2f}", f"{size['rss_mb']:.0f} MB",
+            f"{size['index_bytes'] / 1e6:.0f} MB",
+        ]
+        for size in found["sizes"]
     ]  # fmt: skip
-    for size in found["sizes"]:
-        names = ("search_ms", "naive_ms", "tantivy_ms", "session_ms", "assemble_ms")
-        shown = " | ".join([_both(size[name]) if name in size else "" for name in names])
-        lines.append(
-            f"| {size['documents']:,} | {shown} | {size['exact_share']:.0%} | {size['overlap']:.2f} "
-            f"| {size['rss_mb']:.0f} MB | {size['index_bytes'] / 1e6:.0f} MB |"
-        )
+    head = "documents | search everywhere | naive FTS5 | tantivy | in a session | assemble, marked"
+    parts = [_where(found["machine"]), "", _table(f"{head} | overlap | memory | index", rows)]
     for name, kind in (("by_words", "words"), ("by_limit", "results")):
         figures = found["largest"][name]
-        lines += ["", f"| {kind} | {' | '.join(figures)} |", f"|---|{'---|' * len(figures)}"]
-        lines.append(f"| ms | {' | '.join(map(_both, figures.values()))} |")
-    return "\n".join(lines) + "\n"
+        parts.append(_table(" | ".join([kind, *figures]), [["ms", *map(_both, figures.values())]]))
+    return "\n".join(parts)
+
+
+def _of_size(size: dict[str, Any]) -> list[str]:
+    names = ("search_ms", "naive_ms", "tantivy_ms", "session_ms", "assemble_ms")
+    return [_both(size[name]) if name in size else "" for name in names]
 
 
 def _kept(name: str, folder: str = os.path.join(_HOME, "results")) -> dict[str, Any] | None:
@@ -102,119 +96,107 @@ def _both(values: list[float]) -> str:
 
 
 def results_as_markdown() -> str:
-    """One table for each results file that is there."""
-    parts: list[str] = []
-    for name in _ORDER:
-        path = os.path.join(_HOME, "results", f"{name}.json")
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                parts.append(_table(json.load(file)))
-    for name, table in (("errors-held-out", _errors), ("links", _links), ("secrets", _secrets)):
-        path = os.path.join(_HOME, "results", f"{name}.json")
-        if os.path.exists(path):
-            with open(path, encoding="utf-8") as file:
-                parts.append(table(json.load(file)))
+    """What has a target, in one table; then relevance, known errors, redaction and the long harness."""
+    kept = [found for name in _ORDER if (found := _kept(name))]
+    runs = dict.fromkeys(f"{one['machine']['date']} {one['machine']['commit']}" for one in kept)
+    rows = [row for one in kept for row in _targets(one)]
+    parts = [
+        f"Runs: {', '.join(runs)}; {kept[0]['machine']['cpus']} CPUs ({kept[0]['machine']['cpu']}).\n" if kept else "",
+        _table("benchmark | figure | value | target | | min | max", rows),
+    ]
+    for name, table in (("relevance", _relevance), ("errors-held-out", _errors), ("secrets", _secrets)):
+        if found := _kept(name):
+            parts.append(table(found))
     tortured = [found for part in _PARTS if (found := _kept(part, _TORTURE))]
     return "\n".join([*parts, _torture(tortured)] if tortured else parts)
 
 
+def _targets(result: dict[str, Any]) -> Iterator[list[str]]:
+    """Every figure that missed its target; of those that met the same target, the one that is nearest to it."""
+    groups: dict[object, list[dict[str, Any]]] = {}
+    for one in result["figures"]:
+        if one["limit"] is not None:
+            groups.setdefault((one["limit"], one["unit"]) if one["is_met"] else one["name"], []).append(one)
+    for group in groups.values():
+        worst = max(group, key=lambda one: -one["value"] if one["is_minimum"] else one["value"])
+        others = f" (the worst of {len(group)})" if len(group) > 1 else ""
+        yield [
+            result["benchmark"], worst["name"] + others, f"{short(worst['value'])} {worst['unit']}".rstrip(),
+            f"{'≥' if worst['is_minimum'] else '≤'} {worst['limit']:g}", "met" if worst["is_met"] else "**missed**",
+            short(min(worst["values"])), short(max(worst["values"])),
+        ]  # fmt: skip
+
+
+def _relevance(result: dict[str, Any]) -> str:
+    """nDCG@10 of each collection, and of its peers."""
+    values: dict[str, dict[str, float]] = {}
+    for one in result["figures"]:
+        collection, _, name = one["name"].partition(", ")
+        values.setdefault(collection, {})[name] = one["value"]
+    engines = ("ctxrank", "peer: naive FTS5", "peer: bm25s", "peer: tantivy")
+    rows: list[list[str]] = []
+    for collection, of in values.items():
+        bounds = [f"{value:+.3f}" for name, value in of.items() if "95 %" in name]
+        nearest = next(name for name in of if name.startswith("gain over ")).removeprefix("gain over ").split(",")[0]
+        scores = [f"{of[f'{engine}, nDCG@10']:.3f}" for engine in engines]
+        rows.append([collection, *scores, f"{of['ctxrank, recall@100']:.3f}", f"{nearest}: {' … '.join(bounds)}"])
+    head = "nDCG@10 | ctxrank | naive FTS5 | bm25s | tantivy | recall@100 | gain, 95 %"
+    return f"### relevance\n\n{_where(result['machine'])} {result['notes'][0]}\n\n{_table(head, rows)}"
+
+
 def _torture(results: list[dict[str, Any]]) -> str:
     """What the long harness did, and what it counted."""
-    lines = ["### torture", "", "`make torture`; what each part does: `tests/torture/README.md`.", ""]
-    lines += ["| part | counted | run |", "|---|---|---|"]
+    rows: list[list[str]] = []
     for one in results:
         counts = [
             f"{name.replace('_', ' ')} {len(value) if is_list(value) else value:,}"
             for name, value in one["outcome"].items()
-            if isinstance(value, int | float) or is_list(value)
+            if name != "seed" and (isinstance(value, int | float) or is_list(value))
         ]
-        on = one["machine"]
-        lines.append(f"| {one['part']} | {', '.join(counts)} | {on['date']}, commit {on['commit']} |")
-    return "\n".join(lines) + "\n"
+        rows.append([one["part"], ", ".join(counts), f"{one['machine']['date']}, commit {one['machine']['commit']}"])
+    head = "### torture\n\n`make torture`; what each part does: `tests/torture/README.md`."
+    return f"{head}\n\n{_table('part | counted | run', rows)}"
 
 
 def _errors(result: dict[str, Any]) -> str:
     """Known errors: each scheme on the message templates and on the root causes, with the tools' codes and without."""
-    lines = [
-        "### errors", "", f"`benchmarks/errors/run.py --data DIR`, held-out groups, {_where(result['machine'])}", "",
-        "| scheme | texts | source | precision | recall | answered of unknown | calibration error | questions |",
-        "|---|---|---|---|---|---|---|---|",
+    rows = [
+        [
+            one["scheme"], "as printed" if one["texts"] == "text" else "codes removed",
+            "tracebacks" if one["source"] == "pytb" else "messages",
+            *(f"{one[name]:.3f}" for name in ("precision", "recall", "false_positives", "calibration_error")),
+        ]
+        for one in result["recognition"]
+        if one["source"] == "templates pooled" or (one["source"] == "pytb" and one["texts"] == "text")
     ]  # fmt: skip
-    for one in result["recognition"]:
-        if one["source"] in ("templates pooled", "pytb"):
-            texts = "as printed" if one["texts"] == "text" else "codes removed"
-            source = "tracebacks" if one["source"] == "pytb" else "messages"
-            lines.append(
-                f"| {one['scheme']} | {texts} | {source} | {one['precision']:.3f} | {one['recall']:.3f} "
-                f"| {one['false_positives']:.3f} | {one['calibration_error']:.3f} | {one['questions']} |"
-            )
-    lines += ["", "| lookup among | p50 | p95 | p95 of CPU | limit of p95 |", "|---|---|---|---|---|"]
-    for one in result.get("latency", []):
-        if "patterns" in one:
-            lines.append(
-                f"| {one['patterns']:,} patterns | {one['p50_ms']:.1f} ms | {one['p95_ms']:.1f} ms "
-                f"| {one['cpu_p95_ms']:.1f} ms | {one['limit_ms']:g} ms |"
-            )
-    return "\n".join(lines) + "\n"
-
-
-def _links(result: dict[str, Any]) -> str:
-    """Forgotten links: each scheme's recall in each world, where nothing was deleted."""
-    schemes = list(dict.fromkeys(one["scheme"] for one in result["figures"]))
-    rows: dict[tuple[str, str, int], dict[str, float]] = {}
-    for one in result["figures"]:
-        if not one["deleted"]:
-            rows.setdefault((one["world"], one["wording"], one["budget"]), {})[one["scheme"]] = one["recall"]
-    lines = [
-        "### links", "", f"Recall of what a task requires, {_where(result['machine'])}", "",
-        f"| world | wording | budget | {' | '.join(schemes)} |", f"|---|---|---|{'---|' * len(schemes)}",
-    ]  # fmt: skip
-    for (world, wording, budget), recalls in rows.items():
-        shown = " | ".join(f"{recalls[scheme]:.3f}" if scheme in recalls else "" for scheme in schemes)
-        lines.append(f"| {world} | {wording} | {budget} | {shown} |")
-    return "\n".join(lines) + "\n"
+    times = [
+        [f"{one['patterns']:,}", *(f"{one[name]:.1f}" for name in ("p50_ms", "p95_ms", "cpu_p95_ms", "limit_ms"))]
+        for one in result.get("latency", [])
+        if "patterns" in one
+    ]
+    head = "scheme | texts | source | precision | recall | answered of unknown | calibration error"
+    return "\n".join(
+        [
+            f"### errors\n\n`benchmarks/errors/run.py`, held-out groups, {_where(result['machine'])}\n",
+            _table(head, rows), _table("patterns stored | p50 ms | p95 | p95 of CPU | limit of p95", times),
+        ]
+    )  # fmt: skip
 
 
 def _secrets(result: dict[str, Any]) -> str:
     """Redaction: what each set of rules finds and damages."""
-    lines = [
-        "### secrets", "", f"`benchmarks/secrets/measure.py --data DIR`, {_where(result['facts'])}", "",
-        "| rules | format recall | labelled removed | errors damaged | lines damaged |", "|---|---|---|---|---|",
-    ]  # fmt: skip
-    for name, one in result["quality"].items():
-        lines.append(
-            f"| {name} | {one['format_recall']:.3f} | {one['labelled_removed']:.3f} | {one['errors_damaged']:.4f} "
-            f"| {one['lines_damaged']:.4f} |"
-        )
-    return "\n".join(lines) + "\n"
+    columns = ("format_recall", "labelled_removed", "errors_damaged", "lines_damaged")
+    rows = [[name, *(f"{one[column]:.4g}" for column in columns)] for name, one in result["quality"].items()]
+    head = f"### secrets\n\n`benchmarks/secrets/measure.py`, {_where(result['facts'])}"
+    return f"{head}\n\n{_table('rules | format recall | labelled removed | errors damaged | lines damaged', rows)}"
 
 
 def _where(on: dict[str, Any]) -> str:
-    return f"{on['date']}, commit {on['commit']}, {on['cpus']} CPUs ({on['cpu']}), load {on['load'][0]:g} at the start."
+    return f"{on['date']}, commit {on['commit']}, load {on['load'][0]:g} at the start."
 
 
-def _table(result: dict[str, Any]) -> str:
-    on = result["machine"]
-    lines = [
-        f"### {result['benchmark']}",
-        "",
-        f"`{result['command']}`, {on['date']}, commit {on['commit']}, {on['cpus']} CPUs ({on['cpu']}), "
-        f"load {on['load'][0]:g} at the start, {on['python']}, apsw {on['apsw']}.",
-        "",
-        *result["notes"],
-        "",
-        "| figure | value | target | | min | max | runs |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for one in result["figures"]:
-        sign = "≥" if one["is_minimum"] else "≤"
-        target = "" if one["limit"] is None else f"{sign} {one['limit']:g} {one['unit']}"
-        verdict = {True: "met", False: "**missed**", None: ""}[one["is_met"]]
-        values = one["values"]
-        lines.append(
-            f"| {one['name']} | {short(one['value'])} {one['unit']} | {target} | {verdict} "
-            f"| {short(min(values))} | {short(max(values))} | {len(values)} |"
-        )
+def _table(head: str, rows: list[list[str]]) -> str:
+    lines = [f"| {head} |", "|" + "---|" * (head.count(" |") + 1), *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,6 @@ import commands
 import crowd
 import figures
 import history
-import in_process
 import indexing
 import indexing_scale
 import machine
@@ -33,7 +32,6 @@ from ctxrank.indexer.light_typing import is_list
 _BENCHMARKS: dict[str, Callable[[Workspace], figures.Findings]] = {
     "whole_process": whole_process.measure,
     "real_store": real_store.measure,
-    "in_process": in_process.measure,
     "commands": commands.measure,
     "crowd": crowd.measure,
     "indexing": indexing.measure,

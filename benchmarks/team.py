@@ -28,16 +28,16 @@ from typing import Any
 from psycopg import connect as connect_database
 from psycopg.conninfo import make_conninfo
 
-from ctxrank.cli.team.following import Follower
+from ctxrank.extensions.team import sync
+from ctxrank.extensions.team.log import connect
+from ctxrank.extensions.team.schema import prepare
+from ctxrank.extensions.team.snapshot import bring_snapshot, write_snapshot
+from ctxrank.extensions.team.sync import Synced
+from ctxrank.extensions.team.watch import LogWatch
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.store.ids import digits_of, origin_and_number, origins_of
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.team import sync
-from ctxrank.indexer.team.log import connect
-from ctxrank.indexer.team.schema import prepare
-from ctxrank.indexer.team.snapshot import bring_snapshot, write_snapshot
-from ctxrank.indexer.team.sync import Synced
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.request import AssembleRequest
 from ctxrank.ranking.retrieval.hits import SearchRequest
@@ -79,7 +79,7 @@ def machine(folder: str, dsn: str, project: str, seed: int, seconds: float, writ
     def follow() -> None:
         with create_store(folder) as store:
             lags = Lags(store)
-            following["follower"], following["lags"] = Follower(store, dsn, lags.note), lags
+            following["follower"], following["lags"] = LogWatch(store, dsn, lags.note), lags
             ready.set()
             following["follower"].run()
 

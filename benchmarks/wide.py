@@ -23,18 +23,18 @@ sys.path.insert(0, os.path.join(_HERE, "scale"))
 import machine
 from scale_store import Asked, questions, write_store
 
+from ctxrank.extensions.evaluation.collection import read_collections
+from ctxrank.extensions.evaluation.evaluate import GAIN_DEPTH, Indexed, indexed, ndcg, ranked_ids
+from ctxrank.extensions.opensearch.cluster import Cluster, value_at
+from ctxrank.extensions.opensearch.engine import connect
+from ctxrank.extensions.opensearch.updater import drop_index, index_name, send_changes
 from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.opening import engine_of, open_project_store
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
-from ctxrank.indexer.wide.cluster import Cluster, value_at
-from ctxrank.indexer.wide.engine import connect
-from ctxrank.indexer.wide.updater import drop_index, index_name, send_changes
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.request import AssembleRequest
-from ctxrank.ranking.evaluation.collection import read_collections
-from ctxrank.ranking.evaluation.evaluate import GAIN_DEPTH, Indexed, indexed, ndcg, ranked_ids
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
 

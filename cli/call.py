@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # help opens no database
     from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.store_pool import StorePool
 
-_TEAM = "ctxrank.cli.team.actions"
+_PACKAGE = "ctxrank"
 DURABLE = "durable"  # an option of commands that write, which their actions do not see
 _STDOUT = "<stdout>"  # what `streams.py` says failed
 
@@ -114,7 +114,7 @@ class Call(NamedTuple):
 
 def _wake(store: "Store") -> None:
     """Start the process that exchanges with the team's log, if there is something for it."""
-    from ctxrank.cli.team.wake import wake  # noqa: PLC0415  only a store with a team has one
+    from ctxrank.cli.sharing import wake  # noqa: PLC0415  only a store with a team has one
 
     wake(store)
 
@@ -122,7 +122,7 @@ def _wake(store: "Store") -> None:
 class Reply(NamedTuple):
     """What an action answers, in both forms; the form that is not asked for is not made."""
 
-    payload: Callable[[], Mapping[str, object]] | None = None  # as JSON; None: the answer has left already
+    payload: Callable[[], object] | None = None  # a record or a dict, by the answer declared; None: it has left already
     lines: Iterable[str] = ()
     text: str = ""  # as it is, in place of lines: a block, a patch
     outcome: str = "matched"
@@ -163,14 +163,28 @@ def run_command(command: Command, call: Call, values: Mapping[str, object]) -> i
 
 def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
     """What a command's action replies; with --durable when the team's log has acknowledged what it wrote."""
+    reply = _reply(command, call, values)
+    payload = reply.payload
+    return reply if payload is None else reply._replace(payload=lambda: _shaped(command, payload()))
+
+
+def _shaped(command: Command, payload: object) -> Mapping[str, object]:
+    from ctxrank.cli.output.shaped import answer  # noqa: PLC0415  text needs no JSON
+
+    return answer(command.answer, payload)
+
+
+def _reply(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
     action = action_of(command)
     if DURABLE not in values:
         return action(call, **values)
     given = {name: value for name, value in values.items() if name != DURABLE}
     if not values[DURABLE]:
         return action(call, **given)
-    wait = cast("Callable[[Call, Callable[[], Reply]], Reply]", import_member(_TEAM, "durably", "--durable"))
-    return wait(call, lambda: action(call, **given))
+    from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only --durable asks the log
+
+    durably = cast("Callable[[Call, Callable[[], Reply]], Reply]", sharing("--durable").durably)
+    return durably(call, lambda: action(call, **given))
 
 
 def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
@@ -203,9 +217,16 @@ def import_member(module: str, member: str, command: str) -> "Any":
     try:
         return getattr(__import__(module, fromlist=[member]), member)  # importlib's own function would load warnings
     except ModuleNotFoundError as error:
-        if error.name is None or not module.startswith(error.name):
+        if error.name is None or error.name.partition(".")[0] != _PACKAGE:
             raise
-        raise UsageError(f"'{command}' is not installed.", f"This installation leaves {error.name} out.") from error
+        raise not_installed(f"'{command}'", error.name) from error
+
+
+def not_installed(what: str, module: str) -> UsageError:
+    """What an installation says that leaves a room, or what one needs, out."""
+    if module.partition(".")[0] == _PACKAGE:
+        return UsageError(f"{what} is not installed.", f"This installation leaves {module} out.")
+    return UsageError(f"{what} needs {module}, which is not installed.", "Install ctxrank with what it depends on.")
 
 
 def finish(call: Call, reply: Reply) -> int:
@@ -214,7 +235,7 @@ def finish(call: Call, reply: Reply) -> int:
     if is_json and reply.payload is not None:
         from ctxrank.cli.output.envelope import emit_json  # noqa: PLC0415  text needs no JSON library
 
-        emit_json(reply.payload(), outcome=reply.outcome, engine=reply.engine)
+        emit_json(cast("Mapping[str, object]", reply.payload()), outcome=reply.outcome, engine=reply.engine)
     elif not is_json:
         if sys.stdout.isatty():
             from ctxrank.cli.output.terminal import print_to_a_person  # noqa: PLC0415  a program reads no pager

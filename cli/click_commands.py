@@ -10,9 +10,11 @@ import click
 
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call, run_command
+from ctxrank.cli.names import OTHER_WORDS
 from ctxrank.indexer.exceptions import UsageError
 
 Table = Mapping[str, tuple[str, str]]
+COMMON = 20  # so many of the table, the first ones, are described by the first page of help; it names the others
 
 
 def run_by_click(arguments: list[str], commands: Table) -> int:
@@ -85,24 +87,23 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
+            if args[0] in OTHER_WORDS:
+                raise click.UsageError(f"{error.message} Here it is {OTHER_WORDS[args[0]]}.", ctx) from error
             from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
 
-            near = _OF_GROUPS.get(args[0]) or get_close_matches(args[0], self.list_commands(ctx), n=2)
+            near = get_close_matches(args[0], self.list_commands(ctx), n=2)
             if not near:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without importing them."""
+        installed = set(self.list_commands(ctx))
+        common, others = list(self.lazy)[:COMMON], list(self.lazy)[COMMON:]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, self.lazy[name][1]) for name in self.list_commands(ctx)])
-
-
-# What is often typed without the group that it is a command of.
-_OF_GROUPS = {
-    "list": ["'package list'", "'error list'"], "save": ["'package save'", "'error save'"],
-    "match": ["'error match'"], "create": ["'session create'"],
-}  # fmt: skip
+            formatter.write_dl([(name, self.lazy[name][1]) for name in common if name in installed])
+        with formatter.section("More, each with --help"):
+            formatter.write_text(", ".join(name for name in others if name in installed))
 
 
 def _is_installed(module: str) -> bool:
@@ -125,35 +126,6 @@ class StoreCommand(click.Command):
         before = ctx.obj if isinstance(ctx.obj, Call) else Call()
         ctx.obj = before.merged({name: ctx.params.pop(name) for name in declare.GLOBAL_NAMES})
         return super().invoke(ctx)
-
-
-class DefaultGroup(click.Group):
-    """`eval DIR` measures, `eval sweep DIR` tunes: a first word that is no command belongs to the default one."""
-
-    def __init__(self, *args: Any, default: click.Command, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.default_command = default
-        self.subcommand_metavar = _usage_of(default, [*self.commands])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first word names, else the default one with all words."""
-        if args and args[0] in self.commands:
-            return super().resolve_command(ctx, args)
-        return None, self.default_command, args
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Options before the first word belong to the default command."""
-        if args and args[0].startswith("-") and args[0] not in ctx.help_option_names:
-            args = ["--", *args]
-        return super().parse_args(ctx, args)
-
-
-def _usage_of(default: click.Command, names: list[str]) -> str:
-    """`DIR | sweep DIR`: what the default command takes, and that each other one takes the same."""
-    takes = " ".join(str(one.metavar) for one in default.params if isinstance(one, click.Argument))
-    return " | ".join([takes, *(f"{name} {takes}" for name in names)])
 
 
 class RawCommand(StoreCommand):
@@ -181,9 +153,6 @@ def as_click(declared: declare.Declared) -> click.Command:
     """A declared command, as click's."""
     if isinstance(declared, declare.Group):
         commands = {name: as_click(command) for name, command in declared.commands.items()}
-        if declared.default is not None:
-            default = as_click(declared.default)
-            return DefaultGroup(name=declared.name, commands=commands, default=default, help=cleandoc(declared.help))
         return click.Group(declared.name, commands, help=cleandoc(declared.help))
     if declared.usage is not None:
         return RawCommand(
@@ -194,6 +163,7 @@ def as_click(declared: declare.Declared) -> click.Command:
         params=[_parameter(parameter) for parameter in declared.parameters],
         callback=_callback(declared),
         help=cleandoc(declared.help),
+        hidden=declared.is_old,
         context_settings=None if declared.is_interspersed else {"allow_interspersed_args": False},
     )
 
@@ -235,8 +205,6 @@ def _type(declared: declare.Type | None) -> Any:
         return click.Choice(declared.words)
     if isinstance(declared, declare.Path):
         return click.Path(file_okay=False) if declared.is_folder else None
-    if isinstance(declared, declare.Real):
-        return click.FloatRange(declared.least, declared.most)
     if declared is None or declared == declare.Whole():
         return None if declared is None else click.INT
     return click.IntRange(declared.least, declared.most)
@@ -264,7 +232,7 @@ _HELP = """Ranked context for coding agents, from one local index.
 \b
 Start with:
   ctxrank init
-  ctxrank index docs/
+  ctxrank save "The WAL switch ignores the busy timeout"
   ctxrank search why is the database locked
   ctxrank assemble --session S --agent developer --task "fix the token refresh"
 """

@@ -26,13 +26,6 @@ class Whole(NamedTuple):
     most: int | None = None
 
 
-class Real(NamedTuple):
-    """A number, from `least` to `most`."""
-
-    least: float
-    most: float
-
-
 class OneOf(NamedTuple):
     """One of these words."""
 
@@ -45,7 +38,7 @@ class Path(NamedTuple):
     is_folder: bool = False
 
 
-Type = Whole | Real | OneOf | Path
+Type = Whole | OneOf | Path
 
 
 class Parameter(NamedTuple):
@@ -130,7 +123,7 @@ TEAM = {"project": "string", "as_of": "time?", "change": "integer", "behind": "i
 # How far the index of a store in a cluster is.
 WIDE = {
     "nodes": "string", "index": "string", "used": "boolean", "documents": "integer", "behind": "integer",
-    "bytes": "integer", "trouble": "string?",
+    "set_aside": "integer", "bytes": "integer", "trouble": "string?",
 }  # fmt: skip
 EXPLANATION = {"value": "number", "meaning": "string", "parts": [{"value": "number", "meaning": "string"}]}
 
@@ -150,16 +143,21 @@ class Command(NamedTuple):
     is_interspersed: bool = True  # False: what follows the first argument is not read
     usage: tuple[str, ...] | None = None  # not None: its words are its action's to read, and help prints these
     line: Fields | None = None  # what each line of --format jsonl is, where there is that format
+    is_old: bool = False  # a name of before, which is answered and listed nowhere
 
 
 class Group:
-    """A command whose first word names one of its commands; `default` is meant where it names none."""
+    """A command whose first word names one of its commands."""
 
-    def __init__(self, name: str, help: str, commands: tuple[Command, ...], default: Command | None = None) -> None:
+    def __init__(self, name: str, help: str, commands: tuple[Command, ...]) -> None:
         self.name = name
         self.help = help
         self.commands = {command.name: command for command in commands}
-        self.default = default
+
+    @property
+    def listed(self) -> dict[str, Command]:
+        """Those that help, completion and schema name."""
+        return {name: command for name, command in self.commands.items() if not command.is_old}
 
 
 Declared = Command | Group

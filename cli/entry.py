@@ -10,7 +10,7 @@ import sys
 from ctxrank.cli.streams import open_streams, restart_in_utf_8
 
 # Commands with a parser of their own, found by name: loading click would cost twice a bare interpreter's start.
-_OWN_PARSER = {"bazinga": "ctxrank.cli.bazinga.run"}
+_OWN_PARSER = {"bazinga": "ctxrank.extensions.bazinga.run"}
 _OWN_PARSER["hook"] = "ctxrank.cli.agents.hook"  # its exit code is 0, whatever its words are
 
 

@@ -10,6 +10,8 @@ import os
 import secrets
 import socket
 import stat
+import struct
+import sys
 from collections.abc import Generator
 
 from ctxrank.indexer.beneath import read_file
@@ -17,7 +19,7 @@ from ctxrank.indexer.exceptions import CtxrankError
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_FILE = "serve.token"
-_WAITING = 128
+WAITING = 1024  # connections that the system keeps until they are taken; one more waits for a second
 
 
 def is_local(host: str) -> bool:
@@ -37,7 +39,7 @@ def listening(port: int, path: str | None = None) -> Generator[socket.socket, No
                 listener.bind(("127.0.0.1", port))
             else:
                 _bind_privately(listener, path)
-            listener.listen(_WAITING)  # who reads where we are may ask at once
+            listener.listen(WAITING)  # who reads where we are may ask at once
         except OSError as error:
             where = path or f"port {port}"
             raise CtxrankError(
@@ -66,6 +68,15 @@ def _is_answering(path: str) -> bool:
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         probe.settimeout(1)
         return probe.connect_ex(path) == 0
+
+
+def peer_uid(connection: "socket.socket") -> int | None:
+    """The user at the other end of a Unix socket; None where the system does not say."""
+    if sys.platform == "linux":
+        return int(struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1])
+    if sys.platform == "darwin":  # SOL_LOCAL, LOCAL_PEERCRED: struct xucred
+        return int(struct.unpack("2I", connection.getsockopt(0, 1, 76)[:8])[1])
+    return None
 
 
 def made_token(path: str) -> str:

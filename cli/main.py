@@ -12,44 +12,43 @@ from ctxrank.cli.declare import Declared
 from ctxrank.cli.parse import read, run_plain
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
+# The everyday ones first: `click_commands.py` says how many of them the first page of help describes.
 COMMANDS = {
     "init": ("ctxrank.cli.commands.upkeep", "Make a store here."),
-    "trust": ("ctxrank.cli.commands.upkeep", "Use a store that another user made."),
-    "import": ("ctxrank.cli.commands.exchange", "Import a predecessor's store, or an export."),
-    "index": ("ctxrank.cli.commands.index", "Update the stored artifacts from the disk."),
+    "save": ("ctxrank.cli.commands.save", "Save a finding: a file, a sentence, or what is piped in."),
     "search": ("ctxrank.cli.commands.search", "Search past findings."),
-    "show": ("ctxrank.cli.commands.search", "Show one document."),
+    "show": ("ctxrank.cli.commands.kinds", "Show one document."),
+    "list": ("ctxrank.cli.commands.kinds", "List packages, errors, strategies, sessions, receipts."),
+    "index": ("ctxrank.cli.commands.index", "Update the stored artifacts from the disk."),
     "assemble": ("ctxrank.cli.commands.assemble", "Print the context block for one spawn."),
-    "package": ("ctxrank.cli.commands.packages", "Save, list, show, supersede and consume packages."),
-    "reasoning": ("ctxrank.cli.commands.memory", "Save and read what agents thought, and see what is missing."),
-    "strategy": ("ctxrank.cli.commands.memory", "Save, list, count and extract what worked."),
-    "error": ("ctxrank.cli.commands.errors", "Recognise failures, say what fixed them, and learn from commands."),
-    "skill": ("ctxrank.cli.commands.skills", "Save what skills reported; say which ones an agent must invoke."),
-    "session": ("ctxrank.cli.commands.packages", "Create, list and show sessions."),
-    "group": ("ctxrank.cli.commands.packages", "Create and list task groups."),
-    "eval": ("ctxrank.cli.commands.eval", "Measure and tune the ranking on a collection with known answers."),
-    "bazinga": ("ctxrank.cli.bazinga.command", "Run the predecessor's own commands on this store."),
-    "export": ("ctxrank.cli.commands.exchange", "Print the store as JSON Lines."),
-    "prune": ("ctxrank.cli.commands.upkeep", "Remove what is older than an age, and count it."),
-    "purge": ("ctxrank.cli.commands.purge", "Delete records or secrets to the last byte."),
     "why": ("ctxrank.cli.commands.receipts", "Say why a document was in a block, or was not."),
-    "receipt": ("ctxrank.cli.commands.receipts", "List, show, replay and compare what assemblies did."),
-    "context": ("ctxrank.cli.commands.links", "Print what a task of .contextia/ reaches."),
-    "check": ("ctxrank.cli.commands.links", "Check the links of .contextia/."),
-    "trace": ("ctxrank.cli.commands.links", "Say which artifacts of .contextia/ govern a file."),
-    "suggest-links": ("ctxrank.cli.commands.links", "Print a patch that links what search keeps finding."),
-    "hook": ("ctxrank.cli.commands.agents", "Answer one hook event of an agent runner."),
-    "install": ("ctxrank.cli.commands.agents", "Make an agent runner use ctxrank."),
-    "uninstall": ("ctxrank.cli.commands.agents", "Take out what install put into a runner's files."),
-    "mcp": ("ctxrank.cli.commands.serve", "Serve a runner's MCP client over stdin and stdout."),
-    "serve": ("ctxrank.cli.commands.serve", "Serve MCP, hooks and commands from one process."),
-    "web": ("ctxrank.cli.commands.serve", "Open the local page in a browser."),
-    "team": ("ctxrank.cli.commands.team", "Share one memory with other machines."),
-    "wide": ("ctxrank.cli.commands.wide", "Search a large store in an OpenSearch cluster."),
+    "error": ("ctxrank.cli.commands.errors", "Recognise failures, say what fixed them, and learn from commands."),
+    "package": ("ctxrank.cli.commands.packages", "Save, supersede and consume packages."),
+    "reasoning": ("ctxrank.cli.commands.memory", "Save and read what agents thought, and see what is missing."),
+    "strategy": ("ctxrank.cli.commands.memory", "Save, count and extract what worked."),
+    "session": ("ctxrank.cli.commands.packages", "Create and end sessions."),
+    "import": ("ctxrank.cli.commands.exchange", "Import a predecessor's store, or an export."),
+    "export": ("ctxrank.cli.commands.exchange", "Print the store as JSON Lines."),
+    "purge": ("ctxrank.cli.commands.purge", "Delete records or secrets to the last byte."),
     "status": ("ctxrank.cli.commands.upkeep", "Show the state of the store and its index."),
     "doctor": ("ctxrank.cli.commands.upkeep", "Check the store, and repair it."),
-    "optimize": ("ctxrank.cli.commands.upkeep", "Make the store's files small and fast."),
-    "rebuild": ("ctxrank.cli.commands.index", "Rebuild the index from the store."),
+    "install": ("ctxrank.cli.commands.agents", "Make an agent runner use ctxrank."),
+    "web": ("ctxrank.extensions.web.commands", "Open the local page in a browser."),
+    "trust": ("ctxrank.cli.commands.upkeep", "Use a store that another user made."),
+    "skill": ("ctxrank.cli.commands.skills", "Save what skills reported; say which ones an agent must invoke."),
+    "group": ("ctxrank.cli.commands.packages", "Create task groups, and say how far they are."),
+    "receipt": ("ctxrank.cli.commands.receipts", "Replay and compare what assemblies did."),
+    "prune": ("ctxrank.cli.commands.upkeep", "Remove what is older than an age, and count it."),
+    "context": ("ctxrank.extensions.links.commands", "Print what a task of .contextia/ reaches."),
+    "check": ("ctxrank.extensions.links.commands", "Check the links of .contextia/."),
+    "eval": ("ctxrank.extensions.evaluation.commands", "Measure and tune the ranking on known answers."),
+    "bazinga": ("ctxrank.extensions.bazinga.command", "Run the predecessor's own commands on this store."),
+    "hook": ("ctxrank.cli.commands.agents", "Answer one hook event of an agent runner."),
+    "uninstall": ("ctxrank.cli.commands.agents", "Take out what install put into a runner's files."),
+    "mcp": ("ctxrank.extensions.mcp.commands", "Serve a runner's MCP client over stdin and stdout."),
+    "serve": ("ctxrank.extensions.mcp.commands", "Serve MCP, hooks and commands from one process."),
+    "team": ("ctxrank.extensions.team.commands", "Share one memory with other machines."),
+    "wide": ("ctxrank.extensions.opensearch.commands", "Search a large store in an OpenSearch cluster."),
     "completion": ("ctxrank.cli.commands.about", "Print a script that completes commands in a shell."),
     "schema": ("ctxrank.cli.commands.about", "Print every command and answer as JSON (Schema)."),
 }
@@ -69,7 +68,13 @@ def _run(arguments: list[str]) -> int:
     plain = read(arguments, find_command)
     if plain is not None:
         return run_plain(plain)
-    from ctxrank.cli.click_commands import run_by_click  # noqa: PLC0415  loading click would double what a query waits for
+    # Loading click would double what a query waits for.
+    from ctxrank.cli.names import renamed  # noqa: PLC0415
+
+    words = renamed(arguments)
+    if words is not arguments:
+        return _run(words)
+    from ctxrank.cli.click_commands import run_by_click  # noqa: PLC0415
 
     return run_by_click(arguments, COMMANDS)
 

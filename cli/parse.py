@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 
 from ctxrank.cli.call import Call, run_command
-from ctxrank.cli.declare import GLOBAL_NAMES, GLOBALS, Command, Declared, Group, OneOf, Parameter, Real, Type, Whole
+from ctxrank.cli.declare import GLOBAL_NAMES, GLOBALS, Command, Declared, Group, OneOf, Parameter, Type, Whole
 from ctxrank.indexer.light_typing import NamedTuple, is_tuple
 
 _MAX_DIGITS = 15
@@ -42,7 +42,7 @@ def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainC
     name, *rest = before.rest
     found = find(name)
     if isinstance(found, Group) and rest:
-        found = found.commands.get(rest.pop(0)) if rest[0] in found.commands else found.default
+        found = found.commands.get(rest.pop(0))
     if not isinstance(found, Command) or found.usage is not None:
         return None
     options = tuple(parameter for parameter in found.parameters if parameter.is_option)
@@ -138,19 +138,10 @@ def _typed(value: object, type_: Type) -> object:
     text = str(value)
     if isinstance(type_, Whole):
         return _whole(text, type_)
-    if isinstance(type_, Real):
-        return _real(text, type_)
     if isinstance(type_, OneOf):
         return text if text in type_.words else None
     is_usable = not type_.is_folder or not os.path.exists(text) or (os.path.isdir(text) and os.access(text, os.R_OK))
     return text if is_usable else None
-
-
-def _real(text: str, limits: Real) -> float | None:
-    if not (text.isascii() and text.replace(".", "", 1).isdecimal() and len(text) <= _MAX_DIGITS):
-        return None
-    number = float(text)
-    return number if limits.least <= number <= limits.most else None
 
 
 def _whole(text: str, limits: Whole) -> int | None:

@@ -20,7 +20,6 @@ from ctxrank.cli.declare import (
     OneOf,
     Parameter,
     Path,
-    Real,
     Shape,
     Whole,
 )
@@ -80,9 +79,7 @@ def commands_of(declared: Mapping[str, Declared]) -> list[tuple[str, Command]]:
         if isinstance(one, Command):
             found.append((name, one))
             continue
-        if one.default is not None:
-            found.append((name, one.default))
-        found += [(f"{name} {inner}", command) for inner, command in one.commands.items()]
+        found += [(f"{name} {inner}", command) for inner, command in one.listed.items()]
     return found
 
 
@@ -121,7 +118,7 @@ def _parameter_json(one: Parameter) -> _Json:
     }
     if isinstance(one.type, OneOf):
         value["choices"] = list(one.type.words)
-    if isinstance(one.type, Whole | Real):
+    if isinstance(one.type, Whole):
         value["minimum"], value["maximum"] = one.type.least, one.type.most
     return value
 
@@ -129,7 +126,7 @@ def _parameter_json(one: Parameter) -> _Json:
 def _type_name(one: Parameter) -> str:
     if one.is_flag:
         return "boolean"
-    names = {Whole: "integer", Real: "number", OneOf: "choice", Path: "path"}
+    names = {Whole: "integer", OneOf: "choice", Path: "path"}
     return "string" if one.type is None else names[type(one.type)]
 
 

@@ -28,6 +28,8 @@ PACKAGE_TYPES = ("research", "failures", "decisions", "handoff", "investigation"
 # type is neither of these nor configured: the type that most agents read.
 UNKNOWN_AGENT_LIKE = "developer"
 UNKNOWN_TYPE_LIKE = "investigation"
+# How the `agent_name` of an entry of reasoning begins that was kept without anybody having asked for it.
+UNCONFIRMED = "unconfirmed"
 
 
 class Role(NamedTuple):

@@ -3,6 +3,7 @@
     KINDS["reasoning"].table.redacted          the columns that go through the redaction rules: content, refs
     KINDS["reasoning"].document.body           the column that a search finds it by: content
     for table in tables(): …                   every table of the schema, the parts of the kinds among them
+    kinds_of(primary), tables_of(primary)      the same of one store, with what its extensions declare
 
 Export, import, redaction, purge, removal, retention, repair and the doctor iterate over it. A new kind of record is an
 entry here, its table in the schema, and a module of its own that writes it. The words of an entry are those of
@@ -11,8 +12,11 @@ entry here, its table in the schema, and a module of its own that writes it. The
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
+import apsw
+
+from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.declarations import (
     Column,
     DocumentShape,
@@ -39,9 +43,8 @@ from ctxrank.indexer.declarations import (
     word,
     words,
 )
-from ctxrank.indexer.light_typing import cast
-from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
-from ctxrank.indexer.store import documents
+from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.owners import owners
 from ctxrank.indexer.text.lines import error_title
 
 _ID = numbers("id")
@@ -59,6 +62,10 @@ def _lost_package(lost: LostRecord) -> Row:
 def _reasoning_title(row: Row) -> str:
     named = f" ({row['agent_name']})" if row["agent_name"] else ""
     return f"{row['agent']} {row['phase']}{named}"
+
+
+def _is_unconfirmed(row: Row) -> bool:
+    return str(row["agent_name"]).startswith(UNCONFIRMED)
 
 
 def _references(row: Row) -> str:
@@ -107,7 +114,8 @@ _KINDS = (
         Table(
             "sessions",
             (
-                *_ID, *names("name", "project"), *words("mode", "status"), text("requirements"),
+                *_ID, *names("name", "project"), word("mode", "simple", "parallel"),
+                word("status", "active", "completed", "failed"), text("requirements"),
                 text("initial_branch"), json_value("metadata"), json_value("skills_config"),
                 *times("created_at", "ended_at"),
             ),
@@ -120,7 +128,8 @@ _KINDS = (
         Table(
             "groups",
             (
-                *_ID, session_reference(), *names("name"), line("title"), *words("status"),
+                *_ID, session_reference(), *names("name"), line("title"),
+                word("status", "pending", "in_progress", "completed", "failed", "approved_pending_merge", "merging"),
                 json_value("context_references", ours=True, replacement="'[]'"), json_value("metadata"),
                 *times("created_at"),
             ),
@@ -179,7 +188,8 @@ _KINDS = (
             counted_as="reasoning",
         ),
         document=DocumentShape(
-            title=_reasoning_title, body="content", appendix=_references, agent="agent", type="phase"
+            title=_reasoning_title, body="content", appendix=_references, agent="agent", type="phase",
+            is_low=_is_unconfirmed,
         ),
         identity=("id", "session", "created_at"), twins=(("group_id", "created_at", "content"),),
         ages_by="created_at", blocked=("content",),
@@ -214,6 +224,8 @@ _KINDS = (
             fill=_lost_error,
         ),
         identity=("pattern_hash", "project"), ages_by="last_seen", ttl_days="ttl_days", blocked=("message", "solution"),
+        counts=("occurrences", "confirmations", "refutations"),
+        texts=("error_type", "message", "context_hints", "stack_pattern", "solution", "lang", "ttl_days"),
     ),
     Kind(
         "failure",
@@ -249,6 +261,7 @@ _KINDS = (
         ),
         identity=("name",), ages_by="last_seen", blocked=("insight",),
         revised=("insight", "helpfulness", "lang", "framework", "last_seen"),
+        counts=("helpfulness",), texts=("insight", "lang", "framework"),
     ),
     Kind(
         "skill",
@@ -295,35 +308,12 @@ _KINDS = (
                 *_FILE, *digests("sha256"), *names("encoding"), *numbers("ruleset"), *times("indexed_at"),
                 elsewhere("created_at", Meaning.TIME, "documents.created_at"),
             ),
+            counted_as="artifact",
         ),
         identity=("path",), is_file=True,
         left_out=(
             "id", "root_id", "state", "reason", "mtime_ns", "inode", "sha256", "encoding", "ruleset", "indexed_at",
         ),
-    ),
-    Kind(
-        "linked",
-        Table(
-            "linked_artifacts",
-            (
-                *_ID, reference("tree_id", "linked_trees"), path("path"), *_FILE, *digests("sha256"),
-                *numbers("ruleset"), *times("read_at"), *names("name"), *words("type"), line("title"),
-                *names("status", "superseded_by"), json_value("links", ours=True), json_value("globs", ours=True),
-                json_value("problems"),
-            ),
-            counted_as="linked",
-        ),
-        parts=(
-            Table(
-                "linked_texts",
-                (
-                    reference("linked_id", "linked_artifacts", is_owner=True), text("meta"), text("summary"),
-                    text("full"), *lists("tokens"), *names("token_counter"),
-                ),
-                key="linked_id", counted_as="linked",
-            ),
-        ),
-        is_file=True, is_exported=False,
     ),
 )  # fmt: skip
 
@@ -351,6 +341,7 @@ _OTHER_TABLES = (
     ),
     Table("tombstones", numbers("document_id", "seq", "session_id"), key="document_id"),
     Table("history_checkpoints", numbers("seq", "history_id"), key="seq", is_derived=True),
+    Table("extensions", (*_ID, *names("name"), *numbers("version"))),
     Table("labels", (*_ID, *names("text")), is_derived=True),
     Table("roots", (*_ID, path("path", absolute=True))),
     Table("error_terms", numbers("term", "pattern_id"), key="", is_derived=True),
@@ -370,18 +361,6 @@ _OTHER_TABLES = (
             *digests("digest"), *numbers("tokens"), *times("created_at"),
         ),
         counted_as="receipt",
-    ),
-    Table("linked_trees", (*_ID, path("path", absolute=True), *lists("scan_state"))),
-    Table(
-        "annotated_files", (*_ID, reference("tree_id", "linked_trees"), path("path"), *_FILE, *times("read_at"))
-    ),
-    Table(
-        "annotations",
-        (
-            reference("file_id", "annotated_files", is_owner=True), *numbers("line"), *words("tag"),
-            *names("name", "part"),
-        ),
-        key="",
     ),
     Table(
         "imported_rows",
@@ -405,22 +384,82 @@ _OTHER_TABLES = (
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
 
 
+def kinds_of(primary: apsw.Connection) -> dict[str, Kind]:
+    """The kinds of a store: the core's, and those of the extensions that own tables in it and are installed."""
+    return KINDS | {kind.name: kind for owner in owners(primary) for kind in owner.kinds}
+
+
 def tables() -> Iterator[Table]:
-    """Every table of the schema, each before the parts of its records."""
+    """Every table of the core's schema, each before the parts of its records."""
     for kind in KINDS.values():
         yield kind.table
         yield from kind.parts
     yield from _OTHER_TABLES
 
 
-def exported_kinds() -> tuple[str, ...]:
+def tables_of(primary: apsw.Connection) -> Iterator[Table]:
+    """The same of a store, with those of the extensions that own tables in it."""
+    yield from tables()
+    for owner in owners(primary):
+        yield from owner.all_tables
+
+
+def folder_tables(primary: apsw.Connection) -> list[Table]:
+    """The tables of a store that name folders which paths of files start at."""
+    found = [(table, table.column("path")) for table in tables_of(primary) if table.key and not table.is_derived]
+    return [table for table, column in found if column is not None and column.is_absolute]
+
+
+def file_tables(primary: apsw.Connection) -> Iterator[tuple[Table, Column]]:
+    """The tables of a store that have a row for each file, with the reference to its folder."""
+    folders = {table.name for table in folder_tables(primary)}
+    for table in tables_of(primary):
+        column = next((column for column in table.stored if column.refers_to in folders), None)
+        if column is not None and table.column("path") is not None:
+            yield table, column
+
+
+class NamedRecord(NamedTuple):
+    """A record with an id of its own."""
+
+    kind: str
+    number: int
+    name: str
+    type: str
+    title: str
+
+
+def named_records(primary: apsw.Connection, name: str = "", limit: int = -1) -> list[NamedRecord]:
+    """The records of a store with an id of their own, or with this one, each kind's in their order."""
+    found: list[NamedRecord] = []
+    for kind in kinds_of(primary).values():
+        if kind.named_by:
+            query = f"""
+                SELECT '{kind.name}', id, {kind.named_by}, type, title
+                  FROM {kind.table.name}
+                 WHERE {kind.named_by} <> '' AND ?1 IN ('', {kind.named_by})
+                 ORDER BY {kind.named_by}, path LIMIT ?2
+            """
+            found += [NamedRecord(*row) for row in primary.execute(query, (name, limit))]
+    return found
+
+
+def forget_memories(primary: apsw.Connection) -> None:
+    """Empty what is kept only to save a run time: it may hold what goes, and prove what is not so any more."""
+    for table in tables_of(primary):
+        for column in table.stored:
+            if column.is_memory:
+                primary.execute(f"UPDATE {table.name} SET {column.name} = ''")
+
+
+def exported_kinds(kinds: Mapping[str, Kind] = KINDS) -> tuple[str, ...]:
     """The kinds that an export can be asked for."""
-    return tuple(kind.name for kind in KINDS.values() if kind.is_exported and not kind.is_container)
+    return tuple(kind.name for kind in kinds.values() if kind.is_exported and not kind.is_container)
 
 
-def aging_kinds() -> tuple[str, ...]:
+def aging_kinds(kinds: Mapping[str, Kind] = KINDS) -> tuple[str, ...]:
     """The kinds that have an age of their own: what is purged by number and pruned by age."""
-    return tuple(kind.name for kind in KINDS.values() if kind.ages_by and not kind.is_container)
+    return tuple(kind.name for kind in kinds.values() if kind.ages_by and not kind.is_container)
 
 
 def kinds_with_documents() -> tuple[Kind, ...]:
@@ -428,36 +467,14 @@ def kinds_with_documents() -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS.values() if kind.document is not None)
 
 
-def document_kinds() -> tuple[str, ...]:
+def document_kinds(kinds: Mapping[str, Kind] = KINDS) -> tuple[str, ...]:
     """What a document's kind can be."""
-    return (*(kind.name for kind in KINDS.values() if kind.is_found), "passage")
+    return (*(kind.name for kind in kinds.values() if kind.is_found), "passage")
 
 
 def as_row(kind: Kind, values: Iterable[object]) -> Row:
     """What a query for the stored columns of a kind's table gave, by column."""
     return cast("Row", dict(zip((column.name for column in kind.table.stored), values, strict=True)))
-
-
-def document_of(kind: Kind, row: Row) -> documents.Document:
-    """The document of a record, as saving the record makes it."""
-    shape = kind.document
-    assert shape is not None, "only kinds with a document are asked"
-    superseded_by = row[shape.superseded_by] if shape.superseded_by else None
-    return documents.Document(
-        kind=kind.name,
-        number=_integer(row["id"]),
-        title=shape.title(row),
-        body=f"{row[shape.body]}{shape.appendix(row)}",
-        created_at=_integer(row["created_at"]),
-        ruleset=RULESET_VERSION,
-        path=_label(row, shape.path),
-        session_id=_integer(row.get("session_id")),
-        group_id=_integer(row.get("group_id")),
-        agent=_label(row, shape.agent),
-        type=_label(row, shape.type),
-        priority=_label(row, shape.priority),
-        superseded_by=superseded_by if isinstance(superseded_by, int) else None,
-    )
 
 
 def record_of(kind: Kind, lost: LostRecord) -> dict[str, Value]:
@@ -474,11 +491,3 @@ def record_of(kind: Kind, lost: LostRecord) -> dict[str, Value]:
     }  # fmt: skip
     said.pop("", None)
     return {**row, **said, **shape.fill(lost)}
-
-
-def _integer(value: Value) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _label(row: Row, column: str) -> str:
-    return str(row[column] or "") if column else ""

@@ -55,6 +55,7 @@ class Column(NamedTuple):
     least: int = 0  # of a number
     is_agent: bool = False  # of a name: an agent's, which is spelt in one way
     may_be_blank: bool = False  # of a name that a record must have
+    is_memory: bool = False  # it only saves the next run time, and goes whenever rows of a store are removed or changed
 
     @property
     def exported_as(self) -> str:
@@ -125,6 +126,7 @@ class DocumentShape(NamedTuple):
     agent: str = ""
     type: str = ""
     priority: str = ""
+    is_low: Callable[[Row], bool] = lambda row: False  # whether it ranks below its like, of a kind without priorities
     path: str = ""
     superseded_by: str = ""
     # What no column above gives and the table requires, of a record that only its document is left of.
@@ -151,9 +153,13 @@ class Kind(NamedTuple):
     ages_by: str = ""  # the column that says how old it is; '': it goes with what it belongs to
     ttl_days: str = ""  # the column with a time to live of its own
     blocked: tuple[str, ...] = ()  # the columns whose text is kept from coming back once it is purged
+    counts: tuple[str, ...] = ()  # of one row for all stores: the columns that each counts for itself
+    texts: tuple[str, ...] = ()  # and those of which the younger text stays
     left_out: tuple[str, ...] = ()  # the columns that an export leaves out
     is_container: bool = False  # a session or a group: it is exported with what belongs to it
     is_file: bool = False
+    named_by: str = ""  # the column with an id of its own, by which receipts call it (its table has a type and a title)
+    links: str = ""  # the column with a JSON list of [kind of link, name of another record, line]
     is_exported: bool = True
 
     @property

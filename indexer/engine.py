@@ -13,7 +13,6 @@ MATCH, SQL, JSON of a cluster) is its own affair.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from math import fsum
 
 import apsw
 
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
     from ctxrank.indexer.store.change_log import ChangeBatch
     from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
+    from ctxrank.indexer.store.store import Store
+    from ctxrank.indexer.store.wide_settings import WideSettings
     from ctxrank.indexer.text.identifiers import FoundWords
 
 TEXT_COLUMNS = ("title", "body", "path", "identifiers")
@@ -209,34 +210,6 @@ class FeatureBounds(NamedTuple):
     priorities: tuple[str, ...]
 
 
-class SaturatedSum(NamedTuple):
-    """BM25 with its numbers filled in, for an engine that can add up where its counts are.
-
-        Σₚ worthₚ · tfₚ / (tfₚ + fixed + by_length · tokens)
-
-    tfₚ adds up the weighted frequencies of the terms of place p, each times its scale.
-    """
-
-    terms: tuple[tuple[int, int, float], ...]  # id, place and scale, by ascending ids
-    worth: tuple[float, ...]  # of each place
-    fixed: float
-    by_length: float
-
-    def of_rows(self, rows: "Iterable[Row]", counted: Iterable[list[tuple[int, float]]]) -> list[float]:
-        """The sums from the weighted frequencies of each row's terms; rounded once, whatever their order."""
-        places = {id_: (place, scale) for id_, place, scale in self.terms}
-        worth = self.worth
-        sums: list[float] = []
-        for row, found in zip(rows, counted, strict=True):
-            norm = self.fixed + self.by_length * row[2]
-            by_place: dict[int, float] = {}
-            for id_, frequency in sorted(found):
-                place, scale = places[id_]
-                by_place[place] = by_place.get(place, 0.0) + frequency * scale
-            sums.append(fsum([worth[place] * tf / (tf + norm) for place, tf in by_place.items()]))
-        return sums
-
-
 class ListedWord(NamedTuple):
     """A word whose rows are wanted, and what it is worth in each of them."""
 
@@ -248,11 +221,39 @@ class ListedWord(NamedTuple):
     name_value: float = 0.0  # what a row gains at most that has it among its identifiers, for a name that it is part of
 
 
-# Per term: (occurrences at most, tokens of the shortest document that has it so often); () where nothing is known.
-ImpactBound = tuple[tuple[float, int], ...]
+class ClusterStatus(NamedTuple):
+    """How far an index that is elsewhere is with a store; `trouble` is why nothing is known of it."""
+
+    nodes: str
+    name: str  # of the index
+    is_used: bool  # whether searches ask it
+    documents: int = 0
+    behind: int = 0  # changes
+    set_aside: int = 0  # documents that the cluster refused
+    size_bytes: int = 0  # of one copy
+    trouble: str = ""
+
+    def as_json(self) -> dict[str, object]:
+        """The fields of an answer."""
+        return {
+            "nodes": self.nodes, "index": self.name, "used": self.is_used, "documents": self.documents,
+            "behind": self.behind, "set_aside": self.set_aside, "bytes": self.size_bytes,
+            "trouble": self.trouble or None,
+        }  # fmt: skip
 
 
 if TYPE_CHECKING:
+
+    class ClusterIndex(Protocol):
+        """The port of an index in a cluster: what makes its engine, and says how far it is."""
+
+        def engine_for(self, store: "Store", settings: "WideSettings") -> "Engine":
+            """The engine that asks the cluster; a cluster that is away is the engine's to answer for."""
+            ...
+
+        def status(self, store: "Store", settings: "WideSettings", *, is_used: bool) -> ClusterStatus:
+            """Ask the cluster for a moment; one that is away is said in the status."""
+            ...
 
     class RowBounds(Protocol):
         """Rows, each with the most that it can score."""
@@ -267,6 +268,10 @@ if TYPE_CHECKING:
 
         def between(self, low: float, high: float, most: int) -> list[int]:
             """The rows with low < bound ≤ high; of more than `most` the newest."""
+            ...
+
+        def among(self, rowids: "Iterable[int]") -> "RowBounds":
+            """Those of the rows that are among these."""
             ...
 
     class Engine(Protocol):
@@ -354,10 +359,6 @@ if TYPE_CHECKING:
         def check_unknown(self, surfaces: Sequence[str]) -> None:
             """Raises one of INDEX_READ_ERRORS where documents hold one of these words, whose terms were not found."""
 
-        def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound] | None:
-            """What bounds the impact of each term on any row's score; None where the engine keeps no such thing."""
-            ...
-
         def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
             """Those of these terms of a field that there are, by text."""
             ...
@@ -384,7 +385,7 @@ if TYPE_CHECKING:
             """The rows that a query finds, at most so many, by ascending row number."""
             ...
 
-        def row_ids(self, query: RowQuery, most: int) -> list[int]:
+        def row_ids(self, query: RowQuery, most: int | None = None) -> list[int]:
             """Their numbers alone, which is cheaper."""
             ...
 
@@ -397,7 +398,7 @@ if TYPE_CHECKING:
             words: Sequence[ListedWord],
             weights: FieldWeights,
             saturation: Callable[[float, int], float],
-            most: int,
+            most: int | None,
         ) -> RowBounds | None:
             """The rows that hold any of these words, each with the most that it can score; of more than `most` at least
             as many, those of the highest bounds; None where that cannot be said. `saturation` is the tf part of a
@@ -405,8 +406,8 @@ if TYPE_CHECKING:
             """
             ...
 
-        def rows_of(self, rowids: Iterable[int]) -> list[Row]:
-            """These rows, as far as they are there."""
+        def rows_of(self, rowids: Iterable[int], query: RowQuery | None = None) -> list[Row]:
+            """These rows, as far as they are there and the query, of which each holds a word, finds them."""
             ...
 
         def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
@@ -417,10 +418,6 @@ if TYPE_CHECKING:
             self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
         ) -> Iterator[list[tuple[int, float]]]:
             """For each row (term, weighted frequency) of those of the terms that it holds."""
-            ...
-
-        def sums(self, rows: list[Row], formula: SaturatedSum, weights: FieldWeights) -> list[float]:
-            """The formula's value for each row, in their order."""
             ...
 
         # What rows lead to

@@ -8,7 +8,7 @@ from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, at, f
 from ctxrank.indexer.store.store import IndexConsumer, Store, make_folder, open_at
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.engine import Engine
+    from ctxrank.indexer.engine import ClusterIndex, Engine
     from ctxrank.indexer.store.trust import Identity
 
 
@@ -102,9 +102,9 @@ def create_scratch_store(folder: str) -> Store:
 def engine_of(store: Store) -> "Engine":
     """The engine that answers for a store, once its configuration was read."""
     if store.wide is not None:
-        from ctxrank.indexer.wide.engine import engine_for  # noqa: PLC0415  only where a cluster is asked
+        from ctxrank.indexer.extensions import ENGINE, provided  # noqa: PLC0415  only where a cluster is asked
 
-        return engine_for(store, store.wide)
+        return cast("ClusterIndex", provided(ENGINE, "engine: opensearch")).engine_for(store, store.wide)
     return cast("Engine", store.consumer)
 
 

@@ -96,7 +96,7 @@ class StorePool:
             return
         store.user_rules = None
         store.team_log = ""
-        store.wide = None
+        store.wide = store.deadline = None
         with self._lock:
             self._kept.append(kept)
             if len(self._kept) > MAX_KEPT:

@@ -17,6 +17,7 @@ IS_MACOS = sys.platform == "darwin"
 FOLDER_ONLY = getattr(os, "O_PATH", os.O_RDONLY)
 
 _MOUNTS = "/proc/self/mountinfo"
+_SIZES = "/proc/self/statm"  # of this process, in pages; data is the sixth
 _MOUNT_COMMAND = ("/sbin/mount",)  # of macOS; it prints what is mounted
 _MOUNT_COMMAND_S = 5
 
@@ -24,6 +25,36 @@ _MOUNT_COMMAND_S = 5
 def cores() -> int:
     """How many cores this process may use: those it is bound to, where the system says so."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def bound_memory(most_bytes: int) -> None:
+    """Let this process have so much memory of its own, where the system can bound it: more is a MemoryError.
+
+    Linux counts what is written to and not shared; macOS knows the limit and does not hold it. Files that are mapped,
+    such as a large store, are no part of it. What is started inherits it. A process that has half of it already does
+    more than this, and is left as it is.
+    """
+    try:
+        import resource  # noqa: PLC0415  a query is not bounded
+
+        with open(_SIZES, "rb") as file:
+            used_bytes = int(file.read().split()[5]) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        if used_bytes * 2 < most_bytes and (soft == resource.RLIM_INFINITY or soft > most_bytes):
+            resource.setrlimit(resource.RLIMIT_DATA, (most_bytes, hard))
+    except (ImportError, OSError, ValueError):
+        pass  # it has no such limit
+
+
+def unbound_memory() -> None:
+    """Take that back, for what is to work on without it."""
+    try:
+        import resource  # noqa: PLC0415  as above
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+    except (ImportError, OSError, ValueError):
+        pass  # as above
 
 
 def sync_to_the_disk(connection: "apsw.Connection", *, is_macos: bool = IS_MACOS) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from builders import Answer, answer_of, open_again
 
-from ctxrank.cli.bazinga.run import run
 from ctxrank.cli.call import Call
+from ctxrank.extensions.bazinga.run import run
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.store import Store
 

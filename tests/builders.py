@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.packages import NewPackage, SavedPackage, save_package
 from ctxrank.indexer.store.location import Location, at
@@ -68,13 +69,15 @@ def next_schema(folder: Path, sql: str) -> Schema:
 
 
 def before_exchanges() -> str:
-    """SQL that takes the tables and columns of schema 10 away, for a store of an earlier one."""
+    """SQL that takes the tables and columns of schemas 10 and 11 away, for a store of an earlier one."""
     text = (Path(PRESENT.sql_folder) / "migration_010.sql").read_text(encoding="utf-8")
-    triggers = [f"DROP TRIGGER {name};" for name in re.findall(r"CREATE TRIGGER (\w+)", text)]
+    logged = [f"logged_{kind.name}_{done}" for kind in KINDS.values() if kind.is_exported and not kind.is_file
+              for done in ("made", "changed", "removed")]  # fmt: skip
+    triggers = [f"DROP TRIGGER {name};" for name in (*re.findall(r"CREATE TRIGGER (\w+)", text), *logged)]
     columns = [f"ALTER TABLE {table} DROP COLUMN {name};"
                for table, name in re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", text)]  # fmt: skip
     tables = [f"DROP TABLE {name};" for name in re.findall(r"CREATE TABLE (\w+)", text)]
-    return "".join((*triggers, *columns, *tables))
+    return "".join((*triggers, *columns, *tables, "DROP TABLE extensions;"))
 
 
 def open_again(store: Store, *, busy_ms: int = BUSY_MS) -> Store:

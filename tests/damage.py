@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from ctxrank.indexer.care.sqlite_salvage.pages import INTERIOR, PageFile
+from ctxrank.extensions.salvage.pages import INTERIOR, PageFile
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store

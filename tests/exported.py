@@ -2,9 +2,13 @@
 
 import io
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from builders import save, write_file
+from builders import make_store, save, write_file
+from written import Reasoning, SkillOutput, Strategy, write
 
 from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.errors.failures import insert as insert_failure
@@ -14,14 +18,9 @@ from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.records import strategies
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.packages import consume
-from ctxrank.indexer.records.reasoning import Reasoning
-from ctxrank.indexer.records.reasoning import insert as insert_reasoning
 from ctxrank.indexer.records.sessions import NewSession, create_session
-from ctxrank.indexer.records.skill_outputs import SkillOutput
-from ctxrank.indexer.records.skill_outputs import insert as insert_skill
 from ctxrank.indexer.store.store import Store
 
 MOMENT = 1_700_000_000_123_456
@@ -48,13 +47,13 @@ def fill(store: Store) -> None:
             (group, MOMENT, MOMENT),
         )
         change.connection.execute("UPDATE groups SET title = 'Locking', context_references = '[1, 2]'")
-        insert_reasoning(
+        write(
             change,
             Reasoning(
                 id_, group, "developer", "decisions", "We chose ibis.\nTwice.", MOMENT, "dev-1", 2, "high", '["a.py"]'
             ),
         )
-        insert_skill(change, SkillOutput(id_, None, "developer", "lint", 1, '{"gannet": 1.5}', MOMENT))
+        write(change, SkillOutput(id_, None, "developer", "lint", 1, '{"gannet": 1.5}', MOMENT))
         record_event(change, id_, group, "note", '{"text": "hello"}', idempotency_key="k")
         pattern = patterns.ErrorPattern(
             "shop", "cafe", "KeyError", "no <id>", "Use get.", MOMENT, MOMENT, '["x"]', "[]", 0.7, 4, "python", 30, 2, 1
@@ -65,9 +64,7 @@ def fill(store: Store) -> None:
             sighting = sighting_of(failure, MOMENT, resolved_at)
             assert sighting is not None
             insert_failure(change, id_, group if resolved_at else 0, sighting, None if resolved_at else pattern_id)
-        strategies.upsert(
-            change, strategies.Strategy("n", "shop", "general", "Test first.", MOMENT, MOMENT, 2, "python", "flask")
-        )
+        write(change, Strategy("n", "shop", "general", "Test first.", MOMENT, MOMENT, 2, "python", "flask"))
     store.catch_up()
 
 
@@ -84,6 +81,29 @@ def exported_bytes(store: Store) -> bytes:
 def bring(store: Store, data: bytes) -> ImportReport:
     """Import a file of these bytes."""
     return import_jsonl(store, io.BytesIO(data))
+
+
+ELSEWHERE = "elsewhere"
+
+
+@contextmanager
+def elsewhere(store: Store, folder: Path) -> Generator[Store]:
+    """A store in this new folder that holds what another one exported and nothing else: all of it has ids below 0."""
+    folder.mkdir(parents=True)
+    with make_store(folder) as other:
+        bring(other, exported_bytes(store))
+        yield other
+
+
+@contextmanager
+def asked_store(store: Store) -> Generator[Store]:
+    """The store itself; beside a folder ELSEWHERE one that has all of it from there alone."""
+    folder = Path(store.location.root, ELSEWHERE)
+    if not folder.is_dir():
+        yield store
+        return
+    with elsewhere(store, folder / str(len(list(folder.iterdir())))) as other:
+        yield other
 
 
 def as_bytes(*lines: object) -> bytes:

@@ -236,6 +236,35 @@ PACKAGE = Family(
     ],
 )
 
+SAVE_AND_LIST = Family(
+    "shop",
+    [
+        Case("--json save notes/locks.md", files={"notes/locks.md": "# Why it locks\n\nThe switch is late.\n"}),
+        *once(
+            f"save 'We decided on one writer.' {S10} --group QUEUE --agent tech_lead --priority high --durable",
+            "save 'Ask the lock first' --type handoff --summary 'The lock'",
+            "save nofile.md",
+            "save artifacts",
+            "list",
+            "list poems",
+            f"list packages {S10} --group QUEUE --type decisions --priority high --superseded -n 1",
+            "list errors --project shop --lang python --state confirmed --expired",
+            "list strategies --framework flask --topic general --full",
+            f"list reasoning {S10} --agent developer --phase completion",
+            "list sessions --priority high",
+            "list groups",
+            f"list skills {S10} --skill lint-check",
+            "list injections",
+            "show session:shop-2026-10",
+            "show receipt:1",
+            "find x",
+            "config",
+        ),
+        Case("--json list sessions -n 1"),
+        Case("save", stdin="## Hand-off\n\nThe queue is next.\n"),
+    ],
+)
+
 REASONING = Family(
     "shop",
     [
@@ -295,6 +324,7 @@ STRATEGY = Family(
             "strategy helpful 2 --by -9",
             "strategy helpful 99",
         ),
+        Case(f"reasoning save {S10} --group AUTH --agent developer --phase completion 'One lock for both tabs.'"),
         *both("strategy helpful package:1", f"strategy extract {S10} --group AUTH --lang python --framework flask"),
         *both(f"strategy extract {S11} --project other", "strategy extract --session nope"),
         *both("strategy list --full"),
@@ -355,7 +385,7 @@ ERROR = Family(
             "error show 1",
             "error show 3",
         ),
-        *both("error prune --dry-run", "error prune --project shop", "error"),
+        *both("prune --expired --kind error --dry-run", "error prune --dry-run", "error"),
     ],
 )
 
@@ -388,9 +418,8 @@ ERRORS_EXPIRED = Family(
         *both(
             "error list",
             "error list --expired",
-            "error prune --dry-run",
-            "error prune --project nope",
-            "error prune",
+            "prune --expired --kind error --dry-run",
+            "prune --expired --kind error",
             "error list --expired",
         ),
         *both("prune --expired --dry-run"),
@@ -533,24 +562,24 @@ INDEX = Family(
     ],
 )
 
-# Of no cluster, and of one that is away: tests/wide has a node to ask.
+# Of no cluster, and of one that is away: tests/extensions/opensearch/cluster has a node to ask.
 WIDE = Family(
     "shop",
     [
-        *both("wide status", "wide sync", "wide forget"),
+        *both("wide status", "wide sync", "wide sync --forget"),
         Case("wide sync --rebuild", env={"CTXRANK_WIDE": "http://127.0.0.1:1"}),
-        Case("wide status", env={"CTXRANK_WIDE": "https://ctxrank@127.0.0.1:1"}),
+        Case("status", env={"CTXRANK_WIDE": "https://ctxrank@127.0.0.1:1"}),
         Case("search database -n 1", env={"CTXRANK_WIDE": "http://127.0.0.1:1", "CTXRANK_ENGINE": "opensearch"}),
         Case("search database -n 1", files={".ctxrank/config.yaml": "wide: {urls: ['http://127.0.0.1:1']}\n"}),
         Case("status", env={"CTXRANK_WIDE": "http://127.0.0.1:1"}),
     ],
 )
 
-# Of a store that shares no log: tests/team has a log to ask.
+# Of a store that shares no log: tests/extensions/team has a log to ask.
 TEAM = Family(
     "shop",
     [
-        *both("team", "team status", "team sync", "team follow", "team leave", "team forget-status"),
+        *both("team", "team status", "team sync", "team sync --follow", "team leave", "team status --unconfirmed"),
         *once(
             "team init shop --machine anna",
             "team join shop --snapshot shop.snapshot",
@@ -726,7 +755,7 @@ CARE = Family(
             "doctor --repair dry-run",
             "doctor --repair apply",
         ),
-        *both("doctor --repair magic", "doctor --stress 0", "doctor --stress 1 --seconds 0.1", "rebuild"),
+        *both("doctor --repair magic", "doctor --repair rebuild", "rebuild"),
         Case("doctor", files={".ctxrank/index.db": "not an index"}),
         Case("--json doctor --repair plan"),
         Case("doctor --repair dry-run"),
@@ -734,13 +763,13 @@ CARE = Family(
         Case("doctor --deep"),
         Case("search retry -n 1", files={".ctxrank/index.db": None}),
         Case("status", files={".ctxrank/index.db": "not an index"}),
-        Case("--json rebuild"),
-        *both("doctor --repair --plan", "doctor --repair --magic", "optimize"),
+        Case("--json doctor --repair rebuild"),
+        *both("doctor --repair --plan", "doctor --repair --magic", "doctor --repair optimize"),
         Case("session create late", locked=".ctxrank/ctxrank.db", env={"CTXRANK_BUSY_TIMEOUT_MS": "20"}),
         Case("--json session create late", locked=".ctxrank/ctxrank.db", env={"CTXRANK_BUSY_TIMEOUT_MS": "20"}),
         Case(f"{DEVELOPER} {AS_OF}", locked=".ctxrank/ctxrank.db"),
         Case(f"{DEVELOPER} {AS_OF} --strict", locked=".ctxrank/ctxrank.db"),
-        Case("rebuild", locked=".ctxrank/index.db", env={"CTXRANK_BUSY_TIMEOUT_MS": "20"}),
+        Case("doctor --repair rebuild", locked=".ctxrank/index.db", env={"CTXRANK_BUSY_TIMEOUT_MS": "20"}),
         Case("search retry", files={".ctxrank/ctxrank.db": "not a database at all" * 100}),
         *both("doctor", "doctor --repair plan", "status", f"{DEVELOPER} {AS_OF}", f"{DEVELOPER} {AS_OF} --strict"),
     ],
@@ -799,12 +828,12 @@ EVAL = Family(
             "eval",
             "eval nowhere",
             "--json eval nowhere",
+            "eval --sweep beir",
+            "--json eval beir --sweep",
             "eval sweep beir",
-            "--json eval sweep beir",
-            "eval sweep",
         ),
-        Case("eval sweep zoo", files=_ZOO),
-        *once("--json eval sweep zoo --seed 2", "eval sweep nowhere", "eval sweep --help", "eval --json beir"),
+        Case("eval zoo --sweep", files=_ZOO),
+        *once("--json eval zoo --sweep --seed 2", "eval nowhere --sweep", "eval --json beir"),
         Case("eval beir", files={"beir/qrels.tsv": "q0\twalrus\tmuch\n"}),
         Case("--json eval beir", files={"beir/qrels.tsv": None}),
     ],
@@ -840,22 +869,24 @@ LINKED = Family(
         ),
         *both("context TASK-042 --budget 0", "context TASK-042 --format html"),
         *both(
-            "check", "check --strict", "trace src/billing/invoice/generator.py", "trace src/billing/currency/rates.ts"
+            "check",
+            "check --strict",
+            "check --trace src/billing/invoice/generator.py",
+            "check --trace src/billing/currency/rates.ts",
         ),
         *both(
-            "trace src/billing/templates/invoice.html",
-            "trace src/shop/new.py",
-            "trace ../outside.py",
-            "trace",
-            "trace src/billing",
+            "check --trace src/billing/templates/invoice.html",
+            "check --trace src/shop/new.py",
+            "check --trace ../outside.py",
+            "check --trace",
+            "check --trace src/billing",
         ),
         Case("trace generator.py", folder="src/billing/invoice"),
         *both(
+            "check --suggest",
+            "check --suggest --min 1",
             "suggest-links",
-            "suggest-links --min 1",
-            "suggest-links --task TASK-042 --min 1",
-            "suggest-links --task TASK-999",
-            "suggest-links --min 0",
+            "check --suggest --min 0",
         ),
         *both(
             "why SPEC-BILLING-001",
@@ -884,8 +915,8 @@ NOT_LINKED = Family(
         *both(
             "context TASK-042",
             "check",
-            "trace artifacts/x.md",
-            "suggest-links",
+            "check --trace artifacts/x.md",
+            "check --suggest",
             f"{DEVELOPER} --task-id TASK-042 {AS_OF} --no-mark",
             f"{DEVELOPER} --budget 900 {AS_OF} --no-receipt",
         ),
@@ -1114,7 +1145,7 @@ ASSEMBLE_LINKED = Family(
             "why SPEC-BILLING-001",
             "why package:1",
         ),
-        *both("suggest-links --min 1"),
+        *both("check --suggest --min 1"),
     ],
 )
 
@@ -1190,6 +1221,9 @@ BAZINGA_SESSIONS = Family(
             f"{_B} create-task-group 'A B' {S} x",
             f"bazinga dashboard-snapshot {S}",
             f"{_B} dashboard-snapshot nope",
+            "bazinga update-session-status third failed",
+            f"{_B} update-session-status third done",
+            f"{_B} update-session-status nope completed",
             "bazinga detect-paths",
             "bazinga --db .ctxrank/ctxrank.db --quiet list-sessions",
             f"{_B} --project-root . list-sessions",
@@ -1301,6 +1335,7 @@ BAZINGA_LESSONS = Family(
             f"{_B} reasoning-timeline {S} --group_id AUTH --format markdown",
             f"bazinga check-mandatory-phases {S} AUTH developer",
             f"{_B} check-mandatory-phases {S} AUTH tech_lead",
+            f"{_B} save-reasoning {S} AUTH developer completion 'One lock for both tabs.'",
             f"bazinga extract-strategies {S} AUTH shop --lang python --framework flask",
             f"{_B} extract-strategies nope AUTH shop",
             f"{_B} get-strategies shop",

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import apsw
+from linked_builders import LINK_TABLES
 
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
@@ -289,6 +290,7 @@ def _archive(place: Place) -> None:
         save_package(store, note, create_session=True)
     path = place.repository / ".ctxrank" / "ctxrank.db"
     with apsw.Connection(str(path)) as database:
+        database.execute(LINK_TABLES)
         for folder in (place.outside, place.outside / ".ssh", Path("/"), Path("/etc")):
             database.execute("INSERT OR IGNORE INTO roots (path) VALUES (?)", (str(folder),))
             database.execute("INSERT OR IGNORE INTO linked_trees (path) VALUES (?)", (str(folder),))

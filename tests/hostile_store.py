@@ -23,6 +23,7 @@ _FIELD_COLUMNS = {("receipts", "inputs"), ("receipts", "entries")}
 # What a store is found and compared by; a wrong one is damage and not a text.
 _LEFT_ALONE = {
     ("store", "uuid"), ("settings", "key"), ("config_cache", "path"), ("roots", "path"), ("linked_trees", "path"),
+    ("extensions", "name"),
     ("linked_trees", "scan_state"), ("linked_artifacts", "path"), ("linked_artifacts", "name"),
     ("linked_artifacts", "type"), ("annotations", "name"), ("annotated_files", "path"),
     ("linked_texts", "tokens"), ("linked_texts", "token_counter"), ("receipts", "parts"),

@@ -7,13 +7,18 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ctxrank.indexer.links.artifact import LevelTexts, Link
-from ctxrank.indexer.links.graph import Graph, Node
-from ctxrank.indexer.links.store import StoredTexts
-from ctxrank.indexer.links.tree import Tree, require_tree
+from ctxrank.extensions.links.artifact import LevelTexts, Link
+from ctxrank.extensions.links.graph import Graph, Node
+from ctxrank.extensions.links.store import StoredTexts
+from ctxrank.extensions.links.tables import OWNER
+from ctxrank.extensions.links.tree import Tree, require_tree
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import ESTIMATE
 
+# What makes the tables in a store that has none yet.
+LINK_TABLES = (
+    f"{Path(OWNER.folder, 'schema_001.sql').read_text()} INSERT INTO extensions (name, version) VALUES ('links', 1);"
+)
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "contextia"
 _FOLDERS = {"SPEC": "system/specs", "DEC": "system/rationale", "NORM": "system/norms", "TASK": "work/tasks"}
 _TYPES = {"SPEC": "spec", "DEC": "decision", "NORM": "norm", "TASK": "task"}

@@ -21,7 +21,6 @@ from ctxrank.indexer.engine import (
     Clause,
     FeatureBounds,
     FieldWeights,
-    ImpactBound,
     IndexHealth,
     IndexTerm,
     ListedWord,
@@ -31,7 +30,6 @@ from ctxrank.indexer.engine import (
     Row,
     RowQuery,
     RowText,
-    SaturatedSum,
     Statistics,
     TermClause,
 )
@@ -197,10 +195,6 @@ class MemoryEngine:
     def check_unknown(self, surfaces: Sequence[str]) -> None:
         """There is one dictionary, so nothing can be missing from another."""
 
-    def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound] | None:
-        """None are kept."""
-        return None
-
     def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
         """Each is looked up."""
         return [found for term in sorted(set(terms)) if (found := self.look_up(term, field))]
@@ -244,7 +238,7 @@ class MemoryEngine:
         found = sorted((held for held in self._held.values() if self._is_found(held, query)), key=_by_rowid)
         return list(map(_row, found[:most]))
 
-    def row_ids(self, query: RowQuery, most: int) -> list[int]:
+    def row_ids(self, query: RowQuery, most: int | None = None) -> list[int]:
         """The numbers of the rows."""
         return [row[0] for row in self.rows(query, most)]
 
@@ -253,15 +247,20 @@ class MemoryEngine:
         return sorted(self.rows(query), key=lambda row: row[2])[:most]
 
     def row_bounds(
-        self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float], most: int
+        self,
+        words: Sequence[ListedWord],
+        weights: FieldWeights,
+        saturation: Callable[[float, int], float],
+        most: int | None,
     ) -> "RowBounds | None":
         """None are known."""
         return None
 
-    def rows_of(self, rowids: Iterable[int]) -> list[Row]:
-        """These rows, as far as they are there."""
+    def rows_of(self, rowids: Iterable[int], query: RowQuery | None = None) -> list[Row]:
+        """These rows, as far as they are there and found."""
         ids = [document_id_of(rowid) for rowid in rowids]
-        return [_row(self._held[id_]) for id_ in ids if id_ in self._held]
+        held = [self._held[id_] for id_ in ids if id_ in self._held]
+        return [_row(one) for one in held if query is None or self._is_found(one, query)]
 
     def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
         """The rows of passages, in their order."""
@@ -280,10 +279,6 @@ class MemoryEngine:
             held = cast("_Held", row[3])
             terms = held.terms
             yield [(id_, held.frequency(keys[id_], weights)) for id_ in term_ids if keys[id_] in terms]
-
-    def sums(self, rows: list[Row], formula: SaturatedSum, weights: FieldWeights) -> list[float]:
-        """As the formula says."""
-        return formula.of_rows(rows, self.frequencies(rows, [term[0] for term in formula.terms], weights))
 
     # What rows lead to
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 MUTATIONS = Path(__file__).with_suffix(".toml")
-SOURCES = ("indexer", "ranking", "cli")
+SOURCES = ("indexer", "ranking", "cli", "extensions")
 ENOUGH = 0.9  # killed, of all
 WORKERS = 2
 TIMEOUT_S = 120  # of one mutation; one that never ends is noticed, too

@@ -1,6 +1,5 @@
 """A made-up kind of record: its entry in the catalogue, its tables, and what writes it. Nothing else knows of notes."""
 
-from ctxrank.indexer.catalogue import document_of
 from ctxrank.indexer.declarations import (
     Column,
     DocumentShape,
@@ -8,11 +7,12 @@ from ctxrank.indexer.declarations import (
     Meaning,
     Row,
     Table,
+    Value,
     group_reference,
     session_reference,
     word,
 )
-from ctxrank.indexer.store import documents
+from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.store.store import Change
 
 TABLES = """
@@ -41,18 +41,6 @@ TABLES = """
         UNIQUE (kind, digest)
     ) STRICT;
     DROP TABLE old_blocklist;
-    CREATE TRIGGER logged_note_made AFTER INSERT ON notes BEGIN
-        DELETE FROM record_log WHERE kind = 'note' AND number = NEW.id;
-        INSERT INTO record_log (kind, number) VALUES ('note', NEW.id);
-    END;
-    CREATE TRIGGER logged_note_changed AFTER UPDATE ON notes BEGIN
-        DELETE FROM record_log WHERE kind = 'note' AND number = NEW.id;
-        INSERT INTO record_log (kind, number) VALUES ('note', NEW.id);
-    END;
-    CREATE TRIGGER logged_note_removed AFTER DELETE ON notes BEGIN
-        DELETE FROM record_log WHERE kind = 'note' AND number = OLD.id;
-        INSERT INTO record_log (kind, number, gone) VALUES ('note', OLD.id, 1);
-    END;
 """
 
 
@@ -88,14 +76,14 @@ NOTE = Kind(
 
 def save_note(change: Change, session_id: int, body: str, created_at: int, *, mood: str = "cross") -> int:
     """Write a note and make it findable."""
-    change.connection.execute(
-        "INSERT INTO notes (session_id, mood, body, facts, pinned, created_at) VALUES (?, ?, ?, '[1]', 1, ?)",
-        (session_id, mood, body, created_at),
-    )
-    number = change.connection.last_insert_rowid()
+    values: dict[str, Value] = {
+        "session_id": session_id,
+        "mood": mood,
+        "body": body,
+        "facts": "[1]",
+        "pinned": 1,
+        "created_at": created_at,
+    }
+    number = insert(change, NOTE, values)
     change.connection.execute("INSERT INTO note_marks (note_id, mark) VALUES (?, 'm')", (number,))
-    names = [column.name for column in NOTE.table.stored]
-    row = change.connection.execute(f"SELECT {', '.join(names)} FROM notes WHERE id = ?", (number,)).fetchone()
-    assert row is not None, "it was just written"
-    documents.put(change, document_of(NOTE, dict(zip(names, row, strict=True))))
     return number

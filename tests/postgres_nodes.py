@@ -19,7 +19,7 @@ import time
 from collections.abc import Generator
 from pathlib import Path
 
-SCRIPT = Path(__file__).parent / "team" / "postgres.sh"
+SCRIPT = Path(__file__).parent / "extensions" / "team" / "postgres.sh"
 _SETTINGS = """
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''

@@ -29,6 +29,7 @@ class PredecessorDb:
         connection = apsw.Connection(self.path)
         try:
             connection.pragma("synchronous", 0)  # a test's database need not survive a power cut
+            connection.pragma("ignore_check_constraints", True)  # what another program wrote is in it as well
             connection.execute(statement, values)
         finally:
             connection.close()
@@ -90,7 +91,7 @@ class PredecessorDb:
     def fill(self) -> None:
         """A bit of everything that this schema has: see `counts`."""
         self.add_session(status="active", original_requirements="Build the shop.", start_time=NOON)
-        self.insert("task_groups", id="AUTH", session_id=SESSION, name="Sign-in", created_at=NOON)
+        self.insert("task_groups", id="AUTH", session_id=SESSION, name="Sign-in", created_at=NOON, updated_at=NOON)
         self.execute("UPDATE task_groups SET context_references = '[2]'")
         for number in (1, 2, 3):
             self.add_package(number, group_id=None if number == 3 else "AUTH", scope="group")
@@ -119,70 +120,95 @@ class PredecessorDb:
 
 
 def _tables(schema: int) -> dict[str, list[str]]:
-    """The columns of each table at a schema, the ones that later schemas added at the end."""
+    """The columns of each table at a schema, with the defaults, checks and references that it has there."""
 
     def since(version: int, *columns: str) -> list[str]:
         return list(columns) if schema >= version else []
 
+    now, own_now = "DEFAULT CURRENT_TIMESTAMP", "DEFAULT (datetime('now'))"
+    number = "id INTEGER PRIMARY KEY AUTOINCREMENT"
+    of_session = "FOREIGN KEY (session_id) REFERENCES sessions(session_id) ON DELETE CASCADE"
     tables = {
-        "schema_version": ["version INTEGER PRIMARY KEY", "applied_at TIMESTAMP", "description TEXT"],
+        "schema_version": ["version INTEGER PRIMARY KEY", f"applied_at TIMESTAMP {now}", "description TEXT"],
         "sessions": [
-            "session_id TEXT PRIMARY KEY", "start_time TIMESTAMP", "end_time TIMESTAMP", "mode TEXT",
-            "original_requirements TEXT", "status TEXT DEFAULT 'active'", "initial_branch TEXT DEFAULT 'main'",
-            "created_at TIMESTAMP", *since(9, "metadata TEXT"),
+            "session_id TEXT PRIMARY KEY", f"start_time TIMESTAMP {now}", "end_time TIMESTAMP",
+            "mode TEXT CHECK(mode IN ('simple', 'parallel'))", "original_requirements TEXT",
+            "status TEXT CHECK(status IN ('active', 'completed', 'failed')) DEFAULT 'active'",
+            "initial_branch TEXT DEFAULT 'main'", *since(9, "metadata TEXT"), f"created_at TIMESTAMP {now}",
         ],
         "task_groups": [
-            "id TEXT NOT NULL", "session_id TEXT NOT NULL", "name TEXT NOT NULL", "status TEXT DEFAULT 'pending'",
-            "assigned_to TEXT", "revision_count INTEGER DEFAULT 0", "feature_branch TEXT", "merge_status TEXT",
-            "complexity INTEGER", "created_at TIMESTAMP", "updated_at TIMESTAMP", "context_references TEXT",
-            *since(7, "specializations TEXT"), *since(9, "item_count INTEGER DEFAULT 1"),
+            "id TEXT NOT NULL", "session_id TEXT NOT NULL", "name TEXT NOT NULL",
+            "status TEXT CHECK(status IN ('pending', 'in_progress', 'completed', 'failed', 'approved_pending_merge',"
+            " 'merging')) DEFAULT 'pending'",
+            "assigned_to TEXT", "revision_count INTEGER DEFAULT 0",
+            "last_review_status TEXT CHECK(last_review_status IN ('APPROVED', 'CHANGES_REQUESTED', NULL))",
+            "feature_branch TEXT", "merge_status TEXT", "complexity INTEGER CHECK(complexity BETWEEN 1 AND 10)",
+            "initial_tier TEXT CHECK(initial_tier IN ('Developer', 'Senior Software Engineer')) DEFAULT 'Developer'",
+            "context_references TEXT", *since(7, "specializations TEXT"), *since(9, "item_count INTEGER DEFAULT 1"),
             *since(14, "security_sensitive INTEGER DEFAULT 0", "qa_attempts INTEGER DEFAULT 0"),
-            *since(15, "component_path TEXT"), *since(16, "review_iteration INTEGER DEFAULT 1"),
-            *since(19, "speckit_task_ids TEXT"), "PRIMARY KEY (id, session_id)",
+            *since(15, "component_path TEXT"),
+            *since(16, "review_iteration INTEGER DEFAULT 1 CHECK(review_iteration >= 1)"),
+            *since(19, "speckit_task_ids TEXT"), f"created_at TIMESTAMP {now}", f"updated_at TIMESTAMP {now}",
+            "PRIMARY KEY (id, session_id)", of_session,
         ],
         "context_packages": [
-            "id INTEGER PRIMARY KEY AUTOINCREMENT", "session_id TEXT NOT NULL", "group_id TEXT",
-            "package_type TEXT NOT NULL", "file_path TEXT NOT NULL", "producer_agent TEXT NOT NULL",
-            "priority TEXT" if schema < 10 else "priority TEXT NOT NULL DEFAULT 'medium'",
+            number, "session_id TEXT NOT NULL", "group_id TEXT",
+            "package_type TEXT NOT NULL CHECK(package_type IN ('research', 'failures', 'decisions', 'handoff',"
+            " 'investigation'))",
+            "file_path TEXT NOT NULL", "producer_agent TEXT NOT NULL",
+            "priority TEXT" if schema < 10 else "priority TEXT NOT NULL DEFAULT 'medium'"
+            " CHECK(priority IN ('low', 'medium', 'high', 'critical'))",
             "summary TEXT NOT NULL", "size_bytes INTEGER", "version INTEGER DEFAULT 1", "supersedes_id INTEGER",
-            "scope TEXT DEFAULT 'group'", "created_at TIMESTAMP",
+            "scope TEXT DEFAULT 'group' CHECK(scope IN ('group', 'global'))", f"created_at TIMESTAMP {now}", of_session,
+            "FOREIGN KEY (supersedes_id) REFERENCES context_packages(id)",
         ],
         "context_package_consumers": [
-            "id INTEGER PRIMARY KEY AUTOINCREMENT", "package_id INTEGER NOT NULL", "agent_type TEXT NOT NULL",
-            "consumed_at TIMESTAMP", "iteration INTEGER DEFAULT 1", "UNIQUE (package_id, agent_type, iteration)",
+            number, "package_id INTEGER NOT NULL", "agent_type TEXT NOT NULL", "consumed_at TIMESTAMP",
+            "iteration INTEGER DEFAULT 1",
+            "FOREIGN KEY (package_id) REFERENCES context_packages(id) ON DELETE CASCADE",
+            "UNIQUE (package_id, agent_type, iteration)",
         ],
         "orchestration_logs": [
-            "id INTEGER PRIMARY KEY AUTOINCREMENT", "session_id TEXT NOT NULL", "timestamp TIMESTAMP",
-            "iteration INTEGER", "agent_type TEXT NOT NULL", "agent_id TEXT", "content TEXT NOT NULL",
+            number, "session_id TEXT NOT NULL", f"timestamp TIMESTAMP {now}", "iteration INTEGER",
+            "agent_type TEXT NOT NULL", "agent_id TEXT", "content TEXT NOT NULL",
             *since(
-                8, "log_type TEXT DEFAULT 'interaction'", "reasoning_phase TEXT", "confidence_level TEXT",
-                "references_json TEXT", "redacted INTEGER DEFAULT 0", "group_id TEXT",
+                8, "log_type TEXT DEFAULT 'interaction' CHECK(log_type IN ('interaction', 'reasoning', 'event'))",
+                "reasoning_phase TEXT CHECK(reasoning_phase IS NULL OR reasoning_phase IN ('understanding', 'approach',"
+                " 'decisions', 'risks', 'blockers', 'pivot', 'completion'))",
+                "confidence_level TEXT CHECK(confidence_level IS NULL OR confidence_level IN ('high', 'medium',"
+                " 'low'))",
+                "references_json TEXT", "redacted INTEGER DEFAULT 0 CHECK(redacted IN (0, 1))", "group_id TEXT",
             ),
-            *since(9, "event_subtype TEXT", "event_payload TEXT"), *since(17, "idempotency_key TEXT"),
+            *since(9, "event_subtype TEXT", "event_payload TEXT"), *since(17, "idempotency_key TEXT"), of_session,
         ],
         "skill_outputs": [
-            "id INTEGER PRIMARY KEY AUTOINCREMENT", "session_id TEXT NOT NULL", "timestamp TIMESTAMP",
-            "skill_name TEXT NOT NULL", "output_data TEXT NOT NULL",
-            *since(11, "agent_type TEXT", "group_id TEXT", "iteration INTEGER DEFAULT 1"),
+            number, "session_id TEXT NOT NULL", f"timestamp TIMESTAMP {now}", "skill_name TEXT NOT NULL",
+            "output_data TEXT NOT NULL",
+            *since(11, "agent_type TEXT", "group_id TEXT", "iteration INTEGER DEFAULT 1"), of_session,
         ],
     }  # fmt: skip
     if schema >= 10:
         tables |= {
             "error_patterns": [
                 "pattern_hash TEXT NOT NULL", "project_id TEXT NOT NULL", "signature_json TEXT NOT NULL",
-                "solution TEXT NOT NULL", "confidence REAL DEFAULT 0.5", "occurrences INTEGER DEFAULT 1", "lang TEXT",
-                "last_seen TEXT", "created_at TEXT", "ttl_days INTEGER DEFAULT 90",
+                "solution TEXT NOT NULL",
+                "confidence REAL DEFAULT 0.5 CHECK(confidence >= 0.0 AND confidence <= 1.0)",
+                "occurrences INTEGER DEFAULT 1 CHECK(occurrences >= 1)", "lang TEXT", f"last_seen TEXT {own_now}",
+                f"created_at TEXT {own_now}", "ttl_days INTEGER DEFAULT 90 CHECK(ttl_days > 0)",
                 "PRIMARY KEY (pattern_hash, project_id)",
             ],
             "strategies": [
                 "strategy_id TEXT PRIMARY KEY", "project_id TEXT NOT NULL", "topic TEXT NOT NULL",
-                "insight TEXT NOT NULL", "helpfulness INTEGER DEFAULT 0", "lang TEXT", "framework TEXT",
-                "last_seen TEXT", "created_at TEXT",
+                "insight TEXT NOT NULL", "helpfulness INTEGER DEFAULT 0 CHECK(helpfulness >= 0)", "lang TEXT",
+                "framework TEXT", f"last_seen TEXT {own_now}", f"created_at TEXT {own_now}",
             ],
             "consumption_scope": [
                 "scope_id TEXT PRIMARY KEY", "session_id TEXT NOT NULL", "group_id TEXT NOT NULL",
-                "agent_type TEXT NOT NULL", "iteration INTEGER NOT NULL", "package_id INTEGER NOT NULL",
-                "consumed_at TEXT",
+                "agent_type TEXT NOT NULL CHECK(agent_type IN ('developer', 'qa_expert', 'tech_lead',"
+                " 'senior_software_engineer', 'investigator'))",
+                "iteration INTEGER NOT NULL CHECK(iteration >= 0)", "package_id INTEGER NOT NULL",
+                f"consumed_at TEXT {own_now}", of_session,
+                "FOREIGN KEY (package_id) REFERENCES context_packages(id) ON DELETE CASCADE",
             ],
         }  # fmt: skip
     return tables

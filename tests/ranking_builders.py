@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from written import Reasoning, Strategy, write
+
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.errors.solutions import put_signature
-from ctxrank.indexer.records import reasoning, strategies
 from ctxrank.indexer.records.sessions import require_group, require_session
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
@@ -41,8 +42,8 @@ def think(
     with store.write() as change:
         session_id = require_session(change, session, create=True).id
         group_id = None if group is None else require_group(change, session_id, group)
-        entry = reasoning.Reasoning(session_id, group_id, agent, phase, content, created_at, iteration=iteration)
-        return reasoning.insert(change, entry)
+        entry = Reasoning(session_id, group_id, agent, phase, content, created_at, iteration=iteration)
+        return write(change, entry)
 
 
 def know_error(
@@ -79,6 +80,6 @@ def learn(
     last_seen: int = TODAY,
 ) -> int:
     """A strategy of topic `general`."""
-    strategy = strategies.Strategy(insight, project, "general", insight, last_seen, TODAY)
+    strategy = Strategy(insight, project, "general", insight, last_seen, TODAY)
     with store.write() as change:
-        return strategies.upsert(change, strategy._replace(helpfulness=helpfulness, lang=lang, framework=framework))
+        return write(change, strategy._replace(helpfulness=helpfulness, lang=lang, framework=framework))

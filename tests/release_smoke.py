@@ -20,7 +20,6 @@ COMPILED = (
     "indexer.text._words",
     "indexer.text._vocabulary",
     "indexer.fulltext._batch_counts",
-    "indexer.fulltext._forward_sums",
     "indexer.fulltext._postings",
 )
 NOTE = "# Why the queue stops\n\nA read that becomes a write fails at once in WAL mode: database is locked.\n"

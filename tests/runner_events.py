@@ -1,6 +1,7 @@
 """Events of agent runners, and what the hook answers to them, in this process."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,9 @@ class Runner:
 def configure(folder: Path, text: str) -> None:
     """Write the project's configuration."""
     (folder / ".ctxrank" / "config.yaml").write_text(text)
+
+
+def logged() -> list[str]:
+    """The last lines of the hook's log, whatever folder they are of."""
+    path = Path(os.environ["XDG_STATE_HOME"], "ctxrank", "hook.log")
+    return path.read_text().splitlines()[-3:] if path.exists() else []

@@ -7,11 +7,11 @@ from pathlib import Path
 from builders import make_store
 from postgres_nodes import Node
 
+from ctxrank.extensions.team import sync
+from ctxrank.extensions.team.log import TeamLog, connect
+from ctxrank.extensions.team.schema import prepare
+from ctxrank.extensions.team.sync import Synced
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.team import sync
-from ctxrank.indexer.team.log import TeamLog, connect
-from ctxrank.indexer.team.schema import prepare
-from ctxrank.indexer.team.sync import Synced
 
 
 class Sharing:

@@ -20,6 +20,13 @@ import pytest
 _LONGEST = 300  # of what is said about a row
 
 
+def first_quick(rows: Iterable[Any], count: int = 2) -> list[Any]:
+    """The rows of a parametrized test: the first are asked by `make test`, all by `make check`."""
+    some: list[Any] = [*rows]
+    values: list[tuple[Any, ...]] = [row if isinstance(row, tuple) else (row,) for row in some[count:]]
+    return some[:count] + [pytest.param(*value, marks=pytest.mark.slow) for value in values]
+
+
 def each_row(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Call the test with each row for the arguments of these names, and fail at the end with all rows that failed."""
     wanted = names.replace(",", " ").split()

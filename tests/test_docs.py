@@ -33,7 +33,7 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
         assert command is not None
         if isinstance(command, click.Group):
             yield from _commands(command, (*path, name))
-        else:
+        elif not command.hidden:  # an old name
             yield (*path, name), command
 
 
@@ -68,7 +68,8 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
 @each_row("page", [page for page in PAGES if page.parent in (ROOT, ROOT / "docs")])
 def test_the_files_that_a_page_names_are_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for name in set(re.findall(r"`((?:ctxrank|indexer|ranking|cli|tests|benchmarks)/[\w./-]+)(?:::\w+)?`", text)):
+    folders = "ctxrank|indexer|ranking|cli|extensions|tests|benchmarks"
+    for name in set(re.findall(rf"`((?:{folders})/[\w./-]+)(?:::\w+)?`", text)):
         assert (ROOT / name).exists(), name
 
 
@@ -90,6 +91,7 @@ _BLOCK = re.compile(
 _RUN_KINDS = ("console", "sh", "python", "run", "start")
 _A_COMMAND = re.compile(r"^\s*(\$ )?ctxrank ", re.MULTILINE)
 _LIMIT_S = 60
+_LONG = ("docs/agents.md", "docs/exchange.md")  # seconds, most of them of processes that serve or are copied
 
 
 class Step(NamedTuple):
@@ -182,7 +184,11 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
 
 @pytest.mark.parametrize(
     "page",
-    [page.relative_to(ROOT).as_posix() for page in SHOWN if {*_RUN_KINDS} & {step.kind for step in _steps(page)}],
+    [
+        pytest.param(name, marks=pytest.mark.slow) if (name := page.relative_to(ROOT).as_posix()) in _LONG else name
+        for page in SHOWN
+        if {*_RUN_KINDS} & {step.kind for step in _steps(page)}
+    ],
 )
 def test_the_commands_of_a_page_print_what_it_says(reader: Page, page: str) -> None:
     """In an empty folder, one after the other; days, times and the folder are the reader's own. A `text` block is what

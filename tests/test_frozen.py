@@ -1,22 +1,31 @@
 """What users see, frozen: the answer, the notes and the exit code of every command, byte for byte.
 
 A file of `tests/frozen/` is one family of calls, made one after the other. The calls are in `frozen_cases.py`.
-`pytest tests/test_frozen.py --rewrite-golden` writes the files again: the diff is what gets reviewed.
+An answer is in full where its call is the first with an option, a format or an exit code, and where it is short; of the
+other calls, the crossings, there is a digest (`frozen_page.py`). A failure names each call whose answer changed and
+shows what changed in it: what a digest is of is in pytest's cache since the run that passed last.
+`pytest tests/test_frozen.py --rewrite-golden` writes the files again and prints the same: that is what gets reviewed.
 """
 
+import itertools
 import os
+import re
 import shutil
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from declared_answers import checked_command
 from freezing import START_S, Case, Desk, settle, standing_clock
 from frozen_cases import FAMILIES, S
+from frozen_page import FrozenPage
 from linked_builders import FIXTURE
 from load import load
 from predecessor import PredecessorDb
 
 from ctxrank.cli import declare, main
-from ctxrank.cli.bazinga import run as bazinga
+from ctxrank.extensions.bazinga import run as bazinga
 
 FROZEN = Path(__file__).parent / "frozen"
 
@@ -70,26 +79,41 @@ def _settled_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_family_of_calls_answers_as_it_did(
-    name: str, starts: Path, tmp_path: Path, request: pytest.FixtureRequest
+    name: str, starts: Path, tmp_path: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     family = FAMILIES[name]
     folder = tmp_path / "root"
     shutil.copytree(starts / family.start, folder)
     desk = Desk(folder, Path(os.environ["XDG_CONFIG_HOME"]))
-    _compare(FROZEN / f"{name}.txt", [desk.transcript(case) for case in family.cases], request)
+    answers = [desk.transcript(case) for case in family.cases]
+    for answer in answers:
+        checked_command(answer)
+    _compare(name, answers, _first_of_their_kind(name, answers), request, capsys)
 
 
-def test_the_help_of_every_command_is_as_it_was(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_the_help_of_every_command_is_as_it_was(
+    tmp_path: Path, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
     desk = Desk(tmp_path, tmp_path)
-    lines = ["", *COMMANDS]
-    _compare(FROZEN / "help.txt", [desk.transcript(Case(f"{line} --help".strip())) for line in lines], request)
+    answers = [desk.transcript(Case(f"{line} --help".strip())) for line in ["", *COMMANDS]]
+    _compare("help", answers, set(range(len(answers))), request, capsys)
 
 
-def _compare(page: Path, transcripts: list[str], request: pytest.FixtureRequest) -> None:
-    text = "\n".join(transcripts)
+def _compare(
+    name: str, answers: list[str], in_full: set[int], request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = FrozenPage(FROZEN / f"{name}.txt", answers, in_full)
+    cache: pytest.Cache | None = getattr(request.config, "cache", None)  # none where it is switched off
+    kept = cache.mkdir("frozen") if cache else request.getfixturevalue("tmp_path")
+    changes = page.changes(kept)
     if request.config.getoption("--rewrite-golden"):
-        page.write_text(text, encoding="utf-8", newline="")
-    assert text.split("\n") == page.read_bytes().decode("utf-8").split("\n")
+        page.write()
+        with capsys.disabled():
+            print("".join(f"\n{line}" for line in changes), end="")
+    else:
+        assert not changes, "\n".join(changes)
+        assert page.is_as_written()
+    page.keep(kept)
 
 
 def test_every_page_belongs_to_a_family() -> None:
@@ -119,6 +143,33 @@ def test_every_command_of_the_predecessor_is_in_a_frozen_call() -> None:
         word for family in FAMILIES.values() for case in family.cases for word in _after("bazinga", case.arguments)
     }
     assert not bazinga.COMMANDS.keys() - words
+
+
+def _first_of_their_kind(name: str, answers: list[str]) -> set[int]:
+    """The numbers of the calls that are the first of all with an option, or their family's first with an exit code."""
+    met = {kind for other in itertools.takewhile(name.__ne__, FAMILIES) for kind in _kinds_of_family(other)}
+    numbers: set[int] = set()
+    for number, (case, answer) in enumerate(zip(FAMILIES[name].cases, answers, strict=True)):
+        kinds = {*_kinds(case.arguments), *re.findall(r"^exit [1-9]\d*$", answer, re.MULTILINE)[:1]}
+        if kinds - met:
+            numbers.add(number)
+        met |= kinds
+    return numbers
+
+
+@cache
+def _kinds_of_family(name: str) -> set[str]:
+    return {kind for case in FAMILIES[name].cases for kind in _kinds(case.arguments)}
+
+
+def _kinds(words: list[str]) -> Iterator[str]:
+    """Each option of a call, with the value of one that says how an answer looks."""
+    own = words[: words.index("--")] if "--" in words else words
+    for word, value in zip(own, [*own[1:], ""], strict=False):
+        if word.startswith("-"):
+            option, _, joined = word.partition("=")
+            looks = (joined or value) if option in ("--format", "--depth") else ""
+            yield " ".join([*_called(words), option, looks])
 
 
 def _called(words: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hostile_repository import SESSION, STORES, Place, as_read, build, build_git, regular_files, tree_state
+from tables import first_quick
 
 from ctxrank.cli.main import run
 
@@ -25,7 +26,7 @@ _QUESTIONS: tuple[tuple[str, ...], ...] = (
     (*_ASSEMBLE, "--json", "--task-id", "TASK-1"),
     ("context", "TASK-1"),
     ("check",),
-    ("trace", "src/app.py"),
+    ("check", "--trace", "src/app.py"),
     ("package", "list"),
     ("show", "package:1"),
     ("error", "match", "--message", "ValueError: token"),
@@ -125,7 +126,7 @@ def _wrong(place: Place, code: int, printed: str) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("store", list(STORES))
+@pytest.mark.parametrize("store", first_quick(STORES))
 def test_no_command_reads_leaks_runs_or_waits(
     store: str, tmp_path: Path, git_repository: Path | None, runner: _Runner
 ) -> None:
@@ -146,7 +147,7 @@ def test_no_command_reads_leaks_runs_or_waits(
     assert not [token for token in place.tokens if token in text]
 
 
-@pytest.mark.parametrize("named", ["trust", "--db"])
+@pytest.mark.parametrize("named", first_quick(["trust", "--db"], 1))
 def test_a_store_that_a_person_vouches_for_still_reads_nothing_elsewhere(
     named: str, tmp_path: Path, git_repository: Path | None, runner: _Runner
 ) -> None:

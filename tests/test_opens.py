@@ -16,8 +16,7 @@ OPENING = {"open", "mkstemp", "fdopen", "read_text", "read_bytes", "write_text",
 PERMITTED = {
     # what the program itself makes, with O_EXCL or O_NOFOLLOW
     "indexer/care/new_file.py save_what_can_be_read": "makes the new database of a repair, and syncs it",
-    "indexer/care/repair.py _copy_primary": "makes the copy that a repair keeps, in a folder that was just made",
-    "indexer/care/replacement.py _touch": "as above",
+    "indexer/care/new_file.py touch": "makes the copy that a repair keeps, in a folder that was just made",
     "indexer/care/replacement.py _alone": "locks the shared memory of a store, as SQLite has opened it",
     "indexer/fulltext/bulk_catch_up.py Announcement.__enter__": "a lock file in the store: never read",
     "indexer/fulltext/bulk_catch_up.py bulk_catch_up_in_progress": "as above",
@@ -25,22 +24,22 @@ PERMITTED = {
     "indexer/store/connection.py _create_private": "makes a database before SQLite does, for its mode",
     "indexer/store/store.py make_folder": "makes the .gitignore of a store's folder",
     "indexer/store/store.py _sync_folder": "a folder, to sync the names in it",
-    "cli/agents/transcript_import.py _Importer._read": "a transcript in a folder that the user named, line by line",
+    "extensions/transcripts/importing.py _Importer._read": "a transcript in a folder that the user named, line by line",
     "cli/loopback.py made_token": "makes the file of a token in the store, for its user alone",
     "indexer/store/one_process.py only_one": "a lock file in the store: one line at most is read",
     "indexer/store/one_process.py holder": "as above",
     "indexer/files/git.py Git._fill": "makes files in a folder that was just made",
     "cli/actions/upkeep/exchange.py _write_file": "makes the file that an export is written to",
-    "cli/actions/upkeep/crowd.py _save": "makes a file in a temporary folder of its own",
-    "indexer/team/snapshot.py write_snapshot": "makes the file that a snapshot is written to",
-    "indexer/team/snapshot.py bring_snapshot": "a snapshot that the user named, line by line, each bounded",
-    "indexer/team/schema.py _migrate": "the program's own SQL files",
-    "cli/agents/install.py _write": "makes a file beside the runner's, whose place it takes",
+    "extensions/team/snapshot.py write_snapshot": "makes the file that a snapshot is written to",
+    "extensions/team/snapshot.py bring_snapshot": "a snapshot that the user named, line by line, each bounded",
+    "extensions/team/schema.py _migrate": "the program's own SQL files",
+    "cli/agents/install.py _unfinished": "makes a file beside the runner's, whose place it takes",
     "cli/agents/log.py _append": "adds a line to the hook's log in the user's own state folder",
-    "cli/bazinga/commands/block.py _leave": "makes the file that --output-file names",
-    "cli/bazinga/switch/steps.py _write": "makes a file beside the script whose place it takes",
-    "cli/bazinga/switch/placed_switch.py command_of_ctxrank": "what install noted beside this very file",
-    "cli/bazinga/place.py _make_empty_file": "makes a database where the predecessor would",
+    "extensions/bazinga/arguments.py data": "the program's own tables",
+    "extensions/bazinga/commands/block.py _write": "makes the file that --output-file names",
+    "extensions/bazinga/switch/steps.py _write": "makes a file beside the script whose place it takes",
+    "extensions/bazinga/switch/placed_switch.py command_of_ctxrank": "what install noted beside this very file",
+    "extensions/bazinga/place.py _make_empty_file": "makes a database where the predecessor would",
     "indexer/store/known_stores.py alone_in": "a folder of the user's own, to lock it",
     "indexer/store/known_stores.py write_privately": "makes a file in the user's own state folder",
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
@@ -48,26 +47,31 @@ PERMITTED = {
     "indexer/store/trust.py read_state": "the same, where it says why not",
     # what is installed with the program, or is the system's
     "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
+    "indexer/errors/parse/tables.py rows": "the program's own tables",
+    "indexer/redaction/rules.py _read": "as above",
+    "indexer/text/invisible.py _ranges": "as above",
     "indexer/store/migrations.py _read_sql": "the program's own SQL files",
+    "indexer/owners.py apply_schema": "an installed extension's own SQL files",
     "indexer/systems.py _mounts_of_linux": "the system's list of mounts",
-    "cli/actions/upkeep/evaluation.py measure": "makes the drawing that the user named",
+    "indexer/systems.py bound_memory": "the system's sizes of this process",
+    "cli/click_commands.py LazyGroup.format_commands": "writes help, and no file",
     "cli/streams.py _nowhere": "the null device",
-    "cli/web/application.py _static_files": "what this package itself ships",
-    "cli/web/command.py _open": "no file: the browser",
+    "extensions/web/application.py _static_files": "what this package itself ships",
+    "extensions/web/command.py _open": "no file: the browser",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
     "indexer/store/wide_settings.py WideSettings.password": "the file that the user's own configuration names",
     # what the user names on the command line, which may be a pipe or a link
     "cli/actions/given.py read_given_start": "a file that the user named, bounded",
     "cli/actions/upkeep/exchange.py _opened": "the file of an import, read line by line, each bounded",
     "indexer/errors/parse/capture.py capture_file": "a file that the user named: its beginning and its end",
-    "ranking/evaluation/collection.py _numbered": "a test collection that the user named",
+    "extensions/evaluation/collection.py _numbered": "a test collection that the user named",
     "indexer/care/identity.py is_foreign": "the first bytes of a database, before SQLite opens it",
-    "indexer/care/identity.py _pages_that_say": "its pages, where these do not say whose it is",
-    "cli/bazinga/database/source.py _with_log": "a database that the user named, and the copy that is made of it",
-    "cli/bazinga/database/source.py _has_packages": "as above",
-    "cli/bazinga/database/source.py read_damaged": "makes the database that what can be read goes into",
-    "cli/bazinga/place.py _is_ours": "the first bytes of a database that the user named",
-    "indexer/care/sqlite_salvage/pages.py PageFile.__init__": "the copy of a database that a repair has just made",
+    "extensions/salvage/port.py _pages_with": "its pages, where these do not say whose it is",
+    "extensions/bazinga/database/source.py _with_log": "a database that the user named, and its copy",
+    "extensions/bazinga/database/source.py _has_packages": "as above",
+    "extensions/bazinga/database/source.py read_damaged": "makes the database that what can be read goes into",
+    "extensions/bazinga/place.py _is_ours": "the first bytes of a database that the user named",
+    "extensions/salvage/pages.py PageFile.__init__": "the copy of a database that a repair has just made",
 }
 
 
@@ -97,7 +101,7 @@ def is_opening(function: ast.expr) -> bool:
 
 
 def test_a_file_is_opened_by_the_one_function_or_with_a_reason() -> None:
-    rooms = ("ctxrank", "indexer", "ranking", "cli")
+    rooms = ("ctxrank", "indexer", "ranking", "cli", "extensions")
     modules = [path for room in rooms for path in sorted((HOUSE / room).rglob("*.py"))]
     found = {place for path in modules if path.name != "beneath.py" for place in opens(path)}
     assert found == set(PERMITTED)

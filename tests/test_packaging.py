@@ -4,12 +4,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from release_smoke import COMPILED
 
 from ctxrank import indexer, ranking
 from ctxrank.indexer.light_typing import is_dict, is_list
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("ctxrank", "indexer", "ranking", "cli")
+FOLDERS = ("ctxrank", "indexer", "ranking", "cli", "extensions")
 
 
 def _project() -> dict[str, dict[str, dict[str, object]]]:
@@ -35,7 +36,15 @@ def test_everything_beside_the_modules_is_package_data() -> None:
         and path.suffix not in (".py", ".pyc", ".c", ".h", ".so")
         and not {"plugin", "web"} & set(path.parts)
     }
-    assert kinds == {"py.typed", "*.sql", "*.pyi"}
+    assert kinds == {"py.typed", "*.sql", "*.pyi", "*.tsv", "*.txt"}
+
+
+def test_every_table_is_package_data() -> None:
+    data = _project()["tool"]["setuptools"]["package-data"]
+    tables = {path.parent for folder in FOLDERS for path in (ROOT / folder).rglob("*.tsv")}
+    beside = {home for home in tables if not (home / "__init__.py").exists()}  # of no package of its own
+    assert is_dict(data) and data["ctxrank.indexer.errors"] == ["tables/*.tsv"]
+    assert beside == {ROOT / "indexer" / "errors" / "tables"}
 
 
 def test_every_file_of_the_plugin_is_package_data() -> None:
@@ -46,9 +55,9 @@ def test_every_file_of_the_plugin_is_package_data() -> None:
 
 
 def test_every_file_of_the_page_is_package_data() -> None:
-    home = ROOT / "cli" / "web"
+    home = ROOT / "extensions" / "web"
     data = _project()["tool"]["setuptools"]["package-data"]
-    patterns = data["ctxrank.cli.web"] if is_dict(data) else None
+    patterns = data["ctxrank.extensions.web"] if is_dict(data) else None
     assert is_list(patterns)
     shipped = {path for pattern in patterns for path in home.glob(str(pattern))}
     beside = {path for path in home.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
@@ -67,13 +76,10 @@ def test_the_page_is_an_extra_that_nothing_else_needs() -> None:
     assert not names & {one.partition(">")[0] for one in _listed(project["dependencies"])}
 
 
-def test_every_compiled_module_is_built_and_may_fail_to() -> None:
-    """A wheel for a machine without a C compiler has the twins in Python alone."""
-    modules = _project()["tool"]["setuptools"]["ext-modules"]
-    assert is_list(modules)
-    sources = sorted(str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).rglob("*.c"))
-    assert all(is_dict(module) and module["optional"] and module["py-limited-api"] for module in modules)
-    assert sorted(str(is_dict(module) and module["sources"]) for module in modules) == [str([one]) for one in sources]
+def test_every_compiled_module_is_where_setup_looks_for_it() -> None:
+    sources = {path.relative_to(ROOT) for folder in FOLDERS for path in (ROOT / folder).rglob("*.c")}
+    assert sources == {path.relative_to(ROOT) for path in ROOT.glob("indexer/*/_*.c")}
+    assert sorted(COMPILED) == sorted(".".join(source.with_suffix("").parts) for source in sources)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from starlette.testclient import TestClient
 
 from ctxrank.cli.call import Call
-from ctxrank.cli.web.application import application
-from ctxrank.cli.web.guard import OPEN, Access
+from ctxrank.extensions.web.application import application
+from ctxrank.extensions.web.guard import Access
 
 BASE = "http://127.0.0.1:8000"
 
@@ -24,10 +24,17 @@ def served(db: str, *, is_writing: bool = False, is_open: bool = True) -> Served
     """The pages of a store; `is_open` for a browser that opened the one-time address."""
     access = Access()
     made = application(Call(db=db), access, is_writing=is_writing)
-    browser = TestClient(made, base_url=BASE, follow_redirects=False)
+    browser = TestClient(made, base_url=f"{BASE}{access.folder}", follow_redirects=False)
     if is_open:
-        assert browser.get(OPEN, params={"ticket": access.ticket()}).status_code == 303
+        assert browser.post("/open", data={"ticket": access.ticket()}, headers={"origin": "null"}).status_code == 200
     return Served(browser, access)
+
+
+def _in_folder(link: str) -> str:
+    """Where a link leads, from the folder of all pages: `/finding?id=…`; one that leaves the folder stays as it is."""
+    if link.startswith(("#", "/")) or "../" in link or ":" in link.partition("?")[0]:
+        return f"elsewhere: {link}" if link[:1] != "#" else link
+    return f"/{link.removeprefix('./')}"
 
 
 class Markup(HTMLParser):
@@ -51,7 +58,7 @@ class Markup(HTMLParser):
         for name, value in attrs:
             self.attributes[name] += 1
             if name in ("href", "src", "action"):
-                self.links.append(value or "")
+                self.links.append(_in_folder(value or ""))
             if tag == "script" and name == "src":
                 self.scripts.append(value)
 

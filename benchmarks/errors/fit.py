@@ -1,10 +1,9 @@
-"""Fit the calibration tables of ranking/errors/calibration.py: python benchmarks/errors/fit.py --data FOLDER
+"""What sizes.py and run.py fit the calibration tables of ranking/errors/calibration.py with.
 
-Logistic regression by Newton's method with an L2 penalty, on the development groups only: every question's best
-candidate, whether it was right, with the tools' codes and without, over several rounds. Prints the tables to paste.
+Logistic regression by Newton's method with an L2 penalty, over every question's best
+candidate, whether it was right, with the tools' codes and without, over several rounds.
 """
 
-import argparse
 import math
 import os
 import sys
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from errors.corpus import Field, Row, load, make_round, text_of
+from errors.corpus import Field, Row, make_round, text_of
 from errors.ours import Ours
 
 from ctxrank.ranking.errors.calibration import Evidence
@@ -35,17 +34,6 @@ class Sample(NamedTuple):
     is_known: bool
     is_right: bool
     evidence: tuple[float, ...]
-
-
-def main() -> None:
-    """Fit and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", required=True, metavar="FOLDER")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    options = parser.parse_args()
-    rows = load(options.data, "dev")
-    samples = [sample for seed in options.seeds for field in FIELDS for sample in sampled(rows, field, seed)]
-    print_tables(samples)
 
 
 def print_tables(samples: list[Sample]) -> None:
@@ -114,7 +102,3 @@ def _solved(matrix: list[list[float]], right: list[float]) -> list[float]:
                 factor = rows[r][i] / rows[i][i]
                 rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
     return [rows[i][size] / rows[i][i] for i in range(size)]
-
-
-if __name__ == "__main__":
-    main()

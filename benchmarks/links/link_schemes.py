@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 from link_world import World, write_world
 
-from ctxrank.indexer.links.graph import load_graph
-from ctxrank.indexer.links.store import stored_texts
-from ctxrank.indexer.links.sync import sync_tree
-from ctxrank.indexer.links.tree import require_tree
+from ctxrank.extensions.links.closure import Closure, LinkedArtifact
+from ctxrank.extensions.links.context import ContextRequest, gather
+from ctxrank.extensions.links.graph import load_graph
+from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
+from ctxrank.extensions.links.search import find_more
+from ctxrank.extensions.links.store import stored_texts
+from ctxrank.extensions.links.sync import sync_tree
+from ctxrank.extensions.links.tree import require_tree
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.links.closure import Closure, LinkedArtifact
-from ctxrank.ranking.context.links.context import ContextRequest, gather
-from ctxrank.ranking.context.links.pack import LinkedPart, PackOptions, pack_linked
-from ctxrank.ranking.context.links.search import find_more
 from ctxrank.ranking.context.prices import Prices
 
 SCHEMES = ("links", "BM25", "BM25 top 10", "tiers")

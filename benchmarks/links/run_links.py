@@ -2,8 +2,7 @@
 
 Deletes 0, 10, 30 and 60 % of the links of a gold and a generated world, says the tasks otherwise, and prints the recall
 of the artifacts that each task requires at 2,000, 4,000 and 8,000 tokens, for links alone, BM25 alone, and tiers. Raw
-results go to benchmarks/results/links.json, curves to recall.svg beside this file. Exit code 1: a requirement is
-missed.
+results go to benchmarks/results/links.json. Exit code 1: a requirement is missed.
 """
 
 import argparse
@@ -17,7 +16,6 @@ from typing import NamedTuple
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import machine
-from link_curves import Panel, curves
 from link_gold import gold, said_otherwise
 from link_schemes import SCHEMES, Outcome, outcomes
 from link_world import Shape, World, generated, kept_share, paraphrased, without_links
@@ -27,7 +25,6 @@ SHARES = (0.0, 0.1, 0.3, 0.6)
 BUDGETS = (2000, 4000, 8000)
 GOLD_BUDGETS = (600, 1000, 2000)  # the whole gold world has about 4,000 tokens
 TOLERANCE = 0.02
-_MARKS = ("<!-- results -->", "<!-- end of results -->")
 
 
 class Figure(NamedTuple):
@@ -49,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="[default: 1 2 3]")
     parser.add_argument("--quick", action="store_true", help="a small world: shows that it runs")
-    parser.add_argument("--out", metavar="DIR", help="[default: benchmarks/results, and the curves here]")
+    parser.add_argument("--out", metavar="DIR", help="[default: benchmarks/results]")
     options = parser.parse_args(arguments)
     seeds: list[int] = options.seeds[:1] if options.quick else options.seeds
     shares = SHARES[::3] if options.quick else SHARES
@@ -66,8 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     ):  # fmt: skip
         figures += measured(world, wording, budgets, seeds, shares)
     missed = list(misses(figures))
-    for text in missed:
-        print(f"missed: {text}")
+    print(table(figures), *(f"missed: {text}" for text in missed), sep="\n")
     keep(options.out, figures, missed, {
         "benchmark": "links", "seeds": seeds, "artifacts": len(large.artifacts), "tasks": len(large.required),
         "kept_words": kept[0], "machine": machine.facts(),
@@ -113,7 +109,7 @@ def misses(figures: Iterable[Figure]) -> Iterable[str]:
 
 
 def keep(out: str | None, figures: list[Figure], missed: list[str], facts: dict[str, object]) -> None:
-    """Write the figures and the curves of the paraphrased tasks."""
+    """Write the figures."""
     results = out or os.path.join(os.path.dirname(_HERE), "results")
     os.makedirs(results, exist_ok=True)
     with open(os.path.join(results, "links.json"), "w", encoding="utf-8") as file:
@@ -121,20 +117,6 @@ def keep(out: str | None, figures: list[Figure], missed: list[str], facts: dict[
                  for name, value in one._asdict().items()} for one in figures]  # fmt: skip
         file.write(json.dumps({**facts, "missed": missed, "figures": rows}, indent=1).replace(",\n   ", ", "))
         file.write("\n")
-    panels: list[list[Panel]] = []
-    for world in dict.fromkeys(one.world for one in figures):
-        some = [one for one in figures if one.world == world and one.wording == "paraphrased"]
-        panels.append([
-            Panel(f"{world}, {budget:,} tokens", tuple(dict.fromkeys(one.deleted for one in some)), {
-                scheme: [one.recall for one in some if (one.budget, one.scheme) == (budget, scheme)]
-                for scheme in SCHEMES
-            })
-            for budget in dict.fromkeys(one.budget for one in some)
-        ])  # fmt: skip
-    with open(os.path.join(out or _HERE, "recall.svg"), "w", encoding="utf-8") as file:
-        file.write(curves(panels))
-    if out is None:
-        _put_into_page(table(figures), missed)
 
 
 def table(figures: Iterable[Figure]) -> str:
@@ -148,16 +130,6 @@ def table(figures: Iterable[Figure]) -> str:
     lines.append("|---|---|" + "---:|" * (2 + len(SCHEMES)))
     lines += [f"| {' | '.join(map(str, (*place, *cells)))} |" for place, cells in rows.items()]
     return "\n".join(lines)
-
-
-def _put_into_page(text: str, missed: list[str]) -> None:
-    page = os.path.join(_HERE, "README.md")
-    with open(page, encoding="utf-8") as file:
-        before, _, rest = file.read().partition(_MARKS[0])
-    after = rest.partition(_MARKS[1])[2]
-    verdict = "\n".join(f"* missed: {one}" for one in missed) or "Every requirement is met."
-    with open(page, "w", encoding="utf-8") as file:
-        file.write(f"{before}{_MARKS[0]}\n\n{verdict}\n\n{text}\n\n{_MARKS[1]}{after}")
 
 
 def _figure(world: str, wording: str, share: float, rows: list[Outcome]) -> Figure:

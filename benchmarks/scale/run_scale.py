@@ -105,7 +105,7 @@ def _size(store: Store, asked: list[Asked], folder: str, kept: str, peers: str) 
         "assemble_ms": _timed(asked, lambda one: _assemble(store, one)),
     }
     found["rss_mb"] = _peak_mb()
-    found["exact_share"], found["overlap"] = _agreement(store, asked)
+    found["overlap"] = _agreement(store, asked)
     found["index_bytes"] = os.path.getsize(os.path.join(folder, ".ctxrank", "index.db"))
     for engine in ("naive", "tantivy"):
         found |= _peer(engine, asked, folder, kept, peers)
@@ -176,8 +176,8 @@ def _assemble(store: Store, one: Asked) -> object:
     return assemble(store, request)
 
 
-def _agreement(store: Store, asked: list[Asked]) -> tuple[float, float]:
-    """The share of answers that say they are exact, and how much of ten hits scoring everything also finds."""
+def _agreement(store: Store, asked: list[Asked]) -> float:
+    """How much of ten hits scoring everything also finds."""
     requests = [SearchRequest(one.words, 10, is_plain=True, has_snippets=False) for one in asked]
     selected = [search(store, request) for request in requests]
     usual = candidates.MAX_ENUMERATED
@@ -187,7 +187,7 @@ def _agreement(store: Store, asked: list[Asked]) -> tuple[float, float]:
         wanted = {hit.id for hit in search(store, request).hits}
         overlaps.append(len(wanted & {hit.id for hit in result.hits}) / len(wanted) if wanted else 1.0)
     candidates.MAX_ENUMERATED = usual
-    return sum(result.is_exact for result in selected) / len(selected), sum(overlaps) / len(overlaps)
+    return sum(overlaps) / len(overlaps)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from ahocorasick_rs import AhoCorasick
 from matching import sample
 
-from ctxrank.indexer.redaction.credential_formats import VALUES
 from ctxrank.indexer.redaction.named_values import ANCHORS
-from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES, Rule
+from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES, VALUES, Rule
 
 SIZE = 100_000  # characters
 _FILLERS = ("a", "A", "0", "-", "_", "/", ".", "=", ":", '"', "'", "\\", " ", "\n", "a.", "a-", "a/", "a ", "\\n", "é")
@@ -73,7 +72,7 @@ def _pieces(rng: random.Random) -> Iterator[str]:
             yield name + link
             yield f"--{name}{link}"
     for value in VALUES:
-        vendor = value.vendors.split()[0]
+        vendor = value.anchors[0]
         whole = sample(value.pattern, rng)
         for link in ("", "=", " = '", ",", " a.a-a: "):
             yield vendor + link

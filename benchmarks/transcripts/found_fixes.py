@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxrank.cli.agents.ask import ask
-from ctxrank.cli.agents.transcript_import import RAN_NEXT
 from ctxrank.cli.call import Call
+from ctxrank.extensions.transcripts.importing import RAN_NEXT
 from ctxrank.indexer import create_store
 
 

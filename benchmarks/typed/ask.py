@@ -1,4 +1,4 @@
-"""Ask the questions of known_items.py as people type them, and say how high the wanted file stands.
+"""Ask questions as people type them, and say how high the wanted file is: those kept here, of the trees of trees.json.
 
 python benchmarks/typed/ask.py TREE questions.jsonl [--failures KIND]
 
@@ -8,8 +8,10 @@ porter tokenizer and FTS5 with trigrams, each asked for any of the words.
 """
 
 import argparse
+import contextlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -17,7 +19,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 import apsw
-from known_items import read_tree
 
 from ctxrank.indexer import create_store
 from ctxrank.indexer.files.scan import index_artifacts
@@ -25,12 +26,26 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking import SearchRequest, search
 
 _DEPTH = 10
+_SOURCE = re.compile(r"\.(py|[cm]?js|[cm]?ts|go|rs|java|rb|c|h|md|rst|txt|toml|ya?ml)$")
+_MAX_BYTES = 400_000
 Asked = Callable[[str], list[str]]  # a question as typed → paths, the best first
 
 
-def reciprocal_rank(paths: list[str], wanted: str) -> float:
-    """1 / rank of a file among the first ten, 0 where it is not there."""
-    return 1 / (paths.index(wanted) + 1) if wanted in paths[:_DEPTH] else 0.0
+def read_tree(folder: str) -> dict[str, str]:
+    """All sources and documents below a folder, by path."""
+    texts: dict[str, str] = {}
+    for top, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for path in (os.path.join(top, name) for name in sorted(names) if _SOURCE.search(name)):
+            if not os.path.islink(path) and os.path.getsize(path) <= _MAX_BYTES:
+                with contextlib.suppress(UnicodeDecodeError), open(path, encoding="utf-8") as file:
+                    texts[os.path.relpath(path, folder)] = file.read()
+    return texts
+
+
+def reciprocal_rank(paths: list[str], wanted: list[str]) -> float:
+    """1 / rank of the first wanted file among the first ten, 0 where none is there."""
+    return next((1 / rank for rank, path in enumerate(paths[:_DEPTH], 1) if path in wanted), 0.0)
 
 
 def as_typed(store: Store) -> Asked:
@@ -60,12 +75,12 @@ def _fts5(texts: dict[str, str], tokenizer: str) -> Asked:
     return ask
 
 
-def _read_questions(path: str, tree: str) -> Iterator[tuple[str, str, str]]:
+def _read_questions(path: str, tree: str) -> Iterator[tuple[str, str, list[str]]]:
     with open(path, encoding="utf-8") as file:
         for line in file:
             question = json.loads(line)
             if question["tree"] == tree:
-                yield question["kind"], question["text"], question["path"]
+                yield question["kind"], question["text"], question["paths"]
 
 
 def main() -> None:
@@ -85,10 +100,10 @@ def main() -> None:
             ours = as_typed(store)
             if options.failures:
                 for kind, text, wanted in questions:
-                    if kind == options.failures and (found := ours(text))[:1] != [wanted]:
+                    if kind == options.failures and reciprocal_rank(found := ours(text), wanted) < 1:
                         sys.stdout.write(f"{text!r}\n    wanted {wanted}\n    found  {found[:4]}\n")
                 return
-            texts = read_tree(folder).texts
+            texts = read_tree(folder)
             engines = {"ctxrank": ours, "porter": _fts5(texts, "porter unicode61"), "trigram": _fts5(texts, "trigram")}
             ranks: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
             for kind, text, wanted in questions:

@@ -3,17 +3,17 @@
 import re
 from collections.abc import Iterator
 
+from ctxrank.cli.actions.receipts import show as show_receipt
+from ctxrank.cli.actions.sessions import show_session
 from ctxrank.cli.call import Call, Reply, shown
-from ctxrank.indexer.clock import format_us
+from ctxrank.cli.output.shaped import Extended
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
 from ctxrank.indexer.records.related import Related, read_related
-from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import local_ref, public_id, without_origin
-from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, printable
-from ctxrank.ranking.context.why import Why
+from ctxrank.ranking.context.section import Why
 from ctxrank.ranking.context.why import why as ask_receipt
 
 _LINKED = "linked"
@@ -22,31 +22,36 @@ _ARTIFACT_ID = re.compile(r"[A-Za-z]+(-[A-Za-z0-9]+)+")
 
 def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
     """Read one document, and what surrounds it if asked for."""
+    kind, _, name = document.partition(":")
+    if kind == "session" and name:
+        return show_session(call, name, is_related)
+    if kind == "receipt" and name.isdecimal():
+        return show_receipt(call, int(name))
     with call.open() as store:
         ref = local_ref(store.primary, document)
         found = read_document(store, ref, with_passages=depth == "full")
         related = read_related(store.primary, ref) if is_related else None
     return Reply(
-        lambda: {"document": _document_json(found, depth)} | ({"related": related.as_json()} if related else {}),
+        lambda: {"document": _document_json(found, depth)} | ({"related": related} if related else {}),
         (*_document_lines(call, found, depth), *(_related_lines(call, related) if related else ())),
     )
 
 
 def _related_lines(call: Call, related: Related) -> Iterator[str]:
-    for version in related.versions:
-        yield f"{call.bold('version')} {version.version} {version.id} · {shown(version.summary)}"
-    for one in related.taken:
-        when = format_us(one.at) if one.at is not None else "not yet"
-        yield f"{call.bold(one.how)} {shown(one.agent)} · {when}"
-    for entry in related.receipts:
-        state = f"in it, {entry.detail}" if entry.is_included else "left out"
-        yield f"{call.bold('receipt')} {entry.receipt} {shown(entry.agent)} · {state} · {shown(entry.reason)}"
-    for name, neighbours in (("links to", related.links_to), ("linked from", related.linked_from)):
-        for other in neighbours:
-            yield f"{call.bold(name)} {shown(f'{other.id} {other.title} · {other.how}'.strip())}"
-    for sighting in related.sightings:
-        ended = f"resolved {format_us(sighting.resolved_at)}" if sighting.resolved_at is not None else "not resolved"
-        yield f"{call.bold('seen')} {shown(sighting.session)} · {format_us(sighting.seen_at)} · {ended}"
+    for version in related["versions"]:
+        yield f"{call.bold('version')} {version['version']} {version['id']} · {shown(version['summary'])}"
+    for one in related["taken"]:
+        yield f"{call.bold(one['how'])} {shown(one['agent'])} · {one['at'] or 'not yet'}"
+    for entry in related["receipts"]:
+        state = f"in it, {entry['detail']}" if entry["included"] else "left out"
+        yield f"{call.bold('receipt')} {entry['receipt']} {shown(entry['agent'])} · {state} · {shown(entry['reason'])}"
+    for name in ("links_to", "linked_from"):
+        for other in related[name]:
+            where = shown(f"{other['id']} {other['title']} · {other['how']}".strip())
+            yield f"{call.bold(name.replace('_', ' '))} {where}"
+    for sighting in related["sightings"]:
+        ended = f"resolved {sighting['resolved_at']}" if sighting["resolved_at"] else "not resolved"
+        yield f"{call.bold('seen')} {shown(sighting['session_id'])} · {sighting['seen_at']} · {ended}"
 
 
 def _document_json(found: ShownDocument, depth: str) -> dict[str, object]:
@@ -91,26 +96,15 @@ def why(
             found = list_receipts(store.primary, session=session, group=group, agent=agent)
             receipt = _newest(found, task, is_linked=linked)
         if linked:
-            answer = ask_receipt(store, _linked_name(store, document), receipt)
+            answer = ask_receipt(store, document, receipt)
         else:
             answer = ask_receipt(store, local_ref(store.primary, given), receipt)
-    return Reply(lambda: _why_json(answer, receipt), _why_lines(answer, receipt))
+    return Reply(lambda: Extended(answer, {"receipt": receipt.id}), _why_lines(answer, receipt))
 
 
 def _is_linked(document: str) -> bool:
     """Whether an artifact of .contextia/ is asked for, by its own id or by ours."""
     return document.startswith(f"{_LINKED}:") or _ARTIFACT_ID.fullmatch(document) is not None
-
-
-def _linked_name(store: Store, document: str) -> str:
-    """The artifact's own id. Raises NotFoundError."""
-    if not document.startswith(f"{_LINKED}:"):
-        return document
-    number = local_ref(store.primary, document).number
-    name = read_value(store.primary, "SELECT name FROM linked_artifacts WHERE id = ?", (number,), str)
-    if not name:
-        raise NotFoundError(f"There is no {document} with an id of its own.", "'ctxrank search' shows ids.")
-    return name
 
 
 def _newest(receipts: list[Receipt], task: str | None, *, is_linked: bool) -> Receipt:
@@ -127,13 +121,6 @@ def _newest(receipts: list[Receipt], task: str | None, *, is_linked: bool) -> Re
             f"There is no receipt of a context{f' of {task!a}' if task else ''}.", "Each 'ctxrank context' leaves one."
         )
     raise NotFoundError("There is no such receipt.", "Each 'ctxrank assemble' leaves one.")
-
-
-def _why_json(answer: Why, receipt: Receipt) -> dict[str, object]:
-    return {
-        "id": answer.id, "receipt": receipt.id, "included": answer.is_included,
-        "detail": answer.detail or None, "tokens": answer.tokens, "reasons": list(answer.reasons),
-    }  # fmt: skip
 
 
 def _why_lines(answer: Why, receipt: Receipt) -> Iterator[str]:

@@ -1,15 +1,16 @@
 """`ctxrank package`: save, list, show, supersede and consume context packages."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import apsw
 
 from ctxrank.cli.actions.given import given_text
 from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.output.shaped import Extended
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records import packages as records
-from ctxrank.indexer.records.packages import Consumer, NewPackage, Package
+from ctxrank.indexer.records.packages import Consumer, NewPackage, Package, SavedPackage
 from ctxrank.indexer.records.reader import state_of
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
@@ -44,15 +45,22 @@ def save(
             saved = records.save_text(
                 store, new, text, create_session=create_session, mode=config.redaction_mode, team=config.team
             )
+    return saved_reply(saved)
+
+
+def saved_reply(saved: SavedPackage, about: Mapping[str, object] | None = None, lines: Iterable[str] = ()) -> Reply:
+    """What a save answers: `about` are further fields, `lines` further lines."""
     replaced = f", replaces {public_id(PACKAGE, saved.supersedes)}" if saved.supersedes else ""
     return Reply(
         lambda: {
             "id": saved.id, "file_path": saved.path, "version": saved.version, "supersedes": saved.supersedes,
             "consumers": list(saved.consumers), "passages": saved.passages, "notes": list(saved.notes),
+            **(about or {}),
         },
         [
             f"Saved {public_id(PACKAGE, saved.id)} (version {saved.version}{replaced}) "
-            f"for {', '.join(saved.consumers)}"
+            f"for {', '.join(saved.consumers)}",
+            *lines,
         ],
         notes=saved.notes,
     )  # fmt: skip
@@ -78,7 +86,7 @@ def list_(
         states = {package.id: state_of(store, DocumentRef(PACKAGE, package.id)) for package in found}
     return list_reply(
         found,
-        lambda: {"packages": [_package_json(package, states[package.id]) for package in found]},
+        lambda: {"packages": [_with_state(package, states[package.id]) for package in found]},
         (line for package in found for line in _package_lines(call, package, states[package.id])),
         "no packages.",
     )
@@ -91,7 +99,7 @@ def show(call: Call, package_id: str) -> Reply:
         consumers = records.consumers_of(store.primary, package.id)
         state = state_of(store, DocumentRef(PACKAGE, package.id))
     return Reply(
-        lambda: {"package": _package_json(package, state), "consumers": [_consumer_json(one) for one in consumers]},
+        lambda: {"package": _with_state(package, state), "consumers": consumers},
         _details(call, package, state, consumers),
     )
 
@@ -151,16 +159,5 @@ def _consumption(consumer: Consumer) -> str:
     return f"consumed at iteration {consumer.iteration}, {format_us(consumer.consumed_at)}"
 
 
-def _package_json(package: Package, file_state: str) -> dict[str, object]:
-    value = package._asdict()
-    value["file_state"] = file_state or None
-    value["file_path"] = value.pop("path")
-    value["session_id"] = value.pop("session")
-    value["group_id"] = value.pop("group")
-    value["created_at"] = format_us(package.created_at)
-    return value
-
-
-def _consumer_json(consumer: Consumer) -> dict[str, object]:
-    moment = None if consumer.consumed_at is None else format_us(consumer.consumed_at)
-    return {"agent": consumer.agent, "iteration": consumer.iteration, "consumed_at": moment}
+def _with_state(package: Package, file_state: str) -> Extended:
+    return Extended(package, {"file_state": file_state or None})

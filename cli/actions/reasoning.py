@@ -6,6 +6,7 @@ from shlex import quote
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group
 from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.output.shaped import Extended
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
@@ -65,11 +66,7 @@ def save(
         config = load_config(store)
         saved = save_reasoning(store, new, create_session=create_session, mode=config.redaction_mode, team=config.team)
     return Reply(
-        lambda: {
-            "id": saved.id, "session_id": saved.session, "group_id": saved.group, "agent": saved.agent,
-            "phase": saved.phase, "created_at": format_us(saved.created_at), "redacted": saved.is_redacted,
-            "notes": list(saved.notes),
-        },
+        lambda: saved,
         [f"Saved {public_id('reasoning', saved.id)} ({saved.phase} by {saved.agent})"],
         notes=saved.notes,
     )  # fmt: skip
@@ -90,7 +87,7 @@ def get(
             note_unknown_group(call, store, owner, group)
     return list_reply(
         found,
-        lambda: {"reasoning": [_entry_json(entry) for entry in found]},
+        lambda: {"reasoning": [_with_references(entry) for entry in found]},
         (line for entry in found for line in _entry_lines(call, entry, is_full=is_full)),
         notes=() if found else ("no reasoning.", *_unknown_agent(agent, team)),
     )
@@ -105,7 +102,7 @@ def timeline(call: Call, session: str, group: str | None, is_full: bool) -> Repl
             note_unknown_group(call, store, owner, group)
     return list_reply(
         found,
-        lambda: {"reasoning": [_entry_json(entry) for entry in found]},
+        lambda: {"reasoning": [_with_references(entry) for entry in found]},
         _timeline_lines(session, found, is_full=is_full) if found else (),
         notes=() if found else ("no reasoning.",),
     )
@@ -167,16 +164,8 @@ def _save_call(session: str, group: str | None, agent: str, phase: str) -> str:
     )
 
 
-def _entry_json(entry: ReasoningEntry) -> dict[str, object]:
-    """An entry as JSON, with the names that other answers use."""
-
-    value: dict[str, object] = entry._asdict()
-    value["session_id"] = value.pop("session")
-    value["group_id"] = value.pop("group")
-    value["references"] = json.loads(entry.references)
-    value["redacted"] = value.pop("is_redacted")
-    value["created_at"] = format_us(entry.created_at)
-    return value
+def _with_references(entry: ReasoningEntry) -> Extended:
+    return Extended(entry, {"references": json.loads(entry.refs), "redacted": bool(entry.redacted)})
 
 
 def _entry_lines(call: Call, entry: ReasoningEntry, *, is_full: bool) -> Iterator[str]:
@@ -187,7 +176,7 @@ def _entry_lines(call: Call, entry: ReasoningEntry, *, is_full: bool) -> Iterato
         yield from (f"   {line}".rstrip() for line in printable(entry.content).strip("\n").split("\n"))
     else:
         yield f"   {_cut(shown(entry.content))}"
-    if entry.references != "[]":
+    if entry.refs != "[]":
         yield f"   {call.dim(_cut(shown(f'refers to {_references(entry)}')))}"
 
 
@@ -258,7 +247,7 @@ def _handoff_line(call: Call, event: Event) -> str:
 
 def _references(entry: ReasoningEntry) -> str:
 
-    items = _items(json.loads(entry.references))
+    items = _items(json.loads(entry.refs))
     return ", ".join(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items)
 
 
@@ -271,7 +260,7 @@ def _circumstances(entry: ReasoningEntry) -> list[str]:
     return [
         *([f"iteration {entry.iteration}"] if entry.iteration else []),
         *([f"{entry.confidence} confidence"] if entry.confidence else []),
-        *(["redacted"] if entry.is_redacted else []),
+        *(["redacted"] if entry.redacted else []),
     ]
 
 

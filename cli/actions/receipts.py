@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.output.shaped import Extended
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.injections import StoredInjection, list_injections
@@ -11,43 +12,44 @@ from ctxrank.indexer.records.sessions import find_session
 from ctxrank.ranking.context.replay import Difference, Replay, difference, replay_receipt
 
 
-def list_(call: Call, session: str | None, group: str | None, agent: str | None, of_hooks: bool, limit: int) -> Reply:
+def list_(
+    call: Call, session: str | None, group: str | None, agent: str | None, limit: int, of_hooks: bool = False
+) -> Reply:
     """Read a page of receipts, the newest first, or of what hooks have injected."""
     if of_hooks:
-        return _injections(call, session, group, agent, limit)
+        if group is not None or agent is not None:
+            raise UsageError("--hook goes with --session alone.", "Leave --group and --agent out.")
+        return injections(call, session, limit)
     with call.open() as store:
         if session is not None:
             find_session(store.primary, session)
         found = list_receipts(store.primary, session=session, group=group, agent=agent, limit=limit)
     return list_reply(
         found,
-        lambda: {"receipts": [_receipt_json(receipt, is_whole=False) for receipt in found]},
+        lambda: {"receipts": found},
         (_receipt_line(call, receipt) for receipt in found),
         "no receipts.",
     )
 
 
-def _injections(call: Call, session: str | None, group: str | None, agent: str | None, limit: int) -> Reply:
-    if group is not None or agent is not None:
-        raise UsageError("--hook goes with --session alone.", "Leave --group and --agent out.")
+def injections(call: Call, session: str | None, limit: int) -> Reply:
+    """Read a page of what hooks put before a model, the newest first."""
     with call.open() as store:
         if session is not None:
             find_session(store.primary, session)
         found = list_injections(store.primary, session, limit)
     return list_reply(
         found,
-        lambda: {"injections": [_injection_json(one) for one in found]},
+        lambda: {"injections": [_of_injection(one) for one in found]},
         (_injection_line(call, one) for one in found),
         "a hook has said nothing here.",
     )
 
 
-def _injection_json(one: StoredInjection) -> dict[str, object]:
+def _of_injection(one: StoredInjection) -> Extended:
     event, ids, tokens, characters, receipt = one.injection
-    return {
-        "id": one.id, "event": event, "session_id": one.session, "group_id": one.group, "documents": list(ids),
-        "tokens": tokens, "characters": characters, "receipt": receipt, "created_at": format_us(one.created_at),
-    }  # fmt: skip
+    more = {"event": event, "documents": ids, "tokens": tokens, "characters": characters, "receipt": receipt}
+    return Extended(one, more)
 
 
 def _injection_line(call: Call, one: StoredInjection) -> str:
@@ -61,7 +63,7 @@ def show(call: Call, receipt_id: int) -> Reply:
     """Read one receipt."""
     with call.open() as store:
         receipt = get_receipt(store.primary, receipt_id)
-    return Reply(lambda: {"receipt": _receipt_json(receipt, is_whole=True)}, _details(call, receipt))
+    return Reply(lambda: {"receipt": receipt}, _details(call, receipt))
 
 
 def _details(call: Call, receipt: Receipt) -> Iterator[str]:
@@ -111,9 +113,9 @@ def diff(call: Call, one: int, other: int) -> Reply:
 def _difference_json(found: Difference) -> dict[str, object]:
     return {
         "inputs": [{"name": name, "one": mine, "other": theirs} for name, mine, theirs in found.inputs],
-        "added": [_entry_json(entry) for entry in found.added],
-        "removed": [_entry_json(entry) for entry in found.removed],
-        "changed": [{"one": _entry_json(mine), "other": _entry_json(theirs)} for mine, theirs in found.changed],
+        "added": found.added,
+        "removed": found.removed,
+        "changed": [{"one": mine, "other": theirs} for mine, theirs in found.changed],
     }
 
 
@@ -153,22 +155,3 @@ def _entry_line(entry: Entry) -> str:
 def _state(entry: Entry) -> str:
     parts = (entry.detail, f"{entry.tokens} tokens" if entry.tokens else "", entry.reason)
     return shown(" · ".join(part for part in parts if part))
-
-
-def _entry_json(entry: Entry) -> dict[str, object]:
-    return {
-        "id": entry.id, "included": entry.is_included, "detail": entry.detail or None, "tokens": entry.tokens,
-        "reason": entry.reason,
-    }  # fmt: skip
-
-
-def _receipt_json(receipt: Receipt, *, is_whole: bool) -> dict[str, object]:
-    value: dict[str, object] = {
-        "id": receipt.id, "kind": receipt.kind, "session_id": receipt.session, "group_id": receipt.group,
-        "agent": receipt.agent, "iteration": receipt.iteration, "tokens": receipt.tokens, "digest": receipt.digest,
-        "created_at": format_us(receipt.created_at),
-    }  # fmt: skip
-    if is_whole:
-        value["inputs"] = dict(receipt.inputs)
-        value["entries"] = [_entry_json(entry) for entry in receipt.entries]
-    return value

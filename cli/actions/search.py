@@ -16,6 +16,7 @@ from ctxrank.ranking.retrieval.search import search as search_store
 from ctxrank.ranking.retrieval.snippets import MARK, is_code
 
 if TYPE_CHECKING:
+    from ctxrank.cli.sharing import Sharing
     from ctxrank.indexer.store.out_of_date import OutOfDate
     from ctxrank.indexer.store.store import Store
     from ctxrank.ranking.retrieval.hits import SearchResult
@@ -69,9 +70,7 @@ def search(
 
             index_for_search(call, store, config.redaction_mode)
             if config.team_log is not None:
-                from ctxrank.cli.team.actions import make_fresh  # noqa: PLC0415  only a store with a team has one
-
-                make_fresh(call, store)
+                _sharing().make_fresh(call, store)
                 config = load_config(store)
         result = search_store(store, request, config)
         out_of_date = _out_of_date(store, result)
@@ -97,18 +96,20 @@ def _team_json(config: Config) -> dict[str, object]:
     """How up to date the team's memory is; nothing for a store without a team."""
     if config.team_log is None:
         return {}
-    from ctxrank.cli.team.label import as_json  # noqa: PLC0415  only a store with a team has one
-
-    return {"team": as_json(config.team_log)}
+    return {"team": _sharing().as_json(config.team_log)}
 
 
 def _team_notes(config: Config) -> tuple[str, ...]:
     """The same in words, where the log is away or this store is behind it."""
     if config.team_log is None or not (config.team_log.behind or config.team_log.trouble):
         return ()
-    from ctxrank.cli.team.label import sentence  # noqa: PLC0415  only a store with a team has one
+    return (f"{_sharing().sentence(config.team_log)}.",)
 
-    return (f"{sentence(config.team_log)}.",)
+
+def _sharing() -> "Sharing":
+    from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only a store with a team has one
+
+    return sharing("team")
 
 
 def _from_stdin(call: Call) -> str:
@@ -250,8 +251,6 @@ def _lines(call: Call, result: "SearchResult", form: str, root: str) -> Iterable
 def _text_lines(call: Call, result: "SearchResult", root: str) -> Iterator[str]:
     for place, hit in enumerate(result.hits, start=1):
         yield from _hit_lines(call, place, hit, root)
-    if result.hits and result.hits[0].explanation is not None:
-        yield f"exact: {'yes' if result.is_exact else 'likely, not proven'}"
 
 
 _FILE_STATES = {

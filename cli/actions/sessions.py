@@ -47,7 +47,7 @@ def list_sessions(call: Call, limit: int) -> Reply:
         found = records.list_sessions(store.primary, limit)
     return list_reply(
         found,
-        lambda: {"sessions": [_session_json(session) for session in found]},
+        lambda: {"sessions": found},
         (_session_line(call, session) for session in found),
         "no sessions. 'ctxrank session create NAME' makes one.",
     )
@@ -71,19 +71,15 @@ def show_session(call: Call, name: str, with_records: bool) -> Reply:
         found = session_records(store.primary, session.id) if with_records else []
     return Reply(
         lambda: {
-            "session": _session_json(session), "groups": [group.name for group in groups], "documents": counts,
-            **({"records": [_record_json(one) for one in found]} if with_records else {}),
+            "session": session, "groups": [group.name for group in groups], "documents": counts,
+            **({"records": [_cut(one) for one in found]} if with_records else {}),
         },
         (*_session_lines(call, session, groups, counts), *(_record_line(call, one) for one in found)),
     )  # fmt: skip
 
 
-def _record_json(one: SessionRecord) -> dict[str, object]:
-    value: dict[str, object] = one._asdict()
-    value["group_id"] = value.pop("group")
-    value["at"] = format_us(one.at)
-    value["title"] = one_line(one.title)[:_TITLE_CHARS]
-    return value
+def _cut(one: SessionRecord) -> SessionRecord:
+    return one._replace(title=one_line(one.title)[:_TITLE_CHARS])
 
 
 def _record_line(call: Call, one: SessionRecord) -> str:
@@ -100,14 +96,6 @@ def _session_lines(call: Call, session: Session, groups: list[Group], counts: di
     named = ", ".join(f"{group.name} ({group.status})" for group in groups)
     yield f"   groups: {shown(named) or 'none'}"
     yield f"   holds: {shown(', '.join(f'{count} {kind}' for kind, count in counts.items())) or 'nothing'}"
-
-
-def _session_json(session: Session) -> dict[str, object]:
-    value: dict[str, object] = session._asdict()
-    value["session_id"] = value.pop("name")
-    value["created_at"] = format_us(session.created_at)
-    value["ended_at"] = None if session.ended_at is None else format_us(session.ended_at)
-    return value
 
 
 def end_session(call: Call, name: str, status: str) -> Reply:
@@ -170,7 +158,7 @@ def list_groups(call: Call, session: str) -> Reply:
         found = records.list_groups(store.primary, find_session(store.primary, session).id)
     return list_reply(
         found,
-        lambda: {"session_id": session, "groups": [_group_json(group) for group in found]},
+        lambda: {"session_id": session, "groups": found},
         (_group_line(call, group) for group in found),
         "no groups.",
     )
@@ -179,12 +167,3 @@ def list_groups(call: Call, session: str) -> Reply:
 def _group_line(call: Call, group: Group) -> str:
     title = f" · {group.title}" if group.title else ""
     return f"{call.bold(shown(group.name))} · {shown(f'{group.status}{title}')}"
-
-
-def _group_json(group: Group) -> dict[str, object]:
-    return {
-        "group_id": group.name,
-        "title": group.title,
-        "status": group.status,
-        "context_references": list(group.context_references),
-    }

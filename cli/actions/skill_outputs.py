@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import decoded, read_given, readable
 from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.output.shaped import Extended
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.sessions import find_session
@@ -36,13 +37,10 @@ def save_output(
             mode=config.redaction_mode, team=config.team,
         )  # fmt: skip
     return Reply(
-        lambda: {
-            "id": saved.id, "session_id": saved.session, "skill": saved.skill, "iteration": saved.iteration,
-            "redacted": saved.is_redacted,
-        },
+        lambda: saved,
         [f"Saved {public_id('skill', saved.id)}, iteration {saved.iteration} of {shown(saved.skill)}"],
         notes=tuple(filter(None, ("the output was redacted." if saved.is_redacted else "", saved.note))),
-    )  # fmt: skip
+    )
 
 
 def from_stdin(call: Call, max_bytes: int = 4 * MAX_OUTPUT_CHARS) -> str:
@@ -62,7 +60,7 @@ def latest(call: Call, skill: str, session: str, agent: str | None, group: str |
     if entry is None:
         note = f"no output of {skill} that fits. {_reported(session, known)}"
         return Reply(lambda: {"output": None}, outcome="no_match", exit_code=1, notes=(note,))
-    return Reply(lambda: _output_json(entry), map(shown_json, [entry.output]))
+    return Reply(lambda: _with_output(entry), map(shown_json, [entry.output]))
 
 
 def outputs(call: Call, skill: str | None, session: str, agent: str | None, group: str | None, limit: int) -> Reply:
@@ -73,7 +71,7 @@ def outputs(call: Call, skill: str | None, session: str, agent: str | None, grou
         known = () if found else reported_skills(store.primary, session)
     return list_reply(
         found,
-        lambda: {"outputs": [_output_json(entry) for entry in found]},
+        lambda: {"outputs": [_with_output(entry) for entry in found]},
         (line for entry in found for line in _output_lines(call, entry)),
         notes=() if found else (f"no outputs that fit. {_reported(session, known)}",),
     )
@@ -94,9 +92,5 @@ def _output_lines(call: Call, entry: StoredSkillOutput) -> Iterator[str]:
     yield f"   {text if len(text) <= _PREVIEW_CHARS else text[: _PREVIEW_CHARS - 1] + '…'}"
 
 
-def _output_json(entry: StoredSkillOutput) -> dict[str, object]:
-    return {
-        "id": entry.id, "session_id": entry.session, "group_id": entry.group, "agent": entry.agent or None,
-        "skill": entry.skill, "iteration": entry.iteration, "created_at": format_us(entry.created_at),
-        "output": json.loads(entry.output),
-    }  # fmt: skip
+def _with_output(entry: StoredSkillOutput) -> Extended:
+    return Extended(entry, {"output": json.loads(entry.output)})

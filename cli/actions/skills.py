@@ -145,7 +145,7 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
             note = f"nothing in the task calls for one of {', '.join(levels.optional)}."
     return list_reply(
         Page(found, len(found)),
-        lambda: {"agent": agent, "suggestions": [suggestion._asdict() for suggestion in found]},
+        lambda: {"agent": agent, "suggestions": found},
         (f"{call.bold(suggestion.skill)}: {suggestion.reason}" for suggestion in found),
         notes=(note,) if note else (),
     )

@@ -1,13 +1,13 @@
-"""`ctxrank strategy`: what worked in a project, kept, counted, and drawn from what agents thought."""
+"""`ctxrank strategy`: what worked in a project, kept, counted, and drawn from what agents said at a completion."""
 
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group, others_know
 from ctxrank.cli.call import Call, Reply, list_reply, shown
-from ctxrank.indexer.clock import format_day, format_us
+from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
 from ctxrank.indexer.records.strategies import (
-    TOPIC_OF_PHASE,
+    JUDGES,
     NewStrategy,
     SavedStrategy,
     StoredStrategy,
@@ -41,7 +41,7 @@ def save(
         whose = project_in_force(store.primary, None, None) if project is None else project
         new = NewStrategy(whose, topic, given, lang, framework)
         saved = save_strategy(store, new, mode=load_config(store).redaction_mode)
-    return Reply(lambda: _saved_json(saved), [_saved_line(saved)])
+    return Reply(lambda: saved, [_saved_line(saved)])
 
 
 def list_(
@@ -62,7 +62,7 @@ def list_(
         elsewhere = "" if found or project is None else others_know(store.primary, "strategies", project)
     return list_reply(
         found,
-        lambda: {"strategies": [_stored_json(strategy) for strategy in found]},
+        lambda: {"strategies": found},
         (line for strategy in found for line in _stored_lines(call, strategy, is_full=is_full)),
         notes=() if found else (f"no strategies.{elsewhere}",),
     )
@@ -73,7 +73,7 @@ def helpful(call: Call, ref: str, increment: int) -> Reply:
     with call.open() as store:
         counted = add_helpfulness(store, without_origin(store.primary, ref), increment)
     return Reply(
-        lambda: {"name": counted.name, "before": counted.before, "after": counted.after},
+        lambda: counted,
         [f"{shown(counted.name)}: helpfulness {counted.before} → {counted.after}"],
     )
 
@@ -81,18 +81,21 @@ def helpful(call: Call, ref: str, increment: int) -> Reply:
 def extract(
     call: Call, session: str, group: str | None, project: str | None, lang: str | None, framework: str | None
 ) -> Reply:
-    """Make strategies of the newest reasoning of a session or group."""
+    """Make strategies of what the authors of a session or group said at its completion."""
     with call.open() as store:
-        mode = load_config(store).redaction_mode
-        saved = extract_strategies(store, session, group, project, lang=lang, framework=framework, mode=mode)
+        config = load_config(store)
+        saved = extract_strategies(
+            store, session, group, project, lang=lang, framework=framework, mode=config.redaction_mode,
+            team=config.team,
+        )  # fmt: skip
         if not saved:
             note_unknown_group(call, store, find_session(store.primary, session), group)
-    nothing = f"nothing to extract: no reasoning in the phases {', '.join(TOPIC_OF_PHASE)}."
+    nothing = f"nothing to extract: no completion of an agent other than {', '.join(JUDGES)}."
     return list_reply(
         Page(saved, len(saved)),
         lambda: {
             "session_id": session, "group_id": None if is_session_wide(group) else group, "extracted": len(saved),
-            "strategies": [_saved_json(strategy) for strategy in saved],
+            "strategies": saved,
         },
         map(_saved_line, saved),
         notes=() if saved else (nothing,),
@@ -100,7 +103,7 @@ def extract(
 
 
 def _saved_line(saved: SavedStrategy) -> str:
-    done = "Saved" if saved.is_new else "Counted"
+    done = "Saved" if saved.is_new else "Counted" if saved.is_counted else "Counted before:"
     about = f"{saved.topic} of {shown(saved.project)}, helpfulness {saved.helpfulness}"
     return f"{done} {public_id(_KIND, saved.id)} ({about})"
 
@@ -116,16 +119,3 @@ def _stored_lines(call: Call, strategy: StoredStrategy, *, is_full: bool) -> Ite
         return
     text = shown(strategy.insight)
     yield f"   {text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3].rstrip() + '...'}"
-
-
-def _saved_json(saved: SavedStrategy) -> dict[str, object]:
-    value: dict[str, object] = saved._asdict()
-    value["new"] = value.pop("is_new")
-    return value
-
-
-def _stored_json(strategy: StoredStrategy) -> dict[str, object]:
-    value: dict[str, object] = strategy._asdict()
-    value["last_seen"] = format_us(strategy.last_seen)
-    value["created_at"] = format_us(strategy.created_at)
-    return value

@@ -14,7 +14,7 @@ from ctxrank.cli.declare import Command, Group
 from ctxrank.cli.main import find_command
 from ctxrank.cli.parse import converted
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple, is_list, is_tuple
+from ctxrank.indexer.light_typing import NamedTuple, cast, is_list, is_tuple
 
 
 class Asked(NamedTuple):
@@ -37,7 +37,7 @@ def ask(call: Call, name: str, given: Mapping[str, object], stdin: bytes = b"") 
     quiet = call._replace(is_json=True, verbosity=-1, is_colored=False)
     with instead_of_stdin(stdin):
         reply = act(command, quiet, _values(command, given))
-    payload = {} if reply.payload is None else dict(reply.payload())
+    payload = {} if reply.payload is None else dict(cast("Mapping[str, object]", reply.payload()))
     return Asked(payload, (*reply.text_notes, *reply.notes), reply.outcome, reply.engine, reply.exit_code)
 
 
@@ -46,7 +46,7 @@ def command_of(name: str) -> Command:
     first, _, second = name.partition(" ")
     found = find_command(first)
     if isinstance(found, Group):
-        found = found.commands.get(second) if second else found.default
+        found = found.commands.get(second)
     elif second:
         found = None
     if not isinstance(found, Command):

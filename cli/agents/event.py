@@ -13,10 +13,14 @@ from ctxrank.indexer.text.json_depth import is_deep
 
 RUNNERS = ("claude-code", "codex")
 CLAUDE_CODE, CODEX = RUNNERS
-EVENTS = (
-    "SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart", "PostToolUse", "PostToolUseFailure",
-    "SubagentStop", "Stop", "SessionEnd",
-)  # fmt: skip
+# How long a runner waits for the answer to an event, as the plugin's hooks.json tells it.
+LIMITS_S = {
+    **dict.fromkeys(("SessionStart", "UserPromptSubmit"), 5.0),
+    **dict.fromkeys(("PreToolUse", "SubagentStart"), 10.0),
+    **dict.fromkeys(("PostToolUse", "PostToolUseFailure"), 30.0),
+    **dict.fromkeys(("SubagentStop", "Stop", "SessionEnd"), 60.0),
+}
+EVENTS = tuple(LIMITS_S)
 # Events that are there and say nothing that we answer or keep.
 PASSED_OVER = ("PreCompact", "PostCompact", "Notification", "PermissionRequest")
 MAX_EVENT_BYTES = 8 * 1024 * 1024

@@ -58,8 +58,17 @@ def _command(call: HookCall) -> str:
     if call.event.text("tool_name") not in COMMAND_TOOLS:
         return ""
     given = call.event.object("tool_input").get("command", call.event.object("tool_input").get("cmd"))
-    command = public_part(text_of(given) or " ".join(texts_of(given))).strip()
+    command = public_part(text_of(given) or _line_of(texts_of(given))).strip()
     return "" if command.startswith(_OWN) else command
+
+
+def _line_of(words: list[str]) -> str:
+    """The words that a runner started, as a shell's line."""
+    if not words:
+        return ""
+    from shlex import join  # noqa: PLC0415  Codex alone gives words
+
+    return join(words)
 
 
 def _has_failed(response: object) -> bool:

@@ -11,16 +11,24 @@ outermost function catches everything.
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ctxrank.cli.agents.event import MAX_EVENT_BYTES, RUNNERS, SPAWNING_TOOLS, Event, read_event
 from ctxrank.cli.agents.injected_text import MAX_CHARACTERS
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall, branch_of
+from ctxrank.cli.agents.watchdog import MAX_MEMORY_BYTES, Watchdog
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.extensions import TRANSCRIPTS, is_installed, provided
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.hook_settings import hook_settings
+from ctxrank.indexer.store.location import SERVE_LOCK, find_store
+from ctxrank.indexer.systems import unbound_memory
+
+if TYPE_CHECKING:
+    from ctxrank.cli.agents.session import Importer
 
 _CHUNK_BYTES = 256 * 1024
 # A person waits for what is said; what is kept may wait for other writers.
@@ -33,7 +41,10 @@ def main() -> None:
     """Answer one event and end the process with 0, whatever happens."""
     try:
         options = _options(sys.argv[2:])
-        _write(answer_of(_read_stdin(), options.get("runner"), Call(db=options.get("db"), root=options.get("root"))))
+        call = Call(db=options.get("db"), root=options.get("root"))
+        with Watchdog() as watchdog:
+            answer = answer_of(_read_stdin(), options.get("runner"), call, watchdog.knows)
+            _write(answer)
     except BaseException as error:  # the runner is to go on: see above
         _note(error)
     finally:
@@ -42,20 +53,46 @@ def main() -> None:
 
 def hook(call: Call, runner: str | None) -> Reply:
     """The same where global options come before the command's name."""
-    answer = answer_of(_read_stdin(), runner, call)
+    with Watchdog() as watchdog:
+        answer = answer_of(_read_stdin(), runner, call, watchdog.knows)
     return Reply(text=f"{answer}\n" if answer else "")
 
 
-def answer_of(data: bytes | None, runner: str | None, call: Call) -> str:
-    """The answer to an event, '' for nothing to say; None is an event that was too large to read."""
+def answer_of(
+    data: bytes | None, runner: str | None, call: Call, began: Callable[[str, str], None] | None = None
+) -> str:
+    """The answer to an event, '' for nothing to say; None is an event that was too large to read.
+
+    `began` is told which event it is, and of which folder.
+    """
+    event = None
     try:
         if data is None:
             raise UsageError(f"The event is larger than {MAX_EVENT_BYTES // (1024 * 1024)} MB.")
         event = read_event(data, runner if runner in RUNNERS else None)
-        return "" if event is None else _answer(event, call)
+        if event is None:
+            return ""
+        if began is not None:
+            began(event.name, event.cwd)
+        answer = _answer_of_server(event, data, runner, call)
+        return _answer(event, call) if answer is None else answer
     except Exception as error:  # as in `main`
-        _note(error)
+        _note(error, "" if event is None else event.cwd)
         return ""
+
+
+def _answer_of_server(event: Event, data: bytes, runner: str | None, call: Call) -> str | None:
+    """The answer of the process that serves the store at a Unix socket; None where there is none, or this is it."""
+    # What is named here the process need not know: it finds the store of the event's folder.
+    if call.pool is not None or call.db or call.root or {"CTXRANK_DB", "CTXRANK_ROOT"} & os.environ.keys():
+        return None
+    location = find_store(start=event.cwd)
+    lock = os.path.join(location.folder, SERVE_LOCK)
+    if location.must_prove or not os.path.exists(lock):
+        return None
+    from ctxrank.cli.agents.forwarding import answer_of_server  # noqa: PLC0415  only where a process serves
+
+    return answer_of_server(lock, data, runner)
 
 
 def _answer(event: Event, call: Call) -> str:
@@ -65,6 +102,10 @@ def _answer(event: Event, call: Call) -> str:
         settings = hook_settings(config.hooks)
         if not settings.enabled:
             return ""
+        if store.wide is not None:
+            from ctxrank.indexer.deadline import EVENT_S, Deadline  # noqa: PLC0415  only where others are asked
+
+            store.deadline = Deadline(EVENT_S)
         said = _said(HookCall(store, event, config, settings, branch_of(store.location.root)))
     if not said:
         return ""
@@ -88,9 +129,9 @@ def _said(call: HookCall) -> str | Mapping[str, object] | None:
         on_stop(call)
         return None
     if name == "SessionEnd":
-        from ctxrank.cli.agents.transcript_import import on_session_end  # noqa: PLC0415  as above
-
-        on_session_end(call)
+        if is_installed("transcripts"):
+            importer: Importer = provided(TRANSCRIPTS, "import transcripts")
+            importer.on_session_end(call)
         return None
     tool = call.event.text("tool_name")
     if name == "SubagentStart" or tool in SPAWNING_TOOLS:
@@ -143,13 +184,20 @@ def _write(answer: str) -> None:
         data = data[os.write(1, data) :]
 
 
-def _note(error: BaseException) -> None:
-    """Say in the log what went wrong; of what only a mistake of ours raises, its type and place alone."""
+def _note(error: BaseException, place: str = "") -> None:
+    """Say in the log what went wrong, and in which folder ('': this process's).
+
+    Of what only a mistake of ours raises, that is its type and line alone.
+    """
+    if isinstance(error, MemoryError):
+        unbound_memory()  # the line needs some, too
+        note_failure(f"out of memory: an event gets {MAX_MEMORY_BYTES // (1024 * 1024)} MB.", place)
+        return
     if isinstance(error, CtxrankError):
-        note_failure(f"{error.kind}: {error.message}")
+        note_failure(f"{error.kind}: {error.message}", place)
         return
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    place = "" if trace is None else f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
-    note_failure(f"{type(error).__name__}{place}")
+    line = "" if trace is None else f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    note_failure(f"{type(error).__name__}{line}", place)

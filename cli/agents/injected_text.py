@@ -2,15 +2,19 @@
 
 What is injected lies between two tags and begins with the line that says that it is reference data. What comes back
 is not kept again: neither what is between the tags, nor a line that was injected, nor what a person calls <private>.
+
+Tags are read as HTML has them, in either case and with spaces before their end.
 """
+
+import re
+from functools import cache
 
 from ctxrank.indexer.records.injections import is_comparable, line_digest
 from ctxrank.indexer.text.lines import fence, printable, shorten
 from ctxrank.ranking.context.assembly.block import REFERENCE_LINE
 from ctxrank.ranking.context.prices import Prices
 
-OPENING, CLOSING = "<ctxrank>", "</ctxrank>"
-PRIVATE, END_OF_PRIVATE = "<private>", "</private>"
+_OURS, _PRIVATE = "ctxrank", "private"
 MAX_CHARACTERS = 10_000  # of an answer: what a runner takes
 ROOM_FOR_JSON = 1_000  # of these, for the JSON around a text and its escapes
 MAX_CONTEXT_CHARACTERS = MAX_CHARACTERS - ROOM_FOR_JSON
@@ -18,8 +22,20 @@ MAX_CONTEXT_CHARACTERS = MAX_CHARACTERS - ROOM_FOR_JSON
 
 def tagged(text: str) -> str:
     """A text between the tags, which nothing in it can close."""
-    inside = text.replace(CLOSING, "< /ctxrank>").replace(OPENING, "< ctxrank>").strip("\n")
-    return f"{OPENING}\n{inside}\n{CLOSING}\n"
+    if _OURS in text.lower():  # start-up: few texts need the expression
+        text = _start_of_tag(_OURS).sub("&lt;", text)
+    inside = text.strip("\n")
+    return f"<{_OURS}>\n{inside}\n</{_OURS}>\n"
+
+
+def is_tagged(text: str) -> bool:
+    """Whether a text has a block already."""
+    return _has(text, _OURS)
+
+
+def may_not_be_kept(text: str) -> bool:
+    """Whether a text has a part that is private or was injected."""
+    return _has(text, _OURS) or _has(text, _PRIVATE)
 
 
 def reference(heading: str, items: list[str], max_tokens: int) -> tuple[str, int]:
@@ -46,7 +62,7 @@ def tokens_of(text: str) -> int:
 
 def public_part(text: str) -> str:
     """A text without what is private and what we injected; a tag that is never closed reaches to the end."""
-    return _without(_without(text, PRIVATE, END_OF_PRIVATE), OPENING, CLOSING)
+    return _without(_without(text, _PRIVATE), _OURS)
 
 
 def without_echo(text: str, injected: frozenset[str]) -> str:
@@ -57,19 +73,37 @@ def without_echo(text: str, injected: frozenset[str]) -> str:
     return "\n".join(line for line in lines if not is_comparable(line) or line_digest(line) not in injected)
 
 
-def _without(text: str, opening: str, closing: str) -> str:
-    """A text without all that is between two tags, in whichever case these are written."""
-    if opening not in text.lower():
+def _without(text: str, name: str) -> str:
+    """A text without all that is between two tags of this name."""
+    if not _has(text, name):
         return text
     kept: list[str] = []
-    folded = text.lower()  # İ and its like are longer in lower case; then the positions of the tags are not those here
-    if len(folded) != len(text):
-        text = folded
     at = 0
-    while (start := folded.find(opening, at)) >= 0:
-        kept.append(text[at:start])
-        end = folded.find(closing, start)
-        if end < 0:
+    while (start := _opening(name).search(text, at)) is not None:
+        kept.append(text[at : start.start()])
+        end = _closing(name).search(text, start.end())
+        if end is None:
             return "".join(kept)
-        at = end + len(closing)
+        at = end.end()
     return "".join([*kept, text[at:]])
+
+
+def _has(text: str, name: str) -> bool:
+    """Whether a text has an opening tag of this name."""
+    return name in text.lower() and _opening(name).search(text) is not None
+
+
+@cache
+def _start_of_tag(name: str) -> "re.Pattern[str]":
+    """What a reader of markup, however lenient, may take for the start of a tag."""
+    return re.compile(rf"<(?=[\s/\\]*{name})", re.IGNORECASE)
+
+
+@cache
+def _opening(name: str) -> "re.Pattern[str]":
+    return re.compile(rf"<{name}\s*>", re.IGNORECASE)  # `<private key>` is no tag
+
+
+@cache
+def _closing(name: str) -> "re.Pattern[str]":
+    return re.compile(rf"</{name}\s*>", re.IGNORECASE)

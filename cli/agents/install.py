@@ -2,6 +2,9 @@
 
 Each file that was there keeps a copy of how it was before ours came in, FILE.before-ctxrank. Where nobody else has
 changed the file since, uninstall puts that copy back, byte for byte; else it takes our part out of what is there now.
+
+Runners write these files, too, while they run. So a change is made under the lock that Claude Code takes for its own
+file (a folder FILE.lock), from what is read then, and again where that is another text by the time of the replacement.
 """
 
 import difflib
@@ -9,7 +12,10 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 
 from ctxrank.cli.agents.runner_files import Edit, Place, RunnerFile, runner_files
 from ctxrank.cli.call import Call, Reply, shown
@@ -20,6 +26,10 @@ from ctxrank.indexer.systems import sync
 
 _COPY = ".before-ctxrank"
 _MAX_BYTES = 16 * 1024 * 1024  # Claude Code keeps its history of projects in one of these files
+_TRIES = 20  # to replace a file that others change meanwhile
+_STALE_LOCK_S = 10.0  # as Claude Code has it: whoever holds one for longer touches it
+_LOCK_WAIT_S = 15.0
+_LOCK_PAUSE_S = 0.02
 
 
 class _Change(NamedTuple):
@@ -39,18 +49,21 @@ class _Change(NamedTuple):
         return "made" if self.before is None else "removed" if self.after is None else "changed"
 
 
+_Plan = Callable[[], _Change]  # reads the file anew
+
+
 def install(call: Call, runner: str, is_user: bool, is_project: bool, with_mcp: bool, dry_run: bool) -> Reply:
     """Put ours into a runner's files."""
     place = _place(call, is_user=is_user, is_project=is_project)
     files = runner_files(runner, place, _own_command(), with_mcp=with_mcp)
-    return _reply(call, runner, [_installed(file, place) for file in files], place, dry_run=dry_run)
+    return _reply(call, runner, [partial(_installed, file, place) for file in files], place, dry_run=dry_run)
 
 
 def uninstall(call: Call, runner: str, is_user: bool, is_project: bool, dry_run: bool) -> Reply:
     """Take ours out of a runner's files."""
     place = _place(call, is_user=is_user, is_project=is_project)
     files = runner_files(runner, place, _own_command(), with_mcp=True)
-    return _reply(call, runner, [_uninstalled(file, place) for file in files], place, dry_run=dry_run)
+    return _reply(call, runner, [partial(_uninstalled, file, place) for file in files], place, dry_run=dry_run)
 
 
 def _place(call: Call, *, is_user: bool, is_project: bool) -> Place:
@@ -122,23 +135,24 @@ def _read(path: str, place: Place) -> str | None:
         raise CtxrankError(f"{path} cannot be read: {error.strerror}.", "Check who owns it.") from error
 
 
-def _reply(call: Call, runner: str, changes: list[_Change], place: Place, *, dry_run: bool) -> Reply:
-    """Write what has changed, and say what that was."""
+def _reply(call: Call, runner: str, plans: list[_Plan], place: Place, *, dry_run: bool) -> Reply:
+    """Write what has changed, and say what that was. Nothing is written where one of the files is refused."""
+    changes = [plan() for plan in plans]
     if not dry_run:
-        for change in changes:
-            _apply(change, place)
+        changes = [_apply(change, plan, place) for change, plan in zip(changes, plans, strict=True)]
     has_changed = any(change.kind != "none" for change in changes)
     note = "a dry run: no file is changed." if dry_run else "start a new session of the runner."
     return Reply(
         lambda: {
-            "runner": runner, "dry_run": dry_run,
+            "runner": runner,
+            "dry_run": dry_run,
             "files": [
                 {"path": one.path, "change": one.kind, "diff": "".join(_diff(one)), "copy": one.copy} for one in changes
             ],
         },
         _lines(call, changes, dry_run=dry_run),
         text_notes=(note,) if has_changed else ("nothing to change.",),
-    )  # fmt: skip
+    )
 
 
 def _lines(call: Call, changes: list[_Change], *, dry_run: bool) -> Iterator[str]:
@@ -163,30 +177,78 @@ def _diff(change: _Change) -> Iterator[str]:
     yield from difflib.unified_diff(before, after, change.path, change.path)
 
 
-def _apply(change: _Change, place: Place) -> None:
-    """Make a file what it is to be. Raises CtxrankError where the system refuses."""
+def _apply(change: _Change, plan: _Plan, place: Place) -> _Change:
+    """Make a file what it is to be, and return what was done. Raises CtxrankError where the system refuses."""
     if change.kind == "none":
-        return
-    real = os.path.realpath(change.path)
+        return change
     try:
-        if change.copy is not None and change.before is not None and not os.path.lexists(change.copy):
-            _write(os.path.realpath(change.copy), change.before, real)
+        os.makedirs(os.path.dirname(os.path.realpath(change.path)), exist_ok=True)
+        with _lock(change.path):
+            change = _replace(plan, place)
         if change.after is None:
-            os.unlink(real)
-            _remove_empty_folders(os.path.dirname(real), os.path.realpath(place.folder))
-        else:
-            os.makedirs(os.path.dirname(real), exist_ok=True)
-            _write(real, change.after, real)
-        if change.is_restored:
-            os.unlink(_copy_of(change.path))
+            _remove_empty_folders(os.path.dirname(os.path.realpath(change.path)), os.path.realpath(place.folder))
     except OSError as error:
         raise CtxrankError(
             f"{change.path} cannot be written: {error.strerror}.", "What was written before it is kept; run it again."
         ) from error
+    return change
 
 
-def _write(path: str, text: str, like: str) -> None:
-    """Write a file whole or not at all, with the mode of another one where that is there. Raises OSError."""
+def _replace(plan: _Plan, place: Place) -> _Change:
+    """Put a plan into effect: the one for the text that is there when it is replaced. Raises OSError, CtxrankError."""
+    for _ in range(_TRIES):
+        change = plan()
+        if change.kind == "none":
+            return change
+        real = os.path.realpath(change.path)
+        if change.copy is not None and change.before is not None and not os.path.lexists(change.copy):
+            copy = os.path.realpath(change.copy)
+            os.replace(_unfinished(copy, change.before, real), copy)
+        unfinished = None if change.after is None else _unfinished(real, change.after, real)
+        try:
+            if _read(change.path, place) != change.before:
+                continue
+            if unfinished is None:
+                os.unlink(real)
+            else:
+                os.replace(unfinished, real)
+        finally:
+            if unfinished is not None and os.path.lexists(unfinished):
+                os.unlink(unfinished)
+        if change.is_restored:
+            os.unlink(_copy_of(change.path))
+        return change
+    raise CtxrankError(f"{plan().path} is changed by another program all the time.", "End that one, and run it again.")
+
+
+@contextmanager
+def _lock(path: str) -> Generator[None, None, None]:
+    """Hold the lock of a file: a folder beside it. Raises OSError, and CtxrankError where another program keeps it."""
+    lock = f"{path}.lock"
+    until = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        with suppress(FileExistsError):
+            os.mkdir(lock)
+            break
+        if time.monotonic() > until:
+            raise CtxrankError(f"{path} is locked by another program: {lock}.", "End that one, and run it again.")
+        with suppress(FileNotFoundError):
+            if time.time() - os.stat(lock).st_mtime > _STALE_LOCK_S:
+                os.rmdir(lock)
+                continue
+        time.sleep(_LOCK_PAUSE_S)
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            os.rmdir(lock)
+
+
+def _unfinished(path: str, text: str, like: str) -> str:
+    """A file next to the one of this path that may take its place, with the mode of another one where that is there.
+
+    Returns its name. Raises OSError.
+    """
     unfinished = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
     descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     try:
@@ -199,11 +261,10 @@ def _write(path: str, text: str, like: str) -> None:
             sync(descriptor)
         finally:
             os.close(descriptor)
-        os.replace(unfinished, path)
     except BaseException:
-        if os.path.lexists(unfinished):
-            os.unlink(unfinished)
+        os.unlink(unfinished)
         raise
+    return unfinished
 
 
 def _remove_empty_folders(folder: str, top: str) -> None:

@@ -1,14 +1,18 @@
-"""The log of the hook: a line for each event that could not be answered. `ctxrank status` shows its end.
+"""The log of the hook: a line for each event that could not be answered. `ctxrank status` shows its project's last.
 
-    $XDG_STATE_HOME/ctxrank/hook.log     2026-11-23T08:14:02Z no store: There is no store in /home/me/shop …
+    $XDG_STATE_HOME/ctxrank/hook.log
+    2026-11-23T08:14:02Z<tab>/home/me/shop<tab>no store: There is no store in /home/me/shop …
 
-A hook says nothing to the runner's user, so this is where it says what went wrong; nothing of an event's texts.
+A hook says nothing to the runner's user, so this is where it says what went wrong; nothing of an event's texts. All
+projects share the log: a line says in which folder its event was.
 """
 
 import os
 
+from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.clock import format_us, now_us
-from ctxrank.indexer.store.location import state_folder
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.store.location import find_store, state_folder
 from ctxrank.indexer.text.lines import one_line, shorten
 
 _FILE = "hook.log"
@@ -17,12 +21,13 @@ _MAX_LINE_CHARS = 300
 _SHOWN = 3
 
 
-def note_failure(reason: str) -> None:
-    """Add a line; what prevents that is not said anywhere."""
+def note_failure(reason: str, place: str = "") -> None:
+    """Add a line about an event in a folder ('': that of this process); what prevents that is not said anywhere."""
     folder = state_folder()
     if not folder:
         return
-    line = f"{format_us(now_us())} {shorten(one_line(reason), _MAX_LINE_CHARS)}\n"
+    said = shorten(one_line(reason), _MAX_LINE_CHARS)
+    line = f"{format_us(now_us())}\t{one_line(place or _here())}\t{said}\n"
     path = os.path.join(folder, _FILE)
     try:
         from ctxrank.indexer.store.known_stores import make_folder_of_ours  # noqa: PLC0415  only where something failed
@@ -51,8 +56,15 @@ def _drop_older(path: str) -> None:
         return
 
 
-def last_failures() -> list[str]:
-    """The last lines of the log, the oldest first."""
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""
+
+
+def last_failures(primary: str) -> list[str]:
+    """The last lines about events of the project whose store this is, the oldest first."""
     from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  a hook writes, and only `status` reads
 
     folder = state_folder()
@@ -60,4 +72,26 @@ def last_failures() -> list[str]:
         text = read_beneath(folder, _FILE, 2 * _MAX_BYTES).decode("utf-8", "replace") if folder else ""
     except OSError:
         return []
-    return [one_line(line) for line in text.split("\n") if line][-_SHOWN:]
+    shown: list[str] = []
+    verdicts: dict[str, bool] = {}
+    for line in reversed(text.split("\n")):
+        moment, _, rest = line.partition("\t")
+        place, has_reason, reason = rest.partition("\t")
+        if not has_reason:
+            continue  # of an older ctxrank, which did not say where
+        if place not in verdicts:
+            verdicts[place] = _is_of_store(place, primary)
+        if verdicts[place]:
+            shown.append(one_line(f"{moment} {reason}"))
+            if len(shown) == _SHOWN:
+                break
+    return shown[::-1]
+
+
+def _is_of_store(place: str, primary: str) -> bool:
+    """Whether an event in a folder is one for a store: a call from there finds it, or no other."""
+    try:
+        return os.path.samefile(find_store(start=place).primary, primary)
+    except (CtxrankError, OSError):
+        project = os.path.dirname(os.path.dirname(os.path.realpath(primary)))
+        return is_inside(project, os.path.realpath(place))

@@ -30,16 +30,16 @@ _MAX_MESSAGE_CHARS = 40_000
 _MAX_ENTRY_CHARS = 6_000
 _MAX_ENTRIES = 200  # of a session, kept unasked
 _COMPLETION = "completion"
-_PHASES = {
-    "understanding": "understanding", "context": "understanding", "problem": "understanding",
-    "approach": "approach", "plan": "approach",
-    "decision": "decisions", "decisions": "decisions",
-    "risk": "risks", "risks": "risks", "caveats": "risks",
-    "blocker": "blockers", "blockers": "blockers", "open questions": "blockers",
-    "pivot": "pivot", "change of plan": "pivot",
-    "completion": _COMPLETION, "summary": _COMPLETION, "result": _COMPLETION, "results": _COMPLETION,
-    "what i did": _COMPLETION, "done": _COMPLETION,
-}  # fmt: skip
+_HEADINGS = {
+    "understanding": "understanding, context, problem",
+    "approach": "approach, plan",
+    "decisions": "decision, decisions",
+    "risks": "risk, risks, caveats",
+    "blockers": "blocker, blockers, open questions",
+    "pivot": "pivot, change of plan",
+    _COMPLETION: "completion, summary, result, results, what i did, done",
+}
+_PHASES = {heading: phase for phase, headings in _HEADINGS.items() for heading in headings.split(", ")}
 
 
 class Speaker(NamedTuple):
@@ -88,9 +88,15 @@ def keep_text(
             _confirm(store, speaker.session, known)
             continue
         new = NewReasoning(
-            speaker.session.name, speaker.group, speaker.role, phase, content, unconfirmed_name(speaker.agent_name),
-            references=references, created_at=created_at,
-        )  # fmt: skip
+            speaker.session.name,
+            speaker.group,
+            speaker.role,
+            phase,
+            content,
+            unconfirmed_name(speaker.agent_name),
+            references=references,
+            created_at=created_at,
+        )
         save_reasoning(store, new, create_session=True, mode=mode, notes_agent=False)
         kept += 1
     return kept

@@ -9,57 +9,78 @@
       consumers: [qa_expert]     optional; else those of the type
     ---
 
-Only files are read that have changed since they were indexed, and none is taken in that holds <private> or a block.
+The question is whether a note of this path and content was taken in, not whether its file is indexed: `index`, a fresh
+search or a process that watches may have seen the file before. The answer is in the ledger of imports, so that a
+finding that was pruned does not come back. No note is taken in that holds <private> or a block.
 """
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
-from ctxrank.cli.agents.injected_text import OPENING, PRIVATE
+from ctxrank.cli.agents.injected_text import may_not_be_kept
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.beneath import Root
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.files.read import FileText, read_text
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.files.stamps import FoundFile
+from ctxrank.indexer.files.stamps import FoundFile, is_unchanged
 from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.links.frontmatter import read_frontmatter
 from ctxrank.indexer.records.packages import NewPackage, save_package
-from ctxrank.indexer.store.connection import read_row
+from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.frontmatter import read_frontmatter
 
 _MAX_FILES = 200  # at one stop
 _MAX_SEEN = 5_000
+_LEDGER = ("notes", "package")  # source and kind of its rows
 
 
-class _Stat(NamedTuple):
+class _Note(NamedTuple):
+    path: str
+    text: str
+    sha256: str
+
+
+class _Stored(NamedTuple):
     size_bytes: int
     mtime_ns: int
+    inode: int
+    sha256: str
+    indexed_at: int
 
 
 def keep_notes(call: HookCall, folders: Sequence[str]) -> None:
     """Bring the notes of some folders into the store. What is wrong with one of them is a line in the log."""
-    root = call.store.location.root
-    texts = {path: text for folder in folders for path, text in _changed(call, folder)}
-    if not texts:
+    notes = [note for folder in folders for note in _new_notes(call, folder)]
+    if not notes:
         return
-    paths = [os.path.join(root, path) for path in texts]
+    paths = [os.path.join(call.store.location.root, note.path) for note in notes]
     index_artifacts(call.store, paths, mode=call.config.redaction_mode)
-    for path, text in texts.items():
-        if text.startswith("---") and (values := object_of(read_frontmatter(text).values.get("ctxrank"))):
+    for note in notes:
+        if _is_taken_in(call, note.path, note.sha256):
+            continue  # its file has moved, and its package with it; or another agent's stop was faster
+        number = 0
+        if note.text.startswith("---") and (values := object_of(read_frontmatter(note.text).values.get("ctxrank"))):
             try:
-                _save(call, path, values)
+                number = _save(call, note.path, values)
             except CtxrankError as error:
-                note_failure(f"{call.event.name}: the front matter of a note is not usable: {error.message}")
+                reason = f"{call.event.name}: the front matter of a note is not usable: {error.message}"
+                note_failure(reason, call.event.cwd)
+                if not isinstance(error, UsageError):
+                    continue  # it is no fault of the note: the next stop tries again
+        _remember(call, note, number)
 
 
-def _changed(call: HookCall, folder: str) -> Iterator[tuple[str, str]]:
-    """The notes that are new or have changed, with their texts."""
+def _new_notes(call: HookCall, folder: str) -> Iterator[_Note]:
+    """The notes of a folder that were not taken in as they are now. What its stat proves unchanged is not read."""
     query = """
-        SELECT a.size_bytes, a.mtime_ns FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
-         WHERE r.path = '.' AND a.path = ?
+        SELECT a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.indexed_at
+          FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
+         WHERE r.path = ? AND a.path = ?
     """
     with Root(call.store.location.root) as root:
         found = 0
@@ -68,16 +89,53 @@ def _changed(call: HookCall, folder: str) -> Iterator[tuple[str, str]]:
                 return
             if not isinstance(entry, FoundFile):
                 continue
-            if read_row(call.store.primary, query, (entry.path,), _Stat) == (entry.size_bytes, entry.mtime_ns):
+            known = read_row(call.store.primary, query, (_root_name(call), entry.path), _Stored)
+            is_same = known is not None and is_unchanged(known, known.indexed_at, entry)
+            if known is not None and is_same and _is_taken_in(call, entry.path, known.sha256):
                 continue
             read = read_text(root, entry.path)
-            if isinstance(read, FileText) and not any(tag in read.text.lower() for tag in (PRIVATE, OPENING)):
+            if isinstance(read, FileText) and not may_not_be_kept(read.text):
                 found += 1
-                yield entry.path, read.text
+                yield _Note(entry.path, read.text, read.sha256)
 
 
-def _save(call: HookCall, path: str, fields: Mapping[str, object]) -> None:
-    """Save the package that a note's front matter declares. Raises UsageError for a value that is not allowed."""
+def _is_taken_in(call: HookCall, path: str, sha256: str) -> bool:
+    """Whether a note of this path and content was taken in, or is a package that was saved in another way."""
+    primary = call.store.primary
+    query = "SELECT digest FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?"
+    digest = read_value(primary, query, (*_LEDGER, _key(call, path)), str)
+    if digest is not None:
+        return digest == sha256
+    # An older package points to this file, too; but what the file says now was not there to be saved.
+    query = """
+        SELECT 1 FROM packages AS p JOIN artifacts AS a ON a.id = p.artifact_id
+         WHERE p.path = ? AND p.superseded_by IS NULL AND a.sha256 = ? AND p.created_at >= a.mtime_ns / 1000
+    """
+    return read_value(primary, query, (path, sha256), int) is not None
+
+
+def _remember(call: HookCall, note: _Note, number: int) -> None:
+    """Write into the ledger what a note's content became: a package, or nothing (0)."""
+    with call.store.write() as change:
+        change.connection.execute(
+            "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES (?, ?, ?, ?, ?)",
+            (*_LEDGER, _key(call, note.path), note.sha256, number),
+        )
+
+
+def _key(call: HookCall, path: str) -> str:
+    """A note by its root and path, neither of which a purge would find there."""
+    return digest_of(f"{_root_name(call)}\n{path}")
+
+
+def _root_name(call: HookCall) -> str:
+    return root_name(call.store.location.root, call.store.location.project)
+
+
+def _save(call: HookCall, path: str, fields: Mapping[str, object]) -> int:
+    """Save the package that a note's front matter declares; returns its id. Raises UsageError for a value that is not
+    allowed.
+    """
     agent_type = call.event.text("agent_type") if call.event.name == "SubagentStop" else ""
     new = NewPackage(
         call.event.session,
@@ -89,4 +147,4 @@ def _save(call: HookCall, path: str, fields: Mapping[str, object]) -> None:
         text_of(fields.get("priority")) or "medium",
         consumers=tuple(texts_of(fields.get("consumers"))),
     )
-    save_package(call.store, new, create_session=True, mode=call.config.redaction_mode)
+    return save_package(call.store, new, create_session=True, mode=call.config.redaction_mode).id

@@ -168,6 +168,9 @@ def _open_failures(call: HookCall, last: _LastSession) -> str:
 
 def _program(command: str) -> str:
     """The program of a command and what it was told to do, where these are plain words: `make test`."""
-    words = command.split()[:2]
+    from ctxrank.cli.agents.shell_line import simple_commands, words_of  # noqa: PLC0415  only after a failure
+
+    _, parts = simple_commands(command, "")
+    words = words_of(parts[-1])[:2] if parts else []
     is_plain = [word.replace("-", "").replace("_", "").replace(".", "").isalnum() for word in words]
     return " ".join(word[:_PROGRAM_CHARS] for word in words[: is_plain.index(False) if False in is_plain else 2])

@@ -5,15 +5,18 @@
     agents-md      AGENTS.md, a section between two comments
 
 An edit is a function from a file's text to its new one, '' for no file. It is a pure function, so that a dry run and a
-test see what a run would write; what is no part of ours comes back as it was, in meaning, and in bytes where nothing
-of ours is added or taken away.
+test see what a run would write. Ours is exactly what an install writes; every byte of the rest stays as it is, and
+ours put in and taken out again leaves the bytes that were there before.
 """
 
 import json
 import os
+import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+from ctxrank.cli.agents import json_edit
+from ctxrank.cli.agents.json_edit import Child
 from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
@@ -62,35 +65,24 @@ def runner_files(runner: str, place: Place, command: str, *, with_mcp: bool) -> 
         if place.is_user:
             raise UsageError("AGENTS.md is a project's file.", "Leave --user out.")
         return [_section_file(os.path.join(place.folder, "AGENTS.md"), _AGENTS_MD, "<!-- ctxrank: {} -->")]
-    at = _claude_paths(place) if runner == "claude-code" else _codex_paths(place)
-    files = [_hooks_file(at.hooks, _hooks_of(runner, command)), _skill_file(at.skill)]
+    hooks, skill, mcp = _paths(runner, place)
+    files = [_hooks_file(hooks, runner, _hooks_of(runner, command)), _skill_file(skill)]
     if with_mcp:
-        files.append(_mcp_file(at.mcp, command))
+        server: dict[str, object] = {"command": shlex.split(command)[0], "args": ["mcp"]}
+        files.append(_toml_server_file(mcp, server) if runner == "codex" else _json_server_file(mcp, server))
     return files
 
 
-class _Paths(NamedTuple):
-    hooks: str
-    skill: str
-    mcp: str
-
-
-def _claude_paths(place: Place) -> _Paths:
-    home = os.environ.get("CLAUDE_CONFIG_DIR") if place.is_user else None
-    folder = home or os.path.join(place.folder, ".claude")
-    mcp = os.path.join(place.folder, ".claude.json" if place.is_user else ".mcp.json")
-    return _Paths(
-        os.path.join(folder, "settings.json"),
-        os.path.join(folder, "skills", "ctxrank", "SKILL.md"),
-        os.path.join(home, ".claude.json") if home else mcp,
-    )
-
-
-def _codex_paths(place: Place) -> _Paths:
-    home = os.environ.get("CODEX_HOME") if place.is_user else None
-    folder = home or os.path.join(place.folder, ".codex")
-    skill = os.path.join(place.folder, ".agents", "skills", "ctxrank", "SKILL.md")
-    return _Paths(os.path.join(folder, "hooks.json"), skill, os.path.join(folder, "config.toml"))
+def _paths(runner: str, place: Place) -> tuple[str, str, str]:
+    """Where a runner has its hooks, its skill of ours, and its MCP servers."""
+    join, is_codex = os.path.join, runner == "codex"
+    home = os.environ.get("CODEX_HOME" if is_codex else "CLAUDE_CONFIG_DIR") if place.is_user else None
+    folder = home or join(place.folder, ".codex" if is_codex else ".claude")
+    skill = join("skills", "ctxrank", "SKILL.md")
+    if is_codex:
+        return join(folder, "hooks.json"), join(place.folder, ".agents", skill), join(folder, "config.toml")
+    mcp = join(home or place.folder, ".claude.json" if place.is_user else ".mcp.json")
+    return join(folder, "settings.json"), join(folder, skill), mcp
 
 
 def _shipped(*parts: str) -> str:
@@ -117,65 +109,31 @@ def _hooks_of(runner: str, command: str) -> dict[str, list[object]]:
 # A file of hooks is JSON: {"hooks": {EVENT: [{"matcher": …, "hooks": [{"command": …}]}]}}.
 
 
-def _hooks_file(path: str, ours: dict[str, list[object]]) -> RunnerFile:
-    def with_ours(text: str) -> str:
-        document = _object(text, path)
-        hooks = _part(document, "hooks", path)
-        if {event: found for event in hooks if (found := _ours_of(hooks[event]))} == ours:
-            return text
-        bare = _without_hooks(document, path)
-        known = _part(bare, "hooks", path)
-        merged = {**known, **{event: [*_groups(known.get(event)), *groups] for event, groups in ours.items()}}
-        return _written({**bare, "hooks": merged}, text)
-
+def _hooks_file(path: str, runner: str, ours: dict[str, list[object]]) -> RunnerFile:
     def without_ours(text: str) -> str:
-        document = _object(text, path)
-        bare = _without_hooks(document, path)
-        return text if bare == document else _written(bare, text)
+        _part(_object(text, path), "hooks", path)
+        while (way := next(_ways_to_hooks(text, runner), None)) is not None:
+            text = _without(text, way)
+        return text
+
+    def with_ours(text: str) -> str:
+        hooks = _part(_object(text, path), "hooks", path)
+        if {event: found for event in hooks if (found := _groups_of(hooks[event], runner))} == ours:
+            return text
+        wrong = next((event for event in ours if not is_list(hooks.get(event, []))), None)
+        if wrong is not None:
+            raise UsageError(f"{path}: '{wrong}' is no array, and the file is left as it is.", "Repair it first.")
+        text = without_ours(text)
+        for event, groups in ours.items():
+            for group in groups:
+                text = _with_child(text, ("hooks", event), group, is_element=True)
+        return text
 
     return RunnerFile(path, with_ours, without_ours)
 
 
-def _without_hooks(document: dict[str, object], path: str) -> dict[str, object]:
-    """A document without our hooks, and without the lists and the object that these alone made."""
-    hooks = _part(document, "hooks", path)
-    rest = {event: _others_of(groups) for event, groups in hooks.items()}
-    kept = {event: groups for event, groups in rest.items() if groups or not _ours_of(hooks[event])}
-    if kept or not hooks:
-        return {**document, "hooks": kept} if "hooks" in document else document
-    return {key: value for key, value in document.items() if key != "hooks"}
-
-
-def _groups(value: object) -> list[object]:
-    return list(value) if is_list(value) else []
-
-
-def _ours_of(groups: object) -> list[object]:
-    """The groups of an event that hold nothing but handlers of ours."""
-    return [group for group in _groups(groups) if _handlers(group) and all(map(_is_ours, _handlers(group)))]
-
-
-def _others_of(groups: object) -> object:
-    """The groups of an event without our handlers; what is no list stays what it is."""
-    if not is_list(groups):
-        return groups
-    others: list[object] = []
-    for group in _groups(groups):
-        handlers = _handlers(group)
-        rest = [handler for handler in handlers if not _is_ours(handler)]
-        if rest == handlers:
-            others.append(group)
-        elif rest and is_dict(group):
-            others.append({**group, "hooks": rest})
-    return others
-
-
-def _handlers(group: object) -> list[object]:
-    return _groups(group.get("hooks")) if is_dict(group) else []
-
-
-def _is_ours(handler: object) -> bool:
-    """Whether a handler calls `ctxrank hook`, from wherever."""
+def _is_hook(handler: object, runner: str) -> bool:
+    """Whether a handler is one that an install writes: nothing stands before, after or beside the call."""
     command = handler.get("command") if is_dict(handler) else None
     if not isinstance(command, str):
         return False
@@ -183,45 +141,184 @@ def _is_ours(handler: object) -> bool:
         words = shlex.split(command)
     except ValueError:
         return False
-    return len(words) > 1 and os.path.basename(words[0]) == "ctxrank" and words[1] == "hook"
+    return words[1:] == ["hook", "--runner", runner] and _is_ctxrank(words[0]) and shlex.join(words) == command
 
 
-def _mcp_file(path: str, command: str) -> RunnerFile:
-    words = shlex.split(command)
-    if path.endswith(".toml"):
-        arguments = ", ".join(map(_toml_text, [*words[1:], "mcp"]))
-        section = f"[mcp_servers.ctxrank]\ncommand = {_toml_text(words[0])}\nargs = [{arguments}]\n"
-        return _section_file(path, section, "# ctxrank: {}")
-    ours: dict[str, object] = {"command": words[0], "args": [*words[1:], "mcp"]}
+def _is_ctxrank(word: object) -> bool:
+    """Whether a word calls ctxrank, by its name or by a whole path."""
+    return word == "ctxrank" or (isinstance(word, str) and os.path.isabs(word) and os.path.basename(word) == "ctxrank")
 
-    def with_ours(text: str) -> str:
-        document = _object(text, path)
-        servers = _part(document, "mcpServers", path)
-        if servers.get("ctxrank") == ours:
-            return text
-        if "ctxrank" in servers and not _is_our_server(servers["ctxrank"]):
-            raise UsageError(f"{path} has an MCP server 'ctxrank' that is another program's.", "Rename that one first.")
-        return _written({**document, "mcpServers": {**servers, "ctxrank": ours}}, text)
+
+def _groups_of(groups: object, runner: str) -> list[object]:
+    """The groups of an event that hold nothing but handlers of ours."""
+    found: list[object] = []
+    for group in groups if is_list(groups) else ():
+        handlers = group.get("hooks") if is_dict(group) else None
+        if is_list(handlers) and handlers and all(_is_hook(handler, runner) for handler in handlers):
+            found.append(group)
+    return found
+
+
+# From a text's own value down to a child: each container, by where it begins, and the child that leads on.
+_Way = list[tuple[int, Child]]
+
+
+def _ways_to_hooks(text: str, runner: str) -> Iterator[_Way]:
+    """The ways to our handlers; to a whole group where it holds nothing else."""
+    for hooks in _ways_to(text, [], "hooks"):
+        for event in _ways_to(text, hooks):
+            for group in _ways_to(text, event):
+                if _groups_of([group[-1][1].value], runner):
+                    yield group
+                    continue
+                for handlers in _ways_to(text, group, "hooks"):
+                    for handler in _ways_to(text, handlers):
+                        if _is_hook(handler[-1][1].value, runner):
+                            yield handler
+
+
+def _ways_to(text: str, way: _Way, name: str | None = None) -> list[_Way]:
+    """The ways one step further: to the member of this name of an object, or to each child."""
+    if not text.strip():
+        return []
+    at = way[-1][1].value_begin if way else json_edit.top(text)
+    if name is None:
+        return [[*way, (at, child)] for child in json_edit.children(text, at)]
+    member = json_edit.member(text, at, name)
+    return [[*way, (at, member)]] if member else []
+
+
+def _without(text: str, way: _Way) -> str:
+    """The text without the child that a way leads to, and without the containers that were made for it alone."""
+    *above, (at, child) = way
+    if not json_edit.was_made_for(text, at, child):
+        return json_edit.removed(text, at, child)
+    return _without(text, above) if above else text[json_edit.value_end(text, at) :].removeprefix("\n")
+
+
+def _with_child(text: str, names: tuple[str, ...], value: object, *, is_element: bool = False) -> str:
+    """The text with a value as the member that these names lead to, or as an element of the array that they lead to.
+
+    The objects on the way, and the array, are made where they are missing.
+    """
+    nested = [[value] if is_element else value]
+    for name in reversed(names):
+        nested.append({name: nested[-1]})
+    if not text.strip():
+        return f"{json_edit.written(nested[-1])}\n{text}"
+    at = json_edit.top(text)
+    for depth, name in enumerate(names):
+        member = json_edit.member(text, at, name)
+        if member is None:
+            return json_edit.inserted(text, at, json_edit.written_member(name, nested[len(names) - depth - 1]))
+        at = member.value_begin
+    return json_edit.inserted(text, at, json_edit.written(value))
+
+
+def _is_our_server(server: object) -> bool:
+    return (
+        is_dict(server)
+        and set(server) == {"command", "args"}
+        and server["args"] == ["mcp"]
+        and _is_ctxrank(server["command"])
+    )
+
+
+def _another_server(path: str) -> UsageError:
+    return UsageError(
+        f"{path} has an MCP server 'ctxrank' that an install did not write, and is left as it is.",
+        "Rename that one first, or leave --mcp out.",
+    )
+
+
+def _json_server_file(path: str, ours: dict[str, object]) -> RunnerFile:
+    def server_in(text: str) -> object:
+        return _part(_object(text, path), "mcpServers", path).get("ctxrank")
 
     def without_ours(text: str) -> str:
-        document = _object(text, path)
-        servers = _part(document, "mcpServers", path)
-        if not _is_our_server(servers.get("ctxrank")):
+        if not _is_our_server(server_in(text)):
             return text
-        rest = {name: server for name, server in servers.items() if name != "ctxrank"}
-        others = {key: value for key, value in document.items() if key != "mcpServers"}
-        return _written({**document, "mcpServers": rest} if rest else others, text)
+        (servers,) = _ways_to(text, [], "mcpServers")
+        (server,) = _ways_to(text, servers, "ctxrank")
+        return _without(text, server)
+
+    def with_ours(text: str) -> str:
+        if server_in(text) == ours:
+            return text
+        text = without_ours(text)
+        if server_in(text) is not None:
+            raise _another_server(path)
+        return _with_child(text, ("mcpServers", "ctxrank"), ours)
 
     return RunnerFile(path, with_ours, without_ours)
 
 
-def _toml_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # a basic string of TOML is one of JSON
+# In TOML ours is a table of its own at the end. An edit is one that was tried: it counts where the text then means what
+# it should, which it does not where the servers are one inline table.
+_TOML_TEXT = r'"(?:[^"\\\r\n]|\\.)*"'
+_TOML_TABLE = re.compile(
+    r"^# ctxrank: begin\r?\n\[mcp_servers\.ctxrank\]\r?\n"
+    rf'command = {_TOML_TEXT}\r?\nargs = \["mcp"\](?:\r?\n# ctxrank: end)?',
+    re.MULTILINE,
+)
 
 
-def _is_our_server(server: object) -> bool:
-    command = server.get("command") if is_dict(server) else None
-    return isinstance(command, str) and os.path.basename(command) == "ctxrank"
+def _toml_server_file(path: str, ours: dict[str, object]) -> RunnerFile:
+    # A text and an array of texts are written in TOML as in JSON.
+    pairs = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in ours.items()]
+    table = "\n".join(("# ctxrank: begin", "[mcp_servers.ctxrank]", *pairs, "# ctxrank: end\n"))
+
+    def without_ours(text: str) -> str:
+        cuts = [_without_section(text, *found.span()) for found in _TOML_TABLE.finditer(text)]
+        if not cuts:
+            return text
+        document = _toml(text, path)
+        servers = _part(document, "mcp_servers", path)
+        bare = _with_servers(document, {name: server for name, server in servers.items() if name != "ctxrank"})
+        means_that = (cut for cut in cuts if _is_toml_of(cut, bare))
+        return next(means_that, text) if _is_our_server(servers.get("ctxrank")) else text
+
+    def with_ours(text: str) -> str:
+        if _part(_toml(text, path), "mcp_servers", path).get("ctxrank") == ours:
+            return text
+        text = without_ours(text)
+        document = _toml(text, path)
+        servers = _part(document, "mcp_servers", path)
+        if "ctxrank" in servers:
+            raise _another_server(path)
+        wanted = _with_servers(document, {**servers, "ctxrank": ours})
+        edited = _with_section(text, table)
+        if not _is_toml_of(edited, wanted):
+            raise UsageError(
+                f"{path} has its 'mcp_servers' in a form that cannot be added to, and is left as it is.",
+                f"Add this to them by hand: ctxrank = {{ {', '.join(pairs)} }}",
+            )
+        return edited
+
+    return RunnerFile(path, with_ours, without_ours)
+
+
+def _toml(text: str, path: str) -> dict[str, object]:
+    """A TOML file's table, its numbers with a point as they are written. Raises UsageError for what is no TOML."""
+    import tomllib  # noqa: PLC0415  only an install of an MCP server for Codex reads TOML
+
+    try:
+        return _with_servers(tomllib.loads(text, parse_float=str), None)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"{path} is no TOML and is left as it is.", "Repair it, or move it away.") from error
+
+
+def _with_servers(document: Mapping[str, object], servers: dict[str, object] | None) -> dict[str, object]:
+    """A document with these servers (None: its own); no servers are the same as an empty table of them."""
+    whole = {**document, "mcp_servers": document.get("mcp_servers", {}) if servers is None else servers}
+    return {key: value for key, value in whole.items() if key != "mcp_servers" or value != {}}
+
+
+def _is_toml_of(text: str, document: dict[str, object]) -> bool:
+    try:
+        return _toml(text, "") == document
+    except UsageError:
+        return False
 
 
 def _object(text: str, path: str) -> dict[str, object]:
@@ -242,19 +339,7 @@ def _part(document: Mapping[str, object], name: str, path: str) -> dict[str, obj
     return {str(key): item for key, item in value.items()}
 
 
-def _written(document: Mapping[str, object], text: str) -> str:
-    """A document as JSON, indented and ended as the text was; '' for an empty one that no file was there for."""
-    if not document:
-        return ""
-    indent = next((len(line) - len(line.lstrip(" ")) for line in text.split("\n") if line.startswith(" ")), 2)
-    is_tabbed = "\n\t" in text
-    written = json.dumps(document, ensure_ascii=False, indent="\t" if is_tabbed else indent)
-    if text.endswith("\n") or not text:
-        written += "\n"
-    return written.replace("\n", "\r\n") if "\r\n" in text else written
-
-
-# A section of ours in a text: between two comments, with a blank line before it.
+# A section of ours in a text: between two comments, at the end, with a blank line before it.
 
 
 def _section_file(path: str, section: str, comment: str) -> RunnerFile:
@@ -264,19 +349,35 @@ def _section_file(path: str, section: str, comment: str) -> RunnerFile:
     def without_ours(text: str) -> str:
         start = text.find(begin)
         stop = text.find(end, start)
-        if start < 0 or stop < 0:
-            return text
-        before, after = text[:start], text[stop + len(end) :].removeprefix("\n")
-        return before.removesuffix("\n") + after if before.endswith("\n\n") or before == "\n" else before + after
+        return text if start < 0 or stop < 0 else _without_section(text, start, stop + len(end))
 
     def with_ours(text: str) -> str:
-        if ours in text:
+        if ours.removesuffix("\n") in text.replace("\r\n", "\n"):
             return text
-        rest = without_ours(text)
-        gap = "" if not rest else "\n" if rest.endswith("\n") else "\n\n"
-        return f"{rest}{gap}{ours}"
+        return _with_section(without_ours(text), ours)
 
     return RunnerFile(path, with_ours, without_ours)
+
+
+def _with_section(text: str, section: str) -> str:
+    """The text with a section after it, which ends with a line end where the text does."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    section = section.replace("\n", newline)
+    if not text:
+        return section
+    if text.endswith("\n"):
+        return text + newline + section
+    return f"{text}{newline}{newline}{section.removesuffix(newline)}"
+
+
+def _without_section(text: str, start: int, stop: int) -> str:
+    """The text without the section from `start` to its last character, and without what parted it from the text."""
+    newline = "\r\n" if "\r\n" in text[start:stop] else "\n"
+    before, after = text[:start], text[stop:]
+    if not after.startswith(newline):
+        return before.removesuffix(newline + newline) + after
+    is_parted = before.endswith((newline * 2, "\n" + newline))
+    return (before.removesuffix(newline) if is_parted else before) + after.removeprefix(newline)
 
 
 def _skill_file(path: str) -> RunnerFile:

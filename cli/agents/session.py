@@ -4,7 +4,7 @@ import os
 
 from ctxrank.cli.agents.event import Event
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.injections import Injection, note_injection
 from ctxrank.indexer.records.sessions import (
     NewSession,
@@ -18,6 +18,9 @@ from ctxrank.indexer.records.sessions import (
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.hook_settings import HookSettings
 from ctxrank.indexer.store.store import Change, Store
+
+if TYPE_CHECKING:
+    from typing import Protocol
 
 _MAX_HEAD_BYTES = 4096
 _BRANCH = "ref: refs/heads/"
@@ -113,3 +116,13 @@ def _first_line(folder: str, path: str) -> str:
         return read_beneath(folder, path, _MAX_HEAD_BYTES).decode("utf-8", "replace").partition("\n")[0].strip()
     except (OSError, ValueError):
         return ""
+
+
+if TYPE_CHECKING:
+
+    class Importer(Protocol):
+        """The port of what reads a runner's transcripts; without it a session's end keeps nothing."""
+
+        def on_session_end(self, call: HookCall) -> None:
+            """Take in what the session that ends has left. Raises CtxrankError; the hook logs it."""
+            ...

@@ -14,19 +14,18 @@ from ctxrank.cli.agents.event import CODEX, SPAWNING_TOOLS, text_of
 from ctxrank.cli.agents.injected_text import (
     MAX_CHARACTERS,
     MAX_CONTEXT_CHARACTERS,
-    OPENING,
     ROOM_FOR_JSON,
+    is_tagged,
     public_part,
     tagged,
 )
 from ctxrank.cli.agents.session import HookCall
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.injections import Injection
 from ctxrank.indexer.records.spawns import forget_spawn, remember_spawn, take_spawn
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.receipt import record_assembly
-from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly
+from ctxrank.ranking.context.assembly.request import AssembleRequest
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 _PROMPT_FIELDS = ("prompt", "message")
@@ -36,13 +35,6 @@ _LEAST_CHARACTERS = 400  # a block that is cut to less says too little
 _TRIES = 3
 
 
-class _Block(NamedTuple):
-    """A block that has room: its text between the tags, and what it is noted as."""
-
-    text: str
-    injection: Injection
-
-
 def on_spawn(call: HookCall) -> Mapping[str, object] | None:
     """The spawning tool's input with the block before its prompt; None where nothing is to be said."""
     tool_input = call.event.object("tool_input")
@@ -50,18 +42,20 @@ def on_spawn(call: HookCall) -> Mapping[str, object] | None:
     if call.event.text("tool_name") not in SPAWNING_TOOLS or field is None:
         return None
     prompt = text_of(tool_input[field])
-    if OPENING in prompt:  # it has a block already
+    if is_tagged(prompt):  # it has a block already
         return None
     agent_type = next((text for name in _TYPE_FIELDS if (text := text_of(tool_input.get(name)))), "")
     if _way(call) == "start":
-        _remember(call, agent_type, prompt)
+        tool_use_id = call.event.text("tool_use_id")
+        if tool_use_id:
+            task = cleaned_task(public_part(prompt)[:_MAX_TASK_CHARS], call.config.redaction_mode)
+            session_id = call.session.id
+            with call.store.write() as change:
+                remember_spawn(change, session_id, tool_use_id, agent_type, task)
         return None
     room = MAX_CHARACTERS - ROOM_FOR_JSON - sum(len(repr(item)) for item in tool_input.values())
     block = _block(call, agent_type, prompt, room)
-    if block is None:
-        return None
-    call.note(block.injection, block.text)
-    return {**tool_input, field: f"{block.text}\n{prompt}"}
+    return {**tool_input, field: f"{block}\n{prompt}"} if block else None
 
 
 def on_agent_start(call: HookCall) -> str:
@@ -72,11 +66,7 @@ def on_agent_start(call: HookCall) -> str:
     session_id = call.session.id
     with call.store.write() as change:
         task = take_spawn(change, session_id, agent_type)
-    block = _block(call, agent_type, task, MAX_CONTEXT_CHARACTERS)
-    if block is None:
-        return ""
-    call.note(block.injection, block.text)
-    return block.text
+    return _block(call, agent_type, task, MAX_CONTEXT_CHARACTERS)
 
 
 def on_spawn_end(call: HookCall) -> None:
@@ -92,17 +82,8 @@ def _way(call: HookCall) -> str:
     return call.settings.spawn or ("start" if call.event.runner == CODEX else "prompt")
 
 
-def _remember(call: HookCall, agent_type: str, prompt: str) -> None:
-    tool_use_id = call.event.text("tool_use_id")
-    if tool_use_id:
-        task = cleaned_task(public_part(prompt)[:_MAX_TASK_CHARS], call.config.redaction_mode)
-        session_id = call.session.id
-        with call.store.write() as change:
-            remember_spawn(change, session_id, tool_use_id, agent_type, task)
-
-
-def _block(call: HookCall, agent_type: str, task: str, room: int) -> _Block | None:
-    """The block for a task, in so many characters; None where it would be empty, or too short to say anything."""
+def _block(call: HookCall, agent_type: str, task: str, room: int) -> str:
+    """The block for a task, in so many characters and noted; '' where it would be empty, or too short to say much."""
     session = call.session
     if call.group is not None:
         with call.store.write() as change:
@@ -110,24 +91,26 @@ def _block(call: HookCall, agent_type: str, task: str, room: int) -> _Block | No
     budget = call.settings.spawn_tokens
     for _ in range(_TRIES):
         if room < _LEAST_CHARACTERS or not budget:
-            return None
+            break
         request = AssembleRequest(
-            session.name, call.role_of(agent_type), call.group, public_part(task)[:_MAX_TASK_CHARS], budget=budget,
-            reach="project", is_explained=False,
-        )  # fmt: skip
+            session.name,
+            call.role_of(agent_type),
+            call.group,
+            public_part(task)[:_MAX_TASK_CHARS],
+            budget=budget,
+            reach="project",
+            is_explained=False,
+        )
         result, inputs = make_assembly(call.store, request, call.config)
         if inputs is None or not (result.packages or result.reasoning or result.errors or result.linked):
-            return None
+            break
         text = tagged(result.text)
         if len(text) <= room:
-            result = result._replace(receipt=record_assembly(call.store, inputs, result).receipt)
-            return _Block(text, _injection(call, result, text))
+            receipt = record_assembly(call.store, inputs, result).receipt
+            ids = [public_id("package", one.id) for one in result.packages]
+            ids += [public_id("reasoning", one.id) for one in result.reasoning]
+            ids += [public_id("error", one.id) for one in result.errors]
+            call.note(Injection(call.event.name, tuple(ids), result.used, len(text), receipt), text)
+            return text
         budget = budget * room * 9 // (len(text) * 10)
-    return None
-
-
-def _injection(call: HookCall, result: Assembly, text: str) -> Injection:
-    ids = [public_id("package", one.id) for one in result.packages]
-    ids += [public_id("reasoning", one.id) for one in result.reasoning]
-    ids += [public_id("error", one.id) for one in result.errors]
-    return Injection(call.event.name, tuple(ids), result.used, len(text), result.receipt)
+    return ""

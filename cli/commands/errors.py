@@ -1,11 +1,11 @@
 """`ctxrank error`: is this failure known, and what fixed it?"""
 
+from ctxrank.cli.commands.kinds import ERROR_SHOW, ERROR_STATE, ERRORS
 from ctxrank.cli.commands.options import DURABLE
-from ctxrank.cli.declare import FOUND, Command, Group, NoJson, Nullable, Path, Whole, argument, by_name, option, page
+from ctxrank.cli.declare import Command, Group, NoJson, Nullable, Path, Whole, argument, by_name, option, page
 
-_STATE = ("sighted", "confirmed", "refuted")
 _MATCH_FIELDS = {
-    "id": "id", "grade": "string", "confidence": "number", "state": _STATE, "why": ["string"],
+    "id": "id", "grade": "string", "confidence": "number", "state": ERROR_STATE, "why": ["string"],
     "recognition": "number", "confirmations": "integer", "refutations": "integer", "masked": ["string"],
     "differences": ["string"],
 }  # fmt: skip
@@ -26,18 +26,8 @@ _SIGNATURE_FIELDS = {
     "text": "string", "type": "string?", "codes": ["string"], "masked": "string", "values": ["string"],
     "family": "string", "language": "string?", "place": "string?", "template": "string", "instance": "string",
 }  # fmt: skip
-_ERROR_FIELDS = {
-    "id": "id", "project": "string", "lang": "string?", "error_type": "string", "message": "string",
-    "solution": "string", "state": _STATE, "confirmations": "integer", "refutations": "integer",
-    "occurrences": "integer", "hints": ["string"], "last_seen": "time", "created_at": "time", "expires_at": "time",
-    "confidence": "number", "expired": "boolean",
-}  # fmt: skip
-_RECOGNITION_FIELDS = {
-    "masked": "string", "codes": ["string"], "values": ["string"], "places": ["string"], "unit": "string",
-    "sightings": "integer",
-}  # fmt: skip
 _OUTCOME_FIELDS = {
-    "id": "id", "before": _STATE, "state": _STATE, "confirmations": "integer", "refutations": "integer",
+    "id": "id", "before": ERROR_STATE, "state": ERROR_STATE, "confirmations": "integer", "refutations": "integer",
     "confidence": "number",
 }  # fmt: skip
 
@@ -47,7 +37,6 @@ _WHOSE = option("--project", help="Project of the known errors [default: the ses
 _LANG = option("--lang", help="Leave out the known errors of other languages.")
 _TYPE = option("--type", "error_type", help="The error's type, with --message.")
 _MESSAGE = option("--message", help="The error's message, instead of its output.")
-_PROJECT = option("--project", help="Only of this project.")
 
 _MATCH = Command(
     "match",
@@ -111,7 +100,7 @@ _SAVE = Command(
         "id": "id",
         "new": "boolean",
         "occurrences": "integer",
-        "state": _STATE,
+        "state": ERROR_STATE,
         "solution": "string",
         "reason": "string?",
         "project": "string",
@@ -148,33 +137,6 @@ _RUN = Command(
     },
     is_interspersed=False,
 )
-_LIST = Command(
-    "list",
-    "ctxrank.cli.actions.errors.known:list_",
-    """List known errors, the last seen first.
-
-    Example: ctxrank error list --project shop --state confirmed
-    """,
-    (
-        _PROJECT,
-        option("--lang", help="Leave out those of other languages."),
-        option("--state", help="Only sighted, confirmed or refuted ones."),
-        option("--expired", "with_expired", is_flag=True, help="Also expired ones."),
-        option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
-    ),
-    answer=page("errors", _ERROR_FIELDS),
-    exits=FOUND,
-)
-_SHOW = Command(
-    "show",
-    "ctxrank.cli.actions.errors.known:show",
-    """Show one known error: its solution, its record, and what it is recognised by.
-
-    Example: ctxrank error show error:3
-    """,
-    (argument("error", metavar="ID"),),
-    answer={"error": _ERROR_FIELDS, "recognised_by": Nullable(_RECOGNITION_FIELDS)},
-)
 _CONFIRM = Command(
     "confirm",
     "ctxrank.cli.actions.errors.known:confirm",
@@ -198,23 +160,10 @@ _REFUTE = Command(
     (argument("error", metavar="ID"),),
     answer=_OUTCOME_FIELDS,
 )
-_PRUNE = Command(
-    "prune",
-    "ctxrank.cli.actions.errors.known:prune",
-    """Remove expired known errors, and count them.
-
-    Example: ctxrank error prune --project shop --dry-run
-    """,
-    (
-        _PROJECT,
-        option("--dry-run", is_flag=True, help="Count; remove nothing."),
-    ),
-    answer={"deleted": "integer", "dry_run": "boolean"},
-)
 _ERROR = Group(
     "error",
     "Known errors: recognise a failure, say what fixed it, save it, and learn whether the fix holds.",
-    (_MATCH, _SAVE, _RUN, _LIST, _SHOW, _CONFIRM, _REFUTE, _PRUNE),
+    (_MATCH, _SAVE, _RUN, ERRORS, ERROR_SHOW, _CONFIRM, _REFUTE),
 )
 
 COMMANDS = by_name(_ERROR)

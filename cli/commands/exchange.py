@@ -5,7 +5,7 @@ from ctxrank.cli.main import load_command
 from ctxrank.indexer.exceptions import UsageError
 
 # Commands that are found by name: each in a room of its own, which an installation may leave out.
-_ELSEWHERE = {"bazinga": "ctxrank.cli.bazinga.import_command"}
+_ELSEWHERE = {"bazinga": "ctxrank.extensions.bazinga.import_command"}
 
 
 def _found(name: str, module: str) -> Command:
@@ -46,7 +46,7 @@ _IMPORT_JSONL = Command(
 )
 _IMPORT_TRANSCRIPTS = Command(
     "transcripts",
-    "ctxrank.cli.agents.transcript_import:import_transcripts",
+    "ctxrank.extensions.transcripts.importing:import_transcripts",
     """Bring in what is new in an agent runner's transcripts: failures and what ended them, decisions, last messages.
 
     Only of sessions in this project's folder, and redacted. What comes in is unconfirmed: a search finds it, no prompt

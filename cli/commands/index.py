@@ -1,6 +1,6 @@
-"""`ctxrank index` and `rebuild`: artifacts in step with the disk, and the index made again."""
+"""`ctxrank index`: artifacts in step with the disk."""
 
-from ctxrank.cli.declare import ENGINE, Command, Nullable, Path, argument, by_name, option
+from ctxrank.cli.declare import Command, Nullable, Path, argument, by_name, option
 
 _INDEX = Command(
     "index",
@@ -34,17 +34,4 @@ _INDEX = Command(
     },
     exits={0: "done", 2: "a path is not there, and nothing was known of it"},
 )
-_REBUILD = Command(
-    "rebuild",
-    "ctxrank.cli.actions.upkeep.index:rebuild",
-    """Rebuild the index from the store; the store itself is not touched.
-
-    Never needed in ordinary use: a missing or damaged index is rebuilt by the next call.
-
-    Example: ctxrank rebuild
-    """,
-    answer={"engine": ENGINE, "documents": "integer", "stale": "integer", "reason": "string?"},
-    exits={0: "done", 6: "the index could not be rebuilt"},
-)
-
-COMMANDS = by_name(_INDEX, _REBUILD)
+COMMANDS = by_name(_INDEX)

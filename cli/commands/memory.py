@@ -1,36 +1,19 @@
 """`ctxrank reasoning` and `strategy`: what agents thought, and what worked."""
 
+from ctxrank.cli.commands.kinds import HANDOFFS, REASONING, STRATEGIES, TIMELINE
 from ctxrank.cli.commands.options import (
     CREATE_SESSION,
     DURABLE,
-    EXACT_GROUP,
-    FULL,
-    LIMIT,
     OWNING_GROUP,
     OWNING_SESSION,
     SESSION,
 )
 from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
 
-_ENTRY_FIELDS = {
-    "id": "row", "session_id": "string", "group_id": "string?", "agent": "string", "agent_name": "string",
-    "iteration": "integer", "phase": "string", "confidence": "string?", "content": "string", "references": ["any"],
-    "redacted": "boolean", "created_at": "time",
-}  # fmt: skip
-_HANDOFF_FIELDS = {
-    "id": "row", "session_id": "string", "group_id": "string?", "created_at": "time", "from_agents": ["string"],
-    "to_agent": "string", "iteration": "integer", "phases": ["string"], "reasoning": ["integer"],
-    "content_length": "integer",
-}  # fmt: skip
 _SAVED_FIELDS = {
     "id": "row", "name": "string", "project": "string", "topic": "string", "helpfulness": "integer",
     "new": "boolean",
 }  # fmt: skip
-_STORED_FIELDS = {
-    "id": "row", "name": "string", "project": "string", "topic": "string", "insight": "string",
-    "helpfulness": "integer", "lang": "string?", "framework": "string?", "last_seen": "time", "created_at": "time",
-}  # fmt: skip
-
 _FOR_LANG = option("--lang", help="Only for this language [default: all].")
 _FOR_FRAMEWORK = option("--framework", help="Only for this framework [default: all].")
 
@@ -72,39 +55,6 @@ _REASONING_SAVE = Command(
         "notes": ["string"],
     },
 )
-_REASONING_GET = Command(
-    "get",
-    "ctxrank.cli.actions.reasoning:get",
-    """Show the reasoning of a session, the newest first.
-
-    Example: ctxrank reasoning get --session S --group AUTH --phase decisions
-    """,
-    (
-        SESSION,
-        EXACT_GROUP,
-        option("--agent", help="Only of this agent."),
-        option("--phase", help="Only of this phase."),
-        LIMIT,
-        FULL,
-    ),
-    answer=page("reasoning", _ENTRY_FIELDS),
-    exits=FOUND,
-)
-_REASONING_TIMELINE = Command(
-    "timeline",
-    "ctxrank.cli.actions.reasoning:timeline",
-    """Print the reasoning of a session as Markdown, the oldest first.
-
-    Example: ctxrank reasoning timeline --session S
-    """,
-    (
-        SESSION,
-        EXACT_GROUP,
-        FULL,
-    ),
-    answer=page("reasoning", _ENTRY_FIELDS),
-    exits=FOUND,
-)
 _REASONING_CHECK = Command(
     "check",
     "ctxrank.cli.actions.reasoning:check",
@@ -122,24 +72,10 @@ _REASONING_CHECK = Command(
     answer={"complete": "boolean", "missing": ["string"], "documented": ["string"], "all_documented": ["string"]},
     exits={0: "the mandatory phases are there", 1: "one is missing"},
 )
-_REASONING_HANDOFFS = Command(
-    "handoffs",
-    "ctxrank.cli.actions.reasoning:handoffs",
-    """List which agent was given whose reasoning, the newest first.
-
-    Example: ctxrank reasoning handoffs --session S
-    """,
-    (
-        SESSION,
-        LIMIT,
-    ),
-    answer=page("handoffs", _HANDOFF_FIELDS),
-    exits=FOUND,
-)
 _REASONING = Group(
     "reasoning",
     "Reasoning: what an agent thought, phase by phase, kept for the next agent.",
-    (_REASONING_SAVE, _REASONING_GET, _REASONING_TIMELINE, _REASONING_CHECK, _REASONING_HANDOFFS),
+    (_REASONING_SAVE, REASONING, TIMELINE, _REASONING_CHECK, HANDOFFS),
 )
 _STRATEGY_SAVE = Command(
     "save",
@@ -159,24 +95,6 @@ _STRATEGY_SAVE = Command(
     ),
     answer=_SAVED_FIELDS,
 )
-_STRATEGY_LIST = Command(
-    "list",
-    "ctxrank.cli.actions.strategies:list_",
-    """List strategies, the most helpful first; those that name no language or framework fit every one.
-
-    Example: ctxrank strategy list --project shop --lang python
-    """,
-    (
-        option("--project", help="Only of this project."),
-        option("--lang", help="Only those that fit this language."),
-        option("--framework", help="Only those that fit this framework."),
-        option("--topic", help="Only of this topic."),
-        LIMIT,
-        FULL,
-    ),
-    answer=page("strategies", _STORED_FIELDS),
-    exits=FOUND,
-)
 _STRATEGY_HELPFUL = Command(
     "helpful",
     "ctxrank.cli.actions.strategies:helpful",
@@ -193,10 +111,10 @@ _STRATEGY_HELPFUL = Command(
 _STRATEGY_EXTRACT = Command(
     "extract",
     "ctxrank.cli.actions.strategies:extract",
-    """Create strategies from the reasoning of a session or group that succeeded.
+    """Create strategies from what the authors of a session or group said at its completion.
 
-    The newest five entries are used: completions become implementation strategies, decisions architecture,
-    approaches methodology. Each call counts as one more success: a second run counts the same strategies once more.
+    Of each group the newest completion of an agent that does not judge others' work is used; earlier tries, plans and
+    verdicts are not. Each completion counts as one success, however often this is called.
 
     Example: ctxrank strategy extract --session S --group AUTH --lang python
     """,
@@ -213,7 +131,7 @@ _STRATEGY_EXTRACT = Command(
 _STRATEGY = Group(
     "strategy",
     "Strategies: what worked in a project, the most helpful first.",
-    (_STRATEGY_SAVE, _STRATEGY_LIST, _STRATEGY_HELPFUL, _STRATEGY_EXTRACT),
+    (_STRATEGY_SAVE, STRATEGIES, _STRATEGY_HELPFUL, _STRATEGY_EXTRACT),
 )
 
 COMMANDS = by_name(_REASONING, _STRATEGY)

@@ -1,35 +1,15 @@
 """`ctxrank package`, `session` and `group`: findings, and what they belong to."""
 
+from ctxrank.cli.commands.kinds import GROUPS, PACKAGE_SHOW, PACKAGES, SESSION_SHOW, SESSIONS
 from ctxrank.cli.commands.options import (
     CREATE_SESSION,
     DURABLE,
-    LIMIT,
-    LONG_LIMIT,
     OWNING_GROUP,
     OWNING_SESSION,
     SESSION,
 )
-from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
-
-_PACKAGE_FIELDS = {
-    "id": "row", "type": "string", "file_path": "string", "producer": "string",
-    "priority": ("low", "medium", "high", "critical"), "scope": ("group", "global"), "summary": "string",
-    "size_bytes": "integer?", "version": "integer", "supersedes": "row?", "superseded_by": "row?",
-    "created_at": "time", "session_id": "string", "group_id": "string?",
-    "file_state": ("current", "changed", "missing", "elsewhere", None),
-}  # fmt: skip
-_CONSUMER_FIELDS = {"agent": "string", "iteration": "integer?", "consumed_at": "time?"}
-_SESSION_FIELDS = {
-    "id": "row", "session_id": "string", "project": "string", "mode": "string", "status": "string",
-    "requirements": "string", "initial_branch": "string", "created_at": "time", "ended_at": "time?",
-}  # fmt: skip
-_SESSION_RECORD_FIELDS = {
-    "id": "string", "kind": "string", "group_id": "string?", "agent": "string", "title": "string", "at": "time",
-    "of": "string",
-}  # fmt: skip
-_GROUP_OF_SESSION_FIELDS = {
-    "group_id": "string", "title": "string", "status": "string", "context_references": ["integer"]
-}  # fmt: skip
+from ctxrank.cli.commands.save import SAVED_PACKAGE
+from ctxrank.cli.declare import Command, Group, Path, Whole, argument, by_name, option
 
 _PACKAGE_SAVE = Command(
     "save",
@@ -58,43 +38,7 @@ _PACKAGE_SAVE = Command(
         CREATE_SESSION,
         DURABLE,
     ),
-    answer={
-        "id": "row",
-        "file_path": "string",
-        "version": "integer",
-        "supersedes": "row?",
-        "consumers": ["string"],
-        "passages": "integer",
-        "notes": ["string"],
-    },
-)
-_PACKAGE_LIST = Command(
-    "list",
-    "ctxrank.cli.actions.packages:list_",
-    """List packages, the newest first.
-
-    Example: ctxrank package list --session S --group AUTH
-    """,
-    (
-        option("--session", help="Only of this session."),
-        option("--group", help="Only of this group, and global ones."),
-        option("--type", "type_", help="Only of this type."),
-        option("--priority", help="Only of this priority."),
-        option("--superseded", is_flag=True, help="Also those that a newer one replaces."),
-        LONG_LIMIT,
-    ),
-    answer=page("packages", _PACKAGE_FIELDS),
-    exits=FOUND,
-)
-_PACKAGE_SHOW = Command(
-    "show",
-    "ctxrank.cli.actions.packages:show",
-    """Show one package with its consumers.
-
-    Example: ctxrank package show 12
-    """,
-    (argument("package_id", metavar="ID"),),
-    answer={"package": _PACKAGE_FIELDS, "consumers": [_CONSUMER_FIELDS]},
+    answer=SAVED_PACKAGE,
 )
 _PACKAGE_SUPERSEDE = Command(
     "supersede",
@@ -126,7 +70,7 @@ _PACKAGE_CONSUME = Command(
 _PACKAGE = Group(
     "package",
     "Context packages: a finding with a file, a summary, a priority and the agents it is meant for.",
-    (_PACKAGE_SAVE, _PACKAGE_LIST, _PACKAGE_SHOW, _PACKAGE_SUPERSEDE, _PACKAGE_CONSUME),
+    (_PACKAGE_SAVE, PACKAGES, PACKAGE_SHOW, _PACKAGE_SUPERSEDE, _PACKAGE_CONSUME),
 )
 _SESSION_CREATE = Command(
     "create",
@@ -144,35 +88,6 @@ _SESSION_CREATE = Command(
     ),
     answer={"id": "row", "session_id": "string", "project": "string"},
 )
-_SESSION_LIST = Command(
-    "list",
-    "ctxrank.cli.actions.sessions:list_sessions",
-    """List sessions, the newest first.
-
-    Example: ctxrank session list
-    """,
-    (LIMIT,),
-    answer=page("sessions", _SESSION_FIELDS),
-    exits=FOUND,
-)
-_SESSION_SHOW = Command(
-    "show",
-    "ctxrank.cli.actions.sessions:show_session",
-    """Show one session with its groups and how much it holds.
-
-    Example: ctxrank session show shop-2026-11
-    """,
-    (
-        argument("name"),
-        option("--records", "with_records", is_flag=True, help="Also everything it recorded, in the order of time."),
-    ),
-    answer={
-        "session": _SESSION_FIELDS,
-        "groups": ["string"],
-        "documents": {"*": "integer"},
-        "records?": [_SESSION_RECORD_FIELDS],
-    },
-)
 _SESSION_END = Command(
     "end",
     "ctxrank.cli.actions.sessions:end_session",
@@ -186,7 +101,7 @@ _SESSION_END = Command(
     ),
     answer={"session_id": "string", "status": ("completed", "failed"), "before": "string", "ended_at": "time"},
 )
-_SESSION = Group("session", "Sessions of a team.", (_SESSION_CREATE, _SESSION_LIST, _SESSION_SHOW, _SESSION_END))
+_SESSION = Group("session", "Sessions of a team.", (_SESSION_CREATE, SESSIONS, SESSION_SHOW, _SESSION_END))
 _GROUP_CREATE = Command(
     "create",
     "ctxrank.cli.actions.sessions:create_group",
@@ -204,17 +119,6 @@ _GROUP_CREATE = Command(
     ),
     answer={"id": "row", "session_id": "string", "group_id": "string"},
 )
-_GROUP_LIST = Command(
-    "list",
-    "ctxrank.cli.actions.sessions:list_groups",
-    """List the groups of a session.
-
-    Example: ctxrank group list --session shop-2026-11
-    """,
-    (SESSION,),
-    answer={"session_id": "string", **page("groups", _GROUP_OF_SESSION_FIELDS)},
-    exits=FOUND,
-)
 _GROUP_STATUS = Command(
     "status",
     "ctxrank.cli.actions.sessions:set_status",
@@ -225,6 +129,6 @@ _GROUP_STATUS = Command(
     (argument("name"), argument("status"), SESSION),
     answer={"session_id": "string", "group_id": "string", "status": "string", "before": "string"},
 )
-_GROUP = Group("group", "Task groups of a session.", (_GROUP_CREATE, _GROUP_LIST, _GROUP_STATUS))
+_GROUP = Group("group", "Task groups of a session.", (_GROUP_CREATE, GROUPS, _GROUP_STATUS))
 
 COMMANDS = by_name(_PACKAGE, _SESSION, _GROUP)

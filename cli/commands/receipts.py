@@ -1,47 +1,8 @@
 """`ctxrank receipt` and `why`: what an assembly was asked, saw and gave, and why."""
 
-from ctxrank.cli.declare import FOUND, AnyOf, Command, Group, Whole, argument, by_name, option, page
+from ctxrank.cli.commands.kinds import RECEIPT_ENTRY_FIELDS, RECEIPT_LIST, RECEIPT_SHOW
+from ctxrank.cli.declare import Command, Group, Whole, argument, by_name, option
 
-_RECEIPT_FIELDS = {
-    "id": "integer", "kind": ("assemble", "context"), "session_id": "string?", "group_id": "string?",
-    "agent": "string", "iteration": "integer", "tokens": "integer", "digest": "string", "created_at": "time",
-}  # fmt: skip
-_ENTRY_FIELDS = {
-    "id": "string", "included": "boolean", "detail": "string?", "tokens": "integer", "reason": "string"
-}  # fmt: skip
-
-_INJECTION_FIELDS = {
-    "id": "integer", "event": "string", "session_id": "string", "group_id": "string?", "documents": ["string"],
-    "tokens": "integer", "characters": "integer", "receipt": "integer?", "created_at": "time",
-}  # fmt: skip
-
-_RECEIPT_LIST = Command(
-    "list",
-    "ctxrank.cli.actions.receipts:list_",
-    """List receipts, the newest first.
-
-    Example: ctxrank receipt list --session S --group AUTH
-    """,
-    (
-        option("--session", help="Only of this session."),
-        option("--group", help="Only of this group."),
-        option("--agent", help="Only for this agent."),
-        option("--hook", "of_hooks", is_flag=True, help="What 'ctxrank hook' put before a model, instead."),
-        option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
-    ),
-    answer=AnyOf(page("receipts", _RECEIPT_FIELDS), page("injections", _INJECTION_FIELDS)),
-    exits=FOUND,
-)
-_RECEIPT_SHOW = Command(
-    "show",
-    "ctxrank.cli.actions.receipts:show",
-    """Show one receipt: what was asked, what went in, what was left out and why.
-
-    Example: ctxrank receipt show 12
-    """,
-    (argument("receipt_id", type=Whole(), metavar="ID"),),
-    answer={"receipt": {**_RECEIPT_FIELDS, "inputs": {"*": "string"}, "entries": [_ENTRY_FIELDS]}},
-)
 _RECEIPT_REPLAY = Command(
     "replay",
     "ctxrank.cli.actions.receipts:replay",
@@ -69,16 +30,16 @@ _RECEIPT_DIFF = Command(
     ),
     answer={
         "inputs": [{"name": "string", "one": "string", "other": "string"}],
-        "added": [_ENTRY_FIELDS],
-        "removed": [_ENTRY_FIELDS],
-        "changed": [{"one": _ENTRY_FIELDS, "other": _ENTRY_FIELDS}],
+        "added": [RECEIPT_ENTRY_FIELDS],
+        "removed": [RECEIPT_ENTRY_FIELDS],
+        "changed": [{"one": RECEIPT_ENTRY_FIELDS, "other": RECEIPT_ENTRY_FIELDS}],
     },
     exits={0: "they differ", 1: "nothing differs"},
 )
 _RECEIPT = Group(
     "receipt",
     "Receipts: every assembly and context leaves one; the newest fifty of each group and task are kept.",
-    (_RECEIPT_LIST, _RECEIPT_SHOW, _RECEIPT_REPLAY, _RECEIPT_DIFF),
+    (RECEIPT_LIST, RECEIPT_SHOW, _RECEIPT_REPLAY, _RECEIPT_DIFF),
 )
 _WHY = Command(
     "why",

@@ -1,4 +1,4 @@
-"""`ctxrank search` and `ctxrank show`: past findings, ranked, and one of them whole."""
+"""`ctxrank search`: past findings, ranked."""
 
 from ctxrank.cli.declare import ENGINE, EXPLANATION, FOUND, TEAM, Command, OneOf, Whole, argument, by_name, option, page
 
@@ -22,35 +22,6 @@ _HIT_FIELDS = {
     },
 }  # fmt: skip
 _FACET_FIELDS = [{"value": "string", "count": "integer"}]
-_DOCUMENT_FIELDS = {
-    "id": "id", "kind": "string", "title": "string", "body?": "string", "path": "string", "agent": "string",
-    "type": "string", "priority": "string", "created_at": "time", "superseded_by": "id?", "tokens": "integer",
-    "counter": "string", "session_id": "string?", "group_id": "string?", "details": {"*": "string"},
-    "file_state": ("current", "changed", "missing", "elsewhere", None),
-    "passages?": [{"id": "id", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}],
-}  # fmt: skip
-
-_NEIGHBOUR_FIELDS = [{"id": "string", "title": "string", "how": "string"}]
-_RELATED_FIELDS = {
-    "versions": [
-        {"id": "id", "version": "integer", "summary": "string", "created_at": "time", "superseded_by": "id?"}
-    ],
-    "taken": [
-        {
-            "how": ("consumed", "delivered", "awaited"), "agent": "string", "group_id": "string?",
-            "iteration": "integer?", "at": "time?",
-        }
-    ],
-    "receipts": [
-        {
-            "receipt": "integer", "session_id": "string?", "group_id": "string?", "agent": "string",
-            "included": "boolean", "detail": "string", "tokens": "integer", "reason": "string", "created_at": "time",
-        }
-    ],
-    "links_to": _NEIGHBOUR_FIELDS, "linked_from": _NEIGHBOUR_FIELDS,
-    "sightings": [{"session_id": "string", "group_id": "string?", "seen_at": "time", "resolved_at": "time?"}],
-}  # fmt: skip
-
 _SEARCH = Command(
     "search",
     "ctxrank.cli.actions.search:search",
@@ -123,25 +94,4 @@ _SEARCH = Command(
     exits=FOUND,
     line=_HIT_FIELDS,
 )
-_SHOW = Command(
-    "show",
-    "ctxrank.cli.actions.documents:show",
-    """Show one document by its id, kind:number; a bare number is a package.
-
-    Example: ctxrank show package:12 --depth summary
-    """,
-    (
-        argument("document", metavar="ID"),
-        option(
-            "--depth",
-            type=OneOf(("meta", "summary", "full")),
-            default="full",
-            show_default=True,
-            help="meta: its origin; summary: also what it says; full: also its passages.",
-        ),
-        option("--related", "is_related", is_flag=True, help="Also its versions, who took it, its blocks and links."),
-    ),
-    answer={"document": _DOCUMENT_FIELDS, "related?": _RELATED_FIELDS},
-)
-
-COMMANDS = by_name(_SEARCH, _SHOW)
+COMMANDS = by_name(_SEARCH)

@@ -1,14 +1,10 @@
 """`ctxrank skill`: what skills reported, which ones an agent must invoke, and whether it did."""
 
-from ctxrank.cli.commands.options import CREATE_SESSION, DURABLE, LONG_LIMIT, OWNING_GROUP, OWNING_SESSION
+from ctxrank.cli.commands.kinds import OUTPUT_FIELDS, SKILLS
+from ctxrank.cli.commands.options import CREATE_SESSION, DURABLE, OWNING_GROUP, OWNING_SESSION
 from ctxrank.cli.declare import FOUND, AnyOf, Command, Group, Path, Whole, argument, by_name, option, page
 
 _TESTING_MODE_HELP = "full, minimal or disabled: the last two exempt test-coverage and test-pattern-analysis."
-_OUTPUT_FIELDS = {
-    "id": "row", "session_id": "string", "group_id": "string?", "agent": "string?", "skill": "string",
-    "iteration": "integer", "created_at": "time", "output": "any",
-}  # fmt: skip
-
 _SAVE_OUTPUT = Command(
     "save-output",
     "ctxrank.cli.actions.skill_outputs:save_output",
@@ -40,24 +36,7 @@ _LATEST = Command(
         option("--agent", help="Only what this agent reported."),
         option("--group", help="Only of this group."),
     ),
-    answer=AnyOf(_OUTPUT_FIELDS, {"output": (None,)}),
-    exits=FOUND,
-)
-_OUTPUTS = Command(
-    "outputs",
-    "ctxrank.cli.actions.skill_outputs:outputs",
-    """List the outputs of SKILL, or of all skills, the newest first.
-
-    Example: ctxrank skill outputs lint-check --session S --agent developer
-    """,
-    (
-        argument("skill", required=False),
-        option("--session", required=True, help="The session to look in."),
-        option("--agent", help="Only what this agent reported."),
-        option("--group", help="Only of this group."),
-        LONG_LIMIT,
-    ),
-    answer=page("outputs", _OUTPUT_FIELDS),
+    answer=AnyOf(OUTPUT_FIELDS, {"output": (None,)}),
     exits=FOUND,
 )
 _SEED = Command(
@@ -145,7 +124,7 @@ _SUGGEST = Command(
 _SKILL = Group(
     "skill",
     "Skills: their outputs, and which of them an agent must, may and should invoke.",
-    (_SAVE_OUTPUT, _LATEST, _OUTPUTS, _SEED, _CHECKLIST, _EVIDENCE, _SUGGEST),
+    (_SAVE_OUTPUT, _LATEST, SKILLS, _SEED, _CHECKLIST, _EVIDENCE, _SUGGEST),
 )
 
 COMMANDS = by_name(_SKILL)

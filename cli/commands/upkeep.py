@@ -1,14 +1,10 @@
-"""`ctxrank init`, `trust`, `status`, `doctor`, `optimize` and `prune`: a store, how it is, and what is old."""
+"""`ctxrank init`, `trust`, `status`, `doctor` and `prune`: a store, how it is, and what is old."""
 
-from ctxrank.cli.declare import ENGINE, TEAM, WIDE, Command, OneOf, Path, Real, Whole, argument, by_name, option
+from ctxrank.cli.declare import ENGINE, TEAM, WIDE, AnyOf, Command, OneOf, Path, argument, by_name, option
 
 _FINDING_FIELDS = {
     "id": "string", "result": ("ok", "warn", "fail"), "evidence": "string", "next_step": "string?",
     "repair": "string?", "locked": "boolean",
-}  # fmt: skip
-_STRESS_FIELDS = {
-    "processes": "integer", "seconds": "number", "saves": "integer", "searches": "integer", "failed": "integer",
-    "lost": "integer", "save_p95_ms": "number", "search_p95_ms": "number", "problems": ["string"],
 }  # fmt: skip
 _TABLE_FIELDS = {
     "name": "string", "saved": "integer", "rebuilt": "integer", "lost": "integer", "lost_ids": ["integer"],
@@ -76,54 +72,44 @@ _DOCTOR = Command(
     """Check the store, its index and the machine they run on; nothing changes without --repair apply.
 
     0: sound, perhaps with warnings; 5: something is broken, or records were lost in a repair; 7: a file is
-    locked and was not looked at.
+    locked and was not looked at. rebuild and optimize are never needed: a missing or damaged index is made again by the
+    next call. optimize is worth it after a large import or prune; it takes as much free space as the larger file, and
+    writers wait for it.
 
     Example: ctxrank doctor --deep
     """,
     (
         option("--deep", is_flag=True, help="Also prove the index against the store, and both against the disk."),
         option(
-            "--stress",
-            type=Whole(1, 64),
-            metavar="N",
-            help="Also let N processes save and search on this file system, in a folder that is removed afterwards.",
-        ),
-        option("--seconds", type=Real(0.5, 600), default=5.0, show_default=True, help="How long --stress runs."),
-        option(
             "--repair",
-            type=OneOf(("plan", "dry-run", "apply", "--plan", "--dry-run", "--apply")),
+            type=OneOf(("plan", "dry-run", "apply", "rebuild", "optimize", "--plan", "--dry-run", "--apply")),
             metavar="HOW",
-            help="plan: say what would be done; dry-run: try it on a copy; apply: do it, with a copy kept. With or"
-            " without two dashes.",
+            help="plan: say what would be done; dry-run: try it on a copy; apply: do it, with a copy kept (with or"
+            " without two dashes). rebuild: make the index again, and look at nothing else; optimize: make the files"
+            " small and fast.",
         ),
     ),
-    answer={
-        "counts": {"ok": "integer", "warn": "integer", "fail": "integer"},
-        "findings": [_FINDING_FIELDS],
-        "stress?": _STRESS_FIELDS,
-        "repair?": _REPAIR_FIELDS,
+    answer=AnyOf(
+        {
+            "counts": {"ok": "integer", "warn": "integer", "fail": "integer"},
+            "findings": [_FINDING_FIELDS],
+            "repair?": _REPAIR_FIELDS,
+        },
+        {"engine": ENGINE, "documents": "integer", "stale": "integer", "reason": "string?"},
+        {
+            "engine": ENGINE,
+            "files": [{"file": "string", "bytes_before": "integer", "bytes": "integer"}],
+            "complete": "boolean",
+            "stale": "integer",
+            "reason": "string?",
+        },
+    ),
+    exits={
+        0: "sound, perhaps with warnings",
+        5: "something failed, or records were lost",
+        6: "the index could not be rebuilt, or there is no room",
+        7: "a file was locked",
     },
-    exits={0: "sound, perhaps with warnings", 5: "something failed, or records were lost", 7: "a file was locked"},
-)
-_OPTIMIZE = Command(
-    "optimize",
-    "ctxrank.cli.actions.upkeep.stores:optimize",
-    """Make the store's files as small and as fast as they can be; what is found stays the same.
-
-    The index takes in what it is missing and its lists are merged; both files are rewritten without free pages, and
-    their logs are cut. Worth it after a large import or prune; never needed. It takes as much free space as the larger
-    file, and writers wait for it.
-
-    Example: ctxrank optimize
-    """,
-    answer={
-        "engine": ENGINE,
-        "files": [{"file": "string", "bytes_before": "integer", "bytes": "integer"}],
-        "complete": "boolean",
-        "stale": "integer",
-        "reason": "string?",
-    },
-    exits={0: "done", 6: "the index cannot be used, or there is no room"},
 )
 _PRUNE = Command(
     "prune",
@@ -147,4 +133,4 @@ _PRUNE = Command(
     answer={"deleted": {"*": "integer"}, "total": "integer", "dry_run": "boolean"},
 )
 
-COMMANDS = by_name(_INIT, _TRUST, _STATUS, _DOCTOR, _OPTIMIZE, _PRUNE)
+COMMANDS = by_name(_INIT, _TRUST, _STATUS, _DOCTOR, _PRUNE)

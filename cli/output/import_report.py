@@ -10,21 +10,7 @@ _SHOWN_SKIPPED = 10
 
 def import_reply(report: ImportReport) -> Reply:
     """The report in both forms; in text, its notes and what was skipped are said on stderr."""
-    return Reply(lambda: _as_json(report), _lines(report), text_notes=tuple(_notes(report)))
-
-
-def _as_json(report: ImportReport) -> dict[str, object]:
-    return {
-        "schema": report.schema,
-        "complete": report.is_complete,
-        "is_noop": report.is_noop,
-        "counts": {kind: count._asdict() for kind, count in report.counts.items()},
-        "skipped": [row._asdict() for row in report.skipped],
-        "files_indexed": report.files_indexed,
-        "files_missing": report.files_missing,
-        "recounted": report.recounted,
-        "notes": list(report.notes),
-    }
+    return Reply(lambda: report, _lines(report), text_notes=tuple(_notes(report)))
 
 
 def _notes(report: ImportReport) -> Iterator[str]:

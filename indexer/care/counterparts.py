@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 import apsw
 
-from ctxrank.indexer.care.sqlite_salvage.pages import Value
-from ctxrank.indexer.catalogue import as_row, document_of, kinds_with_documents, record_of
+from ctxrank.indexer.care.page_reader import Value
+from ctxrank.indexer.catalogue import as_row, kinds_with_documents, record_of
 from ctxrank.indexer.declarations import Kind, LostRecord
+from ctxrank.indexer.record_table import document_of
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Change
 
 Known = Mapping[int, Mapping[str, Value]]  # by row number: the columns that the indexes of its table still hold
@@ -63,9 +63,16 @@ def rebuild_documents(change: Change, lost: Known) -> int:
             document_id = old_ids.get((kind.name, document.number))
             if document_id is not None:
                 placeholder: dict[str, Value] = {
-                    "id": document_id, "seq": change.next_seq(), "kind": kind.name, "record_id": document.number,
-                    "title": "", "body": "", "ruleset": 0, "session_id": document.session_id, "created_at": 0,
-                }  # fmt: skip
+                    "id": document_id,
+                    "seq": change.next_seq(),
+                    "kind": kind.name,
+                    "record_id": document.number,
+                    "title": "",
+                    "body": "",
+                    "ruleset": 0,
+                    "session_id": document.session_id,
+                    "created_at": 0,
+                }
                 insert(primary, "documents", placeholder)
             documents.put(change, document)
             count += 1
@@ -73,11 +80,6 @@ def rebuild_documents(change: Change, lost: Known) -> int:
         # No rules are as old as this: the next scan reads every file, and puts back the passages that are missing.
         primary.execute("UPDATE artifacts SET ruleset = 0")
     return count
-
-
-def row_numbers(primary: apsw.Connection, query: str, *values: str) -> list[int]:
-    """The row numbers that a query gives."""
-    return read_column(primary, query, values, int)
 
 
 def insert(primary: apsw.Connection, table: str, values: Mapping[str, Value]) -> bool:

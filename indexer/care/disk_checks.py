@@ -9,8 +9,7 @@ from ctxrank.indexer.beneath import is_inside, sha256_beneath
 from ctxrank.indexer.care.finding import Finding, ok, warn
 from ctxrank.indexer.files.artifacts import prepare
 from ctxrank.indexer.files.read import FileText, read_text_file
-from ctxrank.indexer.files.stamps import FileStamp, FoundFile
-from ctxrank.indexer.files.walk import walk
+from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.allowed_roots import allowed_folder
@@ -80,27 +79,14 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
 
 
 def _files(known: dict[str, list[_StoredFile]]) -> Finding:
-    gone: list[str] = []
-    changed: list[str] = []
-    moved: list[str] = []
-    count = 0
-    for folder, files in known.items():
-        lost: list[_StoredFile] = []
-        for file in files:
-            count += 1
-            state = _state(folder, file)
-            if state == "gone":
-                lost.append(file)
-            elif state == "changed":
-                changed.append(file.path)
-        found = _elsewhere(folder, lost, {file.path for file in files})
-        moved += [f"{file.path} → {found[file.path]}" for file in lost if file.path in found]
-        gone += [file.path for file in lost if file.path not in found]
-    if not (gone or changed or moved):
-        return ok("artifacts", f"{count} files are as they were read")
-    parts = [f"{len(paths)} {name}: {_listed(paths)}" for name, paths in
-             (("gone", gone), ("changed", changed), ("moved", moved)) if paths]  # fmt: skip
-    return warn("artifacts", "; ".join(parts), _INDEX_STEP)
+    states = [(_state(folder, file), file.path) for folder, files in known.items() for file in files]
+    parts: list[str] = []
+    for name in ("gone", "changed"):
+        if paths := [path for state, path in states if state == name]:
+            parts.append(f"{len(paths)} {name}: {_listed(paths)}")
+    if parts:
+        return warn("artifacts", "; ".join(parts), _INDEX_STEP)
+    return ok("artifacts", f"{len(states)} files are as they were read")
 
 
 def _state(folder: str, file: _StoredFile) -> str:
@@ -116,22 +102,6 @@ def _state(folder: str, file: _StoredFile) -> str:
         return "same" if sha256_beneath(folder, file.path) == file.sha256 else "changed"
     except OSError:
         return "gone"
-
-
-def _elsewhere(folder: str, lost: list[_StoredFile], known: set[str]) -> dict[str, str]:
-    """Where files that are gone are now, by their bytes: only new files of the same size are read."""
-    sizes = {file.stamp.size_bytes for file in lost}
-    wanted = {file.sha256: file.path for file in lost}
-    found: dict[str, str] = {}
-    for entry in walk(folder) if lost else ():
-        if isinstance(entry, FoundFile) and entry.size_bytes in sizes and entry.path not in known:
-            try:
-                digest = sha256_beneath(folder, entry.path)
-            except OSError:
-                continue
-            if digest in wanted:
-                found.setdefault(wanted[digest], entry.path)
-    return found
 
 
 def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode) -> Finding:

@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 
 import apsw
 
@@ -14,13 +15,13 @@ from ctxrank.indexer.store.location import BACKUPS, LOCK_FILES, Location
 from ctxrank.indexer.store.one_process import processes_of
 from ctxrank.indexer.systems import file_system_of
 
-STRESS = ".stress-"  # and the process that runs it: see cli/actions/upkeep/crowd.py
 _CONTENTLESS_DELETE_SINCE = (3, 43, 0)
 # WAL needs shared memory and byte locks between all processes that have a file open: other machines share neither.
-_NETWORK_FILE_SYSTEMS = (
-    "nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "ceph", "glusterfs", "lustre", "beegfs", "gpfs", "ncpfs",
-    "fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse", "davfs", "fuse.davfs2",
-)  # fmt: skip
+_NETWORK_FILE_SYSTEMS_TEXT = """
+    nfs nfs4 cifs smb3 smbfs afs 9p ceph glusterfs lustre beegfs gpfs ncpfs fuse.sshfs fuse.glusterfs fuse.rclone
+    fuse.s3fs fuse.gcsfuse davfs fuse.davfs2
+"""
+_NETWORK_FILE_SYSTEMS = frozenset(_NETWORK_FILE_SYSTEMS_TEXT.split())
 _MIN_FREE_BYTES = 50 * 2**20
 _LONG_WAL_BYTES = 64 * 2**20
 
@@ -28,9 +29,13 @@ _LONG_WAL_BYTES = 64 * 2**20
 def examine_surroundings(location: Location) -> list[Finding]:
     """The checks that open no file of the store."""
     return [
-        *examine_machine(location), _wal(location), _permissions(location), _links(location), _leftovers(location),
+        *examine_machine(location),
+        _wal(location),
+        _permissions(location),
+        _links(location),
+        _leftovers(location),
         *_processes(location),
-    ]  # fmt: skip
+    ]
 
 
 def examine_machine(location: Location) -> list[Finding]:
@@ -53,14 +58,12 @@ def _sqlite() -> Finding:
 
 
 def _fts5() -> Finding:
-    connection = apsw.Connection(":memory:")
     try:
-        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
+        with closing(apsw.Connection(":memory:")) as connection:
+            connection.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
     except apsw.Error:
         step = "Answers come from heuristics. Install the apsw wheel of the package index: it has FTS5."
         return warn("fts5", "this SQLite has no FTS5", step)
-    finally:
-        connection.close()
     return ok("fts5", "FTS5 is there")
 
 
@@ -87,8 +90,11 @@ def _megabytes(size: int) -> str:
 
 
 def _wal(location: Location) -> Finding:
-    sizes = {path: os.path.getsize(path) for path in (location.primary + "-wal", location.index_file + "-wal")
-             if os.path.exists(path)}  # fmt: skip
+    sizes = {
+        path: os.path.getsize(path)
+        for path in (location.primary + "-wal", location.index_file + "-wal")
+        if os.path.exists(path)
+    }
     long = [
         f"{os.path.basename(path)} has {_megabytes(size)}" for path, size in sizes.items() if size > _LONG_WAL_BYTES
     ]
@@ -153,9 +159,8 @@ def leftovers(location: Location) -> list[str]:
     found: list[str] = []
     for name in sorted(os.listdir(location.folder)):
         path = os.path.join(location.folder, name)
-        for prefix in (TRIAL, STRESS):
-            if name.startswith(prefix) and not _is_alive(name.removeprefix(prefix)):
-                found.append(path)
+        if name.startswith(TRIAL) and not _is_alive(name.removeprefix(TRIAL)):
+            found.append(path)
         if name.endswith("-journal") and path in files_of(location) and not os.path.getsize(path):
             found.append(path)
     return found

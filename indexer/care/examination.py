@@ -5,15 +5,17 @@ for finding in examine(location, is_deep=True): ...
 
 import os
 from collections.abc import Iterator
+from contextlib import closing, suppress
 
 import apsw
 
 from ctxrank.indexer.care.environment_checks import examine_machine, examine_surroundings
-from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Result, fail, locked, ok, warn
+from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Repair, Result, fail, guarded, locked, ok, warn
 from ctxrank.indexer.care.identity import is_foreign
 from ctxrank.indexer.care.index_checks import examine_index, open_index_to_look
 from ctxrank.indexer.care.primary_checks import FOREIGN_STEP, examine_primary, examine_primary_file, open_to_look
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import busy_timeout_ms
 from ctxrank.indexer.store.location import Location
@@ -43,14 +45,14 @@ def examine(location: Location, *, is_deep: bool = False) -> Iterator[Finding]:
     except (apsw.BusyError, apsw.LockedError):
         yield locked("truth-file", location.primary)
         return
-    try:
+    with closing(primary):
+        with suppress(*DAMAGE_ERRORS):
+            require_owners(primary, "doctor")
         yield from examine_primary(primary)
         yield _configuration(location, primary, busy_ms)
         yield from examine_index(location, busy_ms, is_deep=is_deep)
         if is_deep:
             yield from _deep(location, primary, busy_ms)
-    finally:
-        primary.close()
 
 
 def _configuration(location: Location, primary: apsw.Connection, busy_ms: int) -> Finding:
@@ -76,21 +78,17 @@ def _deep(location: Location, primary: apsw.Connection, busy_ms: int) -> Iterato
     from ctxrank.indexer.care.index_checks import HEALS_STEP  # noqa: PLC0415  start-up: deep checks only
     from ctxrank.indexer.care.index_proof import prove_index  # noqa: PLC0415  start-up: deep checks only
 
+    def proved() -> Iterator[Finding]:
+        with closing(open_index_to_look(location, busy_ms)) as connection:
+            yield from prove_index(connection, location.index_file)
+
+    def compared() -> Iterator[Finding]:
+        with suppress(UsageError):  # the configuration's own check has said so; without it no file is read as it was
+            mode = load_config(Store(location, primary, busy_ms)).redaction_mode
+            yield from examine_disk(primary, location, mode)
+
     if os.path.exists(location.index_file) and os.path.getsize(location.index_file):
-        try:
-            connection = open_index_to_look(location, busy_ms)
-            try:
-                yield from prove_index(connection, location.index_file)
-            finally:
-                connection.close()
-        except (apsw.BusyError, apsw.LockedError):
-            yield locked("index-proof", location.index_file)
-        except DAMAGE_ERRORS as error:
-            yield fail("index-proof", f"the index could not be compared: {error}", HEALS_STEP)
-    try:
-        mode = load_config(Store(location, primary, busy_ms)).redaction_mode
-        yield from examine_disk(primary, location, mode)
-    except UsageError:
-        return  # the configuration's own check has said so; without it no file can be read as it was
-    except DAMAGE_ERRORS as error:
-        yield fail("artifacts", f"could not be looked at: {error}", "See the checks of the store above.")
+        says = "the index could not be compared"
+        yield from guarded("index-proof", location.index_file, proved(), says, HEALS_STEP, Repair.NONE)
+    step = "See the checks of the store above."
+    yield from guarded("artifacts", location.primary, compared(), "could not be looked at", step, Repair.NONE)

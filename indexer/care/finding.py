@@ -1,6 +1,9 @@
 """What one check found: an id that stays, a result, the evidence for it, and a next step that harms nothing."""
 
+from collections.abc import Iterable, Iterator
 from enum import Enum
+
+import apsw
 
 from ctxrank.indexer.engine import INDEX_READ_ERRORS
 from ctxrank.indexer.exceptions import DamagedError
@@ -58,3 +61,13 @@ def locked(id: str, path: str) -> Finding:
     """Another process holds a file: no damage, and no reason for a repair."""
     step = "Wait for the process that holds it, or end it; then run doctor again."
     return Finding(id, Result.WARN, f"{path} is locked by another process; it was not looked at", step, is_locked=True)
+
+
+def guarded(id: str, path: str, found: Iterable[Finding], says: str, step: str, repair: Repair) -> Iterator[Finding]:
+    """What is found; a lock and damage that looking meets are findings, too. `says` begins the evidence of damage."""
+    try:
+        yield from found
+    except (apsw.BusyError, apsw.LockedError):
+        yield locked(id, path)
+    except DAMAGE_ERRORS as error:
+        yield fail(id, f"{says}: {error}", step, repair)

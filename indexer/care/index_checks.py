@@ -5,10 +5,11 @@ The next call rebuilds whatever is wrong with it; here it is only reported.
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 
 import apsw
 
-from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Repair, fail, locked, ok, warn
+from ctxrank.indexer.care.finding import Finding, Repair, fail, guarded, ok, warn
 from ctxrank.indexer.care.primary_checks import open_to_look
 from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.fulltext import index_file
@@ -16,7 +17,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import file_uri, read_column, read_row
 from ctxrank.indexer.store.location import Location
 
-HEALS_STEP = "The next search heals it; 'ctxrank rebuild' does it now."
+HEALS_STEP = "The next search heals it; 'ctxrank doctor --repair rebuild' does it now."
 _SHOWN_PROBLEMS = 3
 _FILE = "index-file"
 
@@ -37,22 +38,14 @@ def examine_index(location: Location, busy_ms: int, *, is_deep: bool) -> Iterato
     if not os.path.exists(name) or os.path.getsize(name) == 0:
         yield warn(_FILE, "there is no index", "Nothing to do: the next search makes it.", Repair.REBUILD)
         return
-    try:
-        connection = open_index_to_look(location, busy_ms)
-    except (apsw.BusyError, apsw.LockedError):
-        yield locked(_FILE, name)
-        return
-    except apsw.Error as error:
-        yield fail(_FILE, f"{name}: {error}", HEALS_STEP, Repair.REBUILD)
-        return
-    try:
-        yield from _examine(connection, name, is_deep=is_deep)
-    except (apsw.BusyError, apsw.LockedError):
-        yield locked("index-sound", name)
-    except DAMAGE_ERRORS as error:
-        yield fail("index-sound", f"{name}: {error}", HEALS_STEP, Repair.REBUILD)
-    finally:
-        connection.close()
+    yield from guarded(_FILE, name, _open(location, busy_ms, is_deep=is_deep), name, HEALS_STEP, Repair.REBUILD)
+
+
+def _open(location: Location, busy_ms: int, *, is_deep: bool) -> Iterator[Finding]:
+    name = location.index_file
+    with closing(open_index_to_look(location, busy_ms)) as connection:
+        found = _examine(connection, name, is_deep=is_deep)
+        yield from guarded("index-sound", name, found, name, HEALS_STEP, Repair.REBUILD)
 
 
 class _Identity(NamedTuple):

@@ -152,21 +152,23 @@ def _postings(connection: apsw.Connection) -> tuple[dict[int, int], Counter[str]
     """By row the sum of what FTS5 lists for it, and in how many rows each term does, the scope left out."""
     sums: dict[int, int] = {}
     rows: Counter[str] = Counter()
-    connection.execute("CREATE VIRTUAL TABLE temp.doctor_instances USING fts5vocab('main', 'fts', 'instance')")
+    before: tuple[str, int] = ("", -1)
+    for term, rowid, column, offset in _instances(connection, "fts"):
+        sums[rowid] = sums.get(rowid, 0) + hash((term, _COLUMNS[column], offset)) & _MASK
+        if column != "scope" and before != (term, rowid):
+            before = (term, rowid)
+            rows[term] += 1
+    return sums, rows
+
+
+def _instances(connection: apsw.Connection, table: str) -> Iterator[tuple[str, int, str, int]]:
+    """Every token that FTS5 lists in a table: its term, row, column and place."""
+    connection.execute(f"CREATE VIRTUAL TABLE temp.doctor_instances USING fts5vocab('main', '{table}', 'instance')")
     try:
-        before: tuple[str, int] = ("", -1)
-        for term, rowid, column, offset in connection.execute(
-            "SELECT term, doc, col, offset FROM temp.doctor_instances"
-        ):
-            place = _COLUMNS[column]
-            sums[rowid] = sums.get(rowid, 0) + hash((term, place, offset)) & _MASK
-            if column != "scope" and before != (term, rowid):
-                before = (term, rowid)
-                rows[term] += 1
+        yield from connection.execute("SELECT term, doc, col, offset FROM temp.doctor_instances")
     finally:
         # Where reading failed, SQLite has taken back the transaction, and the table with it.
         connection.execute("DROP TABLE IF EXISTS temp.doctor_instances")
-    return sums, rows
 
 
 def _about_documents(id: str, what: str, wrong: list[int], count: int) -> Finding:
@@ -206,12 +208,8 @@ def _trigrams(connection: apsw.Connection) -> Finding:
     terms = read_map(connection, "SELECT id, term FROM main.terms", (), int, str)
     expected = {id_: _sum_of(0, trigrams_of(term)) for id_, term in terms.items() if has_trigrams(term)}
     found: dict[int, int] = {}
-    connection.execute("CREATE VIRTUAL TABLE temp.doctor_trigrams USING fts5vocab('main', 'term_trigrams', 'instance')")
-    try:
-        for trigram, id_, offset in connection.execute("SELECT term, doc, offset FROM temp.doctor_trigrams"):
-            found[id_] = found.get(id_, 0) + hash((trigram, 0, offset)) & _MASK
-    finally:
-        connection.execute("DROP TABLE IF EXISTS temp.doctor_trigrams")
+    for trigram, id_, _, offset in _instances(connection, "term_trigrams"):
+        found[id_] = found.get(id_, 0) + hash((trigram, 0, offset)) & _MASK
     wrong = sum(found.get(id_) != total for id_, total in expected.items()) + len(found.keys() - expected.keys())
     if wrong:
         return fail("index-trigrams", f"{wrong} terms have wrong trigrams", HEALS_STEP, Repair.REBUILD)

@@ -10,18 +10,18 @@ index made from the damaged file does not take the new one for it, and is rebuil
 import os
 import uuid
 from collections.abc import Mapping
+from contextlib import closing
 
 import apsw
 
+from ctxrank.indexer.care.page_reader import CopiedTable, page_reader
 from ctxrank.indexer.care.relations import RepairedRows, repair_relations
-from ctxrank.indexer.care.sqlite_salvage.layout import SEQUENCE_TABLE, read_layout
-from ctxrank.indexer.care.sqlite_salvage.pages import PageFile, Record
-from ctxrank.indexer.care.sqlite_salvage.rows import CopiedTable, copy_table, read_records
-from ctxrank.indexer.care.sqlite_salvage.trees import Ownership, find_owners
-from ctxrank.indexer.catalogue import tables
+from ctxrank.indexer.catalogue import tables_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.owners import apply_schema as apply_owner_schema
+from ctxrank.indexer.owners import installed_owners, name_owner, owners, require_owners
 from ctxrank.indexer.store.connection import (
     APPLICATION_ID,
     immediate,
@@ -33,6 +33,9 @@ from ctxrank.indexer.store.known_stores import new_token
 from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refuse_version
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.systems import sync
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.care.page_reader import DamagedFile
 
 _USER_VERSION_AT, _APPLICATION_ID_AT = 60, 68
 _SHOWN_IDS = 20
@@ -98,12 +101,10 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
     The new file has the present schema, whatever older one the damaged file has. Raises DamagedError for one from a
     newer program or from before the first release, or where nothing of a store can be read in it.
     """
-    file = PageFile(damaged)
-    try:
+    with closing(page_reader("doctor --repair").open(damaged)) as file:
         version = _version(file, damaged, schema)
-        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        primary = apsw.Connection(new)
-        try:
+        touch(new)
+        with closing(apsw.Connection(new)) as primary:
             keep_temporary_files_beside(primary, new)
             primary.pragma("journal_mode", "off")  # a file that is not finished is thrown away
             primary.pragma("foreign_keys", False)
@@ -111,17 +112,13 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
                 report = _fill(file, primary, schema._replace(version=version), schema, store_uuid)
             problems = read_column(primary, "PRAGMA integrity_check(5)", (), str)
             assert problems == ["ok"], f"a file that was just made is damaged: {problems}"
-        finally:
-            primary.close()
-        descriptor = os.open(new, os.O_RDONLY)
-        sync(descriptor)
-        os.close(descriptor)
-        return report
-    finally:
-        file.close()
+    descriptor = os.open(new, os.O_RDONLY)
+    sync(descriptor)
+    os.close(descriptor)
+    return report
 
 
-def _version(file: PageFile, path: str, schema: Schema) -> int:
+def _version(file: "DamagedFile", path: str, schema: Schema) -> int:
     """The schema that the file says it has; the present one where it says nothing that can be. Raises DamagedError."""
     if file.has_magic and file.header_number(_APPLICATION_ID_AT) == APPLICATION_ID:
         version = file.header_number(_USER_VERSION_AT)
@@ -131,31 +128,48 @@ def _version(file: PageFile, path: str, schema: Schema) -> int:
     return schema.version
 
 
-def _fill(file: PageFile, primary: apsw.Connection, before: Schema, schema: Schema, store_uuid: str) -> SalvageReport:
+def _fill(
+    file: "DamagedFile", primary: apsw.Connection, before: Schema, schema: Schema, store_uuid: str
+) -> SalvageReport:
     apply_schema(primary, 0, before)
-    layouts = read_layout(primary)
-    owners = find_owners(file, layouts)
+    for owner in installed_owners():  # which of them the store has is in the file that is to be read
+        apply_owner_schema(primary, owner)
     triggers = _drop_triggers(primary)
-    copied = {table.name: copy_table(file, owners, table, primary) for table in layouts if table.name != SEQUENCE_TABLE}
+    copied = file.copy_tables(primary)
     if not any(table.saved for table in copied.values()):
         raise DamagedError("Nothing of a store can be read in the file.", "Restore it from a backup.")
     _make_triggers(primary, triggers)  # a migration may change them
     apply_schema(primary, before.version, schema)
+    _settle_owners(primary)
     triggers = _drop_triggers(primary)
     primary.pragma("application_id", APPLICATION_ID)
     primary.pragma("user_version", schema.version)
     if primary.execute("SELECT 1 FROM store").fetchone() is None:
         row = (store_uuid or str(uuid.uuid4()), now_us(), new_token())
         primary.execute("INSERT INTO store (id, uuid, seq, created_at, token) VALUES (1, ?, 0, ?, ?)", row)
-    _number_on(file, owners, primary, copied)
+    _number_on(file, primary, copied)
     change = Change(primary)
     repaired = repair_relations(change, {name: table.lost for name, table in copied.items()})
     change.finish()
     _make_triggers(primary, triggers)
     _mark(primary)
-    derived = {table.name for table in tables() if table.is_derived}
-    reports = [_reported(primary, table, repaired) for table in copied.values() if table.name not in derived]
-    return SalvageReport(tuple(reports), len(owners.unclaimed))
+    derived = {table.name for table in tables_of(primary) if table.is_derived}
+    there = set(read_column(primary, "SELECT name FROM sqlite_schema WHERE type = 'table'", (), str)) - derived
+    reports = [_reported(primary, table, repaired) for table in copied.values() if table.name in there]
+    return SalvageReport(tuple(reports), file.unclaimed)
+
+
+def _settle_owners(primary: apsw.Connection) -> None:
+    """Name the extensions whose rows were found, and drop the tables of others. Raises UsageError for an absent one."""
+    require_owners(primary, "doctor --repair")
+    there = set(read_column(primary, "SELECT name FROM sqlite_schema WHERE type = 'table'", (), str))
+    for owner in installed_owners():
+        tables = [table.name for table in owner.all_tables if table.name in there]
+        if any(primary.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables):
+            name_owner(primary, owner)
+        elif owner not in owners(primary):
+            for table in tables:
+                primary.execute(f"DROP TABLE {table}")
 
 
 def _drop_triggers(primary: apsw.Connection) -> list[str]:
@@ -171,12 +185,11 @@ def _make_triggers(primary: apsw.Connection, triggers: list[str]) -> None:
         primary.execute(sql)
 
 
-def _number_on(file: PageFile, owners: Ownership, primary: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
+def _number_on(file: "DamagedFile", primary: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
     """Go on counting where the damaged file was: no id and no number of the change log is given twice."""
     given = read_map(primary, "SELECT name, seq FROM sqlite_sequence", (), str, int)
-    for record in read_records(file, owners.trees[SEQUENCE_TABLE].pages):
-        name, last = record.values if isinstance(record, Record) and len(record.values) == 2 else (None, None)
-        if isinstance(name, str) and isinstance(last, int) and name in copied:
+    for name, last in file.highest_ids().items():
+        if name in copied:
             given[name] = max(given.get(name, 0), last)
     primary.execute("DELETE FROM sqlite_sequence")
     for name, last in given.items():
@@ -209,6 +222,11 @@ def _reported(primary: apsw.Connection, table: CopiedTable, repaired: RepairedRo
     return TableReport(
         table.name, table.saved, again, lost, tuple(sorted(still)[:_SHOWN_IDS]), table.is_count_known, table.problems
     )
+
+
+def touch(path: str) -> None:
+    """Make a new, empty file for its owner alone. Raises FileExistsError."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def _has_row(primary: apsw.Connection, table: str, number: int) -> bool:

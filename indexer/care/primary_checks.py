@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import apsw
 
-from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Repair, fail, locked, ok, warn
-from ctxrank.indexer.catalogue import KINDS, document_kinds
+from ctxrank.indexer.care.finding import Finding, Repair, fail, guarded, locked, ok, warn
+from ctxrank.indexer.catalogue import document_kinds, kinds_of
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import is_erasing_due
@@ -74,27 +75,25 @@ def examine_primary_file(location: Location, busy_ms: int, *, is_deep: bool) -> 
     except (apsw.Error, OSError) as error:
         yield fail("truth-file", f"{name} cannot be opened: {error}", "Check that you may read it.")
         return
-    try:
-        try:
-            recognised = _recognised(primary, name)
-            mode = primary.pragma("journal_mode")
-        except (apsw.BusyError, apsw.LockedError):
-            yield locked("truth-file", name)
-            return
-        except (apsw.Error, UnicodeDecodeError) as error:  # what its tables are cannot be read
-            yield fail("truth-file", f"{name}: {error}", SALVAGE_STEP, Repair.SALVAGE)
-            return
-        yield recognised
-        if mode == "wal":
-            yield ok("wal-mode", "readers and a writer do not wait for each other")
-        else:
-            yield warn("wal-mode", f"the journal mode is {mode}", "Nothing to do: the next call switches to WAL.")
-    finally:
-        primary.close()
-    yield _sound(name, busy_ms, is_deep=is_deep)
+    is_readable = True
+    with closing(primary):
+        for finding in guarded("truth-file", name, _recognised(primary, name), name, SALVAGE_STEP, Repair.SALVAGE):
+            is_readable = finding.id != "truth-file"
+            yield finding
+    if is_readable:
+        yield _sound(name, busy_ms, is_deep=is_deep)
 
 
-def _recognised(primary: apsw.Connection, name: str) -> Finding:
+def _recognised(primary: apsw.Connection, name: str) -> Iterator[Finding]:
+    mode = primary.pragma("journal_mode")
+    yield _schema(primary, name)
+    if mode == "wal":
+        yield ok("wal-mode", "readers and a writer do not wait for each other")
+    else:
+        yield warn("wal-mode", f"the journal mode is {mode}", "Nothing to do: the next call switches to WAL.")
+
+
+def _schema(primary: apsw.Connection, name: str) -> Finding:
     version, owner = primary.pragma("user_version"), primary.pragma("application_id")
     if version > SCHEMA_VERSION and owner == APPLICATION_ID:
         step = "It was written by a newer ctxrank: upgrade this one. Nothing here repairs it."
@@ -119,11 +118,8 @@ def _sound(name: str, busy_ms: int, *, is_deep: bool) -> Finding:
     problems: list[str] = []
     for _ in range(2):
         try:
-            primary = open_to_look(name, busy_ms)
-            try:
+            with closing(open_to_look(name, busy_ms)) as primary:
                 problems = read_column(primary, f"PRAGMA {check}(20)", (), str)
-            finally:
-                primary.close()
         except (apsw.BusyError, apsw.LockedError):
             return locked("truth-integrity", name)
         except (apsw.Error, UnicodeDecodeError) as error:
@@ -137,19 +133,15 @@ def _sound(name: str, busy_ms: int, *, is_deep: bool) -> Finding:
 
 def examine_primary(primary: apsw.Connection) -> Iterator[Finding]:
     """Whether the contents of the tables are consistent; for a file of the present schema."""
-    checks: dict[str, Callable[[apsw.Connection], Finding]] = {
-        "texts": _texts, "feed": _change_log, "references": _references, "records": _records, "redaction-rules": _rules,
-        "forgetting": _forgetting, "clock": _clock,
-    }  # fmt: skip
-    for id, check in checks.items():
-        try:
-            with snapshot(primary):  # its questions are about one moment: others may write meanwhile
-                finding = check(primary)
-            yield finding
-        except (apsw.BusyError, apsw.LockedError):
-            yield locked(id, primary.filename)
-        except DAMAGE_ERRORS as error:
-            yield fail(id, f"could not be looked at: {error}", SALVAGE_STEP, Repair.SALVAGE)
+    for id, check in _CHECKS.items():
+        says = "could not be looked at"
+        yield from guarded(id, primary.filename, _at_one_moment(primary, check), says, SALVAGE_STEP, Repair.SALVAGE)
+
+
+def _at_one_moment(primary: apsw.Connection, check: Callable[[apsw.Connection], Finding]) -> Iterator[Finding]:
+    with snapshot(primary):  # its questions are about one moment: others may write meanwhile
+        finding = check(primary)
+    yield finding
 
 
 def _number(primary: apsw.Connection, query: str, *values: int | str) -> int:
@@ -229,14 +221,15 @@ def _references(primary: apsw.Connection) -> Finding:
 def _records(primary: apsw.Connection) -> Finding:
     """A record and its document are two rows: neither may be without the other."""
     missing: list[str] = []
-    for kind, table in [(kind.name, kind.table.name) for kind in KINDS.values() if kind.is_found]:
+    kinds = kinds_of(primary)
+    for kind, table in [(kind.name, kind.table.name) for kind in kinds.values() if kind.is_found]:
         orphans = _number(
             primary,
             f"SELECT count(*) FROM documents WHERE kind = '{kind}' AND record_id NOT IN (SELECT id FROM {table})",
         )
         if orphans:
             missing.append(f"{orphans} documents of kind {kind} without a record")
-        if KINDS[kind].is_file:  # a file that a package owns has no document of its own
+        if kinds[kind].is_file:  # a file that a package owns has no document of its own
             continue
         mute = _number(
             primary,
@@ -249,8 +242,8 @@ def _records(primary: apsw.Connection) -> Finding:
     )
     if lost:
         missing.append(f"{lost} documents of sessions that are not there")
-    kinds = ", ".join(f"'{kind}'" for kind in document_kinds())
-    strange = _number(primary, f"SELECT count(*) FROM documents WHERE kind NOT IN ({kinds})")
+    known = ", ".join(f"'{kind}'" for kind in document_kinds(kinds))
+    strange = _number(primary, f"SELECT count(*) FROM documents WHERE kind NOT IN ({known})")
     if strange:
         missing.append(f"{strange} documents of no known kind, which the index cannot take")
     if missing:
@@ -288,3 +281,14 @@ def _clock(primary: apsw.Connection) -> Finding:
         step = "Check this machine's clock, and that of the machine the records came from: ages are counted from it."
         return warn("clock", f"the newest record is of {format_us(newest)}, which is in the future", step)
     return ok("clock", f"the newest record is of {format_us(newest)}" if newest else "there are no records yet")
+
+
+_CHECKS: dict[str, Callable[[apsw.Connection], Finding]] = {
+    "texts": _texts,
+    "feed": _change_log,
+    "references": _references,
+    "records": _records,
+    "redaction-rules": _rules,
+    "forgetting": _forgetting,
+    "clock": _clock,
+}

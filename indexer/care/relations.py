@@ -10,12 +10,13 @@ from collections.abc import Mapping
 
 import apsw
 
-from ctxrank.indexer.care.counterparts import Known, insert, rebuild_documents, rebuild_records, row_numbers
-from ctxrank.indexer.care.sqlite_salvage.pages import Value
-from ctxrank.indexer.catalogue import KINDS, document_kinds, tables
+from ctxrank.indexer.care.counterparts import Known, insert, rebuild_documents, rebuild_records
+from ctxrank.indexer.care.page_reader import Value
+from ctxrank.indexer.catalogue import document_kinds, forget_memories, kinds_of, tables_of
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.owners import owners
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_row, read_rows
+from ctxrank.indexer.store.connection import read_column, read_row, read_rows
 from ctxrank.indexer.store.store import Change
 
 # What a row is made of that only its index entries are left of, besides what these say. In this order: owners first.
@@ -25,8 +26,6 @@ _FILLERS: dict[str, dict[str, Value]] = {
     "roots": {},
     "artifacts": {"state": "stale", "reason": "rebuilt after damage", "indexed_at": 0},
 }
-# Read from disk again by the next `index`, and of no use in part.
-_LINKED_TABLES = ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees")
 
 
 class RepairedRows(NamedTuple):
@@ -40,7 +39,7 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
     """Make the new file whole in itself, inside the caller's transaction."""
     primary = change.connection
     rebuilt: Counter[str] = Counter()
-    for table in tables():
+    for table in tables_of(primary):
         for column, instead in [(column.name, column.replacement) for column in table.stored if column.replacement]:
             primary.execute(f"UPDATE {table.name} SET {column} = {instead} WHERE NOT json_valid({column})")
             rebuilt[table.name] += primary.changes()
@@ -51,12 +50,13 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
     strange = _drop_strange_documents(primary)
     rebuilt.update(rebuild_records(primary, lost))
     rebuilt["documents"] += rebuild_documents(change, lost.get("documents", {}))
+    _drop_what_is_read_again(primary, lost)
     dropped = _settle_references(primary)
     dropped["documents"] += strange
     # A document of a record that is not there any more: its passages go with it.
-    for kind in [kind for kind in KINDS.values() if kind.is_found and kind.name != "linked"]:
+    for kind in [kind for kind in kinds_of(primary).values() if kind.is_found]:
         query = f"SELECT id FROM documents WHERE kind = ? AND record_id NOT IN (SELECT id FROM {kind.table.name})"
-        for document_id in row_numbers(primary, query, kind.name):
+        for document_id in read_column(primary, query, (kind.name,), int):
             dropped["documents"] += documents.remove_owned(change, document_id) + 1
             documents.remove(change, document_id)
     dropped.update(_settle_references(primary))
@@ -67,9 +67,9 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
 def _name_lost_sessions(primary: apsw.Connection) -> int:
     """Give sessions that only their contents still know a row, so that these stay; returns how many."""
     count = 0
-    for table in [table.name for table in tables() if table.reference_to("sessions") is not None]:
+    for table in [table.name for table in tables_of(primary) if table.reference_to("sessions") is not None]:
         query = f"SELECT DISTINCT session_id FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)"
-        for number in row_numbers(primary, query):
+        for number in read_column(primary, query, (), int):
             count += insert(primary, "sessions", {"id": number, "name": f"recovered-{number}", "created_at": 0})
     # When it was made is gone; the first thing that it holds is not much younger.
     primary.execute(
@@ -94,7 +94,7 @@ def _name_lost_sessions(primary: apsw.Connection) -> int:
 def _settle_references(primary: apsw.Connection) -> Counter[str]:
     """Empty references to rows that are gone, or remove the row that cannot be without; counted by table."""
     dropped: Counter[str] = Counter()
-    while broken := _broken(primary):
+    while broken := list(read_rows(primary, "PRAGMA foreign_key_check", (), _Broken)):
         for table, rowid, parent, key in broken:
             query = 'SELECT "from", coalesce("to", \'id\') FROM pragma_foreign_key_list(?) WHERE id = ?'
             foreign_key = read_row(primary, query, (table, key), _ForeignKey)
@@ -115,7 +115,7 @@ def _settle_references(primary: apsw.Connection) -> Counter[str]:
 
 def _drop_strange_documents(primary: apsw.Connection) -> int:
     """Remove documents that the index could not take: it would stop at the first of them for ever."""
-    kinds = ", ".join(f"'{kind}'" for kind in document_kinds())
+    kinds = ", ".join(f"'{kind}'" for kind in document_kinds(kinds_of(primary)))
     primary.execute(
         f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
         " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
@@ -124,10 +124,6 @@ def _drop_strange_documents(primary: apsw.Connection) -> int:
     if strange:
         primary.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
     return strange
-
-
-def _broken(primary: apsw.Connection) -> "list[_Broken]":
-    return list(read_rows(primary, "PRAGMA foreign_key_check", (), _Broken))
 
 
 class _Broken(NamedTuple):
@@ -169,12 +165,13 @@ def _derive(primary: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counte
     )
     if primary.changes():
         rebuilt["error_signatures"] = primary.changes()
-    if any(lost.get(table) for table in _LINKED_TABLES):
-        for table in _LINKED_TABLES:
-            primary.execute(f"DELETE FROM {table}")
-        primary.execute("DELETE FROM documents WHERE kind = 'linked'")
-    else:
-        primary.execute(
-            "DELETE FROM documents WHERE kind = 'linked' AND record_id NOT IN (SELECT id FROM linked_artifacts)"
-        )
-    primary.execute("UPDATE linked_trees SET scan_state = ''")
+    forget_memories(primary)
+
+
+def _drop_what_is_read_again(primary: apsw.Connection, lost: Mapping[str, Known]) -> None:
+    """Of no use in part: what an extension reads from disk again by the next `index`."""
+    for owner in owners(primary):
+        tables = [table.name for table in owner.all_tables]
+        if owner.is_read_again and any(lost.get(table) for table in tables):
+            for table in tables:
+                primary.execute(f"DELETE FROM {table}")

@@ -9,15 +9,16 @@ A lock is waited for and then reported; it is never a reason to repair anything.
 import os
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 
 import apsw
 
 from ctxrank.indexer.care.environment_checks import leftovers, wrong_modes
 from ctxrank.indexer.care.finding import Finding, Repair
 from ctxrank.indexer.care.identity import is_foreign
-from ctxrank.indexer.care.new_file import SalvageReport
+from ctxrank.indexer.care.new_file import SalvageReport, touch
 from ctxrank.indexer.care.primary_checks import FOREIGN_STEP
-from ctxrank.indexer.care.replacement import new_backup_folder, salvage
+from ctxrank.indexer.care.replacement import back_up, new_backup_folder, salvage
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import busy_timeout_ms, sqlite_errors
@@ -104,17 +105,13 @@ def _move_leftovers(location: Location, *, is_dry_run: bool) -> list[str]:
 def _copy_primary(location: Location) -> str:
     """A copy of the primary database as the next reader would see it."""
     path = os.path.join(new_backup_folder(location), os.path.basename(location.primary))
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    with sqlite_errors(location.primary):
-        source = apsw.Connection(location.primary, flags=apsw.SQLITE_OPEN_READWRITE)
-        target = apsw.Connection(path)
-        try:
-            source.set_busy_timeout(busy_timeout_ms())
-            with target.backup("main", source, "main") as backup:
-                backup.step(-1)
-        finally:
-            target.close()
-            source.close()
+    touch(path)
+    with (
+        sqlite_errors(location.primary),
+        closing(apsw.Connection(location.primary, flags=apsw.SQLITE_OPEN_READWRITE)) as source,
+    ):
+        source.set_busy_timeout(busy_timeout_ms())
+        back_up(source, path)
     return path
 
 

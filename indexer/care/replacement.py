@@ -16,7 +16,7 @@ from collections.abc import Generator
 
 import apsw
 
-from ctxrank.indexer.care.new_file import SalvageReport, save_what_can_be_read
+from ctxrank.indexer.care.new_file import SalvageReport, save_what_can_be_read, touch
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_value, require_value, translate, wait_for_locks
@@ -100,37 +100,37 @@ def new_backup_folder(location: Location) -> str:
         raise CtxrankError(
             f"{parent} is a link: no copy of the store is written through it.", "Remove the link, and try again."
         )
-    try:
+    with _permitted(parent):
         os.makedirs(parent, mode=0o700, exist_ok=True)
         for number in range(100):
             folder = os.path.join(parent, stamp if not number else f"{stamp}-{number}")
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder, 0o700)
                 return folder
-    except OSError as error:
-        raise CtxrankError(f"{parent} cannot be made: {error.strerror}.", "Check the permissions.") from error
     raise CtxrankError(f"{parent} is full of copies of this second.", "Try again.")
 
 
 def _uuid_in_index(location: Location) -> str:
     """The store's name as its index knows it; '' where that cannot be read."""
     try:
-        index = apsw.Connection(location.index_file, flags=apsw.SQLITE_OPEN_READONLY)
-        try:
+        with contextlib.closing(apsw.Connection(location.index_file, flags=apsw.SQLITE_OPEN_READONLY)) as index:
             return read_value(index, "SELECT store_uuid FROM state WHERE id = 1", (), str) or ""
-        finally:
-            index.close()
     except (apsw.Error, DamagedError):
         return ""
 
 
 def _trial_folder(location: Location) -> str:
-    folder = os.path.join(location.folder, f"{TRIAL}{os.getpid()}")
-    try:
+    with _permitted(folder := os.path.join(location.folder, f"{TRIAL}{os.getpid()}")):
         os.makedirs(folder, mode=0o700)
+    return folder
+
+
+@contextlib.contextmanager
+def _permitted(folder: str) -> Generator[None, None, None]:
+    try:
+        yield
     except OSError as error:
         raise CtxrankError(f"{folder} cannot be made: {error.strerror}.", "Check the permissions.") from error
-    return folder
 
 
 @contextlib.contextmanager
@@ -150,33 +150,31 @@ def _open_for_salvage(path: str, busy_ms: int) -> Generator[apsw.Connection | No
 
 @contextlib.contextmanager
 def _opened(path: str, busy_ms: int) -> Generator[apsw.Connection, None, None]:
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
+    with contextlib.closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
         wait_for_locks(connection, busy_ms)
         # Only so does SQLite open a file that was cut off. Nothing here touches a schema.
         connection.execute("PRAGMA writable_schema = ON")
         with contextlib.suppress(apsw.Error):  # without it no process could read while it is written over
             connection.pragma("journal_mode", "wal")
         yield connection
-    finally:
-        connection.close()
 
 
 def _copy_of(damaged: apsw.Connection, copy: str, look: apsw.Connection) -> int:
     """Copy every page as it is, the log's too; returns a mark that shows whether a process wrote since."""
-    _touch(copy)
+    touch(copy)
     damaged.execute("BEGIN IMMEDIATE")  # no process writes while it is copied
     try:
-        target = apsw.Connection(copy)
-        try:
-            with target.backup("main", look, "main") as backup:  # not the one that holds the lock
-                backup.step(-1)
-        finally:
-            target.close()
+        back_up(look, copy)  # not the one that holds the lock
         return _data_version(look)
     finally:
         if damaged.in_transaction:
             damaged.execute("ROLLBACK")
+
+
+def back_up(source: apsw.Connection, path: str) -> None:
+    """Copy every page that a connection sees into a file."""
+    with contextlib.closing(apsw.Connection(path)) as target, target.backup("main", source, "main") as backup:
+        backup.step(-1)
 
 
 def _data_version(look: apsw.Connection) -> int:
@@ -186,15 +184,14 @@ def _data_version(look: apsw.Connection) -> int:
 
 def _write_over(damaged: apsw.Connection, new: str, look: apsw.Connection, version: int) -> None:
     """Put the new content in the old file's place, in one transaction: other connections see either."""
-    source = apsw.Connection(new, flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        with damaged.backup("main", source, "main") as backup:
-            backup.step(0)  # takes the lock, and copies nothing yet
-            if _data_version(look) != version:
-                raise _ChangedMeanwhile
-            backup.step(-1)
-    finally:
-        source.close()
+    with (
+        contextlib.closing(apsw.Connection(new, flags=apsw.SQLITE_OPEN_READONLY)) as source,
+        damaged.backup("main", source, "main") as backup,
+    ):
+        backup.step(0)  # takes the lock, and copies nothing yet
+        if _data_version(look) != version:
+            raise _ChangedMeanwhile
+        backup.step(-1)
 
 
 @contextlib.contextmanager
@@ -222,7 +219,7 @@ def _copy_files(path: str, copy: str, new: str, store_uuid: str) -> SalvageRepor
     """Copy the files byte by byte, and salvage what the first of them holds."""
     for suffix in _SUFFIXES[:2]:
         if os.path.exists(path + suffix):
-            _touch(copy + suffix)
+            touch(copy + suffix)
             shutil.copyfile(path + suffix, copy + suffix)
     return save_what_can_be_read(copy, new, store_uuid=store_uuid)
 
@@ -232,7 +229,3 @@ def _replace(path: str, new: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + suffix)
     os.replace(new, path)
-
-
-def _touch(path: str) -> None:
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

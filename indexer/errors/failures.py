@@ -67,19 +67,25 @@ def record_failure(store: Store, place: Place, failure: Failure, *, create_sessi
         if place.group is not None and not is_session_wide(place.group):
             group_id = require_group(change, session.id, place.group)
         sighting = Sighting(failure.signature, failure.unit, now)
-        number = insert(change, session.id, group_id, sighting, failure.pattern_id)
-        if failure.pattern_id is not None:
-            change.connection.execute(
-                "UPDATE error_patterns SET occurrences = occurrences + 1, last_seen = max(last_seen, ?) WHERE id = ?",
-                (now, failure.pattern_id),
-            )
+        number = see(change, session.id, group_id, sighting, failure.pattern_id)
         change.connection.execute(
             """
             DELETE FROM error_sightings
-             WHERE session_id = ?1
-               AND id <= (SELECT id FROM error_sightings WHERE session_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+             WHERE id IN (SELECT id FROM error_sightings
+                           WHERE session_id = ? ORDER BY seen_at DESC, id DESC LIMIT -1 OFFSET ?)
             """,
             (session.id, _KEPT_OF_A_SESSION),
+        )
+    return number
+
+
+def see(change: Change, session_id: int, group_id: int, sighting: Sighting, pattern_id: int | None) -> int:
+    """Write a sighting, and count it at the pattern that it is. Returns its id."""
+    number = insert(change, session_id, group_id, sighting, pattern_id)
+    if pattern_id is not None:
+        change.connection.execute(
+            "UPDATE error_patterns SET occurrences = occurrences + 1, last_seen = max(last_seen, ?) WHERE id = ?",
+            (sighting.seen_at, pattern_id),
         )
     return number
 
@@ -93,9 +99,18 @@ def insert(change: Change, session_id: int, group_id: int, sighting: Sighting, p
                                      error_text, seen_at, resolved_at)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (session_id, group_id, pattern_id, signature.normaliser, signature.template, signature.instance,
-         sighting.unit, sighting.seen_at, sighting.resolved_at),
-    )  # fmt: skip
+        (
+            session_id,
+            group_id,
+            pattern_id,
+            signature.normaliser,
+            signature.template,
+            signature.instance,
+            sighting.unit,
+            sighting.seen_at,
+            sighting.resolved_at,
+        ),
+    )
     return change.connection.last_insert_rowid()
 
 

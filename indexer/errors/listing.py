@@ -75,9 +75,12 @@ def list_errors(
          ORDER BY e.last_seen DESC, e.id DESC
     """
     values = {
-        "project": project, "lang": lang, "state": state, "with_expired": with_expired,
+        "project": project,
+        "lang": lang,
+        "state": state,
+        "with_expired": with_expired,
         "now": now_us() if now is None else now,
-    }  # fmt: skip
+    }
     return read_page(primary, query, values, _stored, limit=limit, offset=offset)
 
 
@@ -86,7 +89,7 @@ def get_error(primary: apsw.Connection, pattern_id: int, now: int | None = None)
     values = {"id": pattern_id, "now": now_us() if now is None else now}
     found = read_row(primary, f"{_QUERY} WHERE e.id = :id", values, _stored)
     if found is None:
-        raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank error list' shows what there is.")
+        raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank list errors' shows what there is.")
     return found
 
 

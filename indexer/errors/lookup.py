@@ -20,7 +20,7 @@ from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign, terms_of
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
-from ctxrank.indexer.store.connection import read_column, read_rows, read_value
+from ctxrank.indexer.store.connection import read_rows, require_value
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.digests import blake2b
 
@@ -95,7 +95,7 @@ class _ListedTerm(NamedTuple):
 def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> list[KnownError]:
     """Patterns that share the rarest terms of this signature, the most shared weight first."""
     numbers = [number_of(project, term) for project in whose.projects for term in terms_of(signature)]
-    total = _count(connection)
+    total = require_value(connection, "SELECT count(*) FROM error_signatures", (), int)
     listed = [
         asked
         for asked in read_rows(
@@ -111,20 +111,28 @@ def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> 
         if asked.postings
     ]
     listed.sort()
-    shared: dict[int, float] = {}
+    shared: dict[int, tuple[float, int, int]] = {}  # weight, when last seen, pattern
     read = 0
     for count, number in listed:
         # The first list is read whatever its length: a question of frequent terms alone has an answer too.
         if read and (count > MAX_POSTINGS or read + count > _MAX_READ):
             break
         weight = math.log(1 + total / count)
-        query = "SELECT pattern_id FROM error_terms WHERE term = ? ORDER BY pattern_id DESC LIMIT ?"
-        postings = read_column(connection, query, (number, MAX_POSTINGS), int)
-        for pattern_id in postings:
-            shared[pattern_id] = shared.get(pattern_id, 0.0) + weight
-        read += len(postings)
+        # Of a longer list both ends: the newest of our own, and of those of another store, whose ids fall.
+        query = """
+            SELECT t.pattern_id, e.last_seen
+              FROM (SELECT * FROM (SELECT pattern_id FROM error_terms
+                                    WHERE term = ?1 AND pattern_id > 0 ORDER BY pattern_id DESC LIMIT ?2)
+                     UNION ALL
+                    SELECT * FROM (SELECT pattern_id FROM error_terms
+                                    WHERE term = ?1 AND pattern_id < 0 ORDER BY pattern_id LIMIT ?2)) AS t
+             CROSS JOIN error_patterns AS e ON e.id = t.pattern_id
+        """
+        for pattern_id, last_seen in connection.execute(query, (number, MAX_POSTINGS)):
+            shared[pattern_id] = (shared.get(pattern_id, (0.0,))[0] + weight, last_seen, pattern_id)
+            read += 1
     # The newer pattern of two that share as much.
-    ranked = [pattern_id for _, pattern_id in sorted(((w, number) for number, w in shared.items()), reverse=True)]
+    ranked = [pattern_id for _, _, pattern_id in sorted(shared.values(), reverse=True)]
     found: list[KnownError] = []
     # Some at a time: what does not count must not take the place of what does.
     for start in range(0, len(ranked), CANDIDATES):
@@ -162,11 +170,6 @@ def number_of(project: str, term: str) -> int:
     """A term of a project as the number that represents it."""
     digest = blake2b(f"{project}\x00{term}".encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
-
-
-def _count(connection: apsw.Connection) -> int:
-    """About how many signatures there are: the largest number, which needs no scan."""
-    return read_value(connection, "SELECT max(pattern_id) FROM error_signatures", (), int) or 1
 
 
 def _known(connection: apsw.Connection, whose: Whose, condition: str, values: dict[str, str]) -> Iterator[KnownError]:

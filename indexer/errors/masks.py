@@ -9,6 +9,7 @@ is quoted ("type 'null'"). Plurals and articles are levelled, so that "1 argumen
 
 import re
 
+from ctxrank.indexer.errors.parse.tables import words
 from ctxrank.indexer.errors.slots import with_quoted_slots
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -30,20 +31,7 @@ class Masked(NamedTuple):
         return " ".join(self.words)
 
 
-_KEYWORDS_TEXT = """
-    abstract accessor alignof and arguments as asm assert async auto await begin break case catch chan class const
-    constexpr constructor continue crate debugger declare def default defer deferred del delete do dyn elif else end
-    enum eval except exec explicit export exports extends extern fallthrough final finally fn for foreach friend from
-    func function get global go goto if impl implements import in include infer inline instanceof interface internal is
-    it keyof lambda let loop macro match mod module move mut mutable namespace native new noexcept nonlocal not of
-    operator or override package pass pragma private protected public pure raise range readonly ref register require
-    rescue return satisfies select self set sizeof static struct super switch synchronized template then this throw
-    throws trait transient try type typedef typename typeof union unsafe until use using var virtual volatile where
-    while with yield insert update create drop alter table null undefined nil none true false
-    co_await co_return co_yield concept const_cast consteval constinit decltype dynamic_cast nullptr reinterpret_cast
-    requires static_assert static_cast thread_local
-"""
-KEYWORDS = frozenset(_KEYWORDS_TEXT.split())
+KEYWORDS = words("keywords")
 # After these a quotation is a value even if it is a keyword: the type 'void', the property 'get'.
 _VALUE_NOUNS_TEXT = """
     type types name names property properties identifier variable method field member value values module symbol key
@@ -102,10 +90,21 @@ _PASSING = (
 _PLACES_IN_TEXT = frozenset(("line", "ln", "column", "col", "position", "pos", "offset", "char", "character"))
 _LINE_OF_PATH = r"(?::\d+){1,2}$|\(\d+(?:,\d+)?\)$"
 _LEVELLED = {
-    "an": "a", "aliases": "alia", "were": "is", "was": "is", "are": "is", "cant": "cannot", "can't": "cannot",
-    "couldn't": "cannot", "doesn't": "doesnot", "isn't": "isnot", "aren't": "isnot", "don't": "doesnot",
-    "has": "have", "'s": "",
-}  # fmt: skip
+    "an": "a",
+    "aliases": "alia",
+    "were": "is",
+    "was": "is",
+    "are": "is",
+    "cant": "cannot",
+    "can't": "cannot",
+    "couldn't": "cannot",
+    "doesn't": "doesnot",
+    "isn't": "isnot",
+    "aren't": "isnot",
+    "don't": "doesnot",
+    "has": "have",
+    "'s": "",
+}
 # A tool's option is a name of the tool's own, not a value: what is said of --signed is not said of --atomic.
 _OPTION = r"--?[A-Za-z][\w-]*(?:=|$)"
 _SINGLE_LETTER_WORDS = frozenset("ai")

@@ -11,109 +11,14 @@ file that is named by a path the last part counts: folders differ from checkout 
 import re
 
 from ctxrank.indexer.errors.masks import level
+from ctxrank.indexer.errors.parse.tables import signed_rows, words
 from ctxrank.indexer.errors.vocabulary import is_ordinary
+from ctxrank.indexer.light_typing import cache
 
-_QUOTED = r"(?<!\w)[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2019\u201d\n]+)"
-_EITHER = (
-    r"(?:[`'\"\u2018\u201c](?P<{0}q>[^`'\"\u2019\u201d\n]+)[`'\"\u2019\u201d]|(?P<{0}>[^\s'\"`,;:()\u2018\u2019]+))"
-)
-
-
-def _either(name: str) -> str:
-    return _EITHER.format(name)
-
-
-# The message is the name, or says it in quotes.
-_NAMED_BY_TYPE = frozenset(
-    (
-        "ClassNotFoundException", "NoClassDefFoundError", "UnknownHostException", "NoSuchFileException", "KeyError",
-        "MissingResourceException",
-    )
-)  # fmt: skip
-
+_NAMED_BY_TYPE = words("named_by_type")
 # An exception's type that says the same; then the message may be the name alone.
 _TYPE_OF_ABSENCE = r"NotFound|DoesNotExist|NoSuch|Missing"
 
-# Each with what a message must hold; the particular before the general.
-_RULES: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("module named",), rf"[Nn]o module named {_either('a')}|for module named {_QUOTED.format('b')}"),
-    (("nable to import", "for module"), rf"(?:nable to import|file not found for module) {_QUOTED.format('a')}"),
-    (("annot open: ", "ot found in archive"), r"(?P<a>[^\s:]+): (?:Cannot open: |Not found in archive)"),
-    (("find package",), rf"(?:an't|annot) find package {_either('a')}"),
-    (("@ rb_",), r"@ rb_\w+ - (?P<a>\S+)"),
-    (("annot import name",), rf"[Cc]annot import name {_either('a')}"),
-    (
-        ("annot find", "an't find", "an't resolve", "an't locate", "o resolve import", "load such file"),
-        rf"(?:[Cc]annot|[Cc]an't) (?:find|resolve|locate) (?:crate for |(?:the )?(?:module|package|library|file) )?"
-        rf"(?:[`'\"](?P<bq>[^`'\"\n]+)[`'\"](?! in this scope)|(?P<b>-l[\w.+-]+|[\w./+-]+\.\w{{1,4}}\b))"
-        rf"|o resolve import {_QUOTED.format('c')}|load such file -- (?P<d>\S+)",
-    ),
-    (("unresolved import", "unlinked crate", "undeclared crate"),
-     rf"(?:unresolved import|unlinked crate|undeclared crate or module) {_either('a')}"),
-    (("could not find",), r"could not find `(?P<a>[^`]+)` in"),
-    (("package",), rf"\bpackage {_either('a')} (?:does not exist|is not in|was not found|not found)"),
-    (("provides package", "providing package"), rf"(?:provides|providing) package {_either('a')}"),
-    (("main class",), rf"load main class {_either('a')}"),
-    (("package named", "crate named"), rf"(?:package|crate) named {_either('a')}"),
-    (("undefined reference", "ndefined symbol", "unresolved external"),
-     rf"undefined reference to {_either('a')}|[Uu]ndefined symbols?:? {_either('b')}"
-     rf"|unresolved external symbol {_either('c')}"),
-    (("cannot find",), r"\bcannot find (?P<a>-l\S+?|\S+\.\w+)(?=:|$)"),
-    (("o rule to make",), rf"[Nn]o rule to make target {_either('a')}"),
-    (("o such ", "o Such "),
-     r"(?i:no such (?:table|column|function|module|service|image|container|host|network|volume|option|command|remote"
-     rf"|package|index|key|plugin|task|target|script):?) {_either('a')}"),
-    (("does not exist", "doesn't exist"),
-     rf"(?:relation|table|database|role|column|schema|index|type|extension|remote|image|service) {_either('a')}"
-     r" (?:of relation \S+ )?(?:does not|doesn't) exist"),
-    (("denied for",), rf"pull access denied for {_either('a')}"),
-    (("distribution found for",), rf"distribution found for {_either('a')}"),
-    (("satisfies the requirement",), rf"satisfies the requirement {_either('a')}"),
-    (("locate package",), rf"[Uu]nable to locate package {_either('a')}"),
-    (("nvironment variable",), rf"{_QUOTED.format('a')}. environment variable"
-     r"|nvironment variable:? (?P<b>[A-Z][A-Z0-9_]+)"),
-    (("issing script",), rf"[Mm]issing script:? {_either('a')}"),
-    (("in this registry", "in the npm registry"), rf"{_either('a')}['\"]? is not in (?:this|the npm) registry"),
-    (("esolve host",), rf"[Rr]esolve host:? {_either('a')}"),
-    (("unbound variable", "parameter not set", "parameter null"), r"(?P<a>\w+): (?:unbound variable|parameter n)"),
-    (("fixture",), rf"fixture {_QUOTED.format('a')}.? not found"),
-    (("pathspec", "unknown revision", "ambiguous argument", "bad revision", "invalid reference"),
-     rf"(?:pathspec|argument|bad revision|invalid reference:) {_either('a')}"),
-    (("to be a git repository",), rf"{_QUOTED.format('a')}['\"] does not appear to be a git"),
-    (("configuration file provided by", "find package"), rf"provided by {_either('a')}"),
-    (("Could NOT find",), rf"Could NOT find {_either('a')}"),
-    (("nknown", "nrecognized", "nvalid option", "o such option", "not recognized"),
-     r"(?:[Uu]nknown|[Uu]nrecognized|[Ii]nvalid|[Nn]o such) (?:\w+ )?(?:command|flag|option|argument|subcommand|target"
-     rf"|task|package|shorthand flag)s?:? (?:docker )?{_either('a')}"
-     rf"|{_either('b')}.? is not (?:recognized|a \w+ command)"),
-    (("ot built by this project", "is not built"), rf"target {_either('a')}"),
-    (("ource file",), rf"(?:find|load) source file:?\s+{_either('a')}"),
-    (("xpected ",), r"\bexpected [`'\u2018](?P<a>[^\w\s`'\u2019]{1,3})['\u2019](?= (?:before|after|at|to)\b)"),
-    (("feature",), rf"(?:contain|have) (?:this|these|the) features?:? {_either('a')}"),
-    (("executable file not found",), rf"{_QUOTED.format('a')}.?: executable file not found"),
-    (("ENOENT",), rf"(?:open|spawn|stat|lstat|scandir|access|mkdir|rename|unlink) {_either('a')}"),
-    (("o such file", "annot find the file", "annot find the path"),
-     rf"(?i:no such file or directory)(?::|,| --)(?: [a-z]+)? {_either('a')}"
-     r"|(?P<b>(?!failed)[^\s:'\"`()\[\]]+)['\"`\u2019]?(?: \(| ?: | )(?i:no such file or directory)"
-     rf"|^[^'\"]*?{_QUOTED.format('c')}.*(?i:no such file)"),
-    (("an't open", "annot open", "ot open", "an't cd to", "annot create", "ould not read", "ould not load"),
-     rf"(?:(?:can't|cannot|could not|Cannot|Could not|Can't) (?:open|cd to|read|load)(?: perl script| file)?) "
-     rf"{_either('a')}|annot create (?P<b>[^\s:]+): (?:Directory nonexistent|No such)"),
-    (("ot found",),
-     r"(?P<a>[\w./+@-]+): (?:command )?not found|(?:command )not found: (?P<b>\S+)"
-     rf"|{_QUOTED.format('c')}.? (?:was |is |could )?not (?:be )?found"),
-    (("ermission denied",), rf"[Pp]ermission denied: {_QUOTED.format('a')}"),
-    (("syntax error", "parse error"),
-     r"near (?:unexpected token )?[`'\"](?P<a>[^`'\"]+)|at or near (?P<b>\S+)|unexpected [`'\"](?P<c>[^`'\"]+)"),
-    (("ssertion",), r"ssertion [`'\u2018](?P<a>[^'\u2019\n]+)['\u2019] failed"),
-    (("nexpected token", "nexpected character", "nexpected symbol", "nexpected input"),
-     r"nexpected (?:token|character|symbol|input):? [`'\"]?(?P<a>(?!\(\d)[^\s`'\"]+)"),
-    (("nmatched", "nbalanced"), r"(?:nmatched|nbalanced) (?P<a>\S+)"),
-    (("request to",), r"request to (?P<a>\S+) failed"),
-    (("constraint failed",), r"constraint failed: (?P<a>[\w.]+)"),
-    (("onstraint",), rf"(?:violates|unique|foreign key|check)[\w -]* constraint {_QUOTED.format('a')}"),
-    (("Unknown CMake",), rf"CMake command {_either('a')}"),
-)  # fmt: skip
 _SIGNS_OF_CODE = ("find", "found", "resolve", "in this scope", "no such variable")
 # Names inside code: another one is another occurrence of the same error.
 _OF_CODE = (
@@ -185,13 +90,16 @@ _IN_PLACE = r"\b(?:at|in|under|from|on) \W?$"
 _VERSION = r"(?<=.)(?:[=<>~!^]=*|@).*$"
 
 
+_rules = cache(lambda: signed_rows("missing"))
+
+
 def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -> str:
     """The name of what is missing; '' where nothing is, or it is not named. `of_code`: a compiler says it."""
     if error_type in _NAMED_BY_TYPE or (re.search(_TYPE_OF_ABSENCE, error_type) and len(message.split()) == 1):
         return _normal(message.strip().strip("'\""))
     if any(sign in message for sign in _SIGNS_OF_CODE) and re.search(_OF_CODE, message) is not None:
         return ""
-    for signs, pattern in _RULES:
+    for signs, pattern in _rules():
         if any(sign in message for sign in signs) and (match := re.search(pattern, message)) is not None:
             name = next(value for value in match.groups() if value)
             if signs[0] in ("o such file", "esolve host") and is_ordinary(name) and re.search(_ANY_QUOTED, message):

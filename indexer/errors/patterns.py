@@ -159,11 +159,16 @@ def put_document(change: Change, pattern_id: int, *, brought_by: ErrorPattern | 
     documents.put(
         change,
         documents.Document(
-            kind="error", number=pattern_id, title=title_of(row.error_type, row.message), body=row.solution,
-            type=row.lang or "", created_at=row.created_at, ruleset=RULESET_VERSION,
+            kind="error",
+            number=pattern_id,
+            title=title_of(row.error_type, row.message),
+            body=row.solution,
+            type=row.lang or "",
+            created_at=row.created_at,
+            ruleset=RULESET_VERSION,
             source=None if brought_by is None else f"{brought_by.message}\n{brought_by.solution}",
         ),
-    )  # fmt: skip
+    )
 
 
 class _Record(NamedTuple):

@@ -11,13 +11,14 @@ again.
 import itertools
 import re
 
-from ctxrank.indexer.errors.masks import Masked, lasting, level, masked
+from ctxrank.indexer.errors.masks import lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
 from ctxrank.indexer.errors.parse.frames import Frame, own_frames
+from ctxrank.indexer.errors.parse.tables import rows, words
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.vocabulary import is_ordinary
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, cache
 from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
@@ -36,30 +37,11 @@ _STOPWORD_TEXT = """
     there here its into can do does will would should must may might error errors failed
 """
 STOPWORDS = frozenset(_STOPWORD_TEXT.split())
-_LANGUAGES = {
-    "python": "python", "pytest": "python", "pip": "python", "rust": "rust", "tsc": "typescript",
-    "eslint": "javascript", "node": "javascript", "npm": "javascript", "go": "go", "javac": "java", "java": "java",
-    "cc": "c", "ld": "c", "msvc": "c",
-    "csharp": "csharp", "shell": "shell", "shellcheck": "shell", "make": "shell", "sql": "sql",
-}  # fmt: skip
-_LANGUAGE_OF_SUFFIX = {
-    "py": "python", "rs": "rust", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript",
-    "mjs": "javascript", "cjs": "javascript", "go": "go", "java": "java", "kt": "kotlin", "c": "c", "h": "c",
-    "cc": "cpp",
-    "cpp": "cpp", "hpp": "cpp", "cs": "csharp", "rb": "ruby", "php": "php", "swift": "swift", "sh": "shell",
-    "sql": "sql",
-}  # fmt: skip
 # A code that names a diagnostic (E0308, TS2322, ORA-00942, clippy::x, -Wx); others name a condition (ENOENT, HTTP 404).
 _DIAGNOSTIC = re.compile(
     r"[A-Z]{1,6}-?\d{3,5}[A-Z]?$|\d{4} \(\w{5}\)$|Msg \d+$|(?=.*\d)[0-9A-Z]{5}$|ERR_\w+$|[\w@-]+(?:::|/)[\w/:-]+$"
 )
-# Switches that turn on a group of diagnostics: two messages under one of them have nothing in common.
-_GROUPS = frozenset(
-    (
-        "all", "extra", "error", "pedantic", "pedantic_errors", "everything", "permissive", "fpermissive", "default",
-        "warnings", "clippy::all", "clippy::pedantic", "clippy::nursery", "clippy::style", "clippy::restriction",
-    )
-)  # fmt: skip
+_GROUPS = words("groups_of_diagnostics")
 _LINT = re.compile(r"`-[DWF] ([a-z][\w:-]+)`|#\[(?:warn|deny|forbid)\(([\w:]+)\)\]|\[-W(?:error=)?([\w+-]+)\]")
 # What a tool advises depends on the place: one error has several, and several errors share one.
 _ADVICE = re.compile(r"(?:[\s|0-9]*[|\s_^~+-]*[\^~+-])?\s*(?:= )?(?:help|hint|HINT): ")
@@ -70,22 +52,7 @@ _LABEL = re.compile(r"[\s|0-9]*[|\s_^~+-]*[\^~-]+ (?:(?:help|note|hint): )?([A-Z
 _CODE_LINE = re.compile(r"\s*(?:LL|\d+)?\s*[|+~]|\s*-->|\s*\.\.\.\s*$|\s*[~^|-]+\s*$")
 
 # Raised by the language itself, at any line: the message says what went wrong there, not what is wrong.
-_RAISED_ANYWHERE_TEXT = """
-    ArithmeticError AssertionError AttributeError BaseException Error Exception IndentationError IndexError KeyError
-    LookupError NameError NotImplementedError OverflowError RecursionError RuntimeError StopIteration SyntaxError
-    TabError TypeError UnboundLocalError ValueError ZeroDivisionError
-    RangeError ReferenceError JSONDecodeError EvalError
-    AssertionFailedError ComparisonFailure MultipleFailuresError TestFailedException
-    ArithmeticException ArrayIndexOutOfBoundsException ArrayStoreException ClassCastException
-    ConcurrentModificationException EmptyStackException IllegalArgumentException IllegalStateException
-    IndexOutOfBoundsException InputMismatchException NegativeArraySizeException NoSuchElementException
-    NullPointerException NumberFormatException RuntimeException StringIndexOutOfBoundsException
-    UnsupportedOperationException UndeclaredThrowableException StackOverflowError DateTimeParseException
-    ArgumentException ArgumentNullException ArgumentOutOfRangeException FormatException IndexOutOfRangeException
-    InvalidCastException InvalidOperationException KeyNotFoundException NullReferenceException NotSupportedException
-    NoMethodError ArgumentError FrozenError
-"""
-RAISED_ANYWHERE = frozenset(_RAISED_ANYWHERE_TEXT.split())
+RAISED_ANYWHERE = words("raised_anywhere")
 
 _IS_TEST = r"(?:^|[._])(?:test|spec)|(?:Test|Tests|Spec|[._]test|[._]spec)(?=[._:]|$)"
 
@@ -145,11 +112,23 @@ def sign(unit: ErrorUnit) -> Signature:
         # A message that says nothing particular is the same error only at the same place.
         instance = (*instance, "\x1e", frames[-1].place if frames else "")
     return Signature(
-        NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
-        template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance),
-        unit.message, missing_name(message, unit.error_type, of_code=_is_of_code(unit, frames)),
+        NORMALISER_VERSION,
+        unit.family,
+        _language(unit),
+        unit.error_type,
+        codes,
+        conditions,
+        template.text,
+        template.values,
+        frames,
+        _details(unit),
+        _notes(unit),
+        fingerprint(*identity),
+        fingerprint(*instance),
+        unit.message,
+        missing_name(message, unit.error_type, of_code=_is_of_code(unit, frames)),
         _outcome(unit, frames, template.text),
-    )  # fmt: skip
+    )
 
 
 def terms_of(signature: Signature) -> tuple[str, ...]:
@@ -262,19 +241,11 @@ def _is_boilerplate(line: str) -> bool:
 
 def _language(unit: ErrorUnit) -> str:
     """The language the error speaks about, by tool or by file; '' where neither tells."""
-    if unit.tool in _LANGUAGES:
-        return _LANGUAGES[unit.tool]
     name = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
-    return _LANGUAGE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), "")
+    known = _languages()
+    return known.get(unit.tool) or known.get(f".{name.rpartition('.')[2].lower()}", "")
 
 
-__all__ = [
-    "NORMALISER_VERSION",
-    "RAISED_ANYWHERE",
-    "STOPWORDS",
-    "Masked",
-    "Signature",
-    "fingerprint",
-    "sign",
-    "terms_of",
-]
+@cache
+def _languages() -> dict[str, str]:
+    return dict(rows("languages"))

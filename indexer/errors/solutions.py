@@ -34,7 +34,7 @@ class NewKnownError(NamedTuple):
     """A failure and what fixed it. `failure` comes from failure_text.py; the rest is redacted on the way.
 
     A `lang` of None is the one that the failure shows. `is_proposal`: no person vouches for the solution, so it takes
-    the place of none; `is_final`: it takes the place of any.
+    the place of none; `is_final`: it takes the place of any. `is_counted`: the failure was, when it was seen.
     """
 
     failure: str
@@ -44,6 +44,7 @@ class NewKnownError(NamedTuple):
     hints: tuple[str, ...] = ()
     is_proposal: bool = False
     is_final: bool = False
+    is_counted: bool = False
     known_id: int | None = None
     secrets: frozenset[str] = frozenset()  # what was redacted in the failure; never stored
 
@@ -79,7 +80,7 @@ class _CountedPattern(NamedTuple):
 def save_error(
     store: Store, new: NewKnownError, *, mode: RedactionMode = RedactionMode.PATTERN_ONLY
 ) -> SavedKnownError:
-    """Save what fixed a failure, or count it once more. Raises UsageError, LockedError."""
+    """Save what fixed a failure; one that is known is counted. Raises UsageError, LockedError."""
     clean, is_redacted = _checked(new, mode)
     unit = error_units(clean.failure)[0]
     signature = sign(unit)
@@ -141,14 +142,22 @@ def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bo
     return clean, is_redacted or hints != tuple(hint.strip() for hint in new.hints if hint.strip())[:MAX_HINTS]
 
 
-def _the_same(connection: apsw.Connection, signature: Signature, new: NewKnownError) -> int | None:
-    """The pattern that this error is, the newest of several."""
-    lang = new.lang or signature.language or None
-    for known in lookup.same_instance(connection, Whose(new.project, own_only=True), signature.instance):
+def pattern_of(connection: apsw.Connection, signature: Signature, project: str, lang: str | None = None) -> int | None:
+    """The project's own pattern that an error is, the newest of several."""
+    lang = lang or signature.language or None
+    for known in lookup.same_instance(connection, Whose(project, own_only=True), signature.instance):
         if _is_same_place(known.signature, signature):
             query = "SELECT lang FROM error_patterns WHERE id = ?"
             if lang is None or read_value(connection, query, (known.pattern_id,), str) in (None, lang):
                 return known.pattern_id
+    return None
+
+
+def _the_same(connection: apsw.Connection, signature: Signature, new: NewKnownError) -> int | None:
+    """The pattern that this error is, or that the caller recognised it as."""
+    number = pattern_of(connection, signature, new.project, new.lang)
+    if number is not None:
+        return number
     query = "SELECT id FROM error_patterns WHERE id = ? AND project = ? AND solution = ?"
     return read_value(connection, query, (new.known_id, new.project, new.solution), int)
 
@@ -174,14 +183,15 @@ def _insert(change: Change, signature: Signature, new: NewKnownError, now: int) 
 
 
 def _count(change: Change, number: int, new: NewKnownError, now: int) -> tuple[str, str]:
-    """Count a known error once more, and let the better solution stand; says what was done with it and why."""
+    """Count a known error, and let the better solution stand; says what was done with it and why."""
     query = """
         UPDATE error_patterns
-           SET occurrences = occurrences + 1, last_seen = max(last_seen, ?)
-         WHERE id = ?
+           SET occurrences = occurrences + (?1 IS NOT NULL), last_seen = max(last_seen, coalesce(?1, 0))
+         WHERE id = ?2
         RETURNING solution, confirmations, refutations, context_hints
     """
-    known = read_row(change.connection, query, (now, number), _CountedPattern)
+    seen_at = None if new.is_counted else now
+    known = read_row(change.connection, query, (seen_at, number), _CountedPattern)
     assert known is not None, "the pattern was found in this transaction"
     old, hints = known.solution, json.loads(known.hints)
     state = state_of(known.confirmations, known.refutations)
@@ -235,5 +245,5 @@ def confirm(store: Store, pattern_id: int, *, has_helped: bool) -> patterns.Solu
     with store.write() as change:
         record = patterns.record_outcome(change, pattern_id, has_helped=has_helped, now=now_us())
     if record is None:
-        raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank error list' shows what there is.")
+        raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank list errors' shows what there is.")
     return record

@@ -21,10 +21,11 @@ from ctxrank.indexer.light_typing import NamedTuple
 MAX_NAMES = 200
 _MAX_FILES_SEEN = 20_000
 # What a run itself writes, and no person edits.
-_SKIPPED_FOLDERS = frozenset((
-    ".git", ".hg", ".svn", ".ctxrank", "node_modules", "__pycache__", ".venv", "venv", "target", "dist", "build",
-    ".tox", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".gradle", ".idea",
-))  # fmt: skip
+_SKIPPED_FOLDERS_TEXT = """
+    .git .hg .svn .ctxrank node_modules __pycache__ .venv venv target dist build .tox .pytest_cache .mypy_cache
+    .ruff_cache .hypothesis .gradle .idea
+"""
+_SKIPPED_FOLDERS = frozenset(_SKIPPED_FOLDERS_TEXT.split())
 # Ignore files are git's, and outside a git tree they say nothing about what a person edits.
 _EVERY_FILE = Selection(skipped=frozenset(), skipped_folders=_SKIPPED_FOLDERS, ignore_files=(), max_bytes=sys.maxsize)
 _NAMES = ("--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative", "-z")

@@ -12,24 +12,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange import joined
+from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.import_lines import LineImport
 from ctxrank.indexer.exchange.kinds.artifacts import remove_foreign_file
-from ctxrank.indexer.exchange.ledger import Entry, row_key
-from ctxrank.indexer.exchange.lines import BadLine, Line
+from ctxrank.indexer.exchange.lines import BadLine, Line, batches
 from ctxrank.indexer.exchange.origin_removal import is_blocked
-from ctxrank.indexer.exchange.origins import GONE, Origin, is_uuid, number_of, seq_of
+from ctxrank.indexer.exchange.register import (
+    GONE,
+    Origin,
+    is_uuid,
+    number_of,
+    read_entry,
+    row_key,
+    seq_of,
+    source_of,
+    write_entry,
+)
 from ctxrank.indexer.exchange.run import ImportReport, KindCount, SkippedRow
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_redaction_unfinished, note_redacting
 from ctxrank.indexer.privacy.purge import finish_forgetting, forget_numbers, forget_ordered
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.redaction.engine import RedactionMode
-from ctxrank.indexer.redaction.purged_secrets import DIGEST_BYTES
+from ctxrank.indexer.redaction.purged_secrets import DIGEST_BYTES, LEAST_CHARS, MOST_CHARS
 from ctxrank.indexer.store import blocklist
 from ctxrank.indexer.store.blocklist import PATH, SECRET, SESSION
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.connection import read_row, read_value, require_value
+from ctxrank.indexer.store.connection import read_value, require_value
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code
 from ctxrank.indexer.store.store import Change, Store
 
@@ -85,18 +94,16 @@ class Exchange:
 
     def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
         """Bring in what is later than what is here; `done` is called for each batch of neighbouring lines."""
-        for uuid, record, batch in self._batches(lines):
+        for (uuid, record), batch in batches(self._wanted_lines(lines), _BATCH_LINES):
             if record == REMOVED:
                 self._remove(uuid, batch)
             elif record == FORGET:
                 self._forget(batch)
-            elif uuid:
+            else:
                 self._import_of(uuid).bring(iter(batch), done)
 
-    def _batches(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[str, str, list[Line]]]:
-        """Neighbouring lines of one origin that are treated alike."""
-        batch: list[Line] = []
-        now = ("", "")
+    def _wanted_lines(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[tuple[str, str], Line]]:
+        """The lines of wanted origins, each with its origin and its kind."""
         for line in lines:
             if isinstance(line, BadLine):
                 self._skipped.append(SkippedRow("unreadable", line.shown, line.reason))
@@ -105,19 +112,8 @@ class Exchange:
             uuid = line.values.get("origin", self._sender)
             if not isinstance(uuid, str) or not is_uuid(uuid):
                 self._skipped.append(SkippedRow(line.record[:40], line.shown, "its 'origin' is not a store's uuid"))
-                continue
-            if (self._wanted and not digits_of(uuid).startswith(self._wanted)) or self._is_blocked(uuid):
-                continue
-            if batch and (uuid, line.record) != now:
-                yield now[0], now[1], batch
-                batch = []
-            now = (uuid, line.record)
-            batch.append(line)
-            if len(batch) >= _BATCH_LINES:
-                yield now[0], now[1], batch
-                batch = []
-        if batch:
-            yield now[0], now[1], batch
+            elif (not self._wanted or digits_of(uuid).startswith(self._wanted)) and not self._is_blocked(uuid):
+                yield (uuid, line.record), line
 
     def _is_blocked(self, uuid: str) -> bool:
         """Whether an origin was purged here; its lines are counted."""
@@ -133,7 +129,7 @@ class Exchange:
             origin = Origin(uuid, code, is_backup=uuid == self._sender)
             self._imports[uuid] = LineImport(
                 self._store,
-                f"jsonl:{uuid}",
+                source_of(uuid),
                 self._mode,
                 files_are_here=not code,
                 origin=origin,
@@ -179,11 +175,10 @@ class Exchange:
         is_order = "of" in values
         origin = Origin(of, origin_code(connection, of))
         key, row_id = str(number), origin.local(number)
-        known = "SELECT CAST(digest AS INTEGER) FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?"
-        if kind in joined.COUNTED:
+        if kind in merge.COUNTED:
             return of, self._uncount(change, kind, origin, number, seq, is_order=is_order)
-        last = read_value(connection, known, (f"jsonl:{of}", kind, key), int)
-        if last is not None and last >= (GONE if is_order else seq):
+        known = read_entry(connection, source_of(of), kind, key)
+        if known is not None and known.seq >= (GONE if is_order else seq):
             return of, None
         if origin.code == 0 and not is_order:
             return of, None  # our own log knows better
@@ -195,30 +190,25 @@ class Exchange:
         self, change: Change, kind: str, origin: Origin, number: int, seq: int, *, is_order: bool
     ) -> _Removal | None:
         connection, table = change.connection, KINDS[kind].table.name
-        source = f"jsonl:{origin.uuid}"
-        query = "SELECT target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?"
-        row_id = read_value(connection, query, (source, f"{kind} number", str(number)), int) or origin.local(number)
+        source = source_of(origin.uuid)
+        numbered = read_entry(connection, source, f"{kind} number", number)
+        row_id = (numbered.target_id if numbered is not None else 0) or origin.local(number)
         names = KINDS[kind].identity
         identity = connection.execute(f"SELECT {', '.join(names)} FROM {table} WHERE id = ?", (row_id,)).fetchone()
         if identity is None:
             return None
-        key = row_key(None, *identity)
-        entry = read_row(
-            connection, "SELECT digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?",
-            (source, kind, key), Entry,
-        )  # fmt: skip
+        key = row_key(*identity)
+        entry = read_entry(connection, source, kind, key)
         if is_order:
             return _Removal(kind, key, row_id, seq, is_order)
-        if entry is None or int(entry.digest) >= seq:
+        if entry is None or entry.seq >= seq:
             return None
-        is_left = joined.uncount(change, kind, row_id, origin.code)
+        is_left = merge.uncount(change, kind, row_id, origin.code)
         return _Removal(kind, key, 0 if is_left else row_id, seq, is_order)
 
     def _note(self, change: Change, of: str, removal: _Removal) -> None:
-        change.connection.execute(
-            "INSERT OR REPLACE INTO imported_rows VALUES (?, ?, ?, ?, ?)",
-            (f"jsonl:{of}", removal.kind, removal.key, str(removal.seq), 0),  # 0: it may be made again, by its origin
-        )
+        # Row 0: it may be made again, by its origin.
+        write_entry(change.connection, source_of(of), removal.kind, removal.key, str(removal.seq))
         if removal.row_id < 0:
             change.connection.execute(
                 "UPDATE record_log SET gone = ? WHERE kind = ? AND number = ? AND gone > 0",
@@ -239,9 +229,7 @@ class Exchange:
                 continue
             if order.key != self._own and not blocklist.is_entered(self._store.primary, order.kind, order.digest):
                 fresh.append(order)
-        self._orders = KindCount(
-            self._orders.new + len(fresh), 0, self._orders.unchanged + len(lines) - len(fresh)
-        )  # fmt: skip
+        self._orders = KindCount(self._orders.new + len(fresh), 0, self._orders.unchanged + len(lines) - len(fresh))
         for order in fresh:
             if order.kind != SECRET:
                 self._forgotten.update(forget_ordered(self._store, order.kind, order.means))
@@ -297,4 +285,6 @@ def _order(line: Line) -> _Order:
     is_filter = len(prefilter) <= _MAX_PREFILTER and len(parts) == (2 if kind == SECRET else 0)
     if kind not in kinds or not is_digest or not is_uuid(key) or not (is_filter and all(map(str.isdecimal, parts))):
         raise UsageError("it is no order")
+    if kind == SECRET and not LEAST_CHARS <= int(parts[0]) <= MOST_CHARS:
+        raise UsageError(f"it orders to forget what has not {LEAST_CHARS} to {MOST_CHARS} characters")
     return _Order(kind, digest, prefilter, key)

@@ -18,11 +18,12 @@ from collections.abc import Generator, Sequence
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS, exported_kinds
+from ctxrank.indexer.catalogue import exported_kinds, kinds_of
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.exported_records import Choice, Fields, RecordReader
-from ctxrank.indexer.exchange.relay import last_number
+from ctxrank.indexer.exchange.forwarding import last_number
+from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -54,8 +55,10 @@ def export_lines(
 
 
 def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[str]) -> Choice:
-    every = exported_kinds()
-    allowed = every if not sessions else tuple(kind for kind in every if KINDS[kind].is_of_a_session)
+    require_owners(primary, "export")
+    known = kinds_of(primary)
+    every = exported_kinds(known)
+    allowed = every if not sessions else tuple(kind for kind in every if known[kind].is_of_a_session)
     for kind in kinds:
         if kind not in every:
             raise UsageError(f"'{kind}' is not a kind of record.", f"Kinds are {', '.join(every)}.")
@@ -71,9 +74,14 @@ def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Generator[str,
     with sqlite_errors(store.location.primary), snapshot(store.primary):
         uuid = str(store.primary.execute("SELECT uuid FROM store WHERE id = 1").get)
         header: Fields = {
-            "format": FORMAT, "version": VERSION, "store": uuid, "exported_at": format_us(now_us()),
-            "ruleset": RULESET_VERSION, "since": choice.since or 0, "seq": last_number(store.primary),
-        }  # fmt: skip
+            "format": FORMAT,
+            "version": VERSION,
+            "store": uuid,
+            "exported_at": format_us(now_us()),
+            "ruleset": RULESET_VERSION,
+            "since": choice.since or 0,
+            "seq": last_number(store.primary),
+        }
         yield _line(header)
         for record, fields in RecordReader(store.primary, choice, texts).records():
             counts[record] += 1

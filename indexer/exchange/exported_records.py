@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS
+from ctxrank.indexer.catalogue import kinds_of
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.declarations import Column, Kind, Meaning
-from ctxrank.indexer.exchange.joined import COUNTED, exported_name
-from ctxrank.indexer.exchange.relay import Relay, number_there
+from ctxrank.indexer.exchange.forwarding import Forwarding, number_there
+from ctxrank.indexer.exchange.merge import COUNTED, exported_name
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -58,12 +58,13 @@ class RecordReader:
         self._choice = choice
         self._texts = texts
         self._sessions = json.dumps(choice.session_ids)
-        self._relay = Relay(primary, all_origins=choice.all_origins)
+        self._forwarding = Forwarding(primary, all_origins=choice.all_origins)
 
     def records(self) -> Iterator[tuple[str, Fields]]:
         """All records that were asked for, each with the name of its kind."""
-        wanted = [KINDS[name] for name in self._choice.kinds]
-        containers = [kind for kind in KINDS.values() if kind.is_container]
+        kinds = kinds_of(self._primary)
+        wanted = [kinds[name] for name in self._choice.kinds]
+        containers = [kind for kind in kinds.values() if kind.is_container]
         if any(kind.is_of_a_session for kind in wanted):
             wanted = [*containers, *wanted]
         for kind in wanted:
@@ -71,7 +72,7 @@ class RecordReader:
         if "package" in self._choice.kinds:
             yield from self._usages()
         if not self._choice.is_selection:
-            yield from self._relay.removals(self._choice.since or 0)
+            yield from self._forwarding.removals(self._choice.since or 0)
 
     def _fields(self, kind: Kind) -> Iterator[Fields]:
         values = _values(kind)
@@ -87,17 +88,16 @@ class RecordReader:
             if kind.name == "session":
                 fields["name"] = exported_name(self._primary, str(fields["name"]), str(fields["project"]))
             if kind.name == "package":
-                fields["consumers"] = self._consumers(record.id)
-                fields["deliveries"] = self._deliveries(record.id)
+                fields |= self._usage(record.id)
             if kind.name in ("package", "artifact"):
                 fields["passages"] = self._passages(record.document_id)
             fields.pop("id", None)
-            for identity, counts in self._relay.lines(kind, record.id, record.seq):
+            for identity, counts in self._forwarding.lines(kind, record.id, record.seq):
                 for key in ("supersedes", "superseded_by"):
                     if key in fields:
                         fields[key] = number_there(fields[key])
                 if kind.name == "group":
-                    fields["context_references"] = self._relay.references(fields["context_references"], identity)
+                    fields["context_references"] = self._forwarding.references(fields["context_references"], identity)
                 yield {**identity, **fields, **counts}
 
     def _records(self, kind: Kind, values: list[_Value]) -> Iterator[_Record]:
@@ -139,11 +139,6 @@ class RecordReader:
             return self._texts.text(str(value))
         return value
 
-    @property
-    def _said(self) -> str:
-        """Which consumptions and deliveries a line has: those that this store saw."""
-        return "1" if self._choice.all_origins else "origin = 0"
-
     def _usages(self) -> Iterator[tuple[str, Fields]]:
         """Who took and was shown packages of other stores, and of our own where their lines do not say it again."""
         query = """
@@ -156,47 +151,52 @@ class RecordReader:
         since = self._choice.since or 0
         values = (since, since, self._sessions, self._sessions)
         for number, seq in read_map(self._primary, query, values, int, int).items():
-            said: Fields = {"consumers": self._consumers(number), "deliveries": self._deliveries(number)}
+            said = self._usage(number)
             if any(said.values()):
-                named = self._relay.named(number)
+                named = self._forwarding.named(number)
                 of: Fields = {"of": named["origin"]} if "origin" in named else {}
                 yield "usage", {"id": named["id"], **of, "seq": seq, **said}
 
-    def _consumers(self, package_id: int) -> list[Fields]:
-        query = f"""
-            SELECT agent, iteration, consumed_at FROM package_consumers
-             WHERE package_id = ? AND {self._said} ORDER BY id
-        """
-        return [
-            {"agent": agent, "iteration": iteration, "consumed_at": _iso_time(consumed)}
-            for agent, iteration, consumed in self._primary.execute(query, (package_id,))
-        ]
-
-    def _deliveries(self, package_id: int) -> list[Fields]:
-        query = f"""
-            SELECT g.name, v.agent, v.iteration, v.delivered_at
-              FROM deliveries AS v LEFT JOIN groups AS g ON g.id = v.group_id
-             WHERE v.package_id = ? AND {self._said} ORDER BY v.delivered_at, g.name, v.agent, v.iteration
-        """
-        return [
-            {"group": group, "agent": agent, "iteration": iteration, "delivered_at": _iso_time(delivered)}
-            for group, agent, iteration, delivered in self._primary.execute(query, (package_id,))
-        ]
+    def _usage(self, package_id: int) -> Fields:
+        """Who a package is for, who took it and who was shown it: as this store saw it, or as all did."""
+        usage: Fields = {}
+        for name, query in _USAGE.items():
+            cursor = self._primary.execute(query, (package_id, self._choice.all_origins))
+            usage[name] = [
+                {
+                    column: _iso_time(value) if column.endswith("_at") else value
+                    for (column, _), value in zip(cursor.get_description(), row, strict=True)
+                }
+                for row in cursor
+            ]
+        return usage
 
     def _passages(self, owner_id: int | None) -> list[Fields]:
         query = """
             SELECT passage_key, title, body, start_line, end_line, ruleset
               FROM documents WHERE owner_id = ? ORDER BY start_line, id
         """
-        return [
-            {
-                "key": key, "title": self._shown(_TEXT, title, ruleset), "text": self._shown(_TEXT, body, ruleset),
-                "start_line": start, "end_line": end,
-            }
-            for key, title, body, start, end, ruleset in self._primary.execute(query, (owner_id,))
-        ]  # fmt: skip
+        found = self._primary.execute(query, (owner_id,))
+        passages: list[Fields] = []
+        for *values, ruleset in found:
+            passage: Fields = dict(zip(_PASSAGE, values, strict=True))
+            texts = {name: self._shown(_TEXT, passage[name], ruleset) for name in ("title", "text")}
+            passages.append(passage | texts)
+        return passages
 
 
+_USAGE = {
+    "consumers": """
+        SELECT agent AS agent, iteration AS iteration, consumed_at AS consumed_at
+          FROM package_consumers WHERE package_id = ?1 AND (?2 OR origin = 0) ORDER BY id
+    """,
+    "deliveries": """
+        SELECT g.name AS "group", v.agent AS agent, v.iteration AS iteration, v.delivered_at AS delivered_at
+          FROM deliveries AS v LEFT JOIN groups AS g ON g.id = v.group_id
+         WHERE v.package_id = ?1 AND (?2 OR v.origin = 0) ORDER BY v.delivered_at, g.name, v.agent, v.iteration
+    """,
+}
+_PASSAGE = ("key", "title", "text", "start_line", "end_line")
 _TEXT = Column("text", Meaning.TEXT)
 
 
@@ -207,8 +207,10 @@ def _values(kind: Kind) -> list[_Value]:
         if column.name in kind.left_out:
             continue
         if column.natural_keys:
-            values += [_Value(key, f"{column.refers_to}.{name}", Column(name, Meaning.NAME))
-                       for key, name in column.natural_keys]  # fmt: skip
+            values += [
+                _Value(key, f"{column.refers_to}.{name}", Column(name, Meaning.NAME))
+                for key, name in column.natural_keys
+            ]
             if column.refers_to == "sessions":
                 values.append(_Value("project", "sessions.project", Column("project", Meaning.NAME)))
         else:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.register import is_uuid
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.text.lines import one_line
@@ -71,6 +72,13 @@ class Fields:
     def optional_word(self, name: str) -> str | None:
         """A name, or None where there is none."""
         return None if self._values.get(name) is None else self._texts.word(self._string(name, None))
+
+    def store(self, name: str) -> str | None:
+        """The uuid of a store, or None where there is none."""
+        value = self._values.get(name)
+        if value is None or (isinstance(value, str) and is_uuid(value)):
+            return value
+        raise UsageError(f"its '{name}' is not the uuid of a store")
 
     def agent(self, name: str, default: str | None = None) -> str:
         """An agent's name in our spelling."""

@@ -9,21 +9,20 @@ text is redacted. A line that cannot be used is reported, and the rest comes in.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 
 from ctxrank.indexer.catalogue import KINDS, exported_kinds
-from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.kinds.artifacts import ArtifactImport
 from ctxrank.indexer.exchange.kinds.designations import DesignationImport
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.packages import PackageImport
-from ctxrank.indexer.exchange.kinds.records import RecordImport
+from ctxrank.indexer.exchange.kinds.records import RecordImport, TwinQuery
 from ctxrank.indexer.exchange.kinds.sessions import SessionImport, refer_waiting
 from ctxrank.indexer.exchange.kinds.settings import bring_settings
 from ctxrank.indexer.exchange.kinds.usages import UsageImport, unite_waiting
-from ctxrank.indexer.exchange.lines import BadLine, Line
-from ctxrank.indexer.exchange.origins import Origin
+from ctxrank.indexer.exchange.lines import BadLine, Line, batches
+from ctxrank.indexer.exchange.register import Origin
 from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportReport, ImportRun
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.redaction.engine import RedactionMode
@@ -31,8 +30,6 @@ from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
 
-# Lines of one kind that are brought in together hold no more than that, unless one alone does.
-_BATCH_BYTES = 4_000_000
 _SHOWN_CHARS = 40
 # The index is brought up to date meanwhile, in portions of so many lines: its merges cost less in large ones.
 _FOLLOWED_LINES = 5000
@@ -44,7 +41,8 @@ class LineImport:
     """One import of lines; `run` has the ledger and the redaction, `read` counts the lines of each kind.
 
     Files that lines name are read below the store's root, unless `files_are_here` is false (they are another
-    machine's) or `is_read` is (the root is not known to be theirs: all files count as missing).
+    machine's) or `is_read` is (the root is not known to be theirs: all files count as missing). `twins` finds, by kind,
+    records here that the source has too, where it knows them by other values than an export does.
     """
 
     def __init__(
@@ -56,16 +54,18 @@ class LineImport:
         files_are_here: bool = True,
         is_read: bool = True,
         origin: Origin | None = None,
+        twins: Mapping[str, TwinQuery] | None = None,
     ) -> None:
         self.run = ImportRun(store, source, mode, origin)
         self.read: Counter[str] = Counter()
-        self._arrivals = Arrivals(self.run)
         self._files = Files(self.run, are_here=files_are_here, is_read=is_read)
-        self._sessions = SessionImport(self._arrivals)
-        self._packages = PackageImport(self._arrivals, self._files, self._package_came)
+        self._sessions = SessionImport(self.run)
+        self._packages = PackageImport(self.run, self._files, self._package_came)
         special = ("package", "artifact")
         self._records = {
-            name: RecordImport(self._arrivals, KINDS[name]) for name in exported_kinds() if name not in special
+            name: RecordImport(self.run, KINDS[name], (twins or {}).get(name))
+            for name in exported_kinds()
+            if name not in special
         }
 
     def _package_came(self, change: Change, package_id: int, session_id: int) -> None:
@@ -75,7 +75,7 @@ class LineImport:
 
     def writers(self) -> dict[str, Callable[[Iterable[Line]], None]]:
         """What brings in lines of each kind."""
-        designations = DesignationImport(self._arrivals, self._packages)
+        designations = DesignationImport(self.run, self._packages)
         return {
             **{name: records.bring for name, records in self._records.items()},
             "session": self._sessions.bring_sessions,
@@ -83,9 +83,9 @@ class LineImport:
             "package": self._packages.bring,
             "consumer": designations.bring_consumers,
             "delivery": designations.bring_deliveries,
-            "usage": UsageImport(self._arrivals).bring,
-            "artifact": ArtifactImport(self._arrivals, self._files).bring,
-            "setting": lambda batch: bring_settings(self._arrivals, batch),
+            "usage": UsageImport(self.run).bring,
+            "artifact": ArtifactImport(self.run, self._files).bring,
+            "setting": lambda batch: bring_settings(self.run, batch),
         }
 
     def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
@@ -94,12 +94,12 @@ class LineImport:
         with ExitStack() as stack:
             other: BackgroundIndexer | None = None
             unfollowed = 0
-            for batch in self._batches(lines):
-                write = writers.get(batch[0].record)
+            for record, batch in batches(self._read(lines), CHUNK_ROWS):
+                write = writers.get(record)
                 if write is None:
+                    name = one_line(record)[:_SHOWN_CHARS]
                     for line in batch:
-                        name = one_line(line.record)[:_SHOWN_CHARS]
-                        self._arrivals.skip(line.shown, "unknown", f"'{name}' is not a record that this program knows")
+                        self.run.skip(line.shown, "unknown", f"'{name}' is not a record that this program knows")
                 else:
                     write(batch)
                 done(batch)
@@ -110,22 +110,14 @@ class LineImport:
                     if other is not None:
                         other.notify()
 
-    def _batches(self, lines: Iterable[Line | BadLine]) -> Iterator[list[Line]]:
-        """Neighbouring lines of one kind; bad ones are reported."""
-        batch: list[Line] = []
-        size = 0
+    def _read(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[str, Line]]:
+        """The lines, each with its kind; bad ones are reported."""
         for line in lines:
             if isinstance(line, BadLine):
-                self._arrivals.skip(line.shown, "unreadable", line.reason)
-                continue
-            self.read[line.record] += 1
-            if batch and (line.record != batch[0].record or len(batch) == CHUNK_ROWS or size >= _BATCH_BYTES):
-                yield batch
-                batch, size = [], 0
-            batch.append(line)
-            size += line.size_bytes
-        if batch:
-            yield batch
+                self.run.skip(line.shown, "unreadable", line.reason)
+            else:
+                self.read[line.record] += 1
+                yield line.record, line
 
     def finish(self, *, schema: int, losses: tuple[str, ...] = ()) -> ImportReport:
         """Link what names records that came later, and say what was done; `losses` are what the source is missing."""
@@ -142,8 +134,11 @@ class LineImport:
             files_missing=len(self._files.missing),
             recounted=recounted,
             notes=(
-                *self.run.notes, *(note for records in self._records.values() for note in records.notes()),
-                *self._files.notes(), *self._arrivals.notes(), *losses,
+                *self.run.notes,
+                *(note for records in self._records.values() for note in records.notes()),
+                *self._files.notes(),
+                *self.run.skipped_notes(),
+                *losses,
             ),
             is_complete=not losses,
-        )  # fmt: skip
+        )

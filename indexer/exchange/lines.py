@@ -1,8 +1,8 @@
 """The lines of an export file: read one at a time, each an object of a known record or a reason why not."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import BinaryIO, NoReturn
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO, NoReturn, TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
@@ -10,6 +10,10 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.text.json_depth import MAX_DEPTH, is_deep
 from ctxrank.indexer.text.lines import one_line
 
+Key = TypeVar("Key")
+
+# Lines of one kind that are brought in together hold no more than that, unless one alone does.
+BATCH_BYTES = 4_000_000
 MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_HEADER_BYTES = 1024 * 1024
 _TOO_DEEP = "it is nested too deeply"
@@ -122,6 +126,21 @@ class LineReader:
             rest = self._file.readline(MAX_LINE_BYTES)
             self.read_bytes += len(rest)
         return data
+
+
+def batches(lines: Iterable[tuple[Key, Line]], most: int) -> Iterator[tuple[Key, list[Line]]]:
+    """Neighbouring lines of one key, at most so many and BATCH_BYTES together unless one alone is larger."""
+    batch: list[Line] = []
+    size, now = 0, None
+    for key, line in lines:
+        if now is not None and (key != now or len(batch) >= most or size >= BATCH_BYTES):
+            yield now, batch
+            batch, size = [], 0
+        now = key
+        batch.append(line)
+        size += line.size_bytes
+    if now is not None:
+        yield now, batch
 
 
 def parse_line(data: bytes) -> Mapping[str, object]:

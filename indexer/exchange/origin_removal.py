@@ -11,7 +11,8 @@ import apsw
 
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.exchange import joined
+from ctxrank.indexer.exchange import merge
+from ctxrank.indexer.exchange.register import source_of
 from ctxrank.indexer.privacy.erase import note_erasing
 from ctxrank.indexer.privacy.purge import PurgeReport, finish_forgetting, forget_numbers
 from ctxrank.indexer.privacy.removal import remove_sessions, unchecked_references
@@ -29,10 +30,10 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
     numbers = {
         name: read_column(store.primary, f"SELECT id FROM {kind.table.name} WHERE {_OF_ORIGIN}", (code,), int)
         for name, kind in KINDS.items()
-        if not kind.is_container and name not in joined.COUNTED
+        if not kind.is_container and name not in merge.COUNTED
     }
     if is_dry_run:
-        counted = {name: len(_counted(store.primary, name, code)) for name in joined.COUNTED}
+        counted = {name: len(_counted(store.primary, name, code)) for name in merge.COUNTED}
         counts = {name: len(ids) for name, ids in numbers.items()} | counted
         return PurgeReport({name: n for name, n in counts.items() if n}, (), (), is_erased=False, is_dry_run=True)
     kept_out: list[int] = []
@@ -48,7 +49,7 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
         note_erasing(change)
     counts = dict(forget_numbers(store, numbers | {name: ids for name, ids in removed.items() if ids}))
     with unchecked_references(store.primary), store.write() as change:
-        change.connection.execute("DELETE FROM imported_rows WHERE source = ?", (f"jsonl:{uuid}",))
+        change.connection.execute("DELETE FROM imported_rows WHERE source = ?", (source_of(uuid),))
         counts |= _remove_empty(change, uuid)
     return PurgeReport(counts, tuple(kept_out), (), is_erased=finish_forgetting(store), is_dry_run=False)
 
@@ -84,9 +85,9 @@ def _uncount(change: Change, code: int) -> Mapping[str, list[int]]:
     """Take its counts out of what all stores have; returns what nobody else counted."""
     connection = change.connection
     lonely: dict[str, list[int]] = {}
-    for kind in joined.COUNTED:
+    for kind in merge.COUNTED:
         for number in _counted(connection, kind, code):
-            if not joined.uncount(change, kind, number, code):
+            if not merge.uncount(change, kind, number, code):
                 lonely.setdefault(kind, []).append(number)
     return lonely
 
@@ -95,7 +96,7 @@ def _remove_empty(change: Change, uuid: str) -> dict[str, int]:
     """Remove the sessions that it made and in which nothing is left."""
     empty = [
         number
-        for number, who in joined.foreign_makers(change.connection, "session").items()
+        for number, who in merge.foreign_makers(change.connection, "session").items()
         if who.endswith(uuid) and not _has_records(change.connection, number)
     ]
     remove_sessions(change, empty)

@@ -5,6 +5,7 @@ no package points to is found as itself.
 """
 
 import os
+import re
 
 import apsw
 
@@ -17,13 +18,17 @@ from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
 from ctxrank.indexer.store.freshness import ELSEWHERE, PACKAGES_ELSEWHERE, TEXT_PATH
 from ctxrank.indexer.store.store import Change
-from ctxrank.indexer.text.passages import Passage, split_passages
+from ctxrank.indexer.text.languages import MARKDOWN
+from ctxrank.indexer.text.passages import Passage, front_matter_end, split_passages
 
 if TYPE_CHECKING:  # reading packages counts no tokens
     from ctxrank.indexer.text.tokens import TokenCounter
 
 _TITLE_MAX_CHARS = 200
 _TITLE_SEARCHED_LINES = 40
+# The front matter of a note (cli/agents/notes.py). Its package says all of it, and in a passage it would be the best
+# one for every question that the summary answers. What is kept in the store alone loses nothing.
+_DECLARATION = re.compile(r"^ctxrank[ \t]*:", re.MULTILINE)
 
 
 class Artifact(NamedTuple):
@@ -77,16 +82,25 @@ def prepare(
     are counted now; otherwise they are estimated when they are put.
     """
     text = redact(file.text, mode, known).text
-    passages = tuple(split_passages(text, path))
+    head = text[: front_matter_end(text)] if path.lower().endswith(tuple(MARKDOWN)) else ""
+    title = _title(path, text[len(head) :])
+    if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
+        lines = head.count("\n")
+        below = split_passages(text[len(head) :], path)
+        passages = tuple(
+            one._replace(start_line=one.start_line + lines, end_line=one.end_line + lines) for one in below
+        )
+    else:
+        passages = tuple(split_passages(text, path))
     counts: tuple[documents.TextCount, ...] = ()
     if counter is not None:
         counts = tuple(documents.TextCount(counter.count(passage.text), counter.name) for passage in passages)
-    return PreparedFile(path, file, _title(path, text), passages, counts)
+    return PreparedFile(path, file, title, passages, counts)
 
 
 def _title(path: str, text: str) -> str:
     """The first Markdown heading near the top, else the file's name."""
-    if path.lower().endswith((".md", ".markdown", ".mdx")):
+    if path.lower().endswith(tuple(MARKDOWN)):
         for line in text.split("\n", _TITLE_SEARCHED_LINES)[:_TITLE_SEARCHED_LINES]:
             if line.startswith("# ") and line[2:].strip():
                 return line[2:].strip()[:_TITLE_MAX_CHARS]
@@ -129,14 +143,6 @@ def artifact_elsewhere(connection: apsw.Connection, root: int, path: str) -> Art
     return read_row(connection, f"{_ARTIFACT_QUERY} AND path = ? AND reason = ?", (root, path, ELSEWHERE), Artifact)
 
 
-def _make_room(change: Change, root: int, path: str) -> None:
-    """Remove what another store exported of a path: a path is one artifact, and this machine has a file there now."""
-    known = artifact_elsewhere(change.connection, root, path)
-    if known is not None:
-        release(change, known.id)
-        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known.id,))
-
-
 def packaged_ids(connection: apsw.Connection) -> set[int]:
     """The artifacts that a package points to."""
     query = "SELECT DISTINCT artifact_id FROM packages WHERE artifact_id IS NOT NULL"
@@ -158,39 +164,35 @@ def awaited_paths(connection: apsw.Connection) -> set[str]:
 def record(change: Change, root: int, prepared: PreparedFile) -> int:
     """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners."""
     file = prepared.file
-    _make_room(change, root, prepared.path)
-    change.connection.execute(
-        """
-        INSERT INTO artifacts (root_id, path, state, size_bytes, mtime_ns, inode, sha256, encoding, ruleset, indexed_at)
-        VALUES (?, ?, 'indexed', ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (root_id, path) DO UPDATE
-           SET state = excluded.state, reason = '', size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns,
-               inode = excluded.inode, sha256 = excluded.sha256, encoding = excluded.encoding,
-               ruleset = excluded.ruleset, indexed_at = excluded.indexed_at
-        """,
-        (
-            root, prepared.path, file.size_bytes, file.mtime_ns, file.inode, file.sha256, file.encoding,
-            RULESET_VERSION, file.read_at,
-        ),
-    )  # fmt: skip
-    query = "SELECT id FROM artifacts WHERE root_id = ? AND path = ?"
-    return require_value(change.connection, query, (root, prepared.path), int)
+    return _put(change, (root, prepared.path, "indexed", "", *file.stamp, file.sha256, file.encoding, RULESET_VERSION))
 
 
 def record_skipped(change: Change, root: int, path: str, stamp: FileStamp, reason: str, sha256: str) -> None:
     """Write the row of a file that has no text for us, so that it is not read again while it stays as it is."""
-    _make_room(change, root, path)
-    change.connection.execute(
-        """
-        INSERT INTO artifacts (root_id, path, state, reason, size_bytes, mtime_ns, inode, indexed_at, sha256, ruleset)
-        VALUES (?, ?, 'skipped', ?, ?, ?, ?, ?, ?, ?)
+    _put(change, (root, path, "skipped", reason, *stamp, sha256, "", RULESET_VERSION))
+
+
+def _put(change: Change, row: tuple[int | str, ...]) -> int:
+    """Write a row, which begins with its root and path, and return its id.
+
+    What another store exported of the path goes: a path is one artifact, and this machine has a file there now.
+    """
+    query = "SELECT id FROM artifacts WHERE root_id = ? AND path = ? AND reason = ?"
+    known = read_value(change.connection, query, (*row[:2], ELSEWHERE), int)
+    if known is not None:
+        release(change, known)
+        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known,))
+    query = """
+        INSERT INTO artifacts
+               (root_id, path, state, reason, size_bytes, mtime_ns, inode, indexed_at, sha256, encoding, ruleset)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (root_id, path) DO UPDATE
            SET state = excluded.state, reason = excluded.reason, size_bytes = excluded.size_bytes,
-               mtime_ns = excluded.mtime_ns, inode = excluded.inode, sha256 = excluded.sha256, encoding = '',
-               ruleset = excluded.ruleset, indexed_at = excluded.indexed_at
-        """,
-        (root, path, reason, *stamp, sha256, RULESET_VERSION),
-    )
+               mtime_ns = excluded.mtime_ns, inode = excluded.inode, indexed_at = excluded.indexed_at,
+               sha256 = excluded.sha256, encoding = excluded.encoding, ruleset = excluded.ruleset
+        RETURNING id
+    """
+    return require_value(change.connection, query, row, int)
 
 
 def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
@@ -294,7 +296,7 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     Returns how many were written.
     """
     moved = 0
-    facets = _facets_of_passages(owner, prepared.path)
+    facets = documents.PassageFacets(prepared.path, *owner[1:6], ruleset=RULESET_VERSION, created_at=owner.created_at)
     new: list[documents.NewPassage] = []
     query = "SELECT passage_key, id, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
@@ -314,13 +316,6 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
         documents.remove(change, gone.id)
     documents.put_passages(change, facets, owner.document_id, new)
     return len(new) + moved
-
-
-def _facets_of_passages(owner: Owner, path: str) -> documents.PassageFacets:
-    return documents.PassageFacets(
-        path, owner.session_id, owner.group_id, owner.agent, owner.type, owner.priority, RULESET_VERSION,
-        owner.created_at,
-    )  # fmt: skip
 
 
 def _new_passage(prepared: PreparedFile, place: int) -> documents.NewPassage:

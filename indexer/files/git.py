@@ -268,9 +268,12 @@ class Git:
         """
         repository = self._repository
         environment = {
-            **_ENVIRONMENT, "HOME": self._folder, "XDG_CONFIG_HOME": self._folder, "GIT_DIR": self._folder,
+            **_ENVIRONMENT,
+            "HOME": self._folder,
+            "XDG_CONFIG_HOME": self._folder,
+            "GIT_DIR": self._folder,
             "GIT_OBJECT_DIRECTORY": os.path.join(repository.common, "objects"),
-        }  # fmt: skip
+        }
         if has_worktree:
             index = os.path.join(repository.own, "index")
             if os.path.lexists(index) and not stat.S_ISREG(os.lstat(index).st_mode):
@@ -317,9 +320,15 @@ def _process(
     """A process in a group of its own, which ends with the block."""
     try:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
-            cwd=folder, env=environment, process_group=0,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            cwd=folder,
+            env=environment,
+            process_group=0,
+        )
     except OSError as error:
         raise GitError(f"git cannot be started: {error.strerror}") from error
     try:

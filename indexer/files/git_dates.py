@@ -18,9 +18,10 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterator
 
 from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
+from ctxrank.indexer.catalogue import file_tables, kinds_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, Repository, find_repository, head_commit
@@ -38,9 +39,12 @@ _MAX_CHANGES_SINCE = 10_000
 _SECOND_US = 1_000_000
 # -c: a merge touches what it leaves as none of its parents has it.
 _LOG = (
-    "log", "-z", "-c", "--raw", "--abbrev=4", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature",
-    "--no-notes", "--no-mailmap", "--no-color", "--format=@%ct %m%p",
-)  # fmt: skip
+    *(
+        "log -z -c --raw --abbrev=4 --no-renames --no-ext-diff --no-textconv --no-show-signature --no-notes"
+        " --no-mailmap --no-color"
+    ).split(),
+    "--format=@%ct %m%p",
+)
 _COMMIT_LINE = re.compile(rb"@(-?\d{1,18}) ([<>-])([0-9a-f ]*)")
 
 
@@ -82,13 +86,6 @@ class _Entry(NamedTuple):
     moment: int
     is_undone: bool  # the commit is not in the history of HEAD, but was in that of the last pass
     is_removal: bool
-
-
-class _Touched(NamedTuple):
-    """What differs between two commits: the date of each path on the new side, where that is sure, and all paths."""
-
-    dates: dict[str, int]
-    paths: set[str]
 
 
 def date_documents(store: Store, first_seq: int) -> DateReport:
@@ -141,16 +138,17 @@ class _Dating:
 
     def dates_since(self, commit: str, seq: int, files: list[_File]) -> list[tuple[_File, int]] | None:
         """The dates of the files that were written, or touched by a commit, since a pass; None: it is forgotten."""
-        touched = _Touched({}, set())
+        dates: dict[str, int] = {}
+        paths: set[str] = set()
         if commit != self._head:
             try:
-                touched = self._touched_since(commit)
+                dates, paths = self._touched_since(commit)
             except GitTimeoutError:
                 raise
             except GitError:
                 return None
-        wanted = [file for file in files if file.seq > seq or file.path in touched.paths]
-        return self._decided(wanted, touched.dates)
+        wanted = [file for file in files if file.seq > seq or file.path in paths]
+        return self._decided(wanted, dates)
 
     def _decided(self, files: list[_File], committed: dict[str, int]) -> list[tuple[_File, int]]:
         """The date of each file: of its last commit if it is as it was committed, else of its modification.
@@ -184,8 +182,11 @@ class _Dating:
             self.reason = error.reason
         return found
 
-    def _touched_since(self, commit: str) -> _Touched:
-        """What the commits touched that are in the history of one of the two alone. Raises GitError."""
+    def _touched_since(self, commit: str) -> tuple[dict[str, int], set[str]]:
+        """The date of each path on the new side, where that is sure, and all paths that commits of one side touched.
+
+        Raises GitError.
+        """
         dates: dict[str, int] = {}
         paths: set[str] = set()
         with contextlib.closing(self._log(["--left-right", f"{commit}...{self._head}"], [])) as entries:
@@ -194,7 +195,7 @@ class _Dating:
                 if not entry.is_undone and not entry.is_removal:
                     dates.setdefault(entry.path, entry.moment)
         # What was merged may be older than what it was merged into, which is not between the two.
-        return _Touched({} if self._has_merges else dates, paths)
+        return ({} if self._has_merges else dates), paths
 
     def _log(self, words: list[str], named: list[str]) -> Generator[_Entry, None, None]:
         """Each path that each commit touched; paths are relative to the root, and lie beneath it."""
@@ -256,29 +257,28 @@ def _blob_id(data: bytes, digits: int) -> str:
     return hashlib.new(name, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-# A package has a date of its own, and so have its passages: only documents that are files are dated.
-_FILES_QUERY = """
-    SELECT a.path, a.mtime_ns, d.id, d.seq, d.created_at
-      FROM roots AS r
-      JOIN artifacts AS a ON a.root_id = r.id
-      JOIN documents AS d ON d.kind = 'artifact' AND d.record_id = a.id
-     WHERE r.path = :root AND a.state = 'indexed'
-     UNION ALL
-    SELECT l.path, l.mtime_ns, d.id, d.seq, d.created_at
-      FROM linked_trees AS t
-      JOIN linked_artifacts AS l ON l.tree_id = t.id
-      JOIN documents AS d ON d.kind = 'linked' AND d.record_id = l.id
-     WHERE t.path = :root
-"""
-
-
-def _files(store: Store, root: str) -> Iterable[_File]:
-    return read_rows(store.primary, _FILES_QUERY, {"root": root}, _File)
+def _files(store: Store, root: str) -> Iterator[_File]:
+    """Every document that is a file; a package has a date of its own, and so have its passages."""
+    columns = {table.name: column for table, column in file_tables(store.primary)}
+    for kind in kinds_of(store.primary).values():
+        if not kind.is_file:
+            continue
+        table, column = kind.table.name, columns[kind.table.name]
+        state = "AND f.state = 'indexed'" if kind.table.column("state") is not None else ""
+        query = f"""
+            SELECT f.path, f.mtime_ns, d.id, d.seq, d.created_at
+              FROM {column.refers_to} AS r
+              JOIN {table} AS f ON f.{column.name} = r.id
+              JOIN documents AS d ON d.kind = :kind AND d.record_id = f.id
+             WHERE r.path = :root {state}
+        """
+        yield from read_rows(store.primary, query, {"root": root, "kind": kind.name}, _File)
 
 
 def _has_files_since(store: Store, seq: int) -> bool:
-    query = "SELECT 1 FROM documents WHERE seq > ? AND kind IN ('artifact', 'linked') LIMIT 1"
-    return seq < store.last_seq() and store.primary.execute(query, (seq,)).fetchone() is not None
+    kinds = json.dumps([kind.name for kind in kinds_of(store.primary).values() if kind.is_file])
+    query = "SELECT 1 FROM documents WHERE seq > ? AND kind IN (SELECT value FROM json_each(?)) LIMIT 1"
+    return seq < store.last_seq() and store.primary.execute(query, (seq, kinds)).fetchone() is not None
 
 
 def _last_pass(store: Store, root: str) -> _LastPass | None:

@@ -89,28 +89,6 @@ class Reading(NamedTuple):
     outcome: FileText | ReadSkip | None
 
 
-class _Bytes(NamedTuple):
-    """A file's bytes, and its state before and after they were read."""
-
-    data: bytes
-    sha256: str
-    read_at: int
-    before: os.stat_result
-    after: os.stat_result
-
-    @property
-    def is_at_rest(self) -> bool:
-        return (
-            self.before.st_size == self.after.st_size == len(self.data)
-            and self.before.st_mtime_ns == self.after.st_mtime_ns
-        )
-
-
-class _Decoded(NamedTuple):
-    text: str
-    encoding: str
-
-
 def read_text_file(folder: str, path: str) -> FileText | ReadSkip:
     """Read one file beneath a folder; a link is refused, and a file that keeps changing is left to the next run."""
     with Root(folder) as root:
@@ -118,15 +96,34 @@ def read_text_file(folder: str, path: str) -> FileText | ReadSkip:
 
 
 def read_text(root: Root, path: str) -> FileText | ReadSkip:
-    """The same for one of many files beneath a root."""
+    """The same for one of many files beneath a root. Opened again for each try: the file may have been replaced."""
     for _ in range(MAX_TRIES):
+        read_at = now_us()
         try:
-            seen = _read_bytes(root, path)
+            file = root.open(path)
+            try:
+                data = read_open_file(file, MAX_FILE_BYTES)
+                info = os.fstat(file.descriptor)
+            finally:
+                os.close(file.descriptor)
         except OSError as error:
-            return ReadSkip(_reason_of(error))
-        if seen.is_at_rest:
-            return _as_text(seen)
+            return ReadSkip(_REASONS.get(error.errno or 0) or error.strerror or str(error))
+        if file.stat.st_size == info.st_size == len(data) and file.stat.st_mtime_ns == info.st_mtime_ns:
+            return _as_text(data, info, read_at)
     return ReadSkip("kept changing while it was read")
+
+
+_REASONS = {
+    errno.ENOENT: "vanished",
+    errno.ENOTDIR: "vanished",
+    errno.ESTALE: "vanished",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.ELOOP: "a link",  # what O_NOFOLLOW says
+    errno.EXDEV: "a link out of the tree",
+    errno.ENXIO: "not a regular file",  # a socket, and what `Root.open` says
+    errno.EFBIG: TOO_LARGE,
+}
 
 
 def read_changed(root: Root, found: FoundFile, known_sha256: str | None) -> Reading:
@@ -138,74 +135,44 @@ def read_changed(root: Root, found: FoundFile, known_sha256: str | None) -> Read
     return Reading(stamp, sha256, None if sha256 == known_sha256 else outcome)
 
 
-def _read_bytes(root: Root, path: str) -> _Bytes:
-    """The bytes with their hash. Opened again for each try: the file may have been replaced. Raises OSError."""
-    read_at = now_us()
-    file = root.open(path)
-    try:
-        data = read_open_file(file, MAX_FILE_BYTES)
-        return _Bytes(data, hashlib.sha256(data).hexdigest(), read_at, file.stat, os.fstat(file.descriptor))
-    finally:
-        os.close(file.descriptor)
+def _as_text(data: bytes, info: os.stat_result, read_at: int) -> FileText | ReadSkip:
+    sha256 = hashlib.sha256(data).hexdigest()
+    decoded = _decode(data)
+    if isinstance(decoded, str):
+        return ReadSkip(decoded, sha256)
+    text, encoding = decoded
+    # A zero behind the sample is a hole that a cut log leaves; SQLite would take it for the text's end.
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    return FileText(text, sha256, len(data), info.st_mtime_ns, info.st_ino, encoding, read_at)
 
 
-def _reason_of(error: OSError) -> str:
-    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
-        return "vanished"
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return "permission denied"
-    if error.errno == errno.ELOOP:  # what O_NOFOLLOW says
-        return "a link"
-    if error.errno == errno.EXDEV:
-        return "a link out of the tree"
-    if error.errno == errno.ENXIO:  # a socket, and what `Root.open` says
-        return "not a regular file"
-    if error.errno == errno.EFBIG:
-        return TOO_LARGE
-    return error.strerror or str(error)
+def _decode(data: bytes) -> tuple[str, str] | str:
+    """The text and its encoding, or why it is none.
 
-
-def _as_text(seen: _Bytes) -> FileText | ReadSkip:
-    decoded = _decode(seen.data)
-    if isinstance(decoded, ReadSkip):
-        return decoded._replace(sha256=seen.sha256)
-    text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
-    return FileText(
-        # A zero behind the sample is a hole that a cut log leaves; SQLite would take it for the text's end.
-        text=text.replace("\0", "\ufffd"),
-        sha256=seen.sha256,
-        size_bytes=len(seen.data),
-        mtime_ns=seen.after.st_mtime_ns,
-        inode=seen.after.st_ino,
-        encoding=decoded.encoding,
-        read_at=seen.read_at,
-    )
-
-
-def _decode(data: bytes) -> _Decoded | ReadSkip:
-    """A mark at the start decides; else UTF-8 if it fits; else a Western encoding if it reads like one."""
+    A mark at the start decides; else UTF-8 if it fits; else a Western encoding if it reads like one.
+    """
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     if encoding == "utf-8" and b"\0" in data[:SAMPLE_SIZE]:
-        return ReadSkip("binary")
+        return "binary"
     try:
-        decoded = _Decoded(data.decode(encoding), encoding)
+        decoded = data.decode(encoding), encoding
     except UnicodeDecodeError:
         guess = _wounded_utf8(data) or _western(data) if encoding in ("utf-8", "utf-8-sig") else None
         if guess is None:
-            return ReadSkip("encoding not recognised")
+            return "encoding not recognised"
         decoded = guess
-    return ReadSkip("binary") if _is_binary(decoded.text) else decoded
+    return "binary" if _is_binary(decoded[0]) else decoded
 
 
-def _wounded_utf8(data: bytes) -> _Decoded | None:
+def _wounded_utf8(data: bytes) -> tuple[str, str] | None:
     """UTF-8 with a few broken characters, or None where most of what is not ASCII is broken."""
     text = data.decode("utf-8-sig", "replace")
     broken = text.count("\ufffd")
     not_ascii = len(text) - len(data.translate(None, _HIGH_BYTES))
-    return _Decoded(text, "utf-8-replace") if not_ascii - broken >= SOUND_PER_BROKEN * broken else None
+    return (text, "utf-8-replace") if not_ascii - broken >= SOUND_PER_BROKEN * broken else None
 
 
-def _western(data: bytes) -> _Decoded | None:
+def _western(data: bytes) -> tuple[str, str] | None:
     """Western European text as Windows wrote it, or None where it would be letters that are not in the file.
 
     Latin-1 needs no try of its own: what it adds to this code page is control characters.
@@ -215,7 +182,7 @@ def _western(data: bytes) -> _Decoded | None:
     if high > MAX_HIGH_SHARE * len(sample):
         return None
     try:
-        return _Decoded(data.decode("cp1252"), "cp1252")
+        return data.decode("cp1252"), "cp1252"
     except UnicodeDecodeError:
         return None
 

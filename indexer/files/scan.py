@@ -173,10 +173,6 @@ def _chunks(targets: list[Target]) -> Iterator[list[Target]]:
         yield chunk
 
 
-def _no_counter() -> None:
-    """A dry run writes no counts."""
-
-
 class _Undone(Exception):
     """Ends the transaction of a dry run."""
 
@@ -190,7 +186,7 @@ class _Scan:
         self._store = store
         self._mode = mode
         self._is_dry_run = is_dry_run
-        self._counter = cache(_no_counter if is_dry_run else local_counter)
+        self._counter = cache((lambda: None) if is_dry_run else local_counter)  # a dry run writes no counts
         self._progress = progress
         self._project = store.location.project
         self._blocklist = store.blocklist()
@@ -414,10 +410,8 @@ def _is_gone(path: str) -> bool:
     """Whether nothing is there for certain: what may not be looked at may still be there."""
     try:
         os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, FileNotFoundError | NotADirectoryError)
     return False
 
 

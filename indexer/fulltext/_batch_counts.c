@@ -7,13 +7,33 @@
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "_crc32.h"
-
 enum { COLUMNS = 3, LEVELS = 6, NO_LEVEL = 255, NONE = 32767, PACKED = 1 << 16, BYTE_MAX = 255, BODY_PLAIN_MAX = 15,
        WORD_BYTES_MAX = 64, WORDS_MAX = 1 << 19 };
+
+static uint32_t crc_table[256];
+
+static void make_crc_table(void)
+{
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        uint32_t crc = byte;
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0);
+        crc_table[byte] = crc;
+    }
+}
+
+/* As `binascii.crc32`. */
+static uint32_t crc32_of(const uint8_t *at, size_t length)
+{
+    uint32_t crc = UINT32_MAX;
+    for (; length > 0; at++, length--)
+        crc = crc_table[(crc ^ *at) & 255] ^ crc >> 8;
+    return ~crc;
+}
 
 typedef struct {
     uint32_t id;             /* 0: a free place of the table */
@@ -590,7 +610,7 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_batch
 
 PyMODINIT_FUNC PyInit__batch_counts(void)
 {
-    make_crc_tables();
+    make_crc_table();
     make_kinds();
     PyObject *module = PyModule_Create(&definition);
     PyObject *type = module == NULL ? NULL : PyType_FromSpec(&type_of_counts);

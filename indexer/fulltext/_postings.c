@@ -18,7 +18,7 @@
    title, body and identifiers, then by those in a path, then what a name adds that is among the identifiers. */
 enum { BODY, TITLE, PATH, IDENTIFIERS, SCOPE, COLUMNS };
 enum { HEAD_BYTES = 4, TEXT_MOST = 17, PATH_MOST = 6, PATH_AT = TEXT_MOST + 1, NAME_AT = PATH_AT + PATH_MOST + 1,
-       TABLE = NAME_AT + 1, LISTS_MOST = 64 };
+       TABLE = NAME_AT + 1, LISTS_MOST = 256 };
 
 typedef struct {
     PyObject *pages; /* a list of bytes */

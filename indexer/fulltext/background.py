@@ -22,7 +22,7 @@ from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, fts5_of
 from ctxrank.indexer.store.connection import sqlite_errors
 from ctxrank.indexer.store.location import at
 from ctxrank.indexer.store.store import Store, open_at
-from ctxrank.indexer.systems import cores
+from ctxrank.indexer.systems import cores, unbound_memory
 
 
 class BackgroundIndexer:
@@ -78,6 +78,7 @@ def _start(store: Store) -> subprocess.Popen[bytes] | None:
 def main(primary: str, busy_ms: int) -> None:
     """Update the index on every note, and end when the pipe does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the other one decides
+    unbound_memory()  # a hook may have started it
     with open_at(at(primary), Fts5Engine, busy_ms) as store:
         engine, kept = fts5_of(store), KeptUpdater()
         is_open = True

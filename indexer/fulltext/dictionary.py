@@ -1,20 +1,19 @@
-"""The rarer questions to the dictionary of the index: unfinished words, near terms, bounds of terms.
+"""The rarer questions to the dictionary of the index: unfinished words, near terms.
 
 Near terms come from `term_trigrams`, an FTS5 table over the terms themselves: what shares trigrams with a word is spelt
 nearly like it, and what has the trigrams of a part one after another contains it. Measured at 500,000 terms, 19 ms and
 0.5 ms.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 import apsw
 
-from ctxrank.indexer.engine import FieldWeights, ImpactBound, IndexTerm
-from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, read_bound, weights_above
+from ctxrank.indexer.engine import IndexTerm
 from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, TOKENIZER, Index
 from ctxrank.indexer.light_typing import cast
 from ctxrank.indexer.store.connection import read_rows
-from ctxrank.indexer.store.facets import document_id_of, id_list
+from ctxrank.indexer.store.facets import document_id_of
 
 _TRIGRAM = 3
 _LONGEST_SPELT = 48  # characters: nothing longer is a word that somebody types
@@ -113,15 +112,6 @@ def _found(index: Index, query: str, expression: str, most: int) -> list[IndexTe
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
-
-
-def impact_bounds(index: Index, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound]:
-    """The shortest document of each level of each term, the levels as high as these weights can make them."""
-    scale = weights_above(weights)
-    query = f"SELECT id, {', '.join(COLUMNS)} FROM main.terms WHERE id IN (SELECT value FROM json_each(?))"
-    rows = index.connection.execute(query, (id_list(term_ids),))
-    bounds = {row[0]: read_bound(row[1:], scale) for row in rows}
-    return [bounds[term_id] for term_id in term_ids]
 
 
 def terms_of_length(index: Index, shortest: int, longest: int, most: int) -> dict[str, int]:

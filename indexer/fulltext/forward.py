@@ -21,10 +21,7 @@ import sys
 from array import array
 from binascii import crc32
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-from ctxrank.indexer.engine import Row, SaturatedSum
-from ctxrank.indexer.light_typing import cache
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 BODY_MAX, TITLE_MAX, PATH_MAX, IDENTIFIERS_MAX = 63, 7, 7, 15
 # What each count of a column adds to a term's packed counts; no two columns share a bit.
@@ -169,27 +166,3 @@ def frequencies(
             at = counts_at + bisect_left(ids, id_)
             found.append((id_, weighted[blob[at] or counts_written_out(blob, counts_at, at)]))
         yield found
-
-
-def compiled_sums(rows: list[Row], formula: SaturatedSum, weighted: Mapping[int, float]) -> list[float] | None:
-    """The formula's value for rows that have a blob; None where this installation was made without a C compiler.
-
-    Raises ValueError as above.
-    """
-    sums = _compiled()
-    if sums is None:
-        return None
-    ids, places, scales = zip(*formula.terms, strict=True) if formula.terms else ((), (), ())
-    return sums(
-        rows, array("I", ids).tobytes(), array("I", places).tobytes(), array("d", scales).tobytes(),
-        array("d", formula.worth).tobytes(), weighted, formula.fixed, formula.by_length,
-    )  # fmt: skip
-
-
-@cache  # a module that is not there is looked for once
-def _compiled() -> Callable[..., list[float]] | None:
-    try:
-        from ctxrank.indexer.fulltext._forward_sums import sums  # noqa: PLC0415  only where there are many rows
-    except ImportError:
-        return None
-    return sums

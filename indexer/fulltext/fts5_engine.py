@@ -17,7 +17,6 @@ from ctxrank.indexer.engine import (
     Clause,
     FeatureBounds,
     FieldWeights,
-    ImpactBound,
     IndexHealth,
     IndexTerm,
     ListedWord,
@@ -27,7 +26,6 @@ from ctxrank.indexer.engine import (
     Row,
     RowQuery,
     RowText,
-    SaturatedSum,
     Statistics,
     TermClause,
 )
@@ -47,6 +45,7 @@ from ctxrank.indexer.store.connection import read_row, snapshot, sqlite_errors
 from ctxrank.indexer.store.facets import (
     WITH_PASSAGES,
     Scope,
+    document_condition,
     document_id_of,
     id_list,
     kind_facet,
@@ -69,7 +68,6 @@ _MAX_MISSING_SHARE = 0.2
 _WAIT_MS = 25
 # No call waits longer than this to open or heal the index: there is an answer without it.
 _OPEN_WAIT_MS = 250
-_COMPILED_FROM_ROWS = 100  # fewer are added up in the time that loading it takes
 _MAX_CHECKED = 32  # unknown words of one query that are looked up in FTS5 itself
 _TEXT_COLUMNS = f"{{{' '.join(TEXT_COLUMNS)}}}"
 _ALL_ROWIDS = (1, 2**63 - 1)
@@ -230,12 +228,6 @@ class Fts5Engine:
         if surfaces and self._execute(query, (_any_word(surfaces[:_MAX_CHECKED]),)).fetchone():
             raise apsw.CorruptError("the index's list of terms is missing one that its documents have")
 
-    def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound]:
-        """The shortest document of each level of each term."""
-        from ctxrank.indexer.fulltext.dictionary import impact_bounds  # noqa: PLC0415  few queries need it
-
-        return impact_bounds(self.index(), term_ids, weights)
-
     def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
         """Those of these terms of a field that some document holds, by text."""
         from ctxrank.indexer.fulltext.dictionary import terms_among  # noqa: PLC0415  few queries need it
@@ -285,7 +277,7 @@ class Fts5Engine:
             raise apsw.CorruptError("the index holds rows without what they hold")
         return cast("list[Row]", rows)
 
-    def row_ids(self, query: RowQuery, most: int) -> list[int]:
+    def row_ids(self, query: RowQuery, most: int | None = None) -> list[int]:
         """The same rows without what they hold: a fifth of the time."""
         where = self._where(query)
         sql = f"""
@@ -296,7 +288,8 @@ class Fts5Engine:
              WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {where.sql}
              LIMIT ?
         """
-        found = cast("list[tuple[int]]", self._execute(sql, (*where.values, most)).fetchall())
+        limit = -1 if most is None else most
+        found = cast("list[tuple[int]]", self._execute(sql, (*where.values, limit)).fetchall())
         return [row[0] for row in found]
 
     def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
@@ -318,21 +311,33 @@ class Fts5Engine:
         return self.rows_of([row[0] for row in best])
 
     def row_bounds(
-        self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float], most: int
+        self,
+        words: Sequence[ListedWord],
+        weights: FieldWeights,
+        saturation: Callable[[float, int], float],
+        most: int | None,
     ) -> "RowBounds | None":
         """The rows that hold any of these words, each with the most that it can score."""
         from ctxrank.indexer.fulltext.postings import row_bounds  # noqa: PLC0415  only where a store is large
 
         return row_bounds(self.index().connection, words, weights, saturation, most)
 
-    def rows_of(self, rowids: Iterable[int]) -> list[Row]:
-        """These rows, as far as they are there."""
-        sql = """
+    def rows_of(self, rowids: Iterable[int], query: RowQuery | None = None) -> list[Row]:
+        """These rows, as far as they are there and the query, of which each holds a word, finds them."""
+        join, conditions, values = "", "", list[object]()
+        if query is not None:
+            parent = document_condition(query.scope)
+            conditions, values = self._of_documents(query, _ALL_ROWIDS)
+            join = f"CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.owner_id AND {parent.sql}" if parent.sql else ""
+            values[:0] = parent.values
+        sql = f"""
             SELECT f.id, f.owner_id, f.length, f.terms
               FROM json_each(?) AS wanted
              CROSS JOIN main.forward AS f ON f.id = wanted.value
+             {join}
+             WHERE 1 {conditions}
         """
-        return cast("list[Row]", self._execute(sql, (id_list(rowids),)).fetchall())
+        return cast("list[Row]", self._execute(sql, (id_list(rowids), *values)).fetchall())
 
     def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
         """The rows of all passages of these documents, by parent and by their order in it."""
@@ -354,18 +359,6 @@ class Fts5Engine:
             yield from forward.frequencies(cast("list[bytes]", [row[3] for row in rows]), term_ids, weighted)
         except (IndexError, ValueError) as error:
             raise apsw.CorruptError("a forward list is damaged") from error
-
-    def sums(self, rows: list[Row], formula: SaturatedSum, weights: FieldWeights) -> list[float]:
-        """The formula's value for each row, in their order."""
-        if len(rows) >= _COMPILED_FROM_ROWS:
-            weighted = self._weighted_counts(weights)
-            try:
-                found = forward.compiled_sums(rows, formula, weighted)
-            except ValueError as error:
-                raise apsw.CorruptError("a forward list is damaged") from error
-            if found is not None:
-                return found
-        return formula.of_rows(rows, self.frequencies(rows, [term[0] for term in formula.terms], weights))
 
     def _weighted_counts(self, weights: FieldWeights) -> "_WeightedCounts":
         found = self._weighted.get(weights)
@@ -434,11 +427,17 @@ class Fts5Engine:
         rowids = session_range(scope.session_ids[0]) if len(scope.session_ids) == 1 else _ALL_ROWIDS
         parent = parent_condition(scope)
         join = f"CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.owner_id AND {parent.sql}" if parent.sql else ""
+        conditions, values = self._of_documents(query, rowids)
+        values = [*parent.values, expression, *rowids, *values]
+        return _Where(conditions, join, tuple(values), is_joined=bool(join or conditions))
+
+    def _of_documents(self, query: RowQuery, rowids: tuple[int, int]) -> tuple[str, list[object]]:
+        """The conditions that are of a whole document, with their values."""
         conditions: list[str] = []
-        values: list[object] = [*parent.values, expression, *rowids]
-        if scope.document_ids is not None:
+        values: list[object] = []
+        if query.scope.document_ids is not None:
             conditions.append("AND f.owner_id IN (SELECT value FROM json_each(?))")
-            values.append(id_list(sorted(scope.document_ids)))
+            values.append(id_list(sorted(query.scope.document_ids)))
         # What must hold for the whole document: its passages may each hold another phrase, or the excluded word.
         asked = [("IN", _match_text(clause)) for clause in query.required if len(query.required) > 1]
         if query.excluded:
@@ -450,7 +449,7 @@ class Fts5Engine:
                      WHERE x.fts MATCH ? AND x.rowid BETWEEN ? AND ?)"""
             )
             values += [within, *rowids]
-        return _Where(" ".join(conditions), join, tuple(values), is_joined=bool(join or conditions))
+        return " ".join(conditions), values
 
 
 class _Where(NamedTuple):

@@ -1,7 +1,7 @@
 """Impact bounds: for each term, the shortest document at each level of how often documents have it.
 
 BM25 grows with a term's frequency and falls with the document's length, so these few lengths bound what the term can
-add to any document's score (`ranking/retrieval/candidates/bounds.py`), whatever the average length becomes and however
+add to any document's score (postings.py), whatever the average length becomes and however
 the formula is tuned. A search leaves alone the rows that cannot reach the best ones.
 
     weighted occurrences    up to 1    2     3     5     8   more
@@ -13,9 +13,7 @@ rebuilt. The levels were chosen by how many rows may be among the first 30, on a
 480 with these levels, 1,329 and 655 with the levels 1, 2 and 5.
 """
 
-from collections.abc import Sequence
-
-from ctxrank.indexer.engine import FieldWeights, ImpactBound
+from ctxrank.indexer.engine import FieldWeights
 from ctxrank.indexer.fulltext.forward import unpack_counts
 
 # How much an occurrence in each column counts here. What is read with other weights is scaled.
@@ -24,6 +22,10 @@ LEVELS = (1.0, 2.0, 3.0, 5.0, 8.0)  # and one more for whatever is above
 COLUMNS = (
     "min_length_tf_1", "min_length_tf_2", "min_length_tf_3", "min_length_tf_5", "min_length_tf_8", "min_length_tf_more",
 )  # fmt: skip
+# The steps of a table of what occurrences add: of text by half an occurrence, up to the first above the last level;
+# then the same of a path.
+TEXT_STEPS = int(2 * LEVELS[-1]) + 2
+PATH_STEPS = int(LEVELS[-1] / WEIGHTS.path) + 2
 NONE = 32767  # two bytes; a longer document counts as one less, which is safe
 
 
@@ -45,11 +47,3 @@ LEVEL_OF = _Levels()
 def weights_above(weights: FieldWeights) -> float:
     """How much more an occurrence can count by these weights than the levels count it."""
     return max(weight / own for weight, own in zip(weights, WEIGHTS, strict=True))
-
-
-def read_bound(shortest: Sequence[int], scale: float) -> ImpactBound:
-    """The bound of one term from its row; nothing for one with documents above the last level, or none at all."""
-    if shortest[-1] != NONE:
-        return ()
-    levels = zip(LEVELS, shortest, strict=False)
-    return tuple((level * scale, length) for level, length in levels if length < NONE)

@@ -15,11 +15,13 @@ from functools import partial
 import apsw
 
 from ctxrank.indexer.beneath import is_inside
-from ctxrank.indexer.catalogue import KINDS, aging_kinds
+from ctxrank.indexer.catalogue import aging_kinds, file_tables, forget_memories, kinds_of
+from ctxrank.indexer.declarations import Column, Table
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
-from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
+from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, settle_references, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, block, same_text
@@ -50,9 +52,7 @@ class _Plan(NamedTuple):
 
     records: dict[str, list[int]]
     sessions: list[int]
-    artifacts: list[int]
-    linked: list[int]
-    annotated: list[int]
+    files: dict[str, list[int]]  # by table
     failures: list[str]  # texts of failures, which are remembered wherever they were seen
     kept_out: dict[str, list[str]]
     notes: list[str]
@@ -67,13 +67,13 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
         """
         owner = read_row(store.primary, query, (ref.number,), DocumentRef)
         raise UsageError(f"{ref} is a part of {owner}.", f"'ctxrank purge {owner}' purges all of it.")
-    plan = _new_plan()
+    plan = _new_plan(store.primary)
+    kind = kinds_of(store.primary).get(ref.kind)
     if ref.kind == "package":
         _plan_packages(store.primary, plan, _versions(store.primary, ref.number))
-    elif ref.kind in ("artifact", "linked"):
-        table, root = ("artifacts", "roots") if ref.kind == "artifact" else ("linked_artifacts", "linked_trees")
-        column = "root_id" if ref.kind == "artifact" else "tree_id"
-        query = f"SELECT {_SHOWN} FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE f.id = ?"
+    elif kind is not None and kind.is_file:
+        column = next(column for table, column in file_tables(store.primary) if table == kind.table)
+        query = f"SELECT {_SHOWN} FROM {_with_folders(kind.table, column)} WHERE f.id = ?"
         _plan_path(store.primary, plan, require_value(store.primary, query, (ref.number,), str))
     else:
         plan.records[ref.kind] = [ref.number]
@@ -87,9 +87,9 @@ def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Purg
 
 def _session_plan(primary: apsw.Connection, name: str) -> _Plan:
     session_id = find_session(primary, name).id
-    plan = _new_plan()
+    plan, kinds = _new_plan(primary), kinds_of(primary)
     _plan_packages(primary, plan, _ids(primary, "SELECT id FROM packages WHERE session_id = ?", session_id))
-    for kind in (KINDS[kind] for kind in plan.records if kind != "package"):
+    for kind in (kinds[kind] for kind in plan.records if kind != "package"):
         if kind.is_of_a_session:
             query = f"SELECT id FROM {kind.table.name} WHERE session_id = ?"
             plan.records[kind.name] = _ids(primary, query, session_id)
@@ -101,10 +101,11 @@ def _session_plan(primary: apsw.Connection, name: str) -> _Plan:
 
 def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget a file or a folder, and every package of it. Raises NotFoundError where nothing is known of it."""
-    plan = _new_plan()
+    require_owners(store.primary, "purge")
+    plan = _new_plan(store.primary)
     for shown in dict.fromkeys((_below_root(store, path), path.rstrip("/") or path)):
         _plan_path(store.primary, plan, shown)
-        if any(plan.records.values()) or plan.artifacts or plan.linked or plan.annotated:
+        if any(plan.records.values()) or any(plan.files.values()):
             return _carry_out(store, plan, is_dry_run=is_dry_run)
     raise NotFoundError(
         f"Nothing is stored of {path}.", f"Give a path as 'ctxrank show' has it, below {store.location.root}."
@@ -121,18 +122,20 @@ def forget_ordered(store: Store, kind: str, is_meant: Callable[[str], bool]) -> 
 
     Nothing is put on the blocklist: the order itself is on it.
     """
-    primary, plan = store.primary, _new_plan()
+    primary = store.primary
+    require_owners(primary, "purge")
+    plan, kinds = _new_plan(primary), kinds_of(primary)
     if kind == PATH:
         query = "SELECT path FROM packages UNION SELECT path FROM artifacts"
         for path in filter(is_meant, _texts(primary, query)):
-            part = _new_plan()
+            part = _new_plan(primary)
             _plan_path(primary, part, path)
             _add(plan, part)
     elif kind == SESSION:
         for name in filter(is_meant, _texts(primary, "SELECT name FROM sessions")):
             _add(plan, _session_plan(primary, name))
     else:
-        columns, table = " || char(10) || ".join(KINDS[kind].blocked), KINDS[kind].table.name
+        columns, table = " || char(10) || ".join(kinds[kind].blocked), kinds[kind].table.name
         rows = list(primary.execute(f"SELECT id, {columns} FROM {table}"))
         plan.records[kind] = [int(number) for number, text in rows if is_meant(str(text))]
     plan.kept_out.clear()
@@ -143,25 +146,24 @@ def forget_blocked(store: Store) -> Mapping[str, int]:
     """Remove the records that the blocklist holds: a redaction may have made a text the same as one that was purged."""
     blocked = Blocklist(store.primary)
     removed: dict[str, int] = {}
-    for kind in (kind.name for kind in KINDS.values() if kind.blocked):
+    for kind in (kind.name for kind in kinds_of(store.primary).values() if kind.blocked):
         removed.update(forget_ordered(store, kind, partial(blocked.holds, kind)))
     return removed
 
 
 def forget_numbers(store: Store, numbers: Mapping[str, Sequence[int]]) -> Mapping[str, int]:
     """Remove records by kind and row id, with the documents of files among them; what may come again is not decided."""
-    plan = _new_plan()
+    plan = _new_plan(store.primary)
     for kind, ids in numbers.items():
         if kind == "artifact":
-            plan.artifacts.extend(ids)
+            plan.files["artifacts"].extend(ids)
         elif kind in plan.records:
             plan.records[kind] = list(ids)
     return _remove_planned(store, plan)
 
 
 def _remove_planned(store: Store, plan: _Plan) -> Mapping[str, int]:
-    counts = {kind: len(numbers) for kind, numbers in (*plan.records.items(), ("artifact", plan.artifacts)) if numbers}
-    counts |= {"session": len(plan.sessions)} if plan.sessions else {}
+    counts = _counts(store.primary, plan)
     if counts:
         with unchecked_references(store.primary), store.write() as change:
             _remove(change, plan)
@@ -172,14 +174,29 @@ def _remove_planned(store: Store, plan: _Plan) -> Mapping[str, int]:
 def _add(plan: _Plan, part: _Plan) -> None:
     for kind, numbers in part.records.items():
         plan.records[kind] = list(dict.fromkeys([*plan.records[kind], *numbers]))
-    for into, more in ((plan.sessions, part.sessions), (plan.artifacts, part.artifacts), (plan.linked, part.linked),
-                       (plan.annotated, part.annotated)):  # fmt: skip
+    for into, more in (
+        (plan.sessions, part.sessions),
+        *((plan.files[table], numbers) for table, numbers in part.files.items()),
+    ):
         into.extend(number for number in more if number not in into)
     plan.failures.extend(part.failures)
 
 
-def _new_plan() -> _Plan:
-    return _Plan({kind: [] for kind in aging_kinds()}, [], [], [], [], [], {}, [])
+def _new_plan(primary: apsw.Connection) -> _Plan:
+    files: dict[str, list[int]] = {table.name: [] for table, _ in file_tables(primary)}
+    return _Plan({kind: [] for kind in aging_kinds(kinds_of(primary))}, [], files, [], {}, [])
+
+
+def _counts(primary: apsw.Connection, plan: _Plan) -> dict[str, int]:
+    """What goes, by kind, and how many of each."""
+    counts = {kind: len(numbers) for kind, numbers in plan.records.items()}
+    counts |= {table.counted_as or table.name: len(plan.files[table.name]) for table, _ in file_tables(primary)}
+    return {kind: count for kind, count in (counts | {"session": len(plan.sessions)}).items() if count}
+
+
+def _with_folders(table: Table, column: Column) -> str:
+    """A table of files (f) and their folders (r), for a query."""
+    return f"{table.name} AS f JOIN {column.refers_to} AS r ON r.id = f.{column.name}"
 
 
 def _below_root(store: Store, path: str) -> str:
@@ -225,7 +242,8 @@ def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]
             continue
         paths.append(path)
         query = f"SELECT f.id FROM artifacts AS f JOIN roots AS r ON r.id = f.root_id WHERE {_SHOWN} = ?1 OR f.id = ?2"
-        plan.artifacts.extend(_ids(primary, query, path, artifact_id))  # an order elsewhere takes all of a path, too
+        # An order elsewhere takes all of a path, too.
+        plan.files["artifacts"].extend(_ids(primary, query, path, artifact_id))
     plan.kept_out[PATH] = paths
 
 
@@ -233,27 +251,18 @@ def _plan_path(primary: apsw.Connection, plan: _Plan, path: str) -> None:
     """A file or all below a folder, in every table that has it."""
     below = "({0} = ?1 OR substr({0}, 1, length(?1) + 1) = ?1 || '/')"
     shown = below.format(_SHOWN)
-    for found, table, root, column in (
-        (plan.artifacts, "artifacts", "roots", "root_id"),
-        (plan.linked, "linked_artifacts", "linked_trees", "tree_id"),
-        (plan.annotated, "annotated_files", "linked_trees", "tree_id"),
-    ):
-        found.extend(
-            _ids(primary, f"SELECT f.id FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE {shown}", path)
-        )
+    for table, column in file_tables(primary):
+        query = f"SELECT f.id FROM {_with_folders(table, column)} WHERE {shown}"
+        plan.files[table.name].extend(_ids(primary, query, path))
     query = f"SELECT id FROM packages WHERE {below.format('path')} OR artifact_id IN (SELECT value FROM json_each(?2))"
-    plan.records["package"] = _ids(primary, query, path, _list(plan.artifacts))
+    plan.records["package"] = _ids(primary, query, path, _list(plan.files["artifacts"]))
     plan.kept_out[PATH] = [path]
 
 
 def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> PurgeReport:
+    require_owners(store.primary, "purge")
     _plan_the_same(store.primary, plan)
-    removed = {kind: len(numbers) for kind, numbers in plan.records.items()}
-    for kind, numbers in (
-        ("artifact", plan.artifacts), ("linked", plan.linked), ("annotated", plan.annotated), ("session", plan.sessions)
-    ):  # fmt: skip
-        removed[kind] = len(numbers)
-    counts = {kind: count for kind, count in removed.items() if count}
+    counts = _counts(store.primary, plan)
     if is_dry_run:
         return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
@@ -280,7 +289,7 @@ def _plan_the_same(primary: apsw.Connection, plan: _Plan) -> None:
             errors,
         )
     )
-    for kind in KINDS.values():
+    for kind in kinds_of(primary).values():
         if kind.blocked:
             text = " || char(10) || ".join(kind.blocked)
             query = f"SELECT {text} FROM {kind.table.name} WHERE id IN (SELECT value FROM json_each(?))"
@@ -298,27 +307,23 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
     _remove_receipts(connection, _shown_ids(connection, plan))
     for kind, numbers in plan.records.items():
         remove_records(change, kind, numbers)
-    for number in plan.artifacts:
-        _remove_document(change, "artifact", number)
-    names = _texts(
-        connection, "SELECT name FROM linked_artifacts WHERE id IN (SELECT value FROM json_each(?))", _list(plan.linked)
-    )
-    for number in plan.linked:
-        _remove_document(change, "linked", number)
-    for table, column, numbers in (
-        ("artifacts", "id", plan.artifacts), ("linked_texts", "linked_id", plan.linked),
-        ("linked_artifacts", "id", plan.linked), ("annotations", "file_id", plan.annotated),
-        ("annotated_files", "id", plan.annotated),
-    ):  # fmt: skip
-        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (_list(numbers),))
-    for name in filter(None, names):
-        connection.execute("DELETE FROM receipts WHERE instr(entries, ?) OR instr(inputs, ?)", (name, name))
+    for of_file in (kind for kind in kinds_of(connection).values() if kind.is_file):
+        numbers = plan.files[of_file.table.name]
+        for number in numbers:
+            _remove_document(change, of_file.name, number)
+        query = f"SELECT {of_file.named_by} FROM {of_file.table.name} WHERE id IN (SELECT value FROM json_each(?))"
+        names = _texts(connection, query, _list(numbers)) if of_file.named_by else []
+        for name in filter(None, names):
+            connection.execute("DELETE FROM receipts WHERE instr(entries, ?) OR instr(inputs, ?)", (name, name))
+    for table, numbers in plan.files.items():
+        settle_references(change, table, numbers)
+        connection.execute(f"DELETE FROM {table} WHERE id IN (SELECT value FROM json_each(?))", (_list(numbers),))
     for unit in dict.fromkeys(plan.failures):
         for table in ("error_sightings", "failed_commands"):
             connection.execute(f"DELETE FROM {table} WHERE error_text = ?", (unit,))
     remove_sessions(change, plan.sessions)
-    # The list of a tree's files, and the names of agents and types that only this had.
-    connection.execute("UPDATE linked_trees SET scan_state = ''")
+    forget_memories(connection)
+    # The names of agents and types that only this had.
     connection.execute(
         "DELETE FROM labels WHERE text NOT IN"
         " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
@@ -328,7 +333,7 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
 
 def _order(change: Change, plan: _Plan) -> None:
     """What was purged does not come back from an export of this store; what others made every store has to forget."""
-    for kind, numbers in (*plan.records.items(), ("artifact", plan.artifacts)):
+    for kind, numbers in (*plan.records.items(), ("artifact", plan.files["artifacts"])):
         query = "UPDATE record_log SET gone = 2 WHERE kind = ? AND number IN (SELECT value FROM json_each(?))"
         change.connection.execute(query, (kind, _list(numbers)))
 
@@ -336,7 +341,8 @@ def _order(change: Change, plan: _Plan) -> None:
 def _shown_ids(connection: apsw.Connection, plan: _Plan) -> set[str]:
     """What goes, by the ids that a receipt has: records, files, and the passages of both."""
     ids: set[str] = set()
-    for kind, numbers in (*plan.records.items(), ("artifact", plan.artifacts), ("linked", plan.linked)):
+    files = {kind.name: plan.files[kind.table.name] for kind in kinds_of(connection).values() if kind.is_file}
+    for kind, numbers in (*plan.records.items(), *files.items()):
         ids.update(public_id(kind, number) for number in numbers)
         query = """
             SELECT p.id FROM documents AS d JOIN documents AS p ON p.owner_id = d.id

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS, tables
+from ctxrank.indexer.catalogue import KINDS, kinds_of, tables_of
 from ctxrank.indexer.declarations import Meaning, Table
 from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.parse.units import error_units
@@ -22,7 +22,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.links.store import estimated_counts
+from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacted, note_redacting
 from ctxrank.indexer.privacy.purge import forget_blocked
 from ctxrank.indexer.records.receipts import redacted_inputs
@@ -73,12 +73,13 @@ def redact_again(
     """
     if mode.is_off:
         raise UsageError("Redaction is off: nothing would be redacted.", "Set redaction_mode, or leave it out.")
-    texts = IncomingTexts(mode)
+    require_owners(store.primary, "purge --redact")
+    texts, known = IncomingTexts(mode), kinds_of(store.primary)
     changed: dict[str, set[int]] = {}
     looked_at = 0
     note_begun = note_erasing if is_only_for_these else note_redacting
-    for rows in _tables(texts):
-        of_kind = KINDS.get(rows.table.counted_as)
+    for rows in _tables(store.primary, texts):
+        of_kind = known.get(rows.table.counted_as)
         for numbers, count in _passes(store, rows, note_begun, is_dry_run=is_dry_run):
             changed.setdefault(rows.table.counted_as, set()).update(numbers)
             # A row of a kind that has documents is looked at as one of them; an error that expired has none.
@@ -125,7 +126,7 @@ def _misnamed(store: Store, mode: RedactionMode) -> list[int]:
     return [row.number for row in rows if holds_secret(row.path, mode)]
 
 
-def _tables(texts: IncomingTexts) -> Iterator[_Texts]:
+def _tables(primary: apsw.Connection, texts: IncomingTexts) -> Iterator[_Texts]:
     """Every table with texts, but for the documents: these are counted and split again when they change."""
 
     def text(value: str, texts: IncomingTexts) -> str:
@@ -139,7 +140,7 @@ def _tables(texts: IncomingTexts) -> Iterator[_Texts]:
         return redacted_inputs(value, texts.text)
 
     cleaned_by = {Meaning.TEXT: text, Meaning.LINE: line, Meaning.JSON: _cleaned_json, Meaning.PAIRS: pairs}
-    for table in tables():
+    for table in tables_of(primary):
         if table.redacted and table.counted_as:
             columns = {column.name: cleaned_by[column.meaning] for column in table.redacted}
             yield _Texts(table, columns, texts)
@@ -195,11 +196,9 @@ def _write(change: Change, texts: _Texts, row: _Row) -> None:
     if table in ("error_signatures", "error_sightings"):
         (error_text,) = row.texts
         _sign(change, table, row.key, str(error_text))
-    elif table == "linked_texts":
-        change.connection.execute(
-            "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ?",
-            (estimated_counts(map(str, row.texts)), ESTIMATE, row.key),
-        )
+    if texts.table.column("token_counter") is not None:  # what counts is counted again when it is read
+        query = f"UPDATE {table} SET tokens = '', token_counter = ? WHERE {key} = ?"
+        change.connection.execute(query, (ESTIMATE, row.key))
     if texts.table.column("redacted") is not None:
         change.connection.execute(f"UPDATE {table} SET redacted = 1 WHERE {key} = ?", (row.key,))
 
@@ -322,7 +321,7 @@ def _numbered(digest: str, count: int) -> str:
 
 def _note_ruleset(store: Store) -> None:
     """Say that all was stored under today's rules; no text changes, so nothing enters the change log."""
-    for table in [table.name for table in tables() if table.column("ruleset") is not None]:
+    for table in [table.name for table in tables_of(store.primary) if table.column("ruleset") is not None]:
         last = FIRST_ID
         while True:
             query = f"SELECT id FROM {table} WHERE id > ? AND ruleset < ? ORDER BY id LIMIT {_BATCH}"

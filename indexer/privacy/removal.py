@@ -16,7 +16,7 @@ from collections.abc import Generator, Sequence
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS, tables
+from ctxrank.indexer.catalogue import KINDS, kinds_of, tables_of
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
@@ -39,12 +39,12 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
     if kind == "package":
         _remove_packages(change, numbers)
         return
-    table = KINDS[kind].table
+    table = kinds_of(change.connection)[kind].table
     for number in numbers:
         document_id = _document_id(change, kind, number)
         if document_id is not None:
             documents.remove(change, document_id)
-    _settle_references(change, table.name, numbers)
+    settle_references(change, table.name, numbers)
     change.connection.execute(
         f"DELETE FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))", (_list(numbers),)
     )
@@ -52,15 +52,15 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
 
 def remove_sessions(change: Change, session_ids: Sequence[int]) -> None:
     """Remove sessions that hold no records any more, with their groups."""
-    _settle_references(change, "sessions", session_ids)
+    settle_references(change, "sessions", session_ids)
     change.connection.execute(
         "DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (_list(session_ids),)
     )
 
 
-def _settle_references(change: Change, table: str, numbers: Sequence[int]) -> None:
+def settle_references(change: Change, table: str, numbers: Sequence[int]) -> None:
     """Delete the rows that belong to rows on their way out, and empty the references of those that stay."""
-    for other in tables():
+    for other in tables_of(change.connection):
         for column in other.stored:
             if column.refers_to != table:
                 continue

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
+from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.catalogue import KINDS, aging_kinds
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
-from ctxrank.indexer.records.reasoning import UNCONFIRMED
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.connection import read_column, require_value
 from ctxrank.indexer.store.ids import FIRST_ID
@@ -117,8 +117,8 @@ def prune_unconfirmed(store: Store, *, now: int | None = None) -> int:
     moment = now_us() if now is None else now
     kept_unasked = f"substr(agent_name, 1, {len(UNCONFIRMED)}) = '{UNCONFIRMED}'"
     condition = f"""
-        {kept_unasked} AND (created_at < ? OR id <= coalesce((
-            SELECT id FROM reasoning WHERE {kept_unasked} ORDER BY id DESC LIMIT 1 OFFSET ?), 0))
+        {kept_unasked} AND (created_at < ? OR id IN (
+            SELECT id FROM reasoning WHERE {kept_unasked} ORDER BY created_at DESC, id DESC LIMIT -1 OFFSET ?))
     """
     rule = _Rule("reasoning", condition, (moment - UNCONFIRMED_DAYS * DAY_US, MAX_UNCONFIRMED))
     return _prune(store, [rule], None, is_dry_run=False).total

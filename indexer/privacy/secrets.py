@@ -13,41 +13,45 @@ from collections.abc import Callable, Iterator, Sequence
 
 import apsw
 
-from ctxrank.indexer.catalogue import kinds_with_documents, tables
+from ctxrank.indexer.catalogue import forget_memories, kinds_with_documents, tables_of
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.owners import owners, require_owners
 from ctxrank.indexer.privacy.erase import erase, note_secrets_found, note_secrets_sought
 from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import unchecked_references
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding, find_in_any_encoding
+from ctxrank.indexer.redaction.purged_secrets import (
+    LEAST_CHARS,
+    MOST_CHARS,
+    PURGED_LABEL,
+    can_be_purged,
+    is_between_keys,
+)
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.redaction.user_rules import PURGED_LABEL, UserRules
+from ctxrank.indexer.redaction.user_rules import UserRules
 from ctxrank.indexer.store.blocklist import PATH, block, block_secrets
 from ctxrank.indexer.store.connection import read_column, read_rows
 from ctxrank.indexer.store.store import Change, Store
 
-LEAST_CHARS = 6
-_MOST_CHARS = 10_000
 _MOST_SECRETS = 1000
-# Text that says where a key starts and ends is no secret, and occurs in many.
-_BETWEEN_KEYS = "-----"
 
 
 def read_secrets(text: str) -> list[str]:
     """The secrets of a file, one a line. Raises UsageError where one is too short: it would be found everywhere."""
     lines = [line.strip() for line in text.splitlines()]
-    secrets = list(dict.fromkeys(line for line in lines if line and not line.startswith(_BETWEEN_KEYS)))
+    secrets = list(dict.fromkeys(line for line in lines if line and not is_between_keys(line)))
     if not secrets:
         raise UsageError("There is no secret.", "Give one a line, in a file or on stdin ('--secret -').")
     # Nothing of it is shown: this is the one place that must not say what it was given.
     if any(len(secret) < LEAST_CHARS for secret in secrets):
         raise UsageError(f"A secret has fewer than {LEAST_CHARS} characters.", "It would be found in many words.")
-    if any(len(secret) > _MOST_CHARS for secret in secrets) or len(secrets) > _MOST_SECRETS:
+    if any(len(secret) > MOST_CHARS for secret in secrets) or len(secrets) > _MOST_SECRETS:
         raise UsageError(
-            "That is too much at once.", f"At most {_MOST_SECRETS} secrets of {_MOST_CHARS} characters are read."
+            "That is too much at once.", f"At most {_MOST_SECRETS} secrets of {MOST_CHARS} characters are read."
         )
-    if any(secret.lower() in PURGED_LABEL.lower() for secret in secrets):
+    if not all(map(can_be_purged, secrets)):
         raise UsageError("A secret is a part of what takes the place of secrets.", f"That is {PURGED_LABEL}.")
     return sorted(secrets, key=len, reverse=True)
 
@@ -56,6 +60,7 @@ def forget_secrets(
     store: Store, secrets: Sequence[str], mode: RedactionMode, *, is_dry_run: bool = False
 ) -> PurgeReport:
     """Forget these. Raises LockedError."""
+    require_owners(store.primary, "purge")
     pattern = _pattern(secrets)
     numbers: list[int] = []
     sought: tuple[int, ...] = ()
@@ -78,7 +83,7 @@ def forget_secrets(
         for place, rows in list(_holding(change.connection, pattern, is_dry_run=False)):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
             _write_over(change, place, rows, pattern)
-        change.connection.execute("UPDATE linked_trees SET scan_state = ''")
+        forget_memories(change.connection)
         note_secrets_found(change, sought)
     return PurgeReport(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
 
@@ -126,17 +131,14 @@ class _Place(NamedTuple):
     name: str
 
 
-# A table that a count calls by the kind of its records.
-_COUNTED_AS = {"linked_artifacts": "linked"}
-
-
-def _counted_tables() -> set[str]:
+def _counted_tables(primary: apsw.Connection) -> set[str]:
     """The tables whose texts a redaction has counted: a dry run does not count them again under another name.
 
     An error can have expired and lost its document; it is counted under both names.
     """
     of_records = {kind.table.name for kind in kinds_with_documents() if kind.name != "error"}
-    return of_records | {"documents", "receipts", "linked_texts"}
+    of_owners = {table.name for owner in owners(primary) for kind in owner.kinds for table in kind.parts}
+    return of_records | of_owners | {"documents", "receipts"}
 
 
 class _Column(NamedTuple):
@@ -150,13 +152,14 @@ class _Column(NamedTuple):
 def _places(primary: apsw.Connection) -> Iterator[_Place]:
     """Every column of every table that can hold a text, as the file itself says: none may be forgotten here."""
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    counted_as = {table.name: table.counted_as for owner in owners(primary) for table in owner.all_tables}
     for table in read_column(primary, query, (), str):
         query = "SELECT name, type, pk FROM pragma_table_info(?)"
         columns = list(read_rows(primary, query, (table,), _Column))
         key = ", ".join(name for name, _, pk in columns if pk) or "rowid"
         for name, kind, _ in columns:
             if kind in ("TEXT", "BLOB"):
-                yield _Place(table, name, key, "path" if name == "path" else _COUNTED_AS.get(table, table))
+                yield _Place(table, name, key, "path" if name == "path" else counted_as.get(table) or table)
 
 
 _Rows = list[tuple[tuple[str | int | None, ...], str]]
@@ -166,7 +169,7 @@ def _holding(
     primary: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: bool
 ) -> Iterator[tuple[_Place, _Rows]]:
     """The places that hold a secret: the keys of their rows, and their texts."""
-    counted = _counted_tables()
+    counted = _counted_tables(primary)
     for place in _places(primary):
         if is_dry_run and place.table in counted and place.column != "path":
             continue
@@ -181,7 +184,7 @@ def _holding(
 def _paths(primary: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
     """The paths that hold a secret: what lies under them is not stored again, because its path would be."""
     found: dict[str, None] = {}
-    for table in tables():
+    for table in tables_of(primary):
         column = table.column("path")
         if column is None or column.is_absolute:
             continue

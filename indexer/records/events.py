@@ -4,7 +4,8 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import Page, read_page, read_value
+from ctxrank.indexer.store.connection import Page, read_value
+from ctxrank.indexer.store.rows import Value, insert, list_where
 from ctxrank.indexer.store.store import Change
 
 REASONING_HANDOFF = "reasoning_handoff"
@@ -45,24 +46,16 @@ def record_event(
         known = read_value(change.connection, query, values, int)
         if known is not None:
             return RecordedEvent(known, is_new=False)
-    change.connection.execute(
-        "INSERT INTO events (session_id, group_id, subtype, payload, idempotency_key, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (session_id, group_id or 0, subtype, payload, idempotency_key, now_us()),
-    )
-    return RecordedEvent(change.connection.last_insert_rowid(), is_new=True)
+    event: dict[str, Value] = {
+        "session_id": session_id, "group_id": group_id or 0, "subtype": subtype, "payload": payload,
+        "idempotency_key": idempotency_key, "created_at": now_us(),
+    }  # fmt: skip
+    return RecordedEvent(insert(change.connection, "events", event), is_new=True)
 
 
 def list_events(
     primary: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1, offset: int = 0
 ) -> Page[Event]:
     """Events of a session, the newest first; an unknown session has none."""
-    query = """
-        SELECT e.id, s.name, g.name, e.subtype, e.payload, e.idempotency_key, e.created_at
-          FROM events AS e
-          JOIN sessions AS s ON s.id = e.session_id
-          LEFT JOIN groups AS g ON g.id = e.group_id
-         WHERE s.name = ?1 AND (?2 IS NULL OR e.subtype = ?2)
-         ORDER BY e.id DESC
-    """
-    return read_page(primary, query, (session, subtype), Event, limit=limit, offset=offset)
+    wanted = {"session": session, "subtype": subtype}
+    return list_where(primary, "events", Event, wanted, limit=limit, offset=offset)

@@ -9,8 +9,9 @@ import json
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
-from ctxrank.indexer.records.events import record_event
-from ctxrank.indexer.store.connection import Page, read_column, read_page
+from ctxrank.indexer.records.events import Event, record_event
+from ctxrank.indexer.store.connection import Page, read_column
+from ctxrank.indexer.store.rows import list_where
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.digests import digest_of
 
@@ -60,7 +61,12 @@ def shown_ids(primary: apsw.Connection, session_id: int) -> frozenset[str]:
 
 def injected_lines(primary: apsw.Connection) -> frozenset[str]:
     """Digests of the lines that were injected lately, in any session: a text is pasted from one into another."""
-    query = "SELECT payload FROM events WHERE subtype = ? ORDER BY id DESC LIMIT ?"
+    # By id and not by time, so that no other event is read; the ids of what another store made fall.
+    query = """
+        SELECT * FROM (SELECT payload FROM events WHERE subtype = ?1 AND id > 0 ORDER BY id DESC LIMIT ?2)
+         UNION ALL
+        SELECT * FROM (SELECT payload FROM events WHERE subtype = ?1 AND id < 0 ORDER BY id LIMIT ?2)
+    """
     payloads = read_column(primary, query, (INJECTION, _INJECTIONS_COMPARED), str)
     return frozenset(line for payload in payloads for line in _texts(payload, "lines"))
 
@@ -82,24 +88,18 @@ def line_digest(line: str) -> str:
 
 def list_injections(primary: apsw.Connection, session: str | None, limit: int) -> Page[StoredInjection]:
     """What hooks have injected, the newest first; of one session, or of all."""
-    query = """
-        SELECT e.id, s.name, g.name, e.payload, e.created_at
-          FROM events AS e
-          JOIN sessions AS s ON s.id = e.session_id
-          LEFT JOIN groups AS g ON g.id = e.group_id
-         WHERE e.subtype = ?1 AND (?2 IS NULL OR s.name = ?2)
-         ORDER BY e.id DESC
-    """
-    return read_page(primary, query, (INJECTION, session), _stored, limit=limit)
+    events = list_where(primary, "events", Event, {"session": session, "subtype": INJECTION}, limit=limit)
+    return Page(map(_stored, events), events.total)
 
 
-def _stored(id_: int, session: str, group: str | None, payload: str, created_at: int) -> StoredInjection:
-    value: object = json.loads(payload)
+def _stored(event: Event) -> StoredInjection:
+    value: object = json.loads(event.payload)
     fields = value if is_dict(value) else {}
     numbers = [fields.get(name) for name in ("tokens", "characters", "receipt")]
     tokens, characters, receipt = (number if isinstance(number, int) else None for number in numbers)
-    injection = Injection(str(fields.get("event", "")), _texts(payload, "ids"), tokens or 0, characters or 0, receipt)
-    return StoredInjection(id_, session, group, injection, created_at)
+    ids = _texts(event.payload, "ids")
+    injection = Injection(str(fields.get("event", "")), ids, tokens or 0, characters or 0, receipt)
+    return StoredInjection(event.id, event.session, event.group, injection, event.created_at)
 
 
 def _texts(payload: str, name: str) -> tuple[str, ...]:

@@ -5,19 +5,22 @@ import os
 import apsw
 
 from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent, saved_type
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path, without_secret
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.record_table import document_of
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
-from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact, secret_values
+from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows
+from ctxrank.indexer.store import documents, rows
+from ctxrank.indexer.store.connection import Page, read_row, read_rows
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import DocumentRef, numbered, public_id
+from ctxrank.indexer.store.rows import Value
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import one_line
 
@@ -266,18 +269,13 @@ def insert(
     created_at = now_us() if new.created_at is None else new.created_at
     version = 1 if previous is None else previous.version + 1
     replaced = None if previous is None else previous.id
-    connection.execute(
-        """
-        INSERT INTO packages (id, session_id, group_id, artifact_id, path, type, producer, priority, scope, summary,
-                              size_bytes, version, supersedes, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            number, session_id, group_id, artifact_id, new.path, new.type, new.producer, new.priority, new.scope,
-            new.summary, prepared.file.size_bytes if prepared else None, version, replaced, created_at,
-        ),
-    )  # fmt: skip
-    package_id = connection.last_insert_rowid() if number is None else number
+    row: dict[str, Value] = {
+        name: getattr(new, name) for name in ("path", "type", "producer", "priority", "scope", "summary")
+    }
+    row |= {"session_id": session_id, "group_id": group_id, "artifact_id": artifact_id, "version": version}
+    row |= {"id": number, "supersedes": replaced, "superseded_by": None, "created_at": created_at}
+    row["size_bytes"] = prepared.file.size_bytes if prepared else None
+    package_id = rows.insert(connection, "packages", row)
     if replaced is not None:
         mark_superseded(change, replaced, package_id)
     if consumers is None:
@@ -286,16 +284,9 @@ def insert(
         "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
         [(package_id, *consumer, said_by) for consumer in consumers],
     )
-    document_id = documents.put(
-        change,
-        documents.Document(
-            kind="package", number=package_id,
-            title=prepared.title if prepared else new.title or os.path.basename(new.path),
-            body=new.summary, path=new.path, session_id=session_id, group_id=group_id or 0, agent=new.producer,
-            type=new.type, priority=new.priority, created_at=created_at, ruleset=RULESET_VERSION, source=new.path,
-        ),
-        is_new=True,
-    )  # fmt: skip
+    title = prepared.title if prepared else new.title or os.path.basename(new.path)
+    document = document_of(KINDS["package"], {**row, "id": package_id})._replace(title=title, source=new.path)
+    document_id = documents.put(change, document, is_new=True)
     if prepared is not None:
         if artifact_id is not None:
             artifacts.release(change, artifact_id)
@@ -387,21 +378,16 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0, *, te
     agent = fold_agent(agent, team)
     with store.write() as change:
         get_package(change.connection, package_id)
-        rows = [
-            Consumer(agent, row[0], row[1])
-            for row in change.connection.execute(
-                "SELECT iteration, consumed_at FROM package_consumers WHERE package_id = ? AND agent = ?",
-                (package_id, agent),
-            )
-        ]
-        meant = sorted({consumer.agent for consumer in consumers_of(change.connection, package_id)})
-        if not rows and team.like(agent) not in meant:
+        consumers = consumers_of(change.connection, package_id)
+        own = [consumer for consumer in consumers if consumer.agent == agent]
+        meant = sorted({consumer.agent for consumer in consumers})
+        if not own and team.like(agent) not in meant:
             raise UsageError(
                 f"Package {numbered(package_id)} is not designated for {agent}.",
                 f"It is designated for {', '.join(meant) or 'no agent'}."
                 + ("" if team.knows(agent) else f" Agents are {', '.join(team.agents)}."),
             )
-        if any(row.iteration == iteration and row.consumed_at is not None for row in rows):
+        if any(one.iteration == iteration and one.consumed_at is not None for one in own):
             return False
         change.connection.execute(
             """
@@ -437,21 +423,12 @@ def set_size(change: Change, package_id: int, size_bytes: int) -> None:
     )
 
 
-_PACKAGE_QUERY = """
-    SELECT p.id, s.name, g.name, p.type, p.path, p.producer, p.priority, p.scope, p.summary, p.size_bytes,
-           p.version, p.supersedes, p.superseded_by, p.created_at
-      FROM packages AS p
-      JOIN sessions AS s ON s.id = p.session_id
-      LEFT JOIN groups AS g ON g.id = p.group_id
-"""
-
-
 def get_package(primary: apsw.Connection, package_id: int) -> Package:
     """One package. Raises NotFoundError."""
-    package = read_row(primary, f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,), Package)
+    package = rows.read_where(primary, "packages", Package, {"id": package_id})
     if package is None:
         raise NotFoundError(
-            f"There is no package {numbered(package_id)}.", "'ctxrank package list' shows what there is."
+            f"There is no package {numbered(package_id)}.", "'ctxrank list packages' shows what there is."
         )
     return package
 
@@ -474,15 +451,8 @@ def list_packages(
     offset: int = 0,
 ) -> Page[Package]:
     """Packages by age, the newest first; a session-wide `group` means all groups."""
-    conditions, values = ["1"], list[str | int | None]()
-    for column, value in (("s.name", session), ("p.type", type_), ("p.priority", priority)):
-        if value is not None:
-            conditions.append(f"{column} = ?")
-            values.append(value)
-    if not is_session_wide(group):
-        conditions.append("(g.name = ? OR p.scope = 'global')")
-        values.append(group)
+    wanted: dict[str, Value] = {"session": session, "type": type_, "priority": priority, "near": group}
+    conditions = () if is_session_wide(group) else ("(g.name = :near OR t.scope = 'global')",)
     if not include_superseded:
-        conditions.append("p.superseded_by IS NULL")
-    query = f"{_PACKAGE_QUERY} WHERE {' AND '.join(conditions)} ORDER BY p.created_at DESC, p.id DESC"
-    return read_page(primary, query, tuple(values), Package, limit=limit, offset=offset)
+        conditions = (*conditions, "t.superseded_by IS NULL")
+    return rows.list_where(primary, "packages", Package, wanted, *conditions, limit=limit, offset=offset)

@@ -1,10 +1,13 @@
 """One document as the primary database holds it, for showing."""
 
 from collections.abc import Iterator
+from typing import Any
 
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
@@ -47,9 +50,8 @@ class ShownDocument(NamedTuple):
         where = "/".join(part for part in (self.session, self.group) if part)
         replaced = f"superseded by {public_id(PACKAGE, self.superseded_by)}" if self.superseded_by else ""
         path = f"{self.path} ({ELSEWHERE})" if self.file_state == "elsewhere" else self.path
-        return [
-            self.id, self.priority, self.type, self.agent, where, format_us(self.created_at), path, replaced,
-        ]  # fmt: skip
+        moment = format_us(self.created_at)
+        return [self.id, self.priority, self.type, self.agent, where, moment, path, replaced]
 
     def as_json(self) -> dict[str, object]:
         """The document as JSON, with the names that other answers use."""
@@ -82,19 +84,10 @@ def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> Sho
         raise NotFoundError(f"There is no {ref}.", "It was removed a moment ago.")
     passages: tuple[ShownPassage, ...] = ()
     if with_passages:
-        passages = tuple(
-            ShownPassage(*passage)
-            for passage in store.primary.execute(
-                "SELECT id, title, start_line, end_line, body FROM documents WHERE owner_id = ?"
-                " ORDER BY start_line, id",
-                (number,),
-            )
-        )
-    kind, title, body, path, session, group, agent, type_, priority, created_at, superseded_by, tokens, counter = row
-    return ShownDocument(
-        str(ref), kind, title, body, path, session, group, agent, type_, priority, created_at, superseded_by, tokens,
-        counter, passages, state_of(store, ref), tuple(_details(store, ref)),
-    )  # fmt: skip
+        query = "SELECT id, title, start_line, end_line, body FROM documents WHERE owner_id = ? ORDER BY start_line, id"
+        passages = tuple(read_rows(store.primary, query, (number,), ShownPassage))
+    values: tuple[Any, ...] = (str(ref), *row, passages, state_of(store, ref), tuple(_details(store, ref)))
+    return ShownDocument(*values)
 
 
 def state_of(store: Store, ref: DocumentRef) -> str:
@@ -107,34 +100,22 @@ def state_of(store: Store, ref: DocumentRef) -> str:
     return file_state(store, artifact_id, ref.number)
 
 
-# What the own table of a kind adds to the document: (label, column).
+# What the own table of a kind adds to the document.
 _DETAILS = {
-    "reasoning": (
-        "reasoning",
-        (("iteration", "iteration"), ("confidence", "confidence"), ("agent name", "agent_name"), ("refers to", "refs")),
-    ),
-    "strategy": (
-        "strategies",
-        (("project", "project"), ("helpfulness", "helpfulness"), ("language", "lang"), ("framework", "framework")),
-    ),
-    "error": (
-        "error_patterns",
-        (
-            ("project", "project"), ("error type", "error_type"), ("message", "message"), ("language", "lang"),
-            ("occurrences", "occurrences"), ("context hints", "context_hints"),
-        ),
-    ),
-    "skill": ("skill_outputs", (("iteration", "iteration"),)),
-}  # fmt: skip
+    "reasoning": ("iteration", "confidence", "agent_name", "refs"),
+    "strategy": ("project", "helpfulness", "lang", "framework"),
+    "error": ("project", "error_type", "message", "lang", "occurrences", "context_hints"),
+    "skill": ("iteration",),
+}
+_LABELS = {"refs": "refers to", "lang": "language"}
 
 
 def _details(store: Store, ref: DocumentRef) -> Iterator[tuple[str, str]]:
     """What is set of the record's own fields; an empty list is not."""
-    table, fields = _DETAILS.get(ref.kind, ("", ()))
-    if not fields:
+    if (columns := _DETAILS.get(ref.kind)) is None:
         return
-    columns = ", ".join(column for _, column in fields)
-    row = store.primary.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (ref.number,)).fetchone()
-    for (name, _), value in zip(fields, row or (), strict=False):
+    query = f"SELECT {', '.join(columns)} FROM {KINDS[ref.kind].table.name} WHERE id = ?"
+    row = store.primary.execute(query, (ref.number,)).fetchone()
+    for name, value in zip(columns, row or (), strict=False):
         if value not in (None, "", "[]"):
-            yield name, str(value)
+            yield _LABELS.get(name, name.replace("_", " ")), str(value)

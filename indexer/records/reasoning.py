@@ -9,41 +9,18 @@ import apsw
 from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
-from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
-from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import Page, read_column, read_page
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
-
-if TYPE_CHECKING:
-    from typing import Any
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import is_session_wide, require_place
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.connection import Page, read_column
+from ctxrank.indexer.store.rows import Value, list_where
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
 
 PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
 # Phases that are required: without the first a task was not read, without the second it was not finished.
 MANDATORY_PHASES = ("understanding", "completion")
 CONFIDENCES = ("high", "medium", "low")
 _MAX_ITERATION = 1_000_000  # far above any loop of agents, far below what SQLite can hold
-
-
-class Reasoning(NamedTuple):
-    """One entry, redacted already; `refs` is a JSON list, `group_id` None is session-wide."""
-
-    session_id: int
-    group_id: int | None
-    agent: str
-    phase: str
-    content: str
-    created_at: int
-    agent_name: str = ""
-    iteration: int = 0
-    confidence: str | None = None
-    refs: str = "[]"
-    is_redacted: bool = False
-
-
-# How the `agent_name` of an entry begins that was kept without anybody having asked for it.
-UNCONFIRMED = "unconfirmed"
 
 
 class NewReasoning(NamedTuple):
@@ -75,7 +52,7 @@ class SavedReasoning(NamedTuple):
 
 
 class ReasoningEntry(NamedTuple):
-    """A stored entry as it is listed; names instead of row ids, `references` is a JSON list."""
+    """A stored entry as it is listed; names instead of row ids, `refs` is a JSON list."""
 
     id: int
     session: str
@@ -86,8 +63,8 @@ class ReasoningEntry(NamedTuple):
     phase: str
     confidence: str | None
     content: str
-    references: str
-    is_redacted: bool
+    refs: str
+    redacted: int  # whether something in it was
     created_at: int
 
 
@@ -118,25 +95,29 @@ def save_reasoning(
     An agent that is not known is kept; where it `notes_agent`, with a note. Raises UsageError (which names what is
     allowed), NotFoundError for an unknown session, LockedError.
     """
+    from ctxrank.indexer.catalogue import KINDS  # noqa: PLC0415  start-up: a list of entries loads no catalogue
+    from ctxrank.indexer.record_table import insert  # noqa: PLC0415  as above
+
     checked = _checked(new, team)
     plain, clean = (_stored_texts(checked, rules) for rules in (RedactionMode.OFF, mode))
     notes = _what_was_redacted(plain, clean, mode)
     created_at = now_us() if new.created_at is None else new.created_at
     with store.write() as change:
-        session = require_session(change, clean.session, create=create_session)
-        group_id = None
-        if clean.group is not None:
-            group_id = require_group(change, session.id, clean.group, created_at=new.created_at)
-        entry = Reasoning(
-            session.id, group_id, clean.agent, clean.phase, clean.content, created_at, clean.agent_name,
-            clean.iteration, clean.confidence, clean.references, is_redacted=bool(notes),
-        )  # fmt: skip
-        number = insert(change, entry)
+        session, group_id = require_place(
+            change, clean.session, clean.group, create=create_session, created_at=new.created_at
+        )
+        entry: dict[str, Value] = {
+            "session_id": session.id, "group_id": group_id, "agent": clean.agent, "phase": clean.phase,
+            "content": clean.content, "agent_name": clean.agent_name, "iteration": clean.iteration,
+            "confidence": clean.confidence, "refs": clean.references, "redacted": int(bool(notes)),
+            "created_at": created_at,
+        }  # fmt: skip
+        number = insert(change, KINDS["reasoning"], entry)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    return SavedReasoning(
-        number, session.name, clean.group, clean.agent, clean.phase, created_at, entry.is_redacted,
-        (*notes, *filter(None, [saved_agent(clean.agent, team)[1] if notes_agent else ""])),
-    )  # fmt: skip
+    if notes_agent and (unknown := saved_agent(clean.agent, team)[1]):
+        notes = (*notes, unknown)
+    is_redacted = bool(entry["redacted"])
+    return SavedReasoning(number, session.name, clean.group, clean.agent, clean.phase, created_at, is_redacted, notes)
 
 
 def normalise_phase(text: str) -> str:
@@ -154,7 +135,8 @@ def _checked(new: NewReasoning, team: Team) -> NewReasoning:
         raise UsageError("Reasoning needs an agent.", "Name the one who thought it, such as developer.")
     phase = normalise_phase(new.phase)
     confidence = None if new.confidence is None else new.confidence.strip().lower()
-    _check(phase, confidence)
+    if confidence is not None and confidence not in CONFIDENCES:
+        raise UsageError(f"'{confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
     if not new.content.strip():
         raise UsageError("There is no reasoning to save: the content is empty.", "Say what was thought.")
     if not 0 <= new.iteration <= _MAX_ITERATION:
@@ -203,56 +185,6 @@ def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: Redaction
     return tuple(notes)
 
 
-@atomic
-def insert(change: Change, entry: Reasoning) -> int:
-    """Write an entry and make it findable; returns its id. Raises UsageError: an unknown phase, a purged text."""
-    _check(entry.phase, entry.confidence)
-    change.connection.execute(
-        "INSERT INTO reasoning (session_id, group_id, agent, phase, content, created_at, agent_name, iteration,"
-        " confidence, refs, redacted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*entry[:10], int(entry.is_redacted)),
-    )
-    number = change.connection.last_insert_rowid()
-    put_document(change, number, entry)
-    return number
-
-
-def _check(phase: str, confidence: str | None) -> None:
-    if phase not in PHASES:
-        raise UsageError(f"'{phase}' is not a phase.", f"Phases are {', '.join(PHASES)}.")
-    if confidence is not None and confidence not in CONFIDENCES:
-        raise UsageError(f"'{confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
-
-
-def put_document(change: Change, number: int, entry: Reasoning) -> None:
-    """Make an entry findable, or find it as it is now."""
-    documents.put(
-        change,
-        documents.Document(
-            kind="reasoning", number=number, title=_title(entry), body=_searched_text(entry),
-            session_id=entry.session_id, group_id=entry.group_id or 0, agent=entry.agent, type=entry.phase,
-            # What nobody has confirmed ranks below what was saved on purpose.
-            priority="low" if entry.agent_name.startswith(UNCONFIRMED) else "",
-            created_at=entry.created_at, ruleset=RULESET_VERSION, source=entry.content,
-        ),
-    )  # fmt: skip
-
-
-def _title(entry: Reasoning) -> str:
-    named = f" ({entry.agent_name})" if entry.agent_name else ""
-    return f"{entry.agent} {entry.phase}{named}"
-
-
-def _searched_text(entry: Reasoning) -> str:
-    """The content, and what it refers to: a file is looked for by its path."""
-    if entry.refs in ("", "[]"):
-        return entry.content
-    import json  # noqa: PLC0415  start-up: most calls parse no JSON
-
-    references = ", ".join(str(reference) for reference in json.loads(entry.refs))
-    return f"{entry.content}\n\nRefers to: {references}"
-
-
 def list_reasoning(
     primary: apsw.Connection,
     session: str,
@@ -270,27 +202,18 @@ def list_reasoning(
     Entries with equal times are in the order in which they were saved. A filter that names nothing, and a
     session that is not there, have no entries.
     """
+    wanted: dict[str, Value] = {
+        "session": session,
+        "group": None if is_session_wide(group) else group,
+        "agent": None if agent is None else fold_agent(agent),
+        "phase": None if phase is None else phase.strip().lower(),
+    }
+    conditions = ("t.group_id IS NULL",) * session_wide_only
     way = "ASC" if oldest_first else "DESC"
-    query = f"""
-        SELECT r.id, s.name, g.name, r.agent, r.agent_name, r.iteration, r.phase, r.confidence, r.content, r.refs,
-               r.redacted, r.created_at
-          FROM reasoning AS r
-          JOIN sessions AS s ON s.id = r.session_id
-          LEFT JOIN groups AS g ON g.id = r.group_id
-         WHERE s.name = ?1 AND (?2 IS NULL OR g.name = ?2) AND (NOT ?3 OR r.group_id IS NULL)
-           AND (?4 IS NULL OR r.agent = ?4) AND (?5 IS NULL OR r.phase = ?5)
-         ORDER BY r.created_at {way}, r.id {way}
-    """
-    values = (
-        session, None if is_session_wide(group) else group, session_wide_only,
-        None if agent is None else fold_agent(agent), None if phase is None else phase.strip().lower(),
-    )  # fmt: skip
-    return read_page(primary, query, values, _entry, limit=limit, offset=offset)
-
-
-def _entry(*columns: "Any") -> ReasoningEntry:
-    entry = ReasoningEntry(*columns)
-    return entry._replace(is_redacted=bool(entry.is_redacted))  # stored as 0 or 1
+    order = f"t.created_at {way}, t.id {way}"
+    return list_where(
+        primary, "reasoning", ReasoningEntry, wanted, *conditions, order=order, limit=limit, offset=offset
+    )
 
 
 def check_phases(primary: apsw.Connection, session: str, group: str | None, agent: str) -> PhaseCheck:

@@ -9,14 +9,19 @@ from collections.abc import Callable, Iterable, Mapping
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import Page, read_page, read_row, read_value, wait_for_locks
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
 
+if TYPE_CHECKING:
+    from typing import Any
+
 ASSEMBLY = "assemble"  # the kinds of receipts, as the commands are called
 CONTEXT = "context"
+# An input that says what a section had to find: it is compared by the section alone.
+NEWEST = "newest artifact"
 LOCK_WAIT_MS = 250  # a spawn does not wait longer to be recorded
 MAX_OMITTED_ENTRIES = 400  # a session-wide request may leave thousands out: the first of them are enough
 KEPT_PER_GROUP = 50  # or task
@@ -136,19 +141,14 @@ def record_quickly(store: Store, write: Callable[[Change], None], what: str) -> 
 def insert(change: Change, new: NewReceipt) -> int:
     """Write a receipt inside the caller's transaction, and let go of the oldest of its group; returns its id."""
     connection = change.connection
-    connection.execute(
-        """
-        INSERT INTO receipts (kind, session_id, group_id, agent, iteration, seq, inputs, entries, parts, digest,
-                              tokens, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            new.kind, new.session_id, new.group_id, new.agent, new.iteration, new.seq,
-            "\n".join(f"{name}\t{_escaped(value)}" for name, value in new.inputs.items()),
-            "\n".join(map(_entry_line, new.entries)),
-            " ".join(f"{digest}:{length}" for digest, length in new.parts), new.digest, new.tokens, new.created_at,
-        ),
-    )  # fmt: skip
+    texts = {
+        "inputs": "\n".join(f"{name}\t{_escaped(value)}" for name, value in new.inputs.items()),
+        "entries": "\n".join(map(_entry_line, new.entries)),
+        "parts": " ".join(f"{digest}:{length}" for digest, length in new.parts),
+    }
+    row = {**new._asdict(), **texts}
+    places = ", ".join("?" * len(row))
+    connection.execute(f"INSERT INTO receipts ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
     receipt_id = connection.last_insert_rowid()
     connection.execute(
         """
@@ -207,7 +207,7 @@ def get_receipt(primary: apsw.Connection, receipt_id: int) -> Receipt:
     if receipt is None:
         raise NotFoundError(
             f"There is no receipt {receipt_id}.",
-            f"'ctxrank receipt list' shows what there is; the newest {KEPT_PER_GROUP} of a group or task are kept.",
+            f"'ctxrank list receipts' shows what there is; the newest {KEPT_PER_GROUP} of a group or task are kept.",
         )
     return receipt
 
@@ -245,27 +245,14 @@ def _shared_prefix_tokens(primary: apsw.Connection, new: NewReceipt, text: str) 
     return estimate_tokens(text[: shared_characters(new.parts, _parts(before))])
 
 
-def _receipt(
-    id_: int, kind: str, session: str | None, group: str | None, agent: str, iteration: int, seq: int, inputs: str,
-    entries: str, parts: str, digest: str, tokens: int, created_at: int,
-) -> Receipt:  # fmt: skip
+def _receipt(*columns: "Any") -> Receipt:
     """A row of `_QUERY`."""
-    pairs = (line.partition("\t") for line in inputs.split("\n") if line)
-    return Receipt(
-        id=id_,
-        kind=kind,
-        session=session,
-        group=group,
-        agent=agent,
-        iteration=iteration,
-        seq=seq,
-        inputs={name: _unescaped(value) for name, _, value in pairs},
-        entries=tuple(_entry(line) for line in entries.split("\n") if line),
-        parts=tuple(_parts(parts)),
-        digest=digest,
-        tokens=tokens,
-        created_at=created_at,
-    )
+    stored: dict[str, Any] = dict(zip(Receipt._fields, columns, strict=True))
+    pairs = (line.partition("\t") for line in stored["inputs"].split("\n") if line)
+    stored["inputs"] = {name: _unescaped(value) for name, _, value in pairs}
+    stored["entries"] = tuple(_entry(line) for line in stored["entries"].split("\n") if line)
+    stored["parts"] = tuple(_parts(stored["parts"]))
+    return Receipt(**stored)
 
 
 def _parts(text: str) -> list[tuple[str, int]]:

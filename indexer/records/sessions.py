@@ -63,6 +63,7 @@ class NewSession(NamedTuple):
     ended_at: int | None = None
 
 
+_GROUPS = "SELECT id, session_id, name, title, status, context_references, created_at FROM groups WHERE session_id = ?"
 _SESSION_COLUMNS = "id, name, project, mode, status, requirements, initial_branch, created_at, ended_at"
 
 
@@ -167,9 +168,15 @@ def end_session(change: Change, name: str, status: str = "completed") -> Session
     """
     if status not in ENDS:
         raise UsageError(f"'{status}' is no way in which a session ends.", f"It is {' or '.join(ENDS)}.")
+    return set_session_status(change, name, status)
+
+
+def set_session_status(change: Change, name: str, status: str) -> Session:
+    """Say how far a session is, or that it goes on; returns it as it was before. Raises NotFoundError."""
     session = find_session(change.connection, name)
     change.connection.execute(
-        "UPDATE sessions SET status = ?, ended_at = coalesce(ended_at, ?) WHERE id = ?", (status, now_us(), session.id)
+        "UPDATE sessions SET status = ?1, ended_at = iif(?1 = 'active', NULL, coalesce(ended_at, ?2)) WHERE id = ?3",
+        (status, now_us(), session.id),
     )
     return session
 
@@ -196,6 +203,19 @@ def require_session(change: Change, name: str, *, create: bool) -> Session:
     return find_session(change.connection, name)
 
 
+def require_place(
+    change: Change, session: str, group: str | None, *, create: bool, created_at: int | None = None
+) -> tuple[Session, int | None]:
+    """The session and the group that a record is saved in; a new group is made on the way. Raises as `require_session`.
+
+    A session-wide name is no group.
+    """
+    owner = require_session(change, session, create=create)
+    if group is None or is_session_wide(group):
+        return owner, None
+    return owner, require_group(change, owner.id, group, created_at=created_at)
+
+
 def is_session_wide(group: str | None) -> bool:
     """Whether a group's name means all groups of the session."""
     return group is None or group.strip().lower() in SESSION_WIDE
@@ -203,11 +223,7 @@ def is_session_wide(group: str | None) -> bool:
 
 def find_group(primary: apsw.Connection, session_id: int, name: str) -> Group | None:
     """The group of exactly this name in a session, or None."""
-    query = (
-        "SELECT id, session_id, name, title, status, context_references, created_at FROM groups"
-        " WHERE session_id = ? AND name = ?"
-    )
-    return read_row(primary, query, (session_id, name), _group)
+    return read_row(primary, f"{_GROUPS} AND name = ?", (session_id, name), _group)
 
 
 def session_id_of(primary: apsw.Connection, name: str) -> int | None:
@@ -222,11 +238,7 @@ def group_ids_of(primary: apsw.Connection, name: str) -> list[tuple[int, int]]:
 
 def list_groups(primary: apsw.Connection, session_id: int) -> Page[Group]:
     """The groups of a session by age."""
-    query = (
-        "SELECT id, session_id, name, title, status, context_references, created_at FROM groups"
-        " WHERE session_id = ? ORDER BY created_at, id"
-    )
-    return read_page(primary, query, (session_id,), _group)
+    return read_page(primary, f"{_GROUPS} ORDER BY created_at, id", (session_id,), _group)
 
 
 def require_group(change: Change, session_id: int, name: str, *, created_at: int | None = None) -> int:
@@ -256,14 +268,13 @@ def create_group(
         raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
     if find_group(change.connection, session_id, name) is not None:
         raise UsageError(f"There is a group '{name}' already.", "Use it, or choose another name.")
+    references = f"[{', '.join(map(str, context_references))}]"
+    moment = now_us() if created_at is None else created_at
     change.connection.execute(
         "INSERT INTO groups (session_id, name, title, status, context_references, metadata, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            session_id, name, title, status, f"[{', '.join(map(str, context_references))}]", metadata,
-            now_us() if created_at is None else created_at,
-        ),
-    )  # fmt: skip
+        (session_id, name, title, status, references, metadata, moment),
+    )
     return change.connection.last_insert_rowid()
 
 

@@ -47,25 +47,23 @@ def check_evidence(
     have. Of an `agent` or a `group` counts also what was saved without one; no agent and a session-wide group are any.
     """
     wanted = tuple(dict.fromkeys(skill.strip() for skill in skills))
-    conditions, values = ["o.session_id = ?"], list[str | int | None]([session.id])
-    if agent is not None and agent.strip():
-        conditions.append("o.agent IN (?, '')")
-        values.append(fold_agent(agent))
-    if not is_session_wide(group):
-        conditions.append(
-            "(o.group_id IS NULL OR o.group_id = (SELECT id FROM groups WHERE session_id = o.session_id AND name = ?))"
-        )
-        values.append(group)
-    if since_us is not None:
-        conditions.append("o.created_at >= ?")
-        values.append(since_us)
-    if before_us is not None:
-        conditions.append("o.created_at < ?")
-        values.append(before_us)
-    if iteration is not None:
-        conditions.append("o.iteration = ?")
-        values.append(iteration)
-    query = f"SELECT DISTINCT o.skill FROM skill_outputs AS o WHERE {' AND '.join(conditions)}"
+    query = """
+        SELECT DISTINCT o.skill FROM skill_outputs AS o
+         WHERE o.session_id = :session
+           AND (:agent IS NULL OR o.agent IN (:agent, ''))
+           AND (:group IS NULL OR o.group_id IS NULL
+                OR o.group_id = (SELECT id FROM groups WHERE session_id = o.session_id AND name = :group))
+           AND (:since IS NULL OR o.created_at >= :since) AND (:before IS NULL OR o.created_at < :before)
+           AND (:iteration IS NULL OR o.iteration = :iteration)
+    """
+    values = {
+        "session": session.id,
+        "agent": fold_agent(agent) if agent is not None and agent.strip() else None,
+        "group": None if is_session_wide(group) else group,
+        "since": since_us,
+        "before": before_us,
+        "iteration": iteration,
+    }
     reported = set(read_column(primary, query, values, str))
     return SkillEvidence(
         tuple(skill for skill in wanted if skill in reported),

@@ -8,32 +8,22 @@ latest_skill_output(store.primary, "shop-2026-10", "lint-check")   the last of t
 import apsw
 
 from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
-from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
-from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import Page, read_column, read_page, require_value
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
+from ctxrank.indexer.record_table import insert
+from ctxrank.indexer.records.sessions import is_session_wide, require_place
+from ctxrank.indexer.redaction.engine import RedactionMode
+from ctxrank.indexer.store.connection import Page, read_column, require_value
+from ctxrank.indexer.store.rows import Value, list_where
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
 from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.lines import is_one_line
 
 MAX_SKILL_CHARS = 200
 # More than any report has; what is larger still is a file, and searched as a package, in passages.
 MAX_OUTPUT_CHARS = 32_000_000
-
-
-class SkillOutput(NamedTuple):
-    """One invocation's output, redacted already; `output` is JSON."""
-
-    session_id: int
-    group_id: int | None
-    agent: str
-    skill: str
-    iteration: int
-    output: str
-    created_at: int
 
 
 class SavedSkillOutput(NamedTuple):
@@ -87,18 +77,16 @@ def save_skill_output(
     is_redacted = clean != IncomingTexts(RedactionMode.OFF).json(value, empty="null")
     agent, note = saved_agent(texts.word(agent), team) if agent.strip() else ("", "")
     with store.write() as change:
-        owner = require_session(change, session, create=create_session)
-        group_id = None
-        if not is_session_wide(group):
-            assert group is not None, "no group is the whole session"
-            group_id = require_group(change, owner.id, group)
+        owner, group_id = require_place(change, session, group, create=create_session)
         # The lock is held, so no other process gets the same number.
         query = """
             SELECT coalesce(max(iteration), 0) + 1 FROM skill_outputs
              WHERE session_id = ? AND skill = ? AND agent = ? AND group_id IS ?
         """
         iteration = require_value(change.connection, query, (owner.id, skill, agent, group_id), int)
-        number = insert(change, SkillOutput(owner.id, group_id, agent, skill, iteration, clean, now_us()))
+        values: dict[str, Value] = {"session_id": owner.id, "group_id": group_id, "agent": agent, "skill": skill}
+        values |= {"iteration": iteration, "output": clean, "created_at": now_us()}
+        number = insert(change, KINDS["skill"], values)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return SavedSkillOutput(number, owner.name, skill, iteration, is_redacted, note)
 
@@ -175,25 +163,13 @@ def list_skill_outputs(
     offset: int = 0,
 ) -> Page[StoredSkillOutput]:
     """Outputs of a session, the newest first; an unknown session has none."""
-    conditions, values = ["s.name = ?"], list[str | int | None]([session])
-    if skill is not None:
-        conditions.append("o.skill = ?")
-        values.append(skill.strip())
-    if agent is not None and agent.strip():
-        conditions.append("o.agent = ?")
-        values.append(fold_agent(agent))
-    if not is_session_wide(group):
-        conditions.append("g.name = ?")
-        values.append(group)
-    query = f"""
-        SELECT o.id, s.name, g.name, o.agent, o.skill, o.iteration, o.output, o.created_at
-          FROM skill_outputs AS o
-          JOIN sessions AS s ON s.id = o.session_id
-          LEFT JOIN groups AS g ON g.id = o.group_id
-         WHERE {" AND ".join(conditions)}
-         ORDER BY o.created_at DESC, o.id DESC
-    """
-    return read_page(primary, query, tuple(values), StoredSkillOutput, limit=limit, offset=offset)
+    wanted: dict[str, Value] = {
+        "session": session,
+        "skill": None if skill is None else skill.strip(),
+        "agent": None if agent is None or not agent.strip() else fold_agent(agent),
+        "group": None if is_session_wide(group) else group,
+    }
+    return list_where(primary, "skill_outputs", StoredSkillOutput, wanted, limit=limit, offset=offset)
 
 
 def reported_skills(primary: apsw.Connection, session: str) -> tuple[str, ...]:
@@ -203,27 +179,3 @@ def reported_skills(primary: apsw.Connection, session: str) -> tuple[str, ...]:
          WHERE s.name = ? ORDER BY o.skill
     """
     return tuple(read_column(primary, query, (session,), str))
-
-
-@atomic
-def insert(change: Change, entry: SkillOutput) -> int:
-    """Write an output and make it findable; returns its id. Raises UsageError for one that was purged."""
-    change.connection.execute(
-        "INSERT INTO skill_outputs (session_id, group_id, agent, skill, iteration, output, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        entry,
-    )
-    number = change.connection.last_insert_rowid()
-    _put_document(change, number, entry)
-    return number
-
-
-def _put_document(change: Change, number: int, entry: SkillOutput) -> None:
-    documents.put(
-        change,
-        documents.Document(
-            kind="skill", number=number, title=entry.skill, body=entry.output, session_id=entry.session_id,
-            group_id=entry.group_id or 0, agent=entry.agent, type=entry.skill, created_at=entry.created_at,
-            ruleset=RULESET_VERSION, source=entry.output,
-        ),
-    )  # fmt: skip

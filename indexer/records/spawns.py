@@ -38,7 +38,7 @@ def take_spawn(change: Change, session_id: int, agent_type: str) -> str:
     query = """
         SELECT id, payload ->> 'task', payload ->> 'is_ambiguous' FROM events
          WHERE session_id = ? AND subtype = ? AND payload ->> 'type' = ?
-         ORDER BY id
+         ORDER BY created_at, id
     """
     waiting = connection.execute(query, (session_id, SPAWN, agent_type)).fetchall()
     if not waiting:

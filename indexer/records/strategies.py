@@ -2,43 +2,34 @@
 
 save_strategy(store, NewStrategy("shop", "methodology", "Write the failing test first."))      helpfulness 1
 save_strategy(store, NewStrategy("shop", "methodology", "Write the failing test first."))      helpfulness 2
-extract_strategies(store, "shop-2026-11", "AUTH", "shop")      from what agents thought in a group that succeeded
+extract_strategies(store, "shop-2026-11", "AUTH", "shop")      from what the author of a success said of it
 """
 
 import re
 
 import apsw
 
+from ctxrank.indexer.agents import NO_TEAM, Team
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
-from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
-from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows, require_value
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.connection import Page, read_rows, require_value
+from ctxrank.indexer.store.rows import Value, list_where, read_where
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 from ctxrank.indexer.text.lines import is_one_line
 
 TOPICS = ("implementation", "architecture", "methodology", "general")
-# Which phases of reasoning become a strategy, and its topic then.
-TOPIC_OF_PHASE = {"completion": "implementation", "decisions": "architecture", "approach": "methodology"}
-# One success is not a stream of lessons: only the newest of it become strategies.
+EXTRACTED_TOPIC = "implementation"
+# Who judges or arranges what others made: the author of a success is none of these.
+JUDGES = ("qa_expert", "tech_lead", "project_manager", "orchestrator")
+# A session is not a stream of lessons: only those of its newest groups become strategies.
 EXTRACTED_AT_ONCE = 5
 MAX_INCREMENT = 100
-
-
-class Strategy(NamedTuple):
-    """One insight, redacted already; `name` is project_topic_hash."""
-
-    name: str
-    project: str
-    topic: str
-    insight: str
-    last_seen: int
-    created_at: int
-    helpfulness: int = 0
-    lang: str | None = None
-    framework: str | None = None
+_FITTING = ("lang", "framework")  # one that names none fits every one
 
 
 class NewStrategy(NamedTuple):
@@ -53,7 +44,7 @@ class NewStrategy(NamedTuple):
 
 
 class SavedStrategy(NamedTuple):
-    """A strategy after it was saved or counted once more; `is_new` if this call made it."""
+    """A strategy after it was saved or counted once more; `is_new` if this call made it, `is_counted` if it counted."""
 
     id: int
     name: str
@@ -61,10 +52,11 @@ class SavedStrategy(NamedTuple):
     topic: str
     helpfulness: int
     is_new: bool
+    is_counted: bool = True
 
 
 class StoredStrategy(NamedTuple):
-    """A stored strategy as it is listed; a `lang` or `framework` of None fits all."""
+    """A strategy as it is stored; `name` is project_topic_hash, and a `lang` or `framework` of None fits all."""
 
     id: int
     name: str
@@ -113,7 +105,7 @@ def normalise_topic(text: str) -> str:
     return topic
 
 
-def _prepared(new: NewStrategy, mode: RedactionMode) -> Strategy:
+def _prepared(new: NewStrategy, mode: RedactionMode) -> StoredStrategy:
     """The strategy as it is stored: checked, redacted, named. Raises UsageError for the first bad value."""
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
@@ -131,60 +123,43 @@ def _prepared(new: NewStrategy, mode: RedactionMode) -> Strategy:
         if value is not None and not is_one_line(value):
             raise UsageError(f"{value!a} is not a name.", "Choose one line of printable characters.")
     now = now_us()
-    return Strategy(name, project, topic, insight, now, now, 1, lang, framework)
+    return StoredStrategy(0, name, project, topic, insight, 1, lang, framework, now, now)
 
 
-def _count(change: Change, strategy: Strategy) -> SavedStrategy:
-    """Count the strategy of this name once more, or write it; what a known one says stays."""
+def _count(change: Change, strategy: StoredStrategy, said_at: int | None = None) -> SavedStrategy:
+    """Count the strategy of this name once more, or write it; what a known one says stays.
+
+    What was said before it was last seen (`said_at`, None: now) was counted then.
+    """
+    if said_at is not None:
+        known = read_where(change.connection, "strategies", StoredStrategy, {"name": strategy.name})
+        if known is not None and known.last_seen >= said_at:
+            return _saved(known, is_new=False, is_counted=False)
     # Not INSERT … ON CONFLICT, which uses up an id at every conflict. The transaction has the write lock already,
     # so no other write intervenes. An insight that works in a second language applies to all languages.
-    row = change.connection.execute(
+    change.connection.execute(
         """
         UPDATE strategies
            SET helpfulness = helpfulness + 1, last_seen = max(last_seen, ?2),
                lang = CASE WHEN ?3 IS NULL OR lower(lang) = lower(?3) THEN lang END,
                framework = CASE WHEN ?4 IS NULL OR lower(framework) = lower(?4) THEN framework END
          WHERE name = ?1
-        RETURNING id, project, topic, helpfulness
         """,
         (strategy.name, strategy.last_seen, strategy.lang, strategy.framework),
-    ).fetchone()
-    if row is None:
-        number = upsert(change, strategy)
-        return SavedStrategy(number, strategy.name, strategy.project, strategy.topic, strategy.helpfulness, is_new=True)
-    number, project, topic, helpfulness = row
-    return SavedStrategy(number, strategy.name, project, topic, helpfulness, is_new=False)
-
-
-@atomic
-def upsert(change: Change, strategy: Strategy) -> int:
-    """Write a strategy, over the one of the same name if there is one; returns its id.
-
-    Raises UsageError for one that was purged.
-    """
-    change.connection.execute(
-        """
-        INSERT INTO strategies (name, project, topic, insight, last_seen, created_at, helpfulness, lang, framework)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (name) DO UPDATE
-           SET insight = excluded.insight, last_seen = excluded.last_seen, helpfulness = excluded.helpfulness,
-               lang = excluded.lang, framework = excluded.framework
-        """,
-        strategy,
     )
-    number = require_value(change.connection, "SELECT id FROM strategies WHERE name = ?", (strategy.name,), int)
-    _put_document(change, number, strategy)
-    return number
+    is_new = not change.connection.changes()
+    if is_new:
+        values = strategy._asdict()
+        del values["id"]
+        insert(change, KINDS["strategy"], values)
+    saved = read_where(change.connection, "strategies", StoredStrategy, {"name": strategy.name})
+    assert saved is not None, "it was just written"
+    return _saved(saved, is_new=is_new)
 
 
-def _put_document(change: Change, number: int, strategy: Strategy) -> None:
-    documents.put(
-        change,
-        documents.Document(
-            kind="strategy", number=number, title=f"{strategy.topic} strategy", body=strategy.insight,
-            type=strategy.topic, created_at=strategy.created_at, ruleset=RULESET_VERSION, source=strategy.insight,
-        ),
-    )  # fmt: skip
+def _saved(strategy: StoredStrategy, *, is_new: bool, is_counted: bool = True) -> SavedStrategy:
+    number, name, project, topic, _, helpfulness, *_ = strategy
+    return SavedStrategy(number, name, project, topic, helpfulness, is_new, is_counted)
 
 
 def extract_strategies(
@@ -196,48 +171,52 @@ def extract_strategies(
     lang: str | None = None,
     framework: str | None = None,
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+    team: Team = NO_TEAM,
 ) -> list[SavedStrategy]:
-    """Turn the newest completions, decisions and approaches of a group into strategies, all or none of them.
+    """Turn what the authors of a success said at its completion into strategies, all or none of them.
 
-    Each call is one more success: what is known is counted once, however often it was said. A session-wide
-    group means all groups, a `project` of None the session's own, or the store's. Raises NotFoundError, UsageError,
-    LockedError.
+    Of each group that is the newest completion of an agent that is no judge: earlier tries, plans and verdicts are
+    none. A completion counts once, however often this is called. A session-wide group means all groups, a `project`
+    of None the session's own, or the store's. Raises NotFoundError, UsageError, LockedError.
     """
     owner = find_session(store.primary, session)
     group = None if is_session_wide(group) else group
     project = project_in_force(store.primary, project, session)
-    prepared: dict[str, Strategy] = {}
+    prepared: dict[str, tuple[StoredStrategy, int]] = {}
     # Oldest first: of equally helpful strategies, the one that was seen last comes first.
-    for phase, content in reversed(_newest_lessons(store.primary, owner.id, group)):
+    for content, said_at in reversed(_last_completions(store.primary, owner.id, group, team)):
         if content.strip():
-            new = NewStrategy(project, TOPIC_OF_PHASE[phase], content, lang, framework)
-            strategy = _prepared(new, mode)
-            prepared.setdefault(strategy.name, strategy)
+            strategy = _prepared(NewStrategy(project, EXTRACTED_TOPIC, content, lang, framework), mode)
+            prepared[strategy.name] = strategy, said_at
     if not prepared:
         return []
     with store.write() as change:
-        saved = [_count(change, strategy) for strategy in prepared.values()]
+        saved = [_count(change, strategy, said_at) for strategy, said_at in prepared.values()]
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return saved
 
 
-class _Lesson(NamedTuple):
-    phase: str
+class _Completion(NamedTuple):
     content: str
+    created_at: int
 
 
-def _newest_lessons(primary: apsw.Connection, session_id: int, group: str | None) -> list[_Lesson]:
-    """The newest entries that hold a strategy; of two that say the same, the newer."""
+def _last_completions(primary: apsw.Connection, session_id: int, group: str | None, team: Team) -> list[_Completion]:
+    """The newest completion of an author in each of the newest groups, the newest first."""
+    judges = team.with_roles(JUDGES)
     query = f"""
-        SELECT r.phase, r.content
-          FROM reasoning AS r
-          LEFT JOIN groups AS g ON g.id = r.group_id
-         WHERE r.session_id = ?1 AND (?2 IS NULL OR g.name = ?2)
-           AND r.phase IN ({", ".join(f"'{phase}'" for phase in TOPIC_OF_PHASE)})
-         GROUP BY r.phase, r.content
-         ORDER BY max(r.created_at) DESC, max(r.id) DESC LIMIT ?3
+        SELECT content, created_at
+          FROM (SELECT r.id, r.content, r.created_at,
+                       row_number() OVER (PARTITION BY r.group_id ORDER BY r.created_at DESC, r.id DESC) AS place
+                  FROM reasoning AS r
+                  LEFT JOIN groups AS g ON g.id = r.group_id
+                 WHERE r.session_id = ? AND r.phase = 'completion' AND (? IS NULL OR g.name = ?)
+                   AND r.agent NOT IN ({", ".join("?" * len(judges))}))
+         WHERE place = 1
+         ORDER BY created_at DESC, id DESC LIMIT ?
     """
-    return list(read_rows(primary, query, (session_id, group, EXTRACTED_AT_ONCE), _Lesson))
+    values = (session_id, group, group, *judges, EXTRACTED_AT_ONCE)
+    return list(read_rows(primary, query, values, _Completion))
 
 
 def list_strategies(
@@ -251,15 +230,22 @@ def list_strategies(
     offset: int = 0,
 ) -> Page[StoredStrategy]:
     """Strategies, the most helpful first; those that name no language or framework fit every one."""
-    query = """
-        SELECT id, name, project, topic, insight, helpfulness, lang, framework, last_seen, created_at
-          FROM strategies
-         WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR lang IS NULL OR lower(lang) = lower(?2))
-           AND (?3 IS NULL OR framework IS NULL OR lower(framework) = lower(?3)) AND (?4 IS NULL OR topic = ?4)
-         ORDER BY helpfulness DESC, last_seen DESC, id DESC
-    """
-    values = (project, lang, framework, None if topic is None else topic.strip().lower())
-    return read_page(primary, query, values, StoredStrategy, limit=limit, offset=offset)
+    wanted: dict[str, Value] = {
+        "project": project,
+        "topic": None if topic is None else topic.strip().lower(),
+        "its_lang": lang,
+        "its_framework": framework,
+    }
+    return list_where(
+        primary,
+        "strategies",
+        StoredStrategy,
+        wanted,
+        *(f"(:its_{name} IS NULL OR t.{name} IS NULL OR lower(t.{name}) = lower(:its_{name}))" for name in _FITTING),
+        order="t.helpfulness DESC, t.last_seen DESC, t.id DESC",
+        limit=limit,
+        offset=offset,
+    )
 
 
 def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
@@ -286,17 +272,12 @@ def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
         return Helpfulness(found.name, found.helpfulness, after)
 
 
-class _Counted(NamedTuple):
-    id: int
-    name: str
-    helpfulness: int
-
-
-def _find(primary: apsw.Connection, ref: str) -> _Counted:
+def _find(primary: apsw.Connection, ref: str) -> StoredStrategy:
     """A strategy; a name goes before a number, because any text can be one."""
     number = re.fullmatch(r"(?:strategy:)?(-?\d{1,19})", ref)
-    query = "SELECT id, name, helpfulness FROM strategies WHERE name = ?1 OR id = ?2 ORDER BY name = ?1 DESC LIMIT 1"
-    found = read_row(primary, query, (ref, int(number[1]) if number else None), _Counted)
+    found = read_where(primary, "strategies", StoredStrategy, {"name": ref})
+    if found is None and number is not None:
+        found = read_where(primary, "strategies", StoredStrategy, {"id": int(number[1])})
     if found is None:
-        raise NotFoundError(f"There is no strategy '{ref}'.", "'ctxrank strategy list' shows what there is.")
+        raise NotFoundError(f"There is no strategy '{ref}'.", "'ctxrank list strategies' shows what there is.")
     return found

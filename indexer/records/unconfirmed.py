@@ -6,9 +6,9 @@ entry is confirmed when its text is seen in a second session, or by saving it on
 
 import apsw
 
-from ctxrank.indexer.records.reasoning import UNCONFIRMED, Reasoning, put_document
-from ctxrank.indexer.store.connection import read_map, read_row, read_value
-from ctxrank.indexer.store.store import Change, atomic
+from ctxrank.indexer.agents import UNCONFIRMED
+from ctxrank.indexer.store.connection import read_map, read_value
+from ctxrank.indexer.store.store import Change
 
 
 def unconfirmed_name(agent: str) -> str:
@@ -33,16 +33,11 @@ def same_entries(primary: apsw.Connection, content: str) -> dict[int, int]:
     return read_map(primary, "SELECT id, session_id FROM reasoning WHERE content = ?", (content,), int, int)
 
 
-@atomic
 def confirm_entry(change: Change, number: int) -> None:
     """Say that an entry holds: it was seen in another session, too."""
-    query = """
-        SELECT session_id, group_id, agent, phase, content, created_at, agent_name, iteration, confidence, refs,
-               redacted
-          FROM reasoning WHERE id = ?
-    """
-    entry = read_row(change.connection, query, (number,), Reasoning)
-    if entry is not None and entry.agent_name.startswith(UNCONFIRMED):
-        name = entry.agent_name.removeprefix(UNCONFIRMED).lstrip(": ")
-        change.connection.execute("UPDATE reasoning SET agent_name = ? WHERE id = ?", (name, number))
-        put_document(change, number, entry._replace(agent_name=name))
+    from ctxrank.indexer.catalogue import KINDS  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.record_table import revise  # noqa: PLC0415  as above
+
+    name = read_value(change.connection, "SELECT agent_name FROM reasoning WHERE id = ?", (number,), str)
+    if name is not None and name.startswith(UNCONFIRMED):
+        revise(change, KINDS["reasoning"], number, {"agent_name": name.removeprefix(UNCONFIRMED).lstrip(": ")})

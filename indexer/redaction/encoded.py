@@ -15,8 +15,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 
 Spans = Iterable[tuple[int, int]]
 
-# Six characters, the shortest secret allowed, are eight of base64, whatever the alignment: 48 bits that have to match,
-# which nothing does by chance. So no secret is too short to be looked for.
+# Six characters, the shortest secret that any version took, are eight of base64, whatever the alignment: 48 bits that
+# have to match, which nothing does by chance. So no secret is too short to be looked for.
 _LEAST_CHARS = 6
 _LEAST_CODED = 8
 _QUAD = 4

@@ -40,10 +40,7 @@ if TYPE_CHECKING:
 
     from ctxrank.indexer.redaction.user_rules import UserRules
 
-__all__ = [
-    "RULES", "RULESET_VERSION", "Redacted", "RedactionMode", "Rule", "Shown", "find_rule", "redact", "secret_values",
-    "shown_secrets",
-]  # fmt: skip
+__all__ = ["RULESET_VERSION", "Redacted", "RedactionMode", "find_rule", "redact", "secret_values", "shown_secrets"]
 
 
 class Redacted(NamedTuple):
@@ -290,7 +287,7 @@ def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _C
     are_named = not places.keys().isdisjoint(vendors().keys())  # most texts name none of the 150
     for vendor in [vendor for vendor in vendors() if vendor in places] if are_named else ():
         for secret in find_vendor_values(text, vendor, places[vendor]):
-            claims.add(secret.start, secret.end, f"[REDACTED:{secret.id}]", secret.id)
+            claims.add(secret.start, secret.end, f"[REDACTED:{secret.name}]", secret.name)
     for start, end in find_kubernetes(text, lower, places.get(KUBERNETES_ANCHOR, [])):
         claims.add(start, end, "[REDACTED:kubernetes-secret-yaml]", "kubernetes-secret-yaml")
     for value in later:
@@ -371,9 +368,10 @@ def _matches(rule: Rule, pattern: re.Pattern[str], text: str, lower: str, places
         return _found_in(spans, pattern, text)
     starts = [start for start, _ in spans]
     near = [
-        place for place in places
+        place
+        for place in places
         if (at := bisect_right(starts, place - rule.back)) and place - rule.back <= spans[at - 1][1]
-    ]  # fmt: skip
+    ]
     return _tried(pattern, text, near, rule.back)
 
 

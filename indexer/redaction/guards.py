@@ -32,14 +32,14 @@ _PLACEHOLDER = (
 )
 
 # Words that say that there is no value; a few are patterns behind their first letter.
-_RESERVED_WORDS = (
-    "none", "null", "nil", "true", "false", "undefined", "str", "string", "text", "bytes", "bool", "boolean", "int",
-    "integer", "number", "object", "any", "required", "optional", "hidden", "masked", "omitted", "secretstr",
-    "example", "yes", "no", "on", "off", "test", "testing", "dummy", "fake", "mock", "sample", "demo",
-    "placeholder", "unset", "unknown", "empty", "missing", "invalid", "expired", "disabled", "enabled", "default",
-    "inherit", "always", "never", "prompt", "stdin", "foo", "bar", "baz", "foobar", "blah", "user", "username", "pass",
-    "basic", "bearer", "plain", "plaintext", "your[a-z_-]{1,40}+",
-)  # fmt: skip
+_RESERVED_WORDS = tuple(
+    (
+        "none null nil true false undefined str string text bytes bool boolean int integer number object any required "
+        "optional hidden masked omitted secretstr example yes no on off test testing dummy fake mock sample demo "
+        "placeholder unset unknown empty missing invalid expired disabled enabled default inherit always never prompt "
+        "stdin foo bar baz foobar blah user username pass basic bearer plain plaintext your[a-z_-]{1,40}+"
+    ).split()
+)
 
 
 def _by_first_letter(words: tuple[str, ...]) -> str:
@@ -65,10 +65,10 @@ _WORD = r"(?=[a-z_.-]{1,120}+" + END + f")(?:{_RESERVED}|{_MENTION})"
 _PATH_SHAPES = "|".join(
     shape + END
     for shape in (
-        r"[~.]{0,2}(?:/(?-i:[A-Z]?[a-z0-9@_.-]{0,64}+)){1,20}+",
-        r"(?:[~.]{0,2}/)?(?:[\w@.-]{1,64}+/){1,20}+[\w-]{1,64}+(?:\.[a-z]\w{0,7}+){1,2}+(?::\d{1,6}+){0,2}+",
-        r"[\w@-]{1,64}+\.[a-z]\w{0,7}+(?::\d{1,6}+){1,2}+",
-        r"(?-i:[a-z_.-]{1,64}+)(?:/(?-i:[a-z_.-]{1,64}+)){1,20}+",
+        r"[~.]{0,2}(?>(?:/(?-i:[A-Z]?[a-z0-9@_.-]{0,64}+)){1,20})",
+        r"(?:[~.]{0,2}/)?(?>(?:[\w@.-]{1,64}+/){1,20})[\w-]{1,64}+(?>(?:\.[a-z]\w{0,7}+){1,2})(?>(?::\d{1,6}+){0,2})",
+        r"[\w@-]{1,64}+\.[a-z]\w{0,7}+(?>(?::\d{1,6}+){1,2})",
+        r"(?-i:[a-z_.-]{1,64}+)(?>(?:/(?-i:[a-z_.-]{1,64}+)){1,20})",
     )
 )
 
@@ -81,12 +81,16 @@ STAND_IN = f"{_MARKER}|{_PLACEHOLDER}|{_WORD}|{_PATH}"
 # without a break are no word.
 CODE = (
     r"[&*!]?[^\W\d][\w.:>-]{0,100}+[(\[]"
-    r"|[&*!]?(?:[^\W\d]{1,64}+\d{0,2}(?:[.]|::)){1,12}+[^\W\d]{1,64}+\d{0,2}" + END +
+    r"|[&*!]?(?>(?:[^\W\d]{1,64}+\d{0,2}(?:[.]|::)){1,12})[^\W\d]{1,64}+\d{0,2}" + END +
     # a.b:a.c of a choice between two
-    r"|(?:[a-z_$]\w{0,40}+\.){1,6}+[a-z_$]\w{0,40}+[?:][a-z_$]"
-    r"|[^\W\d_]{1,40}+(?:_[^\W\d_]{1,40}+){1,6}+_?\d{1,2}" + END +
-    r"|[&*!]?(?!(?-i:[a-z]{20,200}+|[A-Z]{20,200}+)" + END + r")(?:[^\W\d]|[.-]){1,200}+" + END
-)  # fmt: skip
+    r"|(?>(?:[a-z_$]\w{0,40}+\.){1,6})[a-z_$]\w{0,40}+[?:][a-z_$]"
+    r"|[^\W\d_]{1,40}+(?>(?:_[^\W\d_]{1,40}+){1,6})_?\d{1,2}"
+    + END
+    + r"|[&*!]?(?!(?-i:[a-z]{20,200}+|[A-Z]{20,200}+)"
+    + END
+    + r")(?>(?:[^\W\d]|[.-]){1,200})"
+    + END
+)
 
 
 # How much of a value the guards look at: longer paths and expressions are rare, hostile texts are not.
@@ -166,9 +170,9 @@ def looks_random(word: str) -> bool:
 
 # client_v2, server-01, a date or a version; a host; escaped bytes; my_first_token_2, words and few digits.
 _IDENTIFIER = (
-    r"(?:[A-Za-z]+[_.-]?)?\d{1,3}|\d{1,6}(?:_[a-z]++\d{0,2})++|[\d.:/-]+[A-Za-z]?|v?\d+(?:[._-]\w{1,6}){1,3}"
-    r"|[\w-]++(?:\.[\w-]++){1,5}+:\d++|(?:[A-Za-z_]\w*+\.){2,9}+\w++(?:[@/$]\w++)*+:?|(?:\\x[0-9a-f]{2})+"
-    r"|(?:[a-z]++\d{0,2}[_.-]){1,9}+[a-z]*+\d{0,2}|(?:[A-Z]++\d{0,2}[_.-]){1,9}+[A-Z]*+\d{0,2}"
+    r"(?:[A-Za-z]+[_.-]?)?\d{1,3}|\d{1,6}(?>(?>(?:_[a-z]++\d{0,2}){1,500})+)|[\d.:/-]+[A-Za-z]?|v?\d+(?:[._-]\w{1,6}){1,3}"
+    r"|[\w-]++(?>(?:\.[\w-]++){1,5}):\d++|(?>(?:[A-Za-z_]\w*+\.){2,9})\w++(?>(?>(?:[@/$]\w++){1,500})*):?|(?:\\x[0-9a-f]{2})+"
+    r"|(?>(?:[a-z]++\d{0,2}[_.-]){1,9})[a-z]*+\d{0,2}|(?>(?:[A-Z]++\d{0,2}[_.-]){1,9})[A-Z]*+\d{0,2}"
 )
 
 
@@ -199,7 +203,7 @@ _MANY_CHANGES = 3
 
 # a=1, x+2, call(3): not what somebody typed as a password.
 _EXPRESSION = (
-    r"[\w.\[\]()]*+(?:[=+*?&]{1,2}+[\w.\[\]()\"'-]*+)++|[#@$~&*+?][\w.-]*|[A-Za-z_.-]+[*?!]|[~=^]{1,2}[\d.x*-]+.*"
+    r"[\w.\[\]()]*+(?>(?:[=+*?&]{1,2}+[\w.\[\]()\"'-]*+)+)|[#@$~&*+?][\w.-]*|[A-Za-z_.-]+[*?!]|[~=^]{1,2}[\d.x*-]+.*"
 )
 
 

@@ -12,7 +12,7 @@ LABEL, RULE = "PRIVATE_KEY_REDACTED", "private-key"
 _BEGIN = r"(?i)-----begin[ a-z0-9_-]{0,60}private key(?: block)?-----"
 # A line of a key, at its least; the end; a header as PGP and old PEM have it.
 _LINE = r"[A-Za-z0-9+/]{16,}+={0,2}|[A-Za-z0-9+/]{4,15}+={0,2}(?![A-Za-z0-9+/=])"
-_BETWEEN = r"(?:[\s\"'`+,.;*#/>|(){}\[\]-]|\\{1,4}(?:[nrt]|(?=[\s\"'`]))){1,60}+"
+_BETWEEN = r"(?>(?:[\s\"'`+,.;*#/>|(){}\[\]-]|\\{1,4}(?:[nrt]|(?=[\s\"'`]))){1,60})"
 _HEADER = r"(?i)(?:version|comment|proc-type|dek-info|charset|hash):[^\n\\\"']{0,80}+"
 _FIRST_LETTERS = 20  # a block has a line of so many letters first
 _MOST_LINES = 1000

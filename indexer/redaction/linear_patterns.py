@@ -26,9 +26,13 @@ _PIECE_CHARS = 2048
 MAX_MATCH_CHARS = _PIECE_CHARS // 2  # of a match after those; what is longer is found in parts or not at all
 
 _NO_SUCH_SYNTAX = (
-    ("(?=", "a lookahead"), ("(?!", "a lookahead"), ("(?<=", "a lookbehind"), ("(?<!", "a lookbehind"),
-    ("(?P=", "a backreference"), ("(?>", "an atomic group"),
-)  # fmt: skip
+    ("(?=", "a lookahead"),
+    ("(?!", "a lookahead"),
+    ("(?<=", "a lookbehind"),
+    ("(?<!", "a lookbehind"),
+    ("(?P=", "a backreference"),
+    ("(?>", "an atomic group"),
+)
 
 
 class LinearPattern(NamedTuple):

@@ -38,17 +38,18 @@ class NamedValue(NamedTuple):
 
 
 # What a key can be for: `api_key`, `api-key`, `API key`, `app.api.key`, `apikey`.
-_KEY_OF = (
-    "api", "access", "private", "secret", "auth", "encryption", "encrypt", "signing", "sign", "master", "account",
-    "client", "consumer", "app", "application", "service", "storage", "deploy", "license", "licence", "session",
-    "shared", "webhook", "ssh", "hmac", "jwt", "aes", "admin", "subscription", "security", "project", "host",
-    "function", "root",
-)  # fmt: skip
+_KEY_OF = tuple(
+    (
+        "api access private secret auth encryption encrypt signing sign master account client consumer app application "
+        "service storage deploy license licence session shared webhook ssh hmac jwt aes admin subscription security "
+        "project host function root"
+    ).split()
+)
 # "Password" as other languages have it.
 _PASSWORD_ABROAD = (
-    "kennwort", "contraseña", "contrasena", "mot de passe", "motdepasse", "senha", "пароль", "密码", "密碼",
-    "パスワード", "비밀번호", "패스워드", "암호", "비번",
-)  # fmt: skip
+    *"kennwort,contraseña,contrasena,mot de passe,motdepasse,senha,пароль".split(","),
+    *"密码,密碼,パスワード,비밀번호,패스워드,암호,비번".split(","),
+)
 # Words that say little by themselves: the value behind one must look random.
 _WEAK = ("key", "auth", "bearer", "api", "login", "sid", "pat", "access", "private")
 # Of these in capitals alone: code is full of the others.
@@ -68,8 +69,8 @@ _WORD = (
 )
 # What a name may end in and still mean the value itself; `_file`, `_url`, `_name` and the like do not.
 _TAIL = (
-    r"(?P<tail>(?:[_.-]?(?:access|api|key|token|value|secret|password|default|base64|b64|plain|text|string|id|data|raw"
-    r"|old|new|prod|production|dev|test|live|staging|primary|secondary|current|main|\d{1,2}(?![a-z0-9]))){0,3}+)"
+    r"(?P<tail>(?>(?:[_.-]?(?:access|api|key|token|value|secret|password|default|base64|b64|plain|text|string|id|data|raw"
+    r"|old|new|prod|production|dev|test|live|staging|primary|secondary|current|main|\d{1,2}(?![a-z0-9]))){0,3}))"
 )
 _KEY_QUOTE = r"(?P<kq>(?:\\|\\{3}|\\{7})?[\"'])?"
 # A quote may itself be escaped: JSON inside a string, once, twice or three times.
@@ -103,11 +104,14 @@ def places_of_names(text: str, places: dict[str, list[int]]) -> list[int]:
     for word in _WEAK:
         if found := places.get(word):
             size = len(word)
-            lists.append([
-                place for place in found
-                if not text[place + size : place + size + 1].isalnum()
-                and not (text[place].islower() and (word in _SHOUTED or text[place - 1 : place].isalpha()))
-            ])  # fmt: skip
+            lists.append(
+                [
+                    place
+                    for place in found
+                    if not text[place + size : place + size + 1].isalnum()
+                    and not (text[place].islower() and (word in _SHOUTED or text[place - 1 : place].isalpha()))
+                ]
+            )
     return sorted(chain.from_iterable(lists))
 
 
@@ -200,7 +204,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
             is_prose or _is_bare_value(text, start, place, operator, is_password=is_password)
         )
     # The verdict sees a beginning alone: of a long run that is rejected at many places, no more is read each time.
-    match = compiled(body + _VERDICT).match(text, start) if is_value else None
+    match = compiled(rf"(?>{body}{_VERDICT})").match(text, start) if is_value else None
     if match is None:
         return None
     value = match[0]
@@ -210,7 +214,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         return None
     if not _is_secret(value, link, word, is_password=is_password, is_prose=is_prose):
         return None
-    whole = compiled(_BARE if body is PLAIN else body + "*+").match(text, start)
+    whole = compiled(_BARE if body is PLAIN else rf"(?>(?>{body}{{1,500}})*)").match(text, start)
     end = match.end() if whole is None else whole.end()
     if link["element"] and compiled(r"\s{0,40}</").match(text, end) is None:
         return None
@@ -227,7 +231,7 @@ def _within(quote: str) -> str:
 
 _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_ABROAD)
 # What Jenkins writes instead of a secret, and what people write beside it: it can be decrypted by who has its folder.
-_ENCRYPTED = r"\{(?:[\w-]{1,40} ){0,3}+[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
+_ENCRYPTED = r"\{(?>(?:[\w-]{1,40} ){0,3})[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
 # These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
 _PARTS_OF_WORDS = ("pass", "pw", "senha", *_WEAK)
 _NOT_A_PASS = (
@@ -376,7 +380,7 @@ def _is_flag(text: str, place: int) -> bool:
 
 
 # A comma, an ampersand and the like belong to a bare value unless the next `name=` follows them.
-_BARE = rf"{PLAIN}++(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\\\\?(?![nrtbfu])){PLAIN}++)*+"
+_BARE = rf"{PLAIN}++(?>(?>(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\\\\?(?![nrtbfu])){PLAIN}++){{1,500}})*)"
 
 # Not what follows a string that happens to end in `password=`; not a sentence.
 _NOT_QUOTED = r"[,;:)\]}]|\+(?i:[a-z_])\w{0,60}[().+,;\[]|[^\s\"'`]{0,200}+[ \t]"
@@ -385,7 +389,7 @@ _LETTERS_ONLY = r"[A-Za-z]{6,64}+(?=[\s\"'\\,;&)}\]]|\.?\Z)"
 # A line that gives a name its value: of settings and of the environment, never of code that is indented.
 _LINE_START = r"(?s)(?:\A|.*\n)(?:export |ENV |set )?[\w.-]*\Z"
 _REST_OF_LINE = r"(?![\w.]{1,80}[(\[])[^\s\"'`()<>{}$,;]{4,200}+(?=\r?\n|\Z)"
-_HYPHENED = r"(?i)[a-z]{1,20}+(?:-[a-z]{1,20}+){1,8}+(?=[\s&\"'\\]|\Z)"
+_HYPHENED = r"(?i)[a-z]{1,20}+(?>(?:-[a-z]{1,20}+){1,8})(?=[\s&\"'\\]|\Z)"
 
 
 def _is_bare_value(text: str, start: int, place: int, operator: str | None, *, is_password: bool) -> bool:
@@ -403,4 +407,4 @@ def _is_bare_value(text: str, start: int, place: int, operator: str | None, *, i
     return compiled(r"[^\s\"'`\\]{4}").match(text, start) is not None and not is_code(text, start)
 
 
-_VERDICT = r"{4,200}+"  # characters; fewer are no secret
+_VERDICT = r"{4,200}"  # characters; fewer are no secret

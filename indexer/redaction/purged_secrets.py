@@ -5,6 +5,9 @@
 
 A digest is compared only where a character falls into the hash bucket of a secret's first one: of sixteen starts one
 is left, and a bucket reveals little about the character.
+
+An order of another store brings its digest and the length of what that is of. A length that lies matches nothing, since
+a part of exactly that length is compared; and what an order matches counts only where `purge --secret` would take it.
 """
 
 import functools
@@ -14,7 +17,11 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import digest_of
 
 DIGEST_BYTES = 20
+LEAST_CHARS, MOST_CHARS = 8, 10_000  # of a secret; own lists of earlier versions have some of 6 and 7
+PURGED_LABEL = "[FORGOTTEN]"
 _BUCKETS = 16
+# Text that says where a key starts and ends is no secret, and occurs in many.
+_BETWEEN_KEYS = "-----"
 
 
 class BlockedSecret(NamedTuple):
@@ -24,6 +31,22 @@ class BlockedSecret(NamedTuple):
     length: int  # in characters
     bucket: int  # the hash bucket of its first character
     key: str
+    is_order: bool = False  # another store's: what it matches has to be what can be purged
+
+
+def is_between_keys(text: str) -> bool:
+    """Whether a line says where a key starts or ends."""
+    return text.startswith(_BETWEEN_KEYS)
+
+
+def can_be_purged(text: str) -> bool:
+    """Whether a text is one that `purge --secret` takes: what is shorter or plainer stands in many texts."""
+    return (
+        LEAST_CHARS <= len(text) <= MOST_CHARS
+        and text.splitlines() == [text.strip()]
+        and not is_between_keys(text)
+        and text.lower() not in PURGED_LABEL.lower()
+    )
 
 
 def secret_digest(key: str, secret: str) -> str:
@@ -39,11 +62,11 @@ def hash_bucket(key: str, char: str) -> int:
 
 def find_purged_secrets(text: str, secrets: tuple[BlockedSecret, ...]) -> Iterator[tuple[int, int]]:
     """The places of purged secrets: at every character of the right bucket the digest of as many is compared."""
-    for key in {secret.key for secret in secrets}:
+    for key, is_order in {(secret.key, secret.is_order) for secret in secrets}:
         buckets = {char: hash_bucket(key, char) for char in set(text)}
         wanted: dict[tuple[int, int], set[str]] = {}
         for secret in secrets:
-            if secret.key == key:
+            if (secret.key, secret.is_order) == (key, is_order):
                 wanted.setdefault((secret.bucket, secret.length), set()).add(secret.digest)
         for (bucket, length), digests in wanted.items():
             firsts = {char for char, of in buckets.items() if of == bucket}
@@ -51,6 +74,7 @@ def find_purged_secrets(text: str, secrets: tuple[BlockedSecret, ...]) -> Iterat
             for start in [at for at, char in enumerate(text) if char in firsts]:
                 part = text[start : start + length]
                 if part not in seen:
-                    seen[part] = len(part) == length and secret_digest(key, part) in digests
+                    is_found = len(part) == length and secret_digest(key, part) in digests
+                    seen[part] = is_found and (not is_order or can_be_purged(part))
                 if seen[part]:
                     yield start, start + length

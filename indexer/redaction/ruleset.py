@@ -98,12 +98,13 @@ RedactionMode.OFF = RedactionMode("off")
 REDACTION_MODES = (RedactionMode.PATTERN_ONLY, RedactionMode.ENTROPY, RedactionMode.BOTH, RedactionMode.OFF)
 
 # What is written near a secret of few characters. Every other secret is a word of many, which no sentence has.
-_NEAR_SECRETS = (
-    "pas", "pw", "psw", "pss", "secret", "token", "key", "private", "cred", "auth", "access", "api", "client", "bearer",
-    "sql", "maria", "login", "curl", "wget", "http", ":/", ":\\", "-----", "sid", "redis", "openssl", "ldap", "zip",
-    "smb", "rpcclient", "winexe", "/user:", "identified", "kennwort", "contrase", "senha", "пароль", "密码", "密碼",
-    "パスワード", "비밀번호", "패스워드", "암호", "비번",
-)  # fmt: skip
+_NEAR_SECRETS = tuple(
+    (
+        "pas pw psw pss secret token key private cred auth access api client bearer sql maria login curl wget http :/ "
+        ":\\ ----- sid redis openssl ldap zip smb rpcclient winexe /user: identified kennwort contrase senha "
+        "пароль 密码 密碼 パスワード 비밀번호 패스워드 암호 비번"
+    ).split()
+)
 _SIGNS = ("=", ":", '"', "'", "<", ">", "||", "--", " -p")
 _DIGITS = tuple("0123456789")
 _MARKS = ("<private>", "xox", "xapp-")

@@ -17,10 +17,9 @@ from typing import Any
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.redaction.linear_patterns import LinearPattern
-from ctxrank.indexer.redaction.purged_secrets import BlockedSecret, find_purged_secrets
+from ctxrank.indexer.redaction.purged_secrets import PURGED_LABEL, BlockedSecret, find_purged_secrets
 
 PURGED_RULE = "forgotten"
-PURGED_LABEL = "[FORGOTTEN]"
 MOST_RULES = 100
 _KEYS = ("name", "pattern", "keywords", "label")
 

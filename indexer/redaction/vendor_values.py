@@ -7,8 +7,8 @@ import re
 from functools import cache
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.redaction.credential_formats import VALUES, Value
 from ctxrank.indexer.redaction.guards import are_many, compiled, entropy, looks_like_key
+from ctxrank.indexer.redaction.rules import VALUES, Rule
 
 
 class VendorValue(NamedTuple):
@@ -16,7 +16,7 @@ class VendorValue(NamedTuple):
 
     start: int
     end: int
-    id: str
+    name: str
 
 
 # The rest of the name and the operator. `commit`, `sha` and the like say that no secret follows.
@@ -35,11 +35,11 @@ _END = r"(?:(?=[`'\"\s;,)\]}<&]|\\[nrt\"']|\Z))"
 
 
 @cache
-def vendors() -> dict[str, tuple[Value, ...]]:
+def vendors() -> dict[str, tuple[Rule, ...]]:
     """For each name of a vendor, in lower case, the formats of its values."""
-    formats: dict[str, tuple[Value, ...]] = {}
+    formats: dict[str, tuple[Rule, ...]] = {}
     for value in VALUES:
-        for vendor in value.vendors.split():
+        for vendor in value.anchors:
             formats[vendor] = (*formats.get(vendor, ()), value)
     return formats
 
@@ -52,11 +52,11 @@ def find_vendor_values(text: str, vendor: str, places: list[int]) -> list[Vendor
         surroundings = "" if seen is None else text[place : place + _REACH]
         if seen is not None and surroundings in seen:
             known = seen[surroundings]
-            value = known and VendorValue(place + known.start, place + known.end, known.id)
+            value = known and VendorValue(place + known.start, place + known.end, known.name)
         else:
             value = _value(text, vendor, place)
             if seen is not None:
-                seen[surroundings] = value and VendorValue(value.start - place, value.end - place, value.id)
+                seen[surroundings] = value and VendorValue(value.start - place, value.end - place, value.name)
         if value is not None:
             found.append(value)
     return found
@@ -77,12 +77,12 @@ def _value(text: str, vendor: str, place: int) -> VendorValue | None:
             and entropy(match["secret"]) >= value.least_entropy
             and looks_like_key(match["secret"])
         ):
-            return VendorValue(*match.span("secret"), value.id)
+            return VendorValue(*match.span("secret"), value.name)
     return None
 
 
 @cache
-def _patterns(vendor: str) -> tuple[tuple[Value, re.Pattern[str]], ...]:
+def _patterns(vendor: str) -> tuple[tuple[Rule, re.Pattern[str]], ...]:
     return tuple(
         (value, compiled(rf"(?i)[`'\"\s=]{{0,5}}(?P<secret>{_DIGIT}{value.pattern}){_END}"))
         for value in vendors()[vendor]

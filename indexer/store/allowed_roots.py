@@ -2,12 +2,12 @@
 
     $XDG_CONFIG_HOME/ctxrank/roots        UUID <tab> FOLDER, a line each; '#' begins a comment
 
-What a store says of other folders (in `roots`, `linked_trees`, receipts) is no permission: it may have come with a
+What a store says of other folders (in its tables, in receipts) is no permission: it may have come with a
 repository. `index --root` and `import --root` write the file, a person may edit it; `CTXRANK_ROOT` counts for its call.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import apsw
 
@@ -32,9 +32,8 @@ def allowed_folder(location: Location, connection: apsw.Connection, name: str) -
     return None
 
 
-def unnamed_folders(location: Location, connection: apsw.Connection) -> list[str]:
-    """The folders that a store names, and in which nothing may be read."""
-    tables = ("roots", "linked_trees")
+def unnamed_folders(location: Location, connection: apsw.Connection, tables: Iterable[str]) -> list[str]:
+    """The folders that a store names in these tables, and in which nothing may be read."""
     names = [
         name
         for table in tables

@@ -179,7 +179,7 @@ def blocked_secrets(connection: apsw.Connection) -> tuple[BlockedSecret, ...]:
     secrets: list[BlockedSecret] = []
     for secret in stored:
         length, bucket = map(int, secret.prefilter.split())
-        secrets.append(BlockedSecret(secret.digest, length, bucket, secret.origin or key))
+        secrets.append(BlockedSecret(secret.digest, length, bucket, secret.origin or key, bool(secret.origin)))
     return tuple(secrets)
 
 

@@ -9,14 +9,13 @@ What a file says is cached in the store by size, mtime and hash, so that a query
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import apsw
 
-from ctxrank.indexer.clock import age_us
-from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, is_dict
-from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, is_dict
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import wait_for_locks
 from ctxrank.indexer.store.store import Store
 
@@ -38,49 +37,15 @@ RETRIEVAL_LIMITS = {
     "investigator": 5,
 }
 DEFAULT_SAFETY_MARGIN = 0.15
-# Settings of the ranking. The formulas' modules say what each means and why it has its value; `ctxrank eval sweep`
-# finds values for labels of one's own. Here is only what is allowed: beyond these ranges a formula means nothing.
-RANKING_RANGES: Mapping[str, tuple[float, float]] = {
-    "k1": (0.1, 10.0),
-    "b": (0.0, 1.0),
-    "title": (0.0, 20.0),
-    "path": (0.0, 20.0),
-    "identifiers": (0.0, 20.0),
-    "near": (0.0, 5.0),
-    "exact": (0.0, 5.0),
-    "text": (0.0, 1.0),
-}
-# What can have a time to live. An error pattern has one of its own, too.
-TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
-NEVER = "never"
 KEPT_FOR_EVER: Mapping[str, int] = {}
 NO_ROLES: "Mapping[str, Role]" = {}
 NO_TYPES: "Mapping[str, PackageType]" = {}
 AS_KNOWN: Mapping[str, int] = {}  # the contexts of models as the program knows them
 UNTUNED: Mapping[str, float] = {}  # the ranking as it was measured to be best
-UNSET: Mapping[str, object] = {}
+UNSET: Mapping[str, Any] = {}
 FTS5, OPENSEARCH = "fts5", "opensearch"
 # A file that was written less than this ago may change again without a change of its mtime.
 _MTIME_RESOLUTION_NS = 2 * 10**9
-_KNOWN_KEYS = (
-    "fts5",
-    "redaction_mode",
-    "token_safety_margin",
-    "retrieval_limits",
-    "enable_context_assembler",
-    "ttl",
-    "redaction",
-    "ranking",
-    "hooks",
-    "roles",
-    "types",
-    "block_files",
-    "context_limits",
-    "team",
-    "engine",
-    "wide",
-)
-_ORCHESTRATORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
 
 class Config(NamedTuple):
@@ -96,7 +61,7 @@ class Config(NamedTuple):
     enable_context_assembler: bool = True
     ttl_us: Mapping[str, int] = KEPT_FOR_EVER
     ranking: Mapping[str, float] = UNTUNED
-    hooks: Mapping[str, object] = UNSET  # as hook_settings.py checked them
+    hooks: Mapping[str, Any] = UNSET  # as hook_settings.py checked them
     roles: "Mapping[str, Role]" = NO_ROLES
     types: "Mapping[str, PackageType]" = NO_TYPES
     block_files: bool = True  # whether blocks show indexed files that are no package's
@@ -132,11 +97,8 @@ def load_config(store: Store) -> Config:
     config = _with_orchestrator(config, skills_config, skills_path)
     project = _own_values(_cached(store, project_path, store.location.folder))
     config = _merged(config, project, project_path)
-    if "team" in project:
-        note = (
-            f"{project_path}: 'team' is refused: which log a store shares with is the user's to say, not a project's."
-        )
-        config = config._replace(notes=(*config.notes, note))
+    if {"team", "wide"} & project.keys():
+        config = config._replace(notes=(*config.notes, *_refused(project, project_path)))
     covering = _covering(user_mode, config.redaction_mode)
     if covering != config.redaction_mode:
         note = f"redaction_mode stays '{covering.value}': a project cannot weaken the user's."
@@ -157,7 +119,7 @@ def load_config(store: Store) -> Config:
         config = _with_blocked(config, secrets)
     store.user_rules = config.redaction_mode.rules
     if config.engine == OPENSEARCH or "wide" in user or "wide" in project or "CTXRANK_WIDE" in os.environ:
-        config = _with_wide(config, store, user.get("wide"), user_path, project_path if "wide" in project else "")
+        config = _with_wide(config, store, user.get("wide"), f"{user_path}: wide")
     dsn = os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
     return _with_team(config, store, dsn) if dsn else config
 
@@ -169,14 +131,20 @@ def team_dsn(store: Store) -> str:
     return os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
 
 
-def _with_wide(config: Config, store: Store, value: object, source: str, refused: str) -> Config:
+def _refused(project: Mapping[str, object], path: str) -> Iterator[str]:
+    from ctxrank.indexer.store.settings import SETTINGS  # noqa: PLC0415  start-up: few projects try
+
+    for key in project:
+        if key in SETTINGS and SETTINGS[key].is_users:
+            yield f"{path}: '{key}' is refused: it is the user's to say, not a project's."
+
+
+def _with_wide(config: Config, store: Store, value: object, name: str) -> Config:
     """The configuration of a user who names a cluster, and whether this store is searched there. Raises UsageError."""
     from ctxrank.indexer.store.wide_settings import wide_settings  # noqa: PLC0415  only a machine with a cluster
 
-    wide = wide_settings(value, source, keeps_local=config.fts5)
+    wide = wide_settings(value, name, keeps_local=config.fts5)
     notes = list(config.notes)
-    if refused:
-        notes.append(f"{refused}: 'wide' is refused: which cluster a store is sent to is the user's to say.")
     if wide is None and config.engine == OPENSEARCH:
         notes.append(
             "engine is opensearch, but no cluster is named: set CTXRANK_WIDE, or wide: in your own config.yaml."
@@ -233,46 +201,21 @@ def _covering(user: RedactionMode, project: RedactionMode) -> RedactionMode:
 
 def _merged(config: Config, values: Mapping[str, object], source: str) -> Config:
     """The configuration with the values of one source over it."""
+    if not values:
+        return config
+    from ctxrank.indexer.store.settings import SETTINGS  # noqa: PLC0415  start-up: few files set anything
+
     for key, value in values.items():
-        if key == "fts5":
-            config = config._replace(fts5=_flag(value, key, source))
-        elif key == "enable_context_assembler":
-            config = config._replace(enable_context_assembler=_flag(value, key, source))
-        elif key == "block_files":
-            config = config._replace(block_files=_flag(value, key, source))
-        elif key == "context_limits":
-            config = config._replace(context_limits={**config.context_limits, **_context_limits(value, source)})
-        elif key == "redaction_mode":
-            config = config._replace(redaction_mode=_mode(value, source))
-        elif key == "token_safety_margin":
-            config = config._replace(token_safety_margin=_margin(value, source))
-        elif key == "retrieval_limits":
-            config = config._replace(retrieval_limits={**config.retrieval_limits, **_limits(value, source)})
-        elif key == "ttl":
-            ages = {**config.ttl_us, **_ages(value, source)}
-            config = config._replace(ttl_us={kind: age for kind, age in ages.items() if age is not None})
-        elif key == "engine":
-            config = config._replace(engine=_engine(value, source))
-        elif key in ("redaction", "team", "wide"):
-            continue  # which log and which cluster are the user's to say; rules are read when all else is known
-        elif key == "ranking":
-            config = config._replace(ranking={**config.ranking, **checked_ranking(value, source)})
-        elif key == "hooks":
-            from ctxrank.indexer.store.hook_settings import (  # noqa: PLC0415  start-up: few files set them
-                checked_hooks,
-                merged_hooks,
-            )
-
-            config = config._replace(hooks=merged_hooks(config.hooks, checked_hooks(value, source)))
-        elif key in ("roles", "types"):
-            from ctxrank.indexer.store.team import with_roles, with_types  # noqa: PLC0415  start-up: few teams have any
-
-            with_words = with_roles if key == "roles" else with_types
-            team = with_words(config.team, value, source)
-            config = config._replace(roles=team.roles, types=team.types)
-        else:
-            note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(_KNOWN_KEYS)}."
+        setting = SETTINGS.get(key)
+        if setting is None:
+            note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(SETTINGS)}."
             config = config._replace(notes=(*config.notes, note))
+        elif not setting.is_apart:
+            field = setting.field or key
+            given = setting.check(value, f"{source}: {key}")
+            config = config._replace(
+                **{field: setting.merge(getattr(config, field), given) if setting.merge else given}
+            )
     return config
 
 
@@ -281,7 +224,10 @@ def _with_orchestrator(config: Config, document: object, source: str) -> Config:
     section = document.get("context_engineering") if is_dict(document) else None
     if not is_dict(section):
         return config
-    values = {str(key): value for key, value in section.items() if key in _ORCHESTRATORS_KEYS}
+    from ctxrank.indexer.store.settings import SETTINGS  # noqa: PLC0415  as above
+
+    allowed = [key for key, setting in SETTINGS.items() if setting.is_orchestrators]
+    values = {key: section[key] for key in allowed if key in section}
     return _merged(config, values, source)
 
 
@@ -308,85 +254,6 @@ def _environment() -> Mapping[str, object]:
         "CTXRANK_TOKEN_SAFETY_MARGIN": "token_safety_margin",
     }
     return {key: os.environ[name] for name, key in names.items() if os.environ.get(name)}
-
-
-def _flag(value: object, key: str, source: str) -> bool:
-    if isinstance(value, bool):
-        return value
-    text = str(value).strip().lower()
-    if text in ("on", "true", "yes", "1"):
-        return True
-    if text in ("off", "false", "no", "0"):
-        return False
-    raise UsageError(f"{source}: {key} is '{value}'.", "Give on or off.")
-
-
-def _engine(value: object, source: str) -> str:
-    if value not in (FTS5, OPENSEARCH):
-        raise UsageError(f"{source}: engine is '{value}'.", f"Engines are {FTS5}, {OPENSEARCH}.")
-    return str(value)
-
-
-def _mode(value: object, source: str) -> RedactionMode:
-    # YAML reads a bare `off` as false.
-    text = "off" if value is False else str(value).strip().lower()
-    try:
-        return RedactionMode.of(text)
-    except ValueError as error:
-        allowed = ", ".join(mode.value for mode in REDACTION_MODES)
-        raise UsageError(f"{source}: redaction_mode is '{value}'.", f"Modes are {allowed}.") from error
-
-
-def _margin(value: object, source: str) -> float:
-    try:
-        margin = float(str(value))
-    except ValueError:
-        margin = -1.0
-    if not 0 <= margin < 1:
-        raise UsageError(f"{source}: token_safety_margin is '{value}'.", "Give a share from 0 up to 1, such as 0.15.")
-    return margin
-
-
-def _limits(value: object, source: str) -> dict[str, int]:
-    if not is_dict(value):
-        raise UsageError(f"{source}: retrieval_limits is '{value}'.", "Give a number for each agent.")
-    limits: dict[str, int] = {}
-    for agent, limit in value.items():
-        if not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= 1000:
-            raise UsageError(f"{source}: the retrieval limit of {agent} is '{limit}'.", "Give a number from 0 to 1000.")
-        limits[str(agent)] = limit
-    return limits
-
-
-def _context_limits(value: object, source: str) -> dict[str, int]:
-    """Tokens by model, in lower case. Raises UsageError."""
-    if not is_dict(value):
-        raise UsageError(f"{source}: context_limits is '{value}'.", "Give a number of tokens for each model.")
-    limits: dict[str, int] = {}
-    for model, tokens in value.items():
-        if not isinstance(tokens, int) or isinstance(tokens, bool) or not 1000 <= tokens <= 100_000_000:
-            raise UsageError(
-                f"{source}: the context limit of {model} is '{tokens}'.", "Give a number of tokens, such as 1000000."
-            )
-        limits[str(model).lower()] = tokens
-    return limits
-
-
-def _ages(value: object, source: str) -> dict[str, int | None]:
-    """Microseconds by kind; None is for ever."""
-    if not is_dict(value):
-        raise UsageError(f"{source}: ttl is '{value}'.", "Give an age for each kind, such as 'event: 90d'.")
-    ages: dict[str, int | None] = {}
-    for kind, text in value.items():
-        if kind not in TTL_KINDS:
-            raise UsageError(f"{source}: '{kind}' has no ttl.", f"Kinds are {', '.join(TTL_KINDS)}.")
-        age = age_us(str(text))
-        if not age and str(text).strip().lower() != NEVER:
-            raise UsageError(
-                f"{source}: the ttl of {kind} is '{text}'.", f"Give an age such as 90d, 12h or 2w, or {NEVER}."
-            )
-        ages[str(kind)] = age
-    return ages
 
 
 def _imported(primary: apsw.Connection) -> object:
@@ -420,9 +287,9 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
 
     value, sha256 = read_config_file(path, within=within)
     if path.endswith(".yaml"):
-        _check_rules(value, path)
-        _check_team(value, path)
-        _check_wide(value, path)
+        from ctxrank.indexer.store.settings import check_apart  # noqa: PLC0415  as above
+
+        check_apart(_own_values(value), path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
@@ -439,46 +306,3 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
     finally:
         wait_for_locks(store.primary, store.busy_ms)
     return value
-
-
-def _check_rules(value: object, path: str) -> None:
-    """Refuse patterns that cannot be used, before the file is cached: what is cached is not compiled to be checked."""
-    if is_dict(value) and "redaction" in value:
-        from ctxrank.indexer.redaction.user_rules import parse_user_rules  # noqa: PLC0415  start-up: rules only
-
-        parse_user_rules(value["redaction"], path)
-
-
-def _check_team(value: object, path: str) -> None:
-    """Refuse a password before the file is cached: what is cached is in the store."""
-    if not is_dict(value) or "team" not in value:
-        return
-    dsn = value["team"]
-    if not isinstance(dsn, str) or "password" in dsn or "@" in dsn.partition("://")[2].partition(":")[2]:
-        raise UsageError(
-            f"{path}: team is not a connection string without a password.",
-            "Such as 'host=log.example user=anna dbname=team'; the password belongs into ~/.pgpass.",
-        )
-
-
-def _check_wide(value: object, path: str) -> None:
-    """The same of a cluster: refuse what is no section of addresses, or has a password in it."""
-    if is_dict(value) and "wide" in value:
-        from ctxrank.indexer.store.wide_settings import checked_wide  # noqa: PLC0415  start-up: few files have it
-
-        checked_wide(value["wide"], path)
-
-
-def checked_ranking(value: object, source: str) -> dict[str, float]:
-    """The numbers by name. Raises UsageError for a name that is none, and for what is no number in its range."""
-    if not is_dict(value):
-        raise UsageError(f"{source}: ranking is '{value}'.", f"Give a number for each of {', '.join(RANKING_RANGES)}.")
-    settings: dict[str, float] = {}
-    for name, given in value.items():
-        if name not in RANKING_RANGES:
-            raise UsageError(f"{source}: ranking has no '{name}'.", f"It has {', '.join(RANKING_RANGES)}.")
-        least, most = RANKING_RANGES[str(name)]
-        if isinstance(given, bool) or not isinstance(given, int | float) or not least <= given <= most:
-            raise UsageError(f"{source}: ranking's {name} is '{given}'.", f"Give a number from {least:g} to {most:g}.")
-        settings[str(name)] = float(given)
-    return settings

@@ -262,7 +262,7 @@ def document_id(primary: apsw.Connection, ref: DocumentRef) -> int:
         query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
         found = read_value(primary, query, (ref.kind, ref.number), int)
     if found is None:
-        raise NotFoundError(f"There is no {ref}.", "'ctxrank search' and 'ctxrank package list' show ids.")
+        raise NotFoundError(f"There is no {ref}.", "'ctxrank search' and 'ctxrank list packages' show ids.")
     return found
 
 

@@ -28,7 +28,7 @@ _CODES = 1 << 32
 _UUID_DIGITS = 32
 _NUMBER_DIGITS = 15
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
-_HINT = "'ctxrank search' and 'ctxrank package list' show ids."
+_HINT = "'ctxrank search' and 'ctxrank list packages' show ids."
 
 # Of the stores of this process: what each origin is printed as. Only a foreign id asks for it.
 _printed: dict[int, str] = {}

@@ -32,116 +32,8 @@ ALTER TABLE package_consumers ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE deliveries ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE blocklist ADD COLUMN origin TEXT NOT NULL DEFAULT '';  -- name: uuid of the store whose order it is; '': ours
 
-CREATE TRIGGER logged_session_made AFTER INSERT ON sessions BEGIN
-    DELETE FROM record_log WHERE kind = 'session' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('session', NEW.id);
-END;
-CREATE TRIGGER logged_session_changed AFTER UPDATE ON sessions BEGIN
-    DELETE FROM record_log WHERE kind = 'session' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('session', NEW.id);
-END;
-CREATE TRIGGER logged_session_removed AFTER DELETE ON sessions BEGIN
-    DELETE FROM record_log WHERE kind = 'session' AND number = OLD.id;
-    INSERT INTO record_log (kind, number, gone) VALUES ('session', OLD.id, 1);
-END;
-CREATE TRIGGER logged_group_made AFTER INSERT ON groups BEGIN
-    DELETE FROM record_log WHERE kind = 'group' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('group', NEW.id);
-END;
-CREATE TRIGGER logged_group_changed AFTER UPDATE ON groups BEGIN
-    DELETE FROM record_log WHERE kind = 'group' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('group', NEW.id);
-END;
-CREATE TRIGGER logged_group_removed AFTER DELETE ON groups BEGIN
-    DELETE FROM record_log WHERE kind = 'group' AND number = OLD.id;
-    INSERT INTO record_log (kind, number, gone) VALUES ('group', OLD.id, 1);
-END;
-CREATE TRIGGER logged_package_made AFTER INSERT ON packages BEGIN
-    DELETE FROM record_log WHERE kind = 'package' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('package', NEW.id);
-END;
-CREATE TRIGGER logged_package_changed AFTER UPDATE ON packages BEGIN
-    DELETE FROM record_log WHERE kind = 'package' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('package', NEW.id);
-END;
-CREATE TRIGGER logged_package_removed AFTER DELETE ON packages BEGIN
-    DELETE FROM record_log WHERE kind = 'package' AND number = OLD.id;
-    INSERT INTO record_log (kind, number, gone) VALUES ('package', OLD.id, 1);
-END;
-CREATE TRIGGER logged_reasoning_made AFTER INSERT ON reasoning BEGIN
-    DELETE FROM record_log WHERE kind = 'reasoning' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('reasoning', NEW.id);
-END;
-CREATE TRIGGER logged_reasoning_changed AFTER UPDATE ON reasoning BEGIN
-    DELETE FROM record_log WHERE kind = 'reasoning' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('reasoning', NEW.id);
-END;
-CREATE TRIGGER logged_reasoning_removed AFTER DELETE ON reasoning BEGIN
-    DELETE FROM record_log WHERE kind = 'reasoning' AND number = OLD.id;
-    INSERT INTO record_log (kind, number, gone) VALUES ('reasoning', OLD.id, 1);
-END;
-CREATE TRIGGER logged_error_made AFTER INSERT ON error_patterns BEGIN
-    DELETE FROM record_log WHERE kind = 'error' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('error', NEW.id);
-END;
-CREATE TRIGGER logged_error_changed AFTER UPDATE ON error_patterns BEGIN
-    DELETE FROM record_log WHERE kind = 'error' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('error', NEW.id);
-END;
-CREATE TRIGGER logged_error_removed AFTER DELETE ON error_patterns BEGIN
-    DELETE FROM record_log WHERE kind = 'error' AND number = OLD.id;
-    INSERT INTO record_log (kind, number, gone) VALUES ('error', OLD.id, 1);
-    DELETE FROM origin_counts WHERE kind = 'error' AND number = OLD.id;
-END;
-CREATE TRIGGER logged_failure_made AFTER INSERT ON error_sightings BEGIN
-    DELETE FROM record_log WHERE kind = 'failure' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('failure', NEW.id);
-END;
-CREATE TRIGGER logged_failure_changed AFTER UPDATE ON error_sightings BEGIN
-    DELETE FROM record_log WHERE kind = 'failure' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('failure', NEW.id);
-END;
-CREATE TRIGGER logged_failure_removed AFTER DELETE ON error_sightings BEGIN
-    DELETE FROM record_log WHERE kind = 'failure' AND number = OLD.id;
-    INSERT INTO record_log (kind, number, gone) VALUES ('failure', OLD.id, 1);
-END;
-CREATE TRIGGER logged_strategy_made AFTER INSERT ON strategies BEGIN
-    DELETE FROM record_log WHERE kind = 'strategy' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('strategy', NEW.id);
-END;
-CREATE TRIGGER logged_strategy_changed AFTER UPDATE ON strategies BEGIN
-    DELETE FROM record_log WHERE kind = 'strategy' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('strategy', NEW.id);
-END;
-CREATE TRIGGER logged_strategy_removed AFTER DELETE ON strategies BEGIN
-    DELETE FROM record_log WHERE kind = 'strategy' AND number = OLD.id;
-    INSERT INTO record_log (kind, number, gone) VALUES ('strategy', OLD.id, 1);
-    DELETE FROM origin_counts WHERE kind = 'strategy' AND number = OLD.id;
-END;
-CREATE TRIGGER logged_skill_made AFTER INSERT ON skill_outputs BEGIN
-    DELETE FROM record_log WHERE kind = 'skill' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('skill', NEW.id);
-END;
-CREATE TRIGGER logged_skill_changed AFTER UPDATE ON skill_outputs BEGIN
-    DELETE FROM record_log WHERE kind = 'skill' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('skill', NEW.id);
-END;
-CREATE TRIGGER logged_skill_removed AFTER DELETE ON skill_outputs BEGIN
-    DELETE FROM record_log WHERE kind = 'skill' AND number = OLD.id;
-    INSERT INTO record_log (kind, number, gone) VALUES ('skill', OLD.id, 1);
-END;
-CREATE TRIGGER logged_event_made AFTER INSERT ON events BEGIN
-    DELETE FROM record_log WHERE kind = 'event' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('event', NEW.id);
-END;
-CREATE TRIGGER logged_event_changed AFTER UPDATE ON events BEGIN
-    DELETE FROM record_log WHERE kind = 'event' AND number = NEW.id;
-    INSERT INTO record_log (kind, number) VALUES ('event', NEW.id);
-END;
-CREATE TRIGGER logged_event_removed AFTER DELETE ON events BEGIN
-    DELETE FROM record_log WHERE kind = 'event' AND number = OLD.id;
-    INSERT INTO record_log (kind, number, gone) VALUES ('event', OLD.id, 1);
-END;
+-- The kinds of records have triggers of one template: see indexer/store/record_log.py.
+
 CREATE TRIGGER logged_forget_made AFTER INSERT ON blocklist BEGIN
     DELETE FROM record_log WHERE kind = 'forget' AND number = NEW.id;
     INSERT INTO record_log (kind, number) VALUES ('forget', NEW.id);
@@ -190,15 +82,6 @@ CREATE TRIGGER logged_delivery_changed AFTER UPDATE ON deliveries BEGIN
 END;
 
 -- What is here already.
-INSERT INTO record_log (kind, number) SELECT 'session', id FROM sessions ORDER BY id;
-INSERT INTO record_log (kind, number) SELECT 'group', id FROM groups ORDER BY id;
-INSERT INTO record_log (kind, number) SELECT 'package', id FROM packages ORDER BY id;
-INSERT INTO record_log (kind, number) SELECT 'reasoning', id FROM reasoning ORDER BY id;
-INSERT INTO record_log (kind, number) SELECT 'error', id FROM error_patterns ORDER BY id;
-INSERT INTO record_log (kind, number) SELECT 'failure', id FROM error_sightings ORDER BY id;
-INSERT INTO record_log (kind, number) SELECT 'strategy', id FROM strategies ORDER BY id;
-INSERT INTO record_log (kind, number) SELECT 'skill', id FROM skill_outputs ORDER BY id;
-INSERT INTO record_log (kind, number) SELECT 'event', id FROM events ORDER BY id;
 INSERT INTO record_log (kind, number) SELECT 'forget', id FROM blocklist ORDER BY id;
 INSERT INTO record_log (kind, number) SELECT 'artifact', record_id FROM documents WHERE kind = 'artifact' ORDER BY record_id;
 

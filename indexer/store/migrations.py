@@ -13,13 +13,17 @@ from collections.abc import Callable
 
 import apsw
 
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, immediate
 from ctxrank.indexer.store.known_stores import new_token
+from ctxrank.indexer.store.record_log import FIRST_SCHEMA as LOGGED_FROM
+from ctxrank.indexer.store.record_log import log_changes
 from ctxrank.indexer.store.trust import Identity
 
+_OWNED_FROM = 11  # extensions own their tables
 FIRST_SCHEMA = 7  # what schema.sql makes; no store of an older one was ever released
 UNRELEASED_STEP = (
     "Run 'ctxrank export -o FILE' with the program that made it, move the store away, then 'ctxrank init' and"
@@ -78,6 +82,23 @@ def apply_schema(connection: apsw.Connection, version: int, schema: Schema = PRE
         version = FIRST_SCHEMA
     for number in range(version + 1, schema.version + 1):
         connection.execute(_read_sql(schema, f"migration_{number:03d}.sql"))
+        if number == _OWNED_FROM:
+            _name_owner_of_links(connection)
+    if schema.version >= LOGGED_FROM:
+        for kind in KINDS.values():
+            if kind.is_exported and not kind.is_file:  # a file is a record while it has a document of its own
+                log_changes(connection, kind)
+
+
+def _name_owner_of_links(connection: apsw.Connection) -> None:
+    """Every store had the tables of links before: where they hold nothing, they go."""
+    if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'linked_trees'").fetchone() is None:
+        return
+    if connection.execute("SELECT 1 FROM linked_trees LIMIT 1").fetchone():
+        connection.execute("INSERT INTO extensions (name, version) VALUES ('links', 1)")
+        return
+    for table in ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees"):
+        connection.execute(f"DROP TABLE {table}")
 
 
 def checked_version(connection: apsw.Connection, path: str, schema: Schema = PRESENT) -> int:

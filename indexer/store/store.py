@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
 
+    from ctxrank.indexer.deadline import Deadline
     from ctxrank.indexer.redaction.user_rules import UserRules
     from ctxrank.indexer.store.blocklist import Blocklist
     from ctxrank.indexer.store.trust import Identity
@@ -151,6 +152,9 @@ class Store:
         # The cluster that searches ask instead of the index, once the configuration was read; and what asks it.
         self.wide: WideSettings | None = None
         self.other_engine: OtherEngine | None = None
+        # Of all that is asked of others while the store is open; None: each question has its own.
+        self.deadline: Deadline | None = None
+        self.question: object = None  # which one is asked, where it has several parts
         # The configuration's own rules, once it was read: what names are checked by while a change is open.
         self.user_rules: UserRules | None = None
 
@@ -196,6 +200,16 @@ class Store:
         at it. Raises CtxrankError where the primary database cannot be read.
         """
         return self.consumer.catch_up(bound_ms, wait_ms) if self.keeps_index else 0
+
+    @contextmanager
+    def one_question(self) -> Generator[None, None, None]:
+        """What is asked in the block is one question, which waits for others once; part of a larger one, if any."""
+        outer = self.question
+        self.question = outer or object()
+        try:
+            yield
+        finally:
+            self.question = outer
 
     def close(self) -> None:
         """Close both connections, or give them back to the pool that they are of."""

@@ -1,6 +1,6 @@
 """How far a store is with its team's log: one row of its settings, which only a store that has joined one has.
 
-The log itself is asked elsewhere (indexer/team); what is read here costs a query of a store with a team one row.
+The log itself is asked elsewhere (extensions/team); what is read here costs a query of a store with a team one row.
 """
 
 import apsw

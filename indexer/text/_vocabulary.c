@@ -87,41 +87,7 @@ static uint32_t rank_of(const Vocabulary *self, const uint8_t *at, size_t length
     return token->length ? token->rank : NO_RANK;
 }
 
-/* Byte pair encoding of a short word: each step looks at all pairs. */
-
-enum { SHORT = 48 };
-
-static size_t merge_short(const Vocabulary *self, const uint8_t *word, size_t length)
-{
-    uint8_t starts[SHORT + 1];
-    uint32_t ranks[SHORT]; /* of a part together with the next one */
-    size_t parts = length;
-    for (size_t i = 0; i <= length; i++)
-        starts[i] = (uint8_t)i;
-    for (size_t i = 0; i + 1 < length; i++)
-        ranks[i] = rank_of(self, word + i, 2);
-    for (;;) {
-        size_t best = 0;
-        uint32_t least = NO_RANK;
-        for (size_t i = 0; i + 1 < parts; i++)
-            if (ranks[i] < least) {
-                least = ranks[i];
-                best = i;
-            }
-        if (least == NO_RANK)
-            return parts;
-        parts--;
-        memmove(starts + best + 1, starts + best + 2, parts - best);
-        if (best + 1 < parts) {
-            memmove(ranks + best + 1, ranks + best + 2, (parts - best - 1) * sizeof *ranks);
-            ranks[best] = rank_of(self, word + starts[best], (size_t)(starts[best + 2] - starts[best]));
-        }
-        if (best > 0)
-            ranks[best - 1] = rank_of(self, word + starts[best - 1], (size_t)(starts[best + 1] - starts[best - 1]));
-    }
-}
-
-/* The same for a long one: the pairs are in a heap, and those whose parts have changed since are passed over. */
+/* Byte pair encoding: the pairs are in a heap, and those whose parts have changed since are passed over. */
 
 static int is_before(const Pair *one, const Pair *other)
 {
@@ -162,7 +128,7 @@ static void push_pair(Vocabulary *self, const uint8_t *word, size_t length, uint
 }
 
 /* How many parts there are; 0 without memory. */
-static size_t merge_long(Vocabulary *self, const uint8_t *word, size_t length)
+static size_t merge(Vocabulary *self, const uint8_t *word, size_t length)
 {
     if (length > self->room) {
         free(self->places);
@@ -209,12 +175,12 @@ static size_t tokens_of(Vocabulary *self, const uint8_t *word, size_t length)
     if (length > KNOWN_BYTES) {
         if (rank_of(self, word, length) != NO_RANK)
             return 1;
-        return length > SHORT ? merge_long(self, word, length) : merge_short(self, word, length);
+        return merge(self, word, length);
     }
     uint64_t hash = hash_of(word, length);
     Word *known = &self->known[hash >> 40 & (KNOWN - 1)];
     if (known->length != length || memcmp(known->bytes, word, length) != 0) {
-        size_t tokens = find_hashed(self, word, length, hash)->length ? 1 : merge_short(self, word, length);
+        size_t tokens = find_hashed(self, word, length, hash)->length ? 1 : merge(self, word, length);
         known->length = (uint8_t)length;
         known->tokens = (uint8_t)tokens;
         memcpy(known->bytes, word, length);

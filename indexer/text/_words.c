@@ -1,8 +1,8 @@
-/* What is done for each word of a text: the compiled twins of two functions and a class in Python, which say what and why.
+/* What is done for each word of a text: the compiled twins of two functions and a class of Python, which say what and why.
 
-   split_words    identifiers.py: the parts of compound words
-   count_classes  tokens.py: what an estimate of tokens is made of
-   WordFinder     word_finder.py: which words of a text a query asks for */
+   compound_words    identifiers.py: the words that have parts
+   count_classes     tokens.py: what an estimate of tokens is made of
+   WordFinder        word_finder.py: which words of a text a query asks for */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -12,21 +12,11 @@
 #include <string.h>
 
 typedef struct {
-    const char *text; /* into the text; NULL: a free place of the table */
-    uint32_t length, count;
-    PyObject *parts;  /* bytes, of a word that was asked about; NULL: they are cut here */
-} Word;
-
-typedef struct {
-    Word **order; /* compound words as they were first met */
-    Word *table;  /* open addressing, its size a power of two */
-    size_t used, size;
-    long max_repeats, max_parts, max_chars;
-    PyObject *wide, *held; /* what is asked about words beyond ASCII, and what it said */
-} Words;
+    long max_parts, max_chars; /* of a compound */
+} Limits;
 
 enum { OTHER = 0, UPPER = 1, LOWER = 2, DIGIT = 4, LETTER = UPPER | LOWER, WORD = LETTER | DIGIT,
-       SPACE = 8, NEWLINE = 16, PUNCTUATION = 32, WIDE = 64 };
+       SPACE = 8, NEWLINE = 16, PUNCTUATION = 32, WIDE = 64, IN_PIECE = 128 };
 
 static uint8_t kinds[256];
 
@@ -35,17 +25,20 @@ static int is(char character, int kind)
     return kinds[(uint8_t)character] & kind;
 }
 
+/* How far the bytes of a kind go; of any other than it, with `is_one` 0. */
+static const char *end_of_run(const char *at, const char *end, int kind, int is_one)
+{
+    while (at < end && !is(*at, kind) == !is_one)
+        at++;
+    return at;
+}
+
 /* Where the part that begins at `at` ends: [A-Z]+s?(?![a-z]) | [A-Z]?[a-z]+ | [0-9]+ */
 static const char *end_of_part(const char *at, const char *end)
 {
-    const char *to = at;
-    if (is(*at, DIGIT)) {
-        while (to < end && is(*to, DIGIT))
-            to++;
-        return to;
-    }
-    while (to < end && is(*to, UPPER))
-        to++;
+    if (is(*at, DIGIT))
+        return end_of_run(at, end, DIGIT, 1);
+    const char *to = end_of_run(at, end, UPPER, 1);
     if (to > at) {
         if (to < end && *to == 's' && (to + 1 == end || !is(to[1], LOWER)))
             return to + 1;
@@ -54,9 +47,7 @@ static const char *end_of_part(const char *at, const char *end)
         if (to - at > 1)
             return to - 1; /* its last capital begins the next word */
     }
-    while (to < end && is(*to, LOWER))
-        to++;
-    return to;
+    return end_of_run(to, end, LOWER, 1);
 }
 
 static int has_hump(const char *at, const char *end)
@@ -70,7 +61,7 @@ static int has_hump(const char *at, const char *end)
     return 0;
 }
 
-static int is_compound(const Words *words, const char *at, const char *end)
+static int is_compound(const Limits *limits, const char *at, const char *end)
 {
     int first = kinds[(uint8_t)*at], others = 0;
     for (const char *next = at + 1; next < end; next++)
@@ -79,162 +70,41 @@ static int is_compound(const Words *words, const char *at, const char *end)
         return 0;
     if (others == LOWER && first != DIGIT)
         return 0;
-    if (end - at > words->max_chars)
+    if (end - at > limits->max_chars)
         return 0;
     long parts = 0;
     for (const char *next = at; next < end; next = end_of_part(next, end))
-        if (++parts > words->max_parts)
+        if (++parts > limits->max_parts)
             return 0;
     return parts > 1 && (first != DIGIT || has_hump(at, end));
 }
 
-static Word *find(Word *table, size_t size, const char *text, size_t length)
+static int append(PyObject *list, const char *at, const char *end)
 {
-    uint64_t hash = 1469598103934665603u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (uint8_t)text[i]) * 1099511628211u;
-    size_t place = (size_t)(hash >> 20) & (size - 1);
-    while (table[place].text != NULL && (table[place].length != length || memcmp(table[place].text, text, length) != 0))
-        place = (place + 1) & (size - 1);
-    return &table[place];
+    PyObject *bytes = PyBytes_FromStringAndSize(at, end - at);
+    int failed = bytes == NULL || PyList_Append(list, bytes) < 0;
+    Py_XDECREF(bytes);
+    return failed;
 }
 
-static int grow(Words *words)
+/* The words of a text in UTF-8 that are compounds, and those beyond ASCII, each as often as it is there. */
+static PyObject *compound_words(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    size_t size = words->size ? words->size * 2 : 64;
-    Word *table = calloc(size, sizeof(Word));
-    Word **order = malloc(size / 2 * sizeof(Word *));
-    if (table == NULL || order == NULL) {
-        free(table);
-        free(order);
-        return -1;
-    }
-    for (size_t i = 0; i < words->used; i++) {
-        const Word *word = words->order[i];
-        order[i] = find(table, size, word->text, word->length);
-        *order[i] = *word;
-    }
-    free(words->table);
-    free(words->order);
-    words->table = table;
-    words->order = order;
-    words->size = size;
-    return 0;
-}
-
-static int add(Words *words, const char *at, const char *end, PyObject *parts)
-{
-    if (words->used * 2 >= words->size && grow(words) < 0)
-        return -1;
-    Word *word = find(words->table, words->size, at, (size_t)(end - at));
-    if (word->text == NULL) {
-        word->text = at;
-        word->length = (uint32_t)(end - at);
-        word->parts = parts;
-        words->order[words->used++] = word;
-    }
-    if (word->count < words->max_repeats)
-        word->count++;
-    return 0;
-}
-
-/* What is said of a word beyond ASCII: the compound words in it, each with its parts. */
-static int add_wide(Words *words, const char *at, const char *end)
-{
-    PyObject *key = PyBytes_FromStringAndSize(at, end - at);
-    PyObject *found = key == NULL ? NULL : PyObject_GetItem(words->wide, key);
-    Py_XDECREF(key);
-    Py_ssize_t pieces = found == NULL ? -1 : PyTuple_Size(found);
-    int failed = pieces < 0 || (pieces > 0 && PyList_Append(words->held, found) < 0);
-    for (Py_ssize_t i = 0; i < pieces && !failed; i++) {
-        PyObject *pair = PyTuple_GetItem(found, i);
-        PyObject *piece = PyTuple_GetItem(pair, 0), *parts = piece == NULL ? NULL : PyTuple_GetItem(pair, 1);
-        const char *text = parts == NULL ? NULL : PyBytes_AsString(piece);
-        failed = text == NULL || add(words, text, text + PyBytes_Size(piece), parts) < 0;
-    }
-    Py_XDECREF(found);
-    return failed ? -1 : 0;
-}
-
-static char *write_parts(char *to, const Word *word)
-{
-    const char *end = word->text + word->length;
-    if (word->parts != NULL) {
-        size_t length = (size_t)PyBytes_Size(word->parts);
-        memcpy(to, PyBytes_AsString(word->parts), length);
-        to += length;
-        *to++ = ' ';
-        return to;
-    }
-    for (const char *at = word->text; at < end;) {
-        const char *next = end_of_part(at, end);
-        for (; at < next; at++)
-            *to++ = is(*at, UPPER) ? (char)(*at | 0x20) : *at;
-        *to++ = ' ';
-    }
-    return to;
-}
-
-static PyObject *joined(const Words *words)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < words->used; i++)
-        bytes += words->order[i]->count *
-                 (words->order[i]->parts ? (size_t)PyBytes_Size(words->order[i]->parts) + 1 : 2 * words->order[i]->length);
-    char *text = malloc(bytes + 1), *to = text;
-    if (text == NULL)
-        return PyErr_NoMemory();
-    for (size_t i = 0; i < words->used; i++)
-        for (uint32_t repeat = 0; repeat < words->order[i]->count; repeat++)
-            to = write_parts(to, words->order[i]);
-    PyObject *found = PyUnicode_FromStringAndSize(text, to > text ? to - text - 1 : 0);
-    free(text);
-    return found;
-}
-
-static int add_words(Words *words, const char *at, const char *end)
-{
-    while (at < end) {
-        const char *start = at;
-        int is_wide = 0;
-        for (; at < end && (is(*at, WORD) || (uint8_t)*at >= 0x80); at++)
-            is_wide |= (uint8_t)*at >= 0x80;
-        if (is_wide ? add_wide(words, start, at) < 0
-                    : at > start && is_compound(words, start, at) && add(words, start, at, NULL) < 0)
-            return -1;
-        at += at == start;
-    }
-    return 0;
-}
-
-static PyObject *split_words(PyObject *Py_UNUSED(module), PyObject *arguments)
-{
-    PyObject *text;
-    Words words = {0};
-    if (!PyArg_ParseTuple(arguments, "UlllO:split_words", &text, &words.max_repeats, &words.max_parts,
-                          &words.max_chars, &words.wide))
-        return NULL;
+    const char *at, *next;
     Py_ssize_t length;
-    const char *at = PyUnicode_AsUTF8AndSize(text, &length);
-    if (at == NULL || (words.held = PyList_New(0)) == NULL)
+    Limits limits;
+    if (!PyArg_ParseTuple(arguments, "y#ll:compound_words", &at, &length, &limits.max_parts, &limits.max_chars))
         return NULL;
-    PyObject *found = NULL;
-    if (add_words(&words, at, at + length) == 0)
-        found = joined(&words);
-    else if (!PyErr_Occurred())
-        PyErr_NoMemory();
-    Py_DECREF(words.held);
-    free(words.table);
-    free(words.order);
+    PyObject *found = PyList_New(0);
+    int failed = found == NULL;
+    for (const char *end = at + length; !failed && (at = end_of_run(at, end, IN_PIECE, 0)) < end; at = next) {
+        next = end_of_run(at, end, IN_PIECE, 1);
+        if (end_of_run(at, next, WORD, 1) < next || is_compound(&limits, at, next))
+            failed = append(found, at, next);
+    }
+    if (failed)
+        Py_CLEAR(found);
     return found;
-}
-
-/* How far the bytes of one kind go. */
-static const uint8_t *end_of_run(const uint8_t *at, const uint8_t *end, int kind)
-{
-    while (at < end && kinds[*at] & kind)
-        at++;
-    return at;
 }
 
 static PyObject *count_classes(PyObject *Py_UNUSED(module), PyObject *raw)
@@ -243,13 +113,13 @@ static PyObject *count_classes(PyObject *Py_UNUSED(module), PyObject *raw)
     Py_ssize_t length;
     if (PyBytes_AsStringAndSize(raw, &bytes, &length) < 0)
         return NULL;
-    const uint8_t *at = (const uint8_t *)bytes, *end = at + length, *next;
+    const char *at = bytes, *end = at + length, *next;
     Py_ssize_t words = 0, beyond_six = 0, triples = 0, punctuation_runs = 0, punctuation = 0, newlines = 0, spaces = 0;
     Py_ssize_t wide = 0;
     int before = OTHER;
     for (; at < end; at = next) {
-        int kind = kinds[*at];
-        next = kind == OTHER ? at + 1 : end_of_run(at, end, kind);
+        int kind = kinds[(uint8_t)*at] & ~IN_PIECE;
+        next = kind == OTHER ? at + 1 : end_of_run(at, end, kind, 1);
         Py_ssize_t run = next - at;
         switch (kind) {
         case UPPER: /* each capital after a small letter begins a word, and so does one after anything else */
@@ -300,7 +170,7 @@ typedef struct {
     int with_parts;
     uint64_t question;    /* how often that has changed */
     uint64_t asked;       /* how often the tokenizer was asked */
-    Words limits;         /* of compounds */
+    Limits limits;
     Piece *pieces;        /* open addressing, its size a power of two */
     size_t size, used;
     char *letters;        /* of the pieces, one after the other */
@@ -371,35 +241,12 @@ static Piece *new_piece(WordFinder *self, const char *text, size_t length)
     return piece;
 }
 
-static uint8_t is_in_piece[256]; /* of a byte: a letter or digit, or none of ASCII */
-
-static const char *start_of_piece(const char *at, const char *end)
-{
-    while (at < end && !is_in_piece[(uint8_t)*at])
-        at++;
-    return at;
-}
-
-static const char *end_of_piece(const char *at, const char *end)
-{
-    while (at < end && is_in_piece[(uint8_t)*at])
-        at++;
-    return at;
-}
-
-static int is_ascii(const char *at, const char *end)
-{
-    while (at < end && (uint8_t)*at < 0x80)
-        at++;
-    return at == end;
-}
-
 /* Whether the piece that is found for a part of a text is known as far as it is asked for. */
 static int is_known(const WordFinder *self, Piece *piece, const char *at, const char *end, int with_parts)
 {
     if (piece->tokens == NULL)
         return 0;
-    if (with_parts && !piece->has_parts && piece->is_term && is_ascii(at, end))
+    if (with_parts && !piece->has_parts && piece->is_term && end_of_run(at, end, WORD, 1) == end)
         piece->has_parts = !is_compound(&self->limits, at, end);
     return !with_parts || piece->has_parts;
 }
@@ -410,8 +257,8 @@ static int learn(WordFinder *self, const char *at, const char *end, int with_par
     PyObject *unknown = PyList_New(0), *found = NULL;
     int failed = unknown == NULL;
     self->asked++;
-    while (!failed && (at = start_of_piece(at, end)) < end) {
-        const char *next = end_of_piece(at, end);
+    while (!failed && (at = end_of_run(at, end, IN_PIECE, 0)) < end) {
+        const char *next = end_of_run(at, end, IN_PIECE, 1);
         size_t length = (size_t)(next - at);
         Piece *piece = find_piece(self, at, length);
         int is_asked = piece->asked == self->asked; /* it is in the list already */
@@ -419,9 +266,7 @@ static int learn(WordFinder *self, const char *at, const char *end, int with_par
             failed = (piece = new_piece(self, at, length)) == NULL;
         if (!failed && !is_asked && !is_known(self, piece, at, next, with_parts)) {
             piece->asked = self->asked;
-            PyObject *bytes = PyBytes_FromStringAndSize(at, (Py_ssize_t)length);
-            failed = bytes == NULL || PyList_Append(unknown, bytes) < 0;
-            Py_XDECREF(bytes);
+            failed = append(unknown, at, next);
         }
         at = next;
     }
@@ -560,8 +405,8 @@ static PyObject *find_words(WordFinder *self, PyObject *arguments)
     Finding finding = {.matches = PyList_New(0)};
     int failed = finding.matches == NULL;
     const char *end = text + length;
-    for (const char *at = text; !failed && (at = start_of_piece(at, end)) < end;) {
-        const char *next = end_of_piece(at, end);
+    for (const char *at = text; !failed && (at = end_of_run(at, end, IN_PIECE, 0)) < end;) {
+        const char *next = end_of_run(at, end, IN_PIECE, 1);
         Piece *piece = find_piece(self, at, (size_t)(next - at));
         if (!is_known(self, piece, at, next, with_parts)) {
             if ((failed = learn(self, at, end, with_parts)) < 0)
@@ -597,7 +442,7 @@ static PyObject *find_words(WordFinder *self, PyObject *arguments)
 static PyObject *create_finder(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
 {
     PyObject *describe;
-    Words limits = {0};
+    Limits limits;
     if (!PyArg_ParseTuple(arguments, "Oll:WordFinder", &describe, &limits.max_parts, &limits.max_chars))
         return NULL;
     allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -666,7 +511,7 @@ static PyType_Spec type_of_finder = {
 
 static PyMethodDef methods[] = {
     {"count_classes", count_classes, METH_O, NULL},
-    {"split_words", split_words, METH_VARARGS, NULL},
+    {"compound_words", compound_words, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -684,7 +529,7 @@ PyMODINIT_FUNC PyInit__words(void)
                       : byte >= 0xC0                   ? WIDE
                                                        : OTHER;
     for (int byte = 0; byte < 256; byte++)
-        is_in_piece[byte] = byte >= 0x80 || (kinds[byte] & WORD) != 0;
+        kinds[byte] |= byte >= 0x80 || (kinds[byte] & WORD) != 0 ? IN_PIECE : 0;
     PyObject *module = PyModule_Create(&definition);
     PyObject *type = module == NULL ? NULL : PyType_FromSpec(&type_of_finder);
     if (type == NULL || PyModule_AddObjectRef(module, "WordFinder", type) < 0)

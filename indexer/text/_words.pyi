@@ -3,14 +3,7 @@ from collections.abc import Callable, Mapping
 from ctxrank.indexer.text.identifiers import Match
 from ctxrank.indexer.text.word_finder import Tokens
 
-def split_words(
-    text: str,
-    max_repeats: int,
-    max_parts: int,
-    max_chars: int,
-    wide: Mapping[bytes, tuple[tuple[bytes, bytes], ...]],
-    /,
-) -> str: ...
+def compound_words(raw: bytes, max_parts: int, max_chars: int, /) -> list[bytes]: ...
 def count_classes(raw: bytes, /) -> tuple[int, ...]: ...
 
 class WordFinder:

@@ -26,7 +26,7 @@ _SEQUENCE = (
     rf"|(?:(?<=\x1b)[PX^_]|(?<=[\x90\x98\x9e\x9f])){_STRING}(?:\x1b\\|\x9c)"
     # character sets (two characters and more), then all others of two; `ESC [` of what was cut off keeps its bracket
     r"|(?<=\x1b)[ -/]++[0-~]|(?<=\x1b)[0-OQ-WYZ\\`-~]"
-    r")?+"
+    r")?"  # no `?+`: Python 3.11.2 repeats a possessive group that matches nothing until memory ends
 )
 
 

@@ -155,25 +155,8 @@ def _name(segment: str) -> Callable[[str], re.Match[str] | None]:
 
 
 def _segments_overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Two patterns cut at slashes, by dynamic programming: reached[j] says that other[:j] can meet one[:i]."""
-    reached = [True] + [False] * len(other)
-    for j, segment in enumerate(other, start=1):
-        reached[j] = reached[j - 1] and segment == "**" and j < len(other)
-    for i, mine in enumerate(one, start=1):
-        # `**` in the middle may match no folder; at the end it needs something below.
-        before, reached = reached, [reached[0] and mine == "**" and i < len(one)] + [False] * len(other)
-        for j, theirs in enumerate(other, start=1):
-            if mine == "**" and theirs == "**":
-                reached[j] = before[j] or reached[j - 1] or before[j - 1]
-            elif mine == "**":
-                skips = before[j] and i < len(one)
-                reached[j] = skips or reached[j - 1] or before[j - 1]
-            elif theirs == "**":
-                skips = reached[j - 1] and j < len(other)
-                reached[j] = skips or before[j] or before[j - 1]
-            else:
-                reached[j] = before[j - 1] and _names_overlap(mine, theirs)
-    return reached[len(other)]
+    """Two patterns cut at slashes; `**` in the middle may match no folder, at the end it needs something below."""
+    return _meet(one, other, "**", _names_overlap, is_last_needed=True)
 
 
 @cache
@@ -183,18 +166,30 @@ def _names_overlap(one: str, other: str) -> bool:
         return True
     if is_literal(one) and is_literal(other):
         return False
-    mine, theirs = _cells(one), _cells(other)
-    reached = [True] + [False] * len(theirs)
-    for j, cell in enumerate(theirs, start=1):
-        reached[j] = reached[j - 1] and cell == "*"
-    for cell in mine:
-        before, reached = reached, [reached[0] and cell == "*"] + [False] * len(theirs)
-        for j, theirs_cell in enumerate(theirs, start=1):
-            if cell == "*" or theirs_cell == "*":
-                reached[j] = reached[j - 1] or before[j] or before[j - 1]
+    return _meet(_cells(one), _cells(other), "*", lambda a, b: a == b or "?" in (a, b), is_last_needed=False)
+
+
+def _meet(
+    one: Sequence[str], other: Sequence[str], wild: str, can_meet: Callable[[str, str], bool], *, is_last_needed: bool
+) -> bool:
+    """Whether something is matched by both, by dynamic programming: reached[j] says that other[:j] can meet one[:i].
+
+    What is wild takes any number of the other's parts; none, unless it is the last one and that is needed.
+    """
+    ends = (len(one), len(other)) if is_last_needed else (0, 0)
+    reached = [True] + [False] * len(other)
+    for j, theirs in enumerate(other, start=1):
+        reached[j] = reached[j - 1] and theirs == wild and j != ends[1]
+    for i, mine in enumerate(one, start=1):
+        before, reached = reached, [reached[0] and mine == wild and i != ends[0]] + [False] * len(other)
+        for j, theirs in enumerate(other, start=1):
+            if wild in (mine, theirs):
+                passes_mine = before[j] and (theirs == wild or i != ends[0])
+                passes_theirs = reached[j - 1] and (mine == wild or j != ends[1])
+                reached[j] = passes_mine or passes_theirs or before[j - 1]
             else:
-                reached[j] = before[j - 1] and (cell == theirs_cell or "?" in (cell, theirs_cell))
-    return reached[len(theirs)]
+                reached[j] = before[j - 1] and can_meet(mine, theirs)
+    return reached[-1]
 
 
 def _cells(name: str) -> list[str]:

@@ -61,48 +61,16 @@ def split_identifiers(text: str) -> str:
 def split_fields(*texts: str) -> str:
     """The parts of each of these texts; where one is long, all are looked at by what is compiled."""
     is_long = any(len(text) >= _COMPILED_FROM_CHARS for text in texts)
-    split = (compiled_split() if is_long else None) or split_in_python
-    return " ".join([parts for text in texts if text and (parts := split(text))])
+    find = (compiled_words() if is_long else None) or words_in_python
+    return " ".join([parts for text in texts if text and (parts := split_found(text, find))])
 
 
-@cache
-def compiled_split() -> Callable[[str], str] | None:
-    """The compiled twin; None where this installation was made without a C compiler."""
-    try:
-        from ctxrank.indexer.text._words import split_words  # noqa: PLC0415  not for the few words of a query
-    except ImportError:
-        return None
-    wide = _WideWords()
-
-    def split(text: str) -> str:
-        try:
-            return split_words(text, MAX_REPEATS, MAX_PARTS, MAX_WORD_CHARS, wide)
-        except UnicodeEncodeError:  # half a surrogate pair
-            return split_in_python(text)
-
-    return split
-
-
-class _WideWords(dict[bytes, tuple[tuple[bytes, bytes], ...]]):
-    """What the twin asks about a UTF-8 word beyond ASCII: the compound words in it, and the parts of each."""
-
-    def __missing__(self, word: bytes) -> tuple[tuple[bytes, bytes], ...]:
-        if len(self) >= _PARTS_MAX:
-            self.clear()
-        pieces = _cut_at_wide_punctuation(Counter((word,))).elements()
-        found = self[word] = tuple((piece, parts.encode()) for piece in pieces if (parts := _split(piece)))
-        return found
-
-
-def split_in_python(text: str) -> str:
-    """The same, word by word."""
-    # Cutting bytes at C speed is up to twice as fast as one regular expression that finds compounds: nearly all words
-    # repeat and nearly all are plain, so most have been looked at before, and are left out without a step in Python.
-    words = text.encode("utf-8", "surrogatepass").translate(_SEPARATE).split()
-    unknown = list(filterfalse(_plain_words.__contains__, words))
-    if not unknown:
+def split_found(text: str, find: Callable[[bytes], list[bytes]]) -> str:
+    """The parts of the words that are found in a text: all that have parts, and perhaps others."""
+    words = find(text.encode("utf-8", "surrogatepass"))
+    if not words:
         return ""
-    repeats = Counter(unknown)
+    repeats: dict[bytes, int] = Counter(words)
     if not text.isascii():
         repeats = _cut_at_wide_punctuation(repeats)
     found: list[str] = []
@@ -114,6 +82,23 @@ def split_in_python(text: str) -> str:
     if len(_plain_words) > _PLAIN_WORDS_MAX:
         _plain_words.clear()
     return " ".join(found)
+
+
+@cache
+def compiled_words() -> Callable[[bytes], list[bytes]] | None:
+    """The compiled twin; None where this installation was made without a C compiler."""
+    try:
+        from ctxrank.indexer.text._words import compound_words  # noqa: PLC0415  not for the few words of a query
+    except ImportError:
+        return None
+    return lambda raw: compound_words(raw, MAX_PARTS, MAX_WORD_CHARS)
+
+
+def words_in_python(raw: bytes) -> list[bytes]:
+    """The words of a text in UTF-8 that are not known to be plain."""
+    # Cutting bytes at C speed is up to twice as fast as one regular expression that finds compounds: nearly all words
+    # repeat and nearly all are plain, so most have been looked at before, and are left out without a step in Python.
+    return list(filterfalse(_plain_words.__contains__, raw.translate(_SEPARATE).split()))
 
 
 def split_word(word: str) -> tuple[str, ...]:
@@ -184,28 +169,25 @@ def places_of_parts(word: bytes, parts: Sequence[tuple[str, str]]) -> Iterator[t
             at = word.find(wanted, at + 1)
 
 
-def _cut_at_wide_punctuation(repeats: Counter[bytes]) -> Counter[bytes]:
+def _cut_at_wide_punctuation(repeats: dict[bytes, int]) -> dict[bytes, int]:
     """The same words, those with non-ASCII characters cut again where one of these is no letter or digit."""
-    words: Counter[bytes] = Counter()
+    words: dict[bytes, int] = {}
     for word, count in repeats.items():
-        if word.isascii():
-            words[word] += count
-        else:
-            text = word.decode("utf-8", "surrogatepass")
-            if text.isalnum():
-                words[word] += count
-                continue
-            for piece in "".join([char if char.isalnum() else " " for char in text]).split():
-                words[piece.encode()] += count
+        if word.isascii() or (text := word.decode("utf-8", "surrogatepass")).isalnum():
+            words[word] = words.get(word, 0) + count
+            continue
+        for piece in "".join([char if char.isalnum() else " " for char in text]).split():
+            key = piece.encode()
+            words[key] = words.get(key, 0) + count
     return words
 
 
 def _split(word: bytes) -> str:
     """The parts of one UTF-8 word, separated by spaces; empty if it is plain."""
-    if word.isdigit() or (word.isalpha() and (word.isupper() or word[1:].islower())):
-        return ""
     parts = _parts.get(word)
     if parts is None:
+        if word.isdigit() or (word.isalpha() and (word.isupper() or word[1:].islower())):
+            return ""
         if len(_parts) >= _PARTS_MAX:
             _parts.clear()
         parts = _parts[word] = " ".join(_parts_of(word.decode()))

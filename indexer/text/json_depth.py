@@ -3,7 +3,7 @@
 import re
 
 MAX_DEPTH = 100
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_STRING = re.compile(r'"(?>(?>(?:[^"\\]++|\\.){1,500})*)"?', re.DOTALL)
 _ALIKE = {ord("{"): "[", ord("}"): "]"}
 _NO_BRACKET = re.compile(r"[^][{}]+")
 

@@ -13,7 +13,7 @@ chunking", Muthitacharoen, Chen and Mazières, SOSP 2001), and so fall into step
 
 Sections are found by patterns, not parsers; of Python, only what is outside its long strings. What is directly
 above a definition (comments, decorators, attributes, annotations) begins its section. A wrong section costs a passage
-that ends in an odd place, never a lost character. `benchmarks/passage_boundaries.py` measures them against parsers.
+that ends in an odd place, never a lost character. benchmarks/README.md has them measured against parsers.
 """
 
 import hashlib
@@ -84,6 +84,14 @@ def split_passages(text: str, path: str) -> list[Passage]:
         passages.append(Passage(_key(heading, piece, seen), heading, line, last_line, piece))
         line += newlines
     return passages
+
+
+def front_matter_end(text: str) -> int:
+    """Where the YAML between two lines of `---` at the very top ends, behind the second; 0 if there is none."""
+    if not text.startswith("---"):
+        return 0
+    found = re.match(r"---[ \t\r]*\n(?:[^\n]*\n)*?(?:---|\.\.\.)[ \t\r]*(?:\n|\Z)", text)
+    return 0 if found is None else found.end()
 
 
 def _key(heading: str, text: str, seen: dict[str, int]) -> str:
@@ -268,7 +276,7 @@ def _markdown_lines() -> re.Pattern[str]:
 def _markdown_headings(lines: str) -> Iterator[_Opening]:
     """Headings with # and underlined ones, outside code fences and front matter."""
     fence = ""
-    for match in _markdown_lines().finditer(lines, _front_matter_end(lines)):
+    for match in _markdown_lines().finditer(lines, front_matter_end(lines[1:])):
         if mark := match["fence"]:
             if not fence:
                 is_inline = mark[0] == "`" and "`" in match["info"]
@@ -287,14 +295,6 @@ def _markdown_headings(lines: str) -> Iterator[_Opening]:
             # Below a list, a table, a quote or nothing, a row of dashes is a rule and no underline.
             if title and not title[0].isspace() and title[0] not in "-*+|>#=`~":
                 yield _Opening(title_start - 1, level, title.strip()[:NAME_CHARS])
-
-
-def _front_matter_end(lines: str) -> int:
-    """Where the YAML between two lines of `---` at the very top ends; 0 if there is none."""
-    if not lines.startswith(("\n---\n", "\n---\r\n")):
-        return 0
-    closing = lines.find("\n---", 4)
-    return closing + 4 if closing >= 0 else 0
 
 
 @cache
@@ -326,8 +326,8 @@ def _python_lines() -> re.Pattern[str]:
 def _to_long_string() -> re.Pattern[str]:
     # One step to the next long string: comments and short strings are passed over, so that no quote in them opens one.
     return re.compile(
-        r"""(?: [^"'#]++ | \#[^\n]*+ | "(?!"")[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"? | '(?!'')[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'?
-            )*+ ("{3}|'{3})""",
+        r"""(?>(?>(?:[^"'#]++|\#[^\n]*+| "(?!"")[^"\\\n]*+(?:\\.[^"\\\n]*+)*"? | '(?!'')[^'\\\n]*+(?:\\.[^'\\\n]*+)*'?
+            ){1,500})*) ("{3}|'{3})""",
         re.VERBOSE | re.DOTALL,
     )
 

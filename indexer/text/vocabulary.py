@@ -50,11 +50,16 @@ _PATTERN = "|".join(
 
 # What the characters of that pattern are, as `_vocabulary.c` is told: the bits of its enumeration.
 _UPPER, _LOWER, _CASELESS, _MARK, _NUMBER, _SPACE, _NEWLINE, _OTHER = (1 << bit for bit in range(8))
-_CLASS_OF_CATEGORY = {
-    "Lu": _UPPER, "Lt": _UPPER, "Ll": _LOWER, "Lm": _CASELESS, "Lo": _CASELESS, "Mn": _MARK, "Mc": _MARK, "Me": _MARK,
-    "Nd": _NUMBER, "Nl": _NUMBER, "No": _NUMBER, "Zs": _SPACE, "Zl": _SPACE, "Zp": _SPACE,
-    **dict.fromkeys(("Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Cc", "Cf", "Co"), _OTHER),
-}  # fmt: skip
+_CATEGORIES = {
+    _UPPER: "Lu Lt",
+    _LOWER: "Ll",
+    _CASELESS: "Lm Lo",
+    _MARK: "Mn Mc Me",
+    _NUMBER: "Nd Nl No",
+    _SPACE: "Zs Zl Zp",
+    _OTHER: "Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Cc Cf Co",
+}
+_CLASS_OF_CATEGORY = {category: kind for kind, said in _CATEGORIES.items() for category in said.split()}
 _CLASSES = {0x09: _SPACE, 0x0A: _NEWLINE, 0x0B: _SPACE, 0x0C: _SPACE, 0x0D: _NEWLINE, 0x85: _SPACE}
 
 

@@ -16,7 +16,7 @@ answer.
 
 from collections.abc import Callable
 
-from ctxrank.indexer.engine import INDEX_READ_ERRORS, SWITCHED_OFF, Engine, Statistics
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, SWITCHED_OFF, Engine, EngineError, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -77,14 +77,16 @@ def relevant_findings(
     """
     engine = engine_of(store)
     readiness = engine.make_ready(_CATCH_UP_MS) if prompt.strip() and config.has_index else SWITCHED_OFF
-    if not readiness.is_usable:
-        return []
-    engine = readiness.stand_in or engine
-    try:
-        with engine.snapshot() as statistics:
-            return _above_floor(engine, statistics, prompt, config, limit, is_wanted)
-    except INDEX_READ_ERRORS:  # no place for a guess; the next search says what is wrong and begins to heal it
-        return []
+    while readiness.is_usable:
+        engine = readiness.stand_in or engine
+        try:
+            with engine.snapshot() as statistics:
+                return _above_floor(engine, statistics, prompt, config, limit, is_wanted)
+        except EngineError as error:
+            readiness = engine.recover(error, _CATCH_UP_MS)  # the embedded index, if it is kept
+        except INDEX_READ_ERRORS:  # no place for a guess; the next search says what is wrong and begins to heal it
+            break
+    return []
 
 
 def _above_floor(

@@ -6,11 +6,8 @@ replay_receipt(store, get_receipt(store.primary, 12)).is_same
 from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.links.graph import load_graph
-from ctxrank.indexer.links.store import KIND, tree_id
-from ctxrank.indexer.links.tree import Tree, find_tree
-from ctxrank.indexer.records.receipts import CONTEXT, Entry, Receipt
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.records.receipts import CONTEXT, NEWEST, Entry, Receipt
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
@@ -19,14 +16,15 @@ from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import receipt as assembly_receipt
 from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.material import FILE_STATES
-from ctxrank.ranking.context.links import receipt as context_receipt
-from ctxrank.ranking.context.links.receipt import NEWEST, make_context
+from ctxrank.ranking.context.section import RemadeText, named, section_of
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.context.section import Section
 
 # Inputs that follow from others, or from what there is to find.
 _DERIVED = ("budget in force", "engine")
 _NOT_COMPARED = (NEWEST, assembly_receipt.ESTIMATED)
 _SKILLS_OF = "skills of "
-_MAX_NAMED = 20  # changes of one kind that are named one by one
 
 
 class Replay(NamedTuple):
@@ -46,44 +44,30 @@ class Difference(NamedTuple):
     changed: tuple[tuple[Entry, Entry], ...]
 
 
-class _Remake(NamedTuple):
-    """What a receipt would hold now; `tree` is where its linked artifacts are, if it has any."""
-
-    text: str
-    inputs: dict[str, str]
-    entries: tuple[Entry, ...]
-    tree: Tree | None
-
-
 def replay_receipt(store: Store, receipt: Receipt, config: Config | None = None) -> Replay:
     """Make the text of a receipt again; nothing is marked and no receipt is left.
 
-    Raises NotFoundError for a session that is gone, DamagedError for a receipt of an assembly that cannot be read.
+    Raises NotFoundError for a session that is gone, DamagedError for a receipt of an assembly that cannot be read,
+    UsageError for a part whose extension is absent.
     """
-    if receipt.kind == CONTEXT:
+    section = section_of(receipt, "receipt replay")
+    if receipt.kind == CONTEXT and section is not None:
         try:
-            now = _remade_context(store, receipt, config)
+            now = section.remade(store, receipt, config)
         except CtxrankError as error:  # the task is gone, or it has outgrown the budget
             return Replay(is_same=False, text="", changes=(f"it cannot be made again: {error.message}",))
     else:
         now = _remade_assembly(store, receipt, config)
     if digest_of(now.text) == receipt.digest:
         return Replay(is_same=True, text=now.text, changes=())
-    return Replay(is_same=False, text=now.text, changes=tuple(_changes(store, receipt, now)))
+    return Replay(is_same=False, text=now.text, changes=tuple(_changes(store, receipt, now, section)))
 
 
-def _remade_context(store: Store, receipt: Receipt, config: Config | None) -> _Remake:
-    draft = make_context(store, context_receipt.request_of(store, receipt), config)
-    inputs, entries = context_receipt.inputs_of(store, draft), context_receipt.entries_of(draft.part)
-    return _Remake(draft.part.text, dict(inputs), tuple(entries), draft.material.tree)
-
-
-def _remade_assembly(store: Store, receipt: Receipt, config: Config | None) -> _Remake:
+def _remade_assembly(store: Store, receipt: Receipt, config: Config | None) -> RemadeText:
     result, made_from = make_assembly(store, assembly_receipt.request_of(receipt), config)
     assert made_from is not None, "the session of a receipt is there: receipts go with it"
     inputs, entries = assembly_receipt.inputs_of(made_from, result), assembly_receipt.entries_of(result)
-    tree = find_tree(store.location) if "task_id" in receipt.inputs else None  # the one that is found from here
-    return _Remake(result.text, dict(inputs), tuple(entries), tree)
+    return RemadeText(result.text, dict(inputs), tuple(entries))
 
 
 def difference(one: Receipt, other: Receipt) -> Difference:
@@ -120,7 +104,7 @@ def _causes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tup
         yield name, one, other
 
 
-def _changes(store: Store, receipt: Receipt, now: _Remake) -> Iterator[str]:
+def _changes(store: Store, receipt: Receipt, now: RemadeText, section: "Section | None") -> Iterator[str]:
     """Everything that is not what it was: settings and program, documents, artifacts, files, and the index's state.
 
     What follows from something else is named only where nothing else is: the budget from the margin and the context of
@@ -133,17 +117,14 @@ def _changes(store: Store, receipt: Receipt, now: _Remake) -> Iterator[str]:
             line = f"{name} was {before or 'not set'}, is {after or 'not set'}"
             (derived if name in _DERIVED else causes).append(line)
     if receipt.kind != CONTEXT:
-        causes += _named(list(_changed_documents(store, receipt)), "documents")
-        causes += _named(list(_indexed_again(store, receipt)), "files")
-    artifacts = {} if now.tree is None else dict(_changed_artifacts(store, receipt, now.tree))
-    causes += _named([f"{id_} is {what}" for id_, what in artifacts.items()], "artifacts")
-    causes += _artifacts_counted_again(receipt, now.entries, artifacts)
-    if receipt.kind == CONTEXT:
-        causes += _otherwise_reached(receipt, now.entries, artifacts)
-    else:
+        causes += named(_changed_documents(store, receipt), "documents")
+        causes += named(_indexed_again(store, receipt), "files")
+    if section is not None:
+        causes += section.changes(store, receipt, now.entries)
+    if receipt.kind != CONTEXT:
         causes += _changed_files(receipt, now.entries)
-    causes += _changed_elsewhere(store, receipt, artifacts)
-    causes += _named(list(_counted_again(store, receipt, causes)), "counts")
+        causes += _changed_elsewhere(store, receipt)
+    causes += named(_counted_again(store, receipt, causes), "counts")
     yield from causes or list(_read_again(store, receipt)) or derived or _changed_entries(receipt, now.entries)
 
 
@@ -225,12 +206,6 @@ def _counted_again(store: Store, receipt: Receipt, causes: Sequence[str]) -> Ite
             yield f"{id_}: its tokens were counted again"
 
 
-def _named(changes: Sequence[str], what: str) -> Iterator[str]:
-    yield from changes[:_MAX_NAMED]
-    if len(changes) > _MAX_NAMED:
-        yield f"and {len(changes) - _MAX_NAMED} more {what} changed"
-
-
 def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
     """What the session, or the project's memory, has new or changed since the receipt."""
     rows = store.primary.execute(
@@ -255,59 +230,6 @@ def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
             yield f"{entry.id} is gone"
 
 
-def _changed_artifacts(store: Store, receipt: Receipt, tree: Tree) -> Iterator[tuple[str, str]]:
-    """Artifacts of the tree that were written since, and those that the receipt names and that are gone."""
-    rows = store.primary.execute(
-        """
-        SELECT l.name, l.id > :newest
-          FROM linked_artifacts AS l
-          JOIN documents AS d ON d.kind = :kind AND d.record_id = l.id
-         WHERE l.tree_id = :tree AND l.name <> '' AND d.seq > :seq
-         ORDER BY d.seq
-        """,
-        {
-            "newest": int(receipt.inputs[NEWEST]) if NEWEST in receipt.inputs else None, "kind": KIND,
-            "seq": receipt.seq, "tree": tree_id(store.primary, tree),
-        },
-    )  # fmt: skip
-    for name, is_new in rows:
-        yield name, "new or changed" if is_new is None else "new" if is_new else "changed"
-    nodes = load_graph(store.primary, tree).nodes
-    for entry in receipt.entries:
-        if entry.id not in nodes and ":" not in entry.id and "-" in entry.id and (entry.is_included or entry.tokens):
-            yield entry.id, "gone"
-
-
-def _artifacts_counted_again(receipt: Receipt, entries: Sequence[Entry], changed: Mapping[str, str]) -> Iterator[str]:
-    """Artifacts that are the same and cost another number of tokens."""
-    before = {entry.id: entry for entry in receipt.entries}
-    counted = [
-        entry.id for entry in entries
-        if entry.id in before and ":" not in entry.id and "-" in entry.id
-        and _state(entry) == _state(before[entry.id]) and entry != before[entry.id]
-    ]  # fmt: skip
-    if counted and not changed:
-        yield f"the tokens of {len(counted)} artifacts were counted again, those of {counted[0]} for example"
-
-
-def _otherwise_reached(receipt: Receipt, entries: Sequence[Entry], changed: Mapping[str, str]) -> Iterator[str]:
-    """Where the artifacts are the same: annotations in code were added or removed."""
-    before = {entry.id: entry for entry in receipt.entries}
-    now = {entry.id: entry for entry in entries}
-    for id_ in sorted(before.keys() | now.keys()):
-        one, other = before.get(id_), now.get(id_)
-        if id_ not in changed and "annotation" in _way(one) + _way(other) and _way(one) != _way(other):
-            yield f"annotations in code: {id_} was {_way(one) or 'not reached'}, is {_way(other) or 'not reached'}"
-
-
-def _state(entry: Entry) -> tuple[bool, str]:
-    return entry.is_included, entry.detail
-
-
-def _way(entry: Entry | None) -> str:
-    return "" if entry is None else entry.reason.partition(";")[0]
-
-
 def _changed_files(receipt: Receipt, entries: Sequence[Entry]) -> Iterator[str]:
     """Packages whose file is not what it was: the reason in the block says so."""
     before = {entry.id: entry.reason for entry in receipt.entries if entry.is_included}
@@ -320,11 +242,8 @@ def _changed_files(receipt: Receipt, entries: Sequence[Entry]) -> Iterator[str]:
                     )
 
 
-def _changed_elsewhere(store: Store, receipt: Receipt, artifacts: Mapping[str, str]) -> Iterator[str]:
+def _changed_elsewhere(store: Store, receipt: Receipt) -> Iterator[str]:
     """Documents that could not be in the text, but that count in how rare its words are."""
-    if receipt.kind == CONTEXT:
-        yield from _changed_around(store, receipt, artifacts)
-        return
     if "task" not in receipt.inputs:
         return
     rows = store.primary.execute(
@@ -340,7 +259,7 @@ def _changed_elsewhere(store: Store, receipt: Receipt, artifacts: Mapping[str, s
     )
     changed = [f"{public_id(kind, number)} of session {name} has changed: the rarity of words has moved"
                for kind, number, name in rows]  # fmt: skip
-    yield from _named(changed, "documents of other sessions")
+    yield from named(changed, "documents of other sessions")
     gone: int = store.primary.execute(
         """
         SELECT count(*) FROM tombstones
@@ -350,19 +269,3 @@ def _changed_elsewhere(store: Store, receipt: Receipt, artifacts: Mapping[str, s
     ).get
     if gone and not changed:
         yield "a document of other sessions is gone: the rarity of words has moved"
-
-
-def _changed_around(store: Store, receipt: Receipt, artifacts: Mapping[str, str]) -> Iterator[str]:
-    if receipt.inputs.get("with search") != "True":
-        return
-    count: int = store.primary.execute(
-        """
-        SELECT (SELECT count(*) FROM documents WHERE seq > :seq AND kind <> :linked)
-             + (SELECT count(*) FROM tombstones WHERE seq > :seq)
-        """,
-        {"seq": receipt.seq, "linked": KIND},  # linked artifacts are named one by one
-    ).get
-    count -= sum(what == "gone" for what in artifacts.values())
-    if count > 0:
-        what = "another document" if count == 1 else f"{count} other documents"
-        yield f"{what} changed since: the rarity of words has moved"

@@ -105,7 +105,7 @@ def _known_elsewhere(primary: apsw.Connection, signature: Signature, asked: Aske
     for project in read_column(primary, query, values, str):
         found = match_errors(
             primary, (signature,), project=project, lang=asked.lang, now=asked.now, limit=1, own_only=True
-        )  # fmt: skip
+        )
         for match in found.matches:
             yield KnownElsewhere(project, match)
 
@@ -114,7 +114,7 @@ def _answer(primary: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int)
     signature = sign(unit)
     found = match_errors(
         primary, (signature,), project=asked.project, lang=asked.lang, now=asked.now, limit=asked.limit
-    )  # fmt: skip
+    )
     fixes = [fix for match in found.matches if (fix := _fix(primary, match, asked.mode)) is not None]
     if not fixes:
         reason = _why_left_out(primary, signature, asked) or found.reason

@@ -13,11 +13,12 @@ Wilson's interval (1927), which one lucky success does not lift.
 import math
 
 from ctxrank.indexer.light_typing import Literal, NamedTuple
+from ctxrank.ranking.errors.similarity import Likeness
 
 CalibrationFamily = Literal["message", "trace"]
 
 # Below this recognition the answer is silence: where false positives on unknown errors met their target, with margin,
-# in benchmarks/errors/cross_validate.py.
+# in cross-validation (benchmarks/errors/README.md).
 LEAST_RECOGNITION = 0.945
 # Of an error at a place of the code: where root causes of languages that nothing was fitted on met theirs.
 LEAST_TRACE_RECOGNITION = 0.90
@@ -26,7 +27,6 @@ _SHORT_CONTENT = 4.0  # weight of words
 _FULL_MARGIN = 0.5
 _MANY_RIVALS = 3
 _MANY_CALLS = 2
-_NOWHERE = (0.0, 0.0, 0.0, 0.0)
 TIE = 0.06  # a margin below this is none
 
 
@@ -52,24 +52,6 @@ class Evidence(NamedTuple):
     rivals: float  # other patterns of the same template: this message is given for several errors
 
 
-class Place(NamedTuple):
-    """What two errors at the same function have in common."""
-
-    same_line: bool
-    same_outcome: bool
-    same_calls: int
-    same_stack: bool
-    same_template: bool
-
-    def evidence(self) -> tuple[float, float, float, float]:
-        """The four fields of Evidence that are about a place."""
-        return (
-            float(self.same_outcome), self.same_outcome * min(self.same_calls, _MANY_CALLS) / _MANY_CALLS,
-            float(self.same_outcome and self.same_stack),
-            float(self.same_line and self.same_stack and not self.same_template),
-        )  # fmt: skip
-
-
 # Order: constant, then the fields of Evidence.
 WEIGHTS: dict[CalibrationFamily, tuple[float, ...]] = {
     "message": (3.04, 1.32, -1.70, -0.71, -0.05, -0.06, 2.84, 0.00, 0.00, 0.00, 0.00, -0.33, -2.15, -1.87),
@@ -77,22 +59,29 @@ WEIGHTS: dict[CalibrationFamily, tuple[float, ...]] = {
 }
 
 
-def evidence(
-    *, is_template: bool, content: float, are_notes_apart: bool, have_both_notes: bool, values: float | None,
-    other_kind: bool, changed: bool, same_code: bool, place: Place | None, margin: float | None, rivals: int,
-) -> Evidence:  # fmt: skip
-    """The evidence from a comparison; `values` and `margin` are None where there is nothing to compare with.
+def evidence(likeness: Likeness, margin: float | None, rivals: int) -> Evidence:
+    """The evidence from a comparison; `margin` is None where there is no other pattern.
 
     That no other pattern is near says something only where there are others: a store of one pattern knows of none.
     """
-    unsupported = are_notes_apart and (have_both_notes or values != 1.0)
+    is_place, has_all_values = likeness.frames > 0, likeness.values == 1.0
+    is_same = is_place and likeness.has_same_outcome
+    unsupported = likeness.notes_apart and (likeness.have_both_notes or not has_all_values)
     return Evidence(
-        float(is_template and place is None), float(unsupported), float(unsupported and content < _SHORT_CONTENT),
-        float(other_kind),
-        float(changed and place is None), float(same_code), *(place.evidence() if place else _NOWHERE),
-        min(margin or 0.0, _FULL_MARGIN) / _FULL_MARGIN,
-        float(is_tie(margin)), 0.0 if values == 1.0 else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
-    )  # fmt: skip
+        is_template=float(likeness.is_template and not is_place),
+        unsupported=float(unsupported),
+        barely_said=float(unsupported and likeness.headlines.weight < _SHORT_CONTENT),
+        other_kind=float(likeness.headlines.is_of_another_kind),
+        changed=float(bool(likeness.headlines.decisive) and not is_place),
+        same_code=float(likeness.same_code),
+        same_outcome=float(is_same),
+        same_calls=is_same * min(likeness.same_calls, _MANY_CALLS) / _MANY_CALLS,
+        same_stack=float(is_same and likeness.has_same_stack),
+        reworded=float(likeness.frames == 2 and likeness.has_same_stack and not likeness.is_template),
+        margin=min(margin or 0.0, _FULL_MARGIN) / _FULL_MARGIN,
+        is_tied=float(is_tie(margin)),
+        rivals=0.0 if has_all_values else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
+    )
 
 
 def is_tie(margin: float | None) -> bool:
@@ -108,18 +97,14 @@ def recognition(family: CalibrationFamily, found: Evidence) -> float:
 
 def record_bound(confirmations: int, refutations: int) -> float:
     """The least share of successes that the record supports; 0 without a record."""
-    return _wilson(confirmations, confirmations + refutations, -_Z)
+    tried = confirmations + refutations
+    if not tried:
+        return 0.0
+    share = confirmations / tried
+    spread = math.sqrt(share * (1 - share) / tried + _Z * _Z / (4 * tried * tried))
+    return (share + _Z * _Z / (2 * tried) - _Z * spread) / (1 + _Z * _Z / tried)
 
 
 def logistic(value: float) -> float:
     """1 / (1 + exp(−value)), for any value."""
     return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, value))))
-
-
-def _wilson(successes: int, tried: int, z: float) -> float:
-    """An end of Wilson's score interval: the lower one for a negative z."""
-    if not tried:
-        return 0.0
-    share = successes / tried
-    spread = math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
-    return (share + z * z / (2 * tried) + z * spread) / (1 + z * z / tried)

@@ -17,6 +17,7 @@ import apsw
 from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.errors.parse.tables import words
 from ctxrank.indexer.errors.signature import RAISED_ANYWHERE, Signature
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.store.ids import public_id
@@ -26,7 +27,6 @@ from ctxrank.ranking.errors.calibration import (
     TIE,
     CalibrationFamily,
     Evidence,
-    Place,
     evidence,
     is_tie,
     recognition,
@@ -53,24 +53,11 @@ _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
 _PLACE_BONUS = 1.0
 
-_ASSERTIONS = frozenset(
-    ("AssertionError", "AssertionFailedError", "ComparisonFailure", "ComparisonError", "MultipleFailuresError",
-     "TestFailedException")
-)  # fmt: skip
+_ASSERTIONS = words("assertions")
 # Their cause lies outside the code: the same missing module is the same error wherever it is imported.
-_CAUSED_OUTSIDE_TEXT = """
-    ModuleNotFoundError ImportError FileNotFoundError PermissionError ConnectionRefusedError ConnectionError
-    TimeoutError OperationalError ProgrammingError ConnectionResetError NotADirectoryError IsADirectoryError
-    FileExistsError OSError ClassNotFoundException NoClassDefFoundError FileNotFoundException ConnectException
-    UnknownHostException BindException SocketTimeoutException NoSuchFileException AccessDeniedException SQLException
-    SSLError ProxyError UnsupportedClassVersionError OutOfMemoryError
-"""
-_CAUSED_OUTSIDE = frozenset(_CAUSED_OUTSIDE_TEXT.split())
+_CAUSED_OUTSIDE = words("caused_outside")
 # The interpreter words these itself, and differently from version to version.
-_WORDED_BY_INTERPRETER_TEXT = """
-    SyntaxError IndentationError TabError NameError UnboundLocalError TypeError AttributeError ImportError
-"""
-_WORDED_BY_INTERPRETER = frozenset(_WORDED_BY_INTERPRETER_TEXT.split())
+_WORDED_BY_INTERPRETER = words("worded_by_interpreter")
 # What nothing speaks against, in either family of calibration.py, has at least this recognition.
 _LEAST_OF_THE_SAME = 0.97
 
@@ -226,7 +213,7 @@ def _without_codes(signature: Signature, groups: frozenset[str]) -> Signature:
 def score_of(likeness: Likeness) -> float:
     """What candidates are ranked by."""
     return (
-        likeness.text
+        likeness.headlines.share
         + _DETAILS_SHARE * likeness.details
         + _VALUES_SHARE * likeness.values
         + _CODE_BONUS * likeness.same_code
@@ -237,29 +224,33 @@ def score_of(likeness: Likeness) -> float:
 def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     """What rules this pattern out; '' where nothing does."""
     same_line = likeness.frames == 2
-    least_text = _LEAST_TEXT_OF_KIND if likeness.is_of_another_kind else _LEAST_TEXT
-    least_content = _LEAST_SPECIFIC_OF_KIND if likeness.is_of_another_kind else _LEAST_SPECIFIC
-    if likeness.notes and not likeness.is_of_another_kind:
+    least_text = _LEAST_TEXT_OF_KIND if likeness.headlines.is_of_another_kind else _LEAST_TEXT
+    least_content = _LEAST_SPECIFIC_OF_KIND if likeness.headlines.is_of_another_kind else _LEAST_SPECIFIC
+    if likeness.notes and not likeness.headlines.is_of_another_kind:
         least_text = _LEAST_TEXT_WITH_NOTE
-    least_text_changed = _LEAST_TEXT_ADDED if likeness.is_added_to else _LEAST_TEXT_WITH_NOTE
+    least_text_changed = _LEAST_TEXT_ADDED if likeness.headlines.is_added_to else _LEAST_TEXT_WITH_NOTE
     if likeness.vetoes:
         return likeness.vetoes[0]
     if asked.missing and known.missing and asked.missing != known.missing:
         return f"the same kind of error, but another name: {asked.missing}, not {known.missing}"
     if (
-        likeness.changed_word
+        likeness.headlines.decisive
         and not likeness.same_code
-        and not (likeness.notes and likeness.text >= least_text_changed)
+        and not (likeness.notes and likeness.headlines.share >= least_text_changed)
         and not (same_line and asked.error_type in _WORDED_BY_INTERPRETER)
     ):
-        return f"another word: {likeness.changed_word}"
+        return f"another word: {likeness.headlines.decisive[0]}"
     if not (likeness.is_template or likeness.same_code or same_line) and (
-        likeness.text < least_text or likeness.content < least_content
+        likeness.headlines.share < least_text or likeness.headlines.weight < least_content
     ):
         return "too little in common"
     if likeness.has_values and not likeness.values and not _is_supported(likeness):
         return "other words and other values"
-    if likeness.content < _LEAST_WORDS and asked.values != known.values and not (same_line or likeness.same_code):
+    if (
+        likeness.headlines.weight < _LEAST_WORDS
+        and asked.values != known.values
+        and not (same_line or likeness.same_code)
+    ):
         return "no word in common, and other values"
     if _asserts(asked) and likeness.frames >= 0 and not likeness.has_same_outcome:
         return "the same test, but another outcome"
@@ -268,17 +259,17 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     if likeness.is_template and asked.missing and not _is_local(asked):
         return ""  # the same thing is missing, wherever it is asked for
     if not (asked.is_traced and known.is_traced):
-        if "test" in (asked.family, known.family) and likeness.content < _LEAST_SPECIFIC and not asked.missing:
+        if "test" in (asked.family, known.family) and likeness.headlines.weight < _LEAST_SPECIFIC and not asked.missing:
             return "no place says that it is the same test"
         return ""
     if likeness.frames == 1 or (likeness.is_instance and asked.frames == known.frames):
         return ""
     if likeness.is_instance and asked.values and (asked.error_type in _CAUSED_OUTSIDE or not _is_local(asked)):
         return ""
-    is_outside = asked.error_type in _CAUSED_OUTSIDE and likeness.content >= _LEAST_OUTSIDE
+    is_outside = asked.error_type in _CAUSED_OUTSIDE and likeness.headlines.weight >= _LEAST_OUTSIDE
     if likeness.is_template and asked.values == known.values and is_outside:
         return ""
-    if likeness.is_template and not _is_local(asked) and likeness.content >= _LEAST_SPECIFIC:
+    if likeness.is_template and not _is_local(asked) and likeness.headlines.weight >= _LEAST_SPECIFIC:
         return ""
     return f"another place in the code: {known.frames[-1].place}, not {asked.frames[-1].place}"
 
@@ -286,9 +277,14 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
 def _is_supported(likeness: Likeness) -> bool:
     """Whether more than most of its words speaks for a message whose values are all others."""
     return (
-        likeness.is_template or likeness.same_code or likeness.frames > 0 or bool(likeness.notes)
-        or likeness.is_of_another_kind or likeness.is_worded_alike or likeness.text >= _TEXT_ALONE
-    )  # fmt: skip
+        likeness.is_template
+        or likeness.same_code
+        or likeness.frames > 0
+        or bool(likeness.notes)
+        or likeness.headlines.is_of_another_kind
+        or likeness.headlines.is_worded_alike
+        or likeness.headlines.share >= _TEXT_ALONE
+    )
 
 
 def _is_local(asked: Signature) -> bool:
@@ -314,19 +310,24 @@ def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
     known, likeness = candidate.known, candidate.likeness
     grade: Grade = "near"
     if likeness.is_template:
-        is_here = (
-            likeness.frames >= 0 or asked.frames == known.signature.frames or asked.error_type in _CAUSED_OUTSIDE
-        )  # fmt: skip
+        is_here = likeness.frames >= 0 or asked.frames == known.signature.frames or asked.error_type in _CAUSED_OUTSIDE
         grade = "exact" if is_here and asked.values == known.signature.values else "template"
     recognised = _recognition(candidate)
     if grade == "exact" and recognised >= _LEAST_OF_THE_SAME:
         recognised = SAME_ERROR  # the very error that was saved is known by one figure
     recognised = min(recognised, SAME_ERROR)  # and what is only like it is not surer
     return ErrorMatch(
-        known.pattern_id, grade, confidence_in(known.confirmations, known.refutations, recognised), recognised,
-        known.state, known.confirmations, known.refutations, asked.values, likeness.differences,
+        known.pattern_id,
+        grade,
+        confidence_in(known.confirmations, known.refutations, recognised),
+        recognised,
+        known.state,
+        known.confirmations,
+        known.refutations,
+        asked.values,
+        likeness.headlines.changed,
         tuple(_reasons(asked, known.signature, likeness, grade)),
-    )  # fmt: skip
+    )
 
 
 def _recognition(candidate: Candidate) -> float:
@@ -344,22 +345,7 @@ def family_of(likeness: Likeness) -> CalibrationFamily:
 
 def evidence_of(candidate: Candidate) -> Evidence:
     """The evidence that a comparison and its margin give."""
-    likeness = candidate.likeness
-    return evidence(
-        is_template=likeness.is_template, content=likeness.content, are_notes_apart=likeness.notes_apart,
-        have_both_notes=likeness.have_both_notes, values=likeness.values if likeness.has_values else None,
-        other_kind=likeness.is_of_another_kind, changed=bool(likeness.changed_word), same_code=likeness.same_code,
-        place=_place_of(likeness), margin=candidate.margin, rivals=candidate.rivals,
-    )  # fmt: skip
-
-
-def _place_of(likeness: Likeness) -> Place | None:
-    if likeness.frames <= 0:
-        return None
-    return Place(
-        likeness.frames == 2, likeness.has_same_outcome, likeness.same_calls, likeness.has_same_stack,
-        likeness.is_template,
-    )  # fmt: skip
+    return evidence(candidate.likeness, candidate.margin, candidate.rivals)
 
 
 def _beside_others(candidate: Candidate, eligible: list[Candidate]) -> Candidate:
@@ -401,7 +387,7 @@ def _reasons(asked: Signature, known: Signature, likeness: Likeness, grade: Grad
     elif likeness.same_code:
         yield f"The same code, {asked.codes[0]}, in other words."
     else:
-        yield f"A message that agrees by {likeness.text:.0%}."
+        yield f"A message that agrees by {likeness.headlines.share:.0%}."
     if likeness.same_code and grade != "near":
         yield f"The same code, {asked.codes[0]}."
     if likeness.frames == 2:
@@ -412,5 +398,5 @@ def _reasons(asked: Signature, known: Signature, likeness: Likeness, grade: Grad
         pairs = [f"{one} for {other}" for one, other in zip(asked.values, known.values, strict=False) if one != other]
         if pairs:
             yield "It has " + ", ".join(pairs[:3]) + "."
-    for difference in likeness.differences[:2]:
+    for difference in likeness.headlines.changed[:2]:
         yield f"It says {difference}."

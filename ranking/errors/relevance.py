@@ -9,7 +9,7 @@ quotes it).
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.engine import INDEX_READ_ERRORS, SWITCHED_OFF, Engine
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, SWITCHED_OFF, Engine, EngineError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
@@ -39,14 +39,15 @@ def relevant_errors(
         return []
     engine = engine_of(store)
     readiness = engine.make_ready(_CATCH_UP_MS) if is_enabled else SWITCHED_OFF
-    if not readiness.is_usable:
-        return []
-    engine = readiness.stand_in or engine
-    try:
-        found = _matching(engine, task, documents, limit)
-    except INDEX_READ_ERRORS:  # the packages' own search, before this, has said what is wrong and begun to heal it
-        return []
-    return [documents[document_id].id for document_id in found]
+    while readiness.is_usable:
+        engine = readiness.stand_in or engine
+        try:
+            return [documents[document_id].id for document_id in _matching(engine, task, documents, limit)]
+        except EngineError as error:
+            readiness = engine.recover(error, _CATCH_UP_MS)  # the embedded index, if it is kept
+        except INDEX_READ_ERRORS:  # the packages' own search, before this, has said what is wrong and begun to heal it
+            break
+    return []
 
 
 class _Pattern(NamedTuple):

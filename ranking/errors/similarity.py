@@ -1,6 +1,6 @@
 """How alike two signatures are, and what speaks against their being one error. Pure functions of two signatures.
 
-    compare(asked, known).text       0.93: the share of the headlines' weight that is in the same order in both
+    compare(asked, known).headlines.share  0.93: the share of the headlines' weight that is in the same order in both
     compare(asked, known).vetoes     ("another code: TS2304, not TS2305",): no likeness outweighs these
 
 Words are weighed, not counted: a placeholder or an article says little, a word that messages are made of says all, a
@@ -11,6 +11,7 @@ name is not.
 import functools
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame
+from ctxrank.indexer.errors.parse.tables import words
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
@@ -38,24 +39,26 @@ _TYPE_FAMILIES = (
 )
 # Languages whose tool gives one diagnostic for all kinds of things; tsc and others give each kind its own.
 _ONE_CODE_FOR_ALL_KINDS = frozenset(("rust",))
-_KINDS_TEXT = """
-    alia argument array associated block class closure const constant constructor crate enum field function generic
-    immutable immutably import item lifetime local macro method module mutable mutably namespace object package
-    parameter pointer property reference slice static struct trait tuple type union unit value variable variant
-"""
-_KINDS = frozenset(_KINDS_TEXT.split())
-_MODIFIERS_TEXT = """
-    abstract accessor async const declare default export extern final in internal open out override package private
-    protected public readonly sealed static unsafe virtual volatile
-"""
-_MODIFIERS = frozenset(f"'{word}'" for word in _MODIFIERS_TEXT.split())
+_KINDS = words("kinds")
+_MODIFIERS = frozenset(f"'{word}'" for word in words("modifiers"))
+
+
+class Alignment(NamedTuple):
+    """Two headlines laid side by side."""
+
+    share: float  # of the weight of both that agrees, in order: 0 to 1
+    weight: float  # of the words that agree: how much there was to agree about
+    decisive: tuple[str, ...] = ()  # what changed the meaning: "started, not paused"
+    changed: tuple[str, ...] = ()  # words that changed, for the reason
+    is_of_another_kind: bool = False  # "struct <v> is private", not "function <v> is private"
+    is_added_to: bool = False  # one says more than the other, in words that carry meaning
+    is_worded_alike: bool = True  # where they differ, a quoted keyword is in the place of a value
 
 
 class Likeness(NamedTuple):
     """What two signatures have in common; `asked` is the new error, `known` the stored one."""
 
-    text: float  # weighted share of the headlines that agrees, in order: 0 to 1
-    content: float  # weight of the words that agree: how much there was to agree about
+    headlines: Alignment
     details: float  # share of the notes' words that agree: 0 to 1
     notes: float  # share of the notes that agree word for word: 0 to 1
     notes_apart: bool  # one or both have notes, and none is the same, nor nearly
@@ -67,44 +70,37 @@ class Likeness(NamedTuple):
     same_calls: int  # of the project that led there, where all agree but for the outermost, which may be another test
     has_same_stack: bool
     same_code: bool
-    same_type: bool
     is_template: bool
     is_instance: bool
     vetoes: tuple[str, ...]
-    changed_word: str  # that changes the meaning; '' where none does
-    is_added_to: bool  # one says more than the other, in words that carry meaning
-    is_of_another_kind: bool  # "struct <v> is private", not "function <v> is private": said of another kind of thing
-    is_worded_alike: bool  # where they differ, a quoted keyword is in the place of a value
-    differences: tuple[str, ...]  # words that changed, for the reason
 
 
 def compare(asked: Signature, known: Signature) -> Likeness:
     """All that can be said about two signatures without knowing any others."""
     is_template = asked.template == known.template
-    alignment = align(asked.words, known.words, has_kinds=asked.language in _ONE_CODE_FOR_ALL_KINDS)
+    headlines = align(asked.words, known.words, has_kinds=asked.language in _ONE_CODE_FOR_ALL_KINDS)
     same_code = bool(asked.codes and set(asked.codes) & set(known.codes))
-    if same_code and not is_template and alignment.share < LEAST_SHARE and all(map(_is_category, asked.codes)):
+    if same_code and not is_template and headlines.share < LEAST_SHARE and all(map(_is_category, asked.codes)):
         same_code = False
     notes = _overlap(asked.notes, known.notes)
     shared = _overlap(_words_of(asked.notes), _words_of(known.notes))
-    details = _overlap(asked.details, known.details)
-    is_same_type = bool(asked.error_type) and asked.error_type == known.error_type
     return Likeness(
-        text=alignment.share, content=alignment.weight,
-        details=details,
-        notes=notes, notes_apart=bool(asked.notes or known.notes) and not notes and shared < _NEARLY_THE_SAME,
+        headlines,
+        details=_overlap(asked.details, known.details),
+        notes=notes,
+        notes_apart=bool(asked.notes or known.notes) and not notes and shared < _NEARLY_THE_SAME,
         have_both_notes=bool(asked.notes and known.notes),
-        values=_overlap(asked.values, known.values), has_values=bool(asked.values),
+        values=_overlap(asked.values, known.values),
+        has_values=bool(asked.values),
         frames=frames_agree(asked.frames, known.frames),
         has_same_outcome=asked.outcome == known.outcome,
-        same_calls=_same_calls(asked.frames, known.frames), has_same_stack=_has_same_stack(asked, known),
-        same_code=same_code, same_type=is_same_type,
-        is_template=is_template, is_instance=asked.instance == known.instance,
+        same_calls=_same_calls(asked.frames, known.frames),
+        has_same_stack=_has_same_stack(asked, known),
+        same_code=same_code,
+        is_template=is_template,
+        is_instance=asked.instance == known.instance,
         vetoes=tuple(_contradictions(asked, known)),
-        changed_word="" if is_template or not alignment.decisive else alignment.decisive[0],
-        is_added_to=alignment.is_added_to, is_of_another_kind=alignment.is_of_another_kind,
-        is_worded_alike=alignment.is_worded_alike, differences=alignment.changed,
-    )  # fmt: skip
+    )
 
 
 def _is_category(code: str) -> bool:
@@ -159,18 +155,6 @@ def _places(frames: tuple[Frame, ...]) -> list[str]:
     return [frame.place for frame in frames]
 
 
-class Alignment(NamedTuple):
-    """Two headlines laid side by side."""
-
-    share: float  # of the weight of both that agrees
-    weight: float  # that agrees, of one side
-    decisive: tuple[str, ...]  # "started, not paused"
-    changed: tuple[str, ...]
-    is_of_another_kind: bool = False
-    is_added_to: bool = False
-    is_worded_alike: bool = True
-
-
 def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = False) -> Alignment:
     """The longest common subsequence of words by weight, and what lies between its parts.
 
@@ -208,9 +192,14 @@ def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = F
                 decisive.append(changed[-1])
                 is_added_to = is_added_to or not (_meaning(here) and _meaning(there))
     return Alignment(
-        2 * agreed / total if total else 1.0, agreed, tuple(decisive), tuple(changed), is_of_another_kind, is_added_to,
+        2 * agreed / total if total else 1.0,
+        agreed,
+        tuple(decisive),
+        tuple(changed),
+        is_of_another_kind,
+        is_added_to,
         is_worded_alike,
-    )  # fmt: skip
+    )
 
 
 @functools.lru_cache(maxsize=4096)

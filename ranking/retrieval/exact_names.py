@@ -72,15 +72,15 @@ def with_rows_of_name(
     groups = [named]
     known = {row.rowid for row in found.rows}
     rows: list[Candidate] = []
-    remaining_upper_bound = found.remaining_upper_bound
+    is_complete = found.is_complete
     for column in ("title", ""):
         phrase = query._replace(terms=(Term(name, is_phrase=True, column=column),))
         holding = find_candidates(engine, statistics, make_plan(phrase, engine, statistics, tuning), scope)
         rows = holding.rows
         if not holding.is_complete:  # what was not seen may belong to those that come first
-            remaining_upper_bound = None
+            is_complete = False
         groups.append(frozenset(row.owner_id for row in rows))
-    return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], remaining_upper_bound), groups
+    return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], is_complete), groups
 
 
 def with_rows_of_line(
@@ -103,9 +103,9 @@ def with_rows_of_line(
         own = known.get(row.rowid, row)
         known[row.rowid] = own._replace(score=own.score + bonus.score, bonuses=(*own.bonuses, bonus))
     # What was not looked at may belong to those that come first.
-    bound = found.remaining_upper_bound if len(holding) <= _MOST_READ else None
+    is_complete = found.is_complete and len(holding) <= _MOST_READ
     rows = list(known.values())
-    return found._replace(rows=rows, remaining_upper_bound=bound), [frozenset(row.owner_id for row in literal)]
+    return found._replace(rows=rows, is_complete=is_complete), [frozenset(row.owner_id for row in literal)]
 
 
 def _best_first(row: Candidate) -> tuple[float, int]:

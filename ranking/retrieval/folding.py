@@ -36,13 +36,6 @@ _LANGUAGES = frozenset({
 # fmt: on
 
 
-class FoldedPage(NamedTuple):
-    """The hits of a page, and how many hits were read for it, best first."""
-
-    hits: list[Hit]
-    read: int
-
-
 class _Kept(NamedTuple):
     """A hit that stays, and what is folded under it."""
 
@@ -51,16 +44,14 @@ class _Kept(NamedTuple):
     folded: list[FoldedHit]
 
 
-def folded_page(ranked: Iterable[Foldable], limit: int) -> FoldedPage:
+def folded_page(ranked: Iterable[Foldable], limit: int) -> list[Hit]:
     """The best `limit` hits that are not nearly the same as one before them. Fewer where `ranked` has no more."""
     kept: list[_Kept] = []
     by_word: dict[str, list[int]] = {}  # a word → the hits that it is one of the longest words of
     by_place: dict[str, int] = {}  # a path without its language → the hit
-    read = 0
     for one in ranked:
         if len(kept) == limit:
             break
-        read += 1
         words = frozenset(one.text.split())
         longest = sorted(sorted(words), key=len, reverse=True)[:_LONGEST_WORDS]  # equal ones stay by the alphabet
         near = sorted({at for word in longest for at in by_word.get(word, ())})
@@ -76,7 +67,7 @@ def folded_page(ranked: Iterable[Foldable], limit: int) -> FoldedPage:
         if place:
             by_place.setdefault(place, len(kept))
         kept.append(_Kept(one, words, []))
-    return FoldedPage([one.foldable.hit._replace(folded=tuple(one.folded)) for one in kept], read)
+    return [one.foldable.hit._replace(folded=tuple(one.folded)) for one in kept]
 
 
 def _is_like(better: _Kept, other: Foldable, words: frozenset[str]) -> bool:

@@ -126,11 +126,10 @@ class Foldable(NamedTuple):
 class SearchResult(NamedTuple):
     """Hits, best first. `outcome` is matched, no_match, degraded or stale; `reason` says why degraded.
 
-    `total` counts what matched, folded hits too; where `is_capped` it is a lower bound. Where `is_exact`, these are
-    the hits that scoring every matching row would give; else that is likely but not proven (exactness.py). `stale`
-    counts changes that are not in the index yet. `suggestions` are similar words where nothing matched. Where
-    `is_relaxed`, nothing was found with the phrases and exclusions of the query, and these are the hits of its words
-    alone.
+    `total` counts what matched, folded hits too; where `is_capped` it is a lower bound. Where `is_exact`, every
+    matching row was scored. `stale` counts changes that are not in the index yet. `suggestions` are similar words where
+    nothing matched. Where `is_relaxed`, nothing was found with the phrases and exclusions of the query, and these are
+    the hits of its words alone.
     `corrections` are what was typed and which words of the index were searched for, too; `unknown` are words of the
     query that no document holds.
     """

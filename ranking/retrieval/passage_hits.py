@@ -85,7 +85,7 @@ def _wholes(engine: Engine, statistics: Statistics, plan: Plan, passages: list[C
         row_ids.setdefault(owner_id, []).append(rowid)
         lengths[owner_id] = lengths.get(owner_id, 0) + length
         frequencies = found.setdefault(owner_id, {})
-        for place, tf in counted:
+        for place, tf in counted.items():
             frequencies[place] = frequencies.get(place, 0.0) + tf
     average = max(sum(lengths.values()) / len(lengths), 1.0) if lengths else 1.0
     holding = Counter(place for frequencies in found.values() for place in frequencies)

@@ -27,7 +27,7 @@ from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.text.identifiers import letter_kinds, split_word
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, query_tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
-from ctxrank.ranking.retrieval.query import STOPWORDS, Query, Term
+from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Query, Term
 
 if TYPE_CHECKING:
     from ctxrank.ranking.retrieval.expansion import Expansion
@@ -78,6 +78,7 @@ class QueryTerm(NamedTuple):
     field: str = TEXT
     is_extra: bool = False
     path_ids: tuple[int, ...] = ()  # of the same word in paths
+    path_stems: tuple[str, ...] = ()
     path_df: int = 0
     path_scale: float = 0.0  # what an occurrence in a path counts over one in a text: the idf there over the idf here
     typed: str = ""  # what it stands in for; '' is a term that was typed itself
@@ -245,10 +246,11 @@ def _pairs(
 def _expansions(
     query: Query, content_tokens: list[_Token], query_terms: dict[_TermKey, _QueryCount], engine: Engine
 ) -> "list[Expansion]":
-    """What stands in for words of the query that no document holds; of phrases and prefixes nothing does."""
+    """What stands in for words of the query that no document holds; of phrases, prefixes and machine text nothing."""
     tokens = [
         token for token in content_tokens
         if not (token.key.is_prefix or query.terms[token.typed].is_phrase)
+        and len(token.surface) <= MAX_CORRECTED_CHARS
     ]  # fmt: skip
     is_known = [bool(query_terms[token.key].by_field) for token in tokens]
     if len(tokens) > MAX_EXPANDED:
@@ -373,7 +375,9 @@ def _term(key: _TermKey, counted: _QueryCount, statistics: Statistics) -> QueryT
     if field == PATH or in_paths is None:
         return term
     path_idf = inverse_document_frequency(statistics.documents, min(in_paths.df, statistics.documents))
-    return term._replace(path_ids=in_paths.ids, path_df=in_paths.df, path_scale=min(1.0, path_idf / idf))
+    return term._replace(
+        path_ids=in_paths.ids, path_stems=in_paths.terms, path_df=in_paths.df, path_scale=min(1.0, path_idf / idf)
+    )
 
 
 def _names(

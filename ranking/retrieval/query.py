@@ -42,8 +42,11 @@ _TYPED_WORDS = 32  # nobody types more than that with operators
 
 _SHOWN_CHARS = 400  # of a query, in an answer
 
-# Of what is pasted. What failed stands at the end of an output, what was done at its beginning.
-_PASTED_CHARS = 32_768
+# Of a query. What failed stands at the end of an output, what was done at its beginning.
+MAX_QUERY_CHARS = 32_768
+# A longer word is machine text and no typing mistake: it is looked up as it is and by its written parts, and nothing
+# else stands in for it. What is tried for a word grows with the square of its length.
+MAX_CORRECTED_CHARS = 64
 
 # A term made of these alone says nothing.
 _MARKS = '-*"'
@@ -201,17 +204,18 @@ def parse_query(text: str) -> Query:
     return Query(tuple(terms), tuple(excluded), tuple(filters))
 
 
+def bounded_text(text: str) -> str:
+    """What is asked of a text: all of it, or the beginning and the end of one that has more than a question can use."""
+    if len(text) <= MAX_QUERY_CHARS:
+        return text
+    half = MAX_QUERY_CHARS // 2
+    return f"{text[:half].rsplit(maxsplit=1)[0]} {text[-half:].split(maxsplit=1)[-1]}"
+
+
 def plain_query(text: str, max_words: int = -1) -> Query:
-    """A text as words alone: nothing in a description is a filter, an exclusion or a must."""
-    words = searchable(text).split(maxsplit=max_words)
+    """A text of any length as words alone: nothing in a description is a filter, an exclusion or a must."""
+    words = searchable(bounded_text(text)).split(maxsplit=max_words)
     return Query(tuple(Term(word) for word in words[: max_words if max_words > 0 else None]))
-
-
-def pasted_query(text: str) -> Query:
-    """A text of any length as words alone: the beginning and the end of one that has more than a question can use."""
-    if len(text) > _PASTED_CHARS:
-        text = f"{text[: _PASTED_CHARS // 2].rsplit(maxsplit=1)[0]} {text[-_PASTED_CHARS // 2 :].split(maxsplit=1)[-1]}"
-    return plain_query(text)
 
 
 def is_pasted(text: str) -> bool:
@@ -239,6 +243,11 @@ def shown_query(query: Query) -> str:
     if len(text) <= _SHOWN_CHARS:
         return text
     return f"{text[:_SHOWN_CHARS].rsplit(' ', 1)[0]} … ({len(text):,} characters)"
+
+
+def shown_word(word: str) -> str:
+    """A word of a query as an answer repeats it: the beginning of a very long one."""
+    return word if len(word) <= MAX_CORRECTED_CHARS else f"{word[: MAX_CORRECTED_CHARS - 1]}…"
 
 
 def _visible(text: str, at: int) -> int:

@@ -27,12 +27,7 @@ from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, find_candidates, no_threshold
-from ctxrank.ranking.retrieval.candidates.exactness import (
-    FeatureLimits,
-    feature_limits,
-    is_top_k_exact,
-    top_k_threshold,
-)
+from ctxrank.ranking.retrieval.candidates.top_k import FeatureLimits, feature_limits, top_k_threshold
 from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.filters import Filters, resolve_filters
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
@@ -48,18 +43,22 @@ from ctxrank.ranking.retrieval.hits import (
 )
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import (
+    MAX_QUERY_CHARS,
     Query,
+    bounded_text,
     is_line_of_code,
     is_pasted,
     parse_query,
-    pasted_query,
+    plain_query,
     shown_query,
+    shown_word,
 )
 from ctxrank.ranking.retrieval.rerank import reranked
 from ctxrank.ranking.retrieval.snippets import NOTHING, Snippet, snippet, terms_in
 
 CATCH_UP_MS = 2000
 _RELAXED = "Nothing has all of that: the query was asked again as plain words."
+_TOO_LONG = f"The query has {{:,}} characters: its first and last {MAX_QUERY_CHARS // 2:,} were asked."
 _LEAST_CHOICE = 10
 # Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read, then
 # each time twice as many.
@@ -81,12 +80,16 @@ def search(
         config = load_config(store)
     if engine is None:
         engine = engine_of(store)
+    given, request = request.text, request._replace(text=bounded_text(request.text))
     query = query_of(request)
     filters = resolve_filters(store.primary, request, query)
-    result = _answer(store, engine, request, query, filters, config)
-    if result.hits or request.is_syntax or filters.is_impossible or not query.may_ask_too_much:
-        return result
-    relaxed = _answer(store, engine, request, query.as_plain_words(), filters, config)
+    if request.text != given:
+        filters = filters._replace(notes=(*filters.notes, _TOO_LONG.format(len(given))))
+    with store.one_question():
+        result = _answer(store, engine, request, query, filters, config)
+        if result.hits or request.is_syntax or filters.is_impossible or not query.may_ask_too_much:
+            return result
+        relaxed = _answer(store, engine, request, query.as_plain_words(), filters, config)
     if not relaxed.hits:
         return result
     return relaxed._replace(query=result.query, is_relaxed=True, notes=(*relaxed.notes, _RELAXED))
@@ -96,7 +99,7 @@ def query_of(request: SearchRequest) -> Query:
     """The text as a query: what was typed by its syntax, what was pasted as words."""
     if request.is_syntax or not (request.is_plain or is_pasted(request.text)):
         return parse_query(request.text)
-    return pasted_query(request.text)
+    return plain_query(request.text)
 
 
 def _answer(
@@ -148,11 +151,11 @@ def _search_index(
         )  # fmt: skip
         limit = request.limit
         page = _ranked_page(call, query, filters, limits, limit)
-        hits, read = [one.hit for one in page.shown], len(page.shown)
+        hits = [one.hit for one in page.shown]
         if request.is_folded and len(page.shown) > 1:
             from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  a page of one hit has no copies
 
-            hits, read = folded_page(page.shown, request.limit)
+            hits = folded_page(page.shown, request.limit)
             while len(hits) < request.limit and len(page.shown) == limit < _MOST_PAGES_READ * request.limit:
                 missing = request.limit - len(hits)
                 limit = min(2 * limit, limit + max(_READ_PER_MISSING * missing, _LEAST_READ))
@@ -160,14 +163,8 @@ def _search_index(
                     page = page._replace(shown=[*page.shown, *_hits(call, page, limit, len(page.shown))])
                 else:
                     page = _ranked_page(call, query, filters, limits, limit)
-                hits, read = folded_page(page.shown, request.limit)
+                hits = folded_page(page.shown, request.limit)
         found, groups = page.found, page.groups
-        # No bound where what is superseded comes after everything current, or where a passage or a file of prose has
-        # the support of more than its rows.
-        last = page.shown[read - 1].hit if read else None
-        is_full = len(hits) == request.limit or len(page.shown) == limit
-        is_bounded = is_full and last is not None and not (request.is_by_passage or last.superseded_by)
-        last_score = last.score if is_bounded and last is not None and not wants_prose else None
         suggestions: list[str] = []
         if not hits and plan.unknown:
             from ctxrank.ranking.retrieval.degraded.suggestions import (  # noqa: PLC0415  only where nothing was found
@@ -186,8 +183,8 @@ def _search_index(
     return SearchResult(
         query=shown_query(query), outcome=outcome, engine=engine.name, reason=readiness.reason, stale=readiness.stale,
         total=len(groups) + found.pruned_count, is_capped=not found.is_complete,
-        is_exact=is_top_k_exact(found, limits, last_score), hits=tuple(hits), suggestions=tuple(suggestions),
-        notes=filters.notes, corrections=plan.corrections, unknown=plan.unknown, facets=facets,
+        is_exact=found.is_complete, hits=tuple(hits), suggestions=tuple(suggestions),
+        notes=filters.notes, corrections=plan.corrections, unknown=tuple(map(shown_word, plan.unknown)), facets=facets,
     )  # fmt: skip
 
 
@@ -228,7 +225,7 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
     """The best `limit` hits of the index."""
     engine, statistics, plan, request = call.engine, call.statistics, call.plan, call.request
     if filters.is_impossible:
-        return _Page(Candidates([], 0.0), {}, [], [])
+        return _Page(Candidates([], is_complete=True), {}, [], [])
     # A passage has the support of its whole file, so a low row may still come out high.
     # A file of prose may have that of its whole, and a short page must not have fewer files to choose from.
     least = _LEAST_CHOICE if call.wants_prose else 0
@@ -289,9 +286,11 @@ def _with_rows_of_name(
         return with_rows_of_line(call.engine, call.statistics, call.plan, filters.scope, found, line)
     if not is_name(query):
         return found, []
-    from ctxrank.indexer.links.store import documents_named  # noqa: PLC0415  as above
+    from ctxrank.indexer.extensions import NAMED_DOCUMENTS, is_installed, provided  # noqa: PLC0415  as above
 
-    named = documents_named(call.store.primary, query.terms[0].text)
+    named = frozenset[int]()
+    if is_installed("links"):
+        named = provided(NAMED_DOCUMENTS, "search")(call.store.primary, query.terms[0].text)
     return with_rows_of_name(call.engine, call.statistics, query, call.plan.tuning, filters.scope, found, named)
 
 

@@ -70,7 +70,7 @@ def whole_term_scores(
         counts[id_] = counts.get(id_, 0) + 1
         lengths[id_] = lengths.get(id_, 0) + row[2]
         frequencies = found.setdefault(id_, {})
-        for place, tf in counted:
+        for place, tf in counted.items():
             frequencies[place] = frequencies.get(place, 0.0) + tf
     typical, k1, b = TYPICAL_PASSAGES * statistics.average_length, plan.tuning.k1, plan.tuning.b
     for id_, frequencies in found.items():

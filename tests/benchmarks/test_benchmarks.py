@@ -9,9 +9,9 @@ RUN = Path(__file__).resolve().parents[2] / "benchmarks" / "run.py"
 
 
 def test_a_benchmark_runs_and_keeps_its_raw_results(tmp_path: Path) -> None:
-    command = [sys.executable, str(RUN), "--quick", "--only", "in_process", "--out", str(tmp_path)]
+    command = [sys.executable, str(RUN), "--quick", "--only", "real_store", "--out", str(tmp_path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    result = json.loads((tmp_path / "in_process.json").read_text(encoding="utf-8"))
+    result = json.loads((tmp_path / "real_store.json").read_text(encoding="utf-8"))
     assert all(figure["values"] for figure in result["figures"])
     assert all(figure["name"] in done.stdout for figure in result["figures"])

@@ -1,6 +1,6 @@
 """Failing tests of mutated programs, made once: one mutant is one cause, and another mutant is another.
 
-The texts are a part of what `benchmarks/errors/mutants/make.py` makes, so that no toolchain is needed.
+The texts were printed by small programs in which one line was changed (2026-11); what made them is in the history.
 """
 
 import gzip
@@ -9,11 +9,12 @@ import os
 import tempfile
 from typing import Final
 
-import errors.mutants.make
+import errors.corpus
+import pytest
 from errors.corpus import Row, make_round
 from errors.ours import Ours
 
-_SAMPLE: Final = os.path.join(os.path.dirname(errors.mutants.make.__file__), "sample.jsonl.gz")
+_SAMPLE: Final = os.path.join(os.path.dirname(errors.corpus.__file__), "mutants.jsonl.gz")
 _LEAST_PRECISION: Final = 0.90
 _LEAST_RECALL: Final = 0.35
 
@@ -29,6 +30,7 @@ def test_the_sample_names_no_machine_and_has_all_languages() -> None:
     assert not any("/root/" in row.text or "mutant-" in row.text for row in rows)
 
 
+@pytest.mark.slow
 def test_a_mutant_is_recognised_and_another_one_is_not_answered() -> None:
     known = right = given = 0
     for seed in (1, 2, 3, 4):
@@ -42,12 +44,3 @@ def test_a_mutant_is_recognised_and_another_one_is_not_answered() -> None:
         given += len(answers)
         right += sum(answer.group == row.group for row, answer in answers)
     assert right >= _LEAST_PRECISION * given and right >= _LEAST_RECALL * known
-
-
-def test_a_change_is_one_change_and_imports_stay() -> None:
-    python = errors.mutants.make.LANGUAGES[0]
-    assert set(errors.mutants.make.changes("        if amount >= 5000 and is_large:", python)) == {
-        "        if amount > 5000 and is_large:", "        if amount >= 6000 and is_large:",
-        "        if amount >= 5000 or is_large:",
-    }  # fmt: skip
-    assert errors.mutants.make.changes("import os", python) == []

@@ -115,7 +115,7 @@ def test_show_gives_a_document_in_three_depths(shop: Path, capsys: pytest.Captur
         (["search", "x", "--kind", "poem"], 2, "Kinds are package"),
         (["search", "x", "--since", "tomorrow"], 2, "is not a time"),
         (["serch", "x"], 2, "Did you mean search"),
-        (["list"], 2, "Did you mean 'package list' or 'error list'?"),
+        (["ls"], 2, "Here it is 'list'."),
         (["package", "consume", "1", "--agent", "qa_expert"], 2, "is not designated for qa_expert"),
         (["package", "consume", "1", "--agent", "tester"], 2, "Agents are developer"),
         (["session", "show", "nope"], 1, "There is no session 'nope'"),

@@ -82,7 +82,7 @@ def test_a_context_of_an_unchanged_tree_reads_no_file_and_loads_no_parser(tmp_pa
     create_store(str(tmp_path)).close()
     _imported(tmp_path, "context", "TASK-042")
     modules = _imported(tmp_path, "context", "TASK-042", "--budget", "2000")
-    assert not modules & {*_FORBIDDEN, "hashlib", "ctxrank.indexer.links.frontmatter", "ctxrank.indexer.files.read"}
+    assert not modules & {*_FORBIDDEN, "hashlib", "ctxrank.indexer.text.frontmatter", "ctxrank.indexer.files.read"}
     # The last of them are `beneath` (with `systems`), by which the folders are listed, and what was compiled to count a
     # text: loading it takes a third of the time that its twin's patterns take.
     assert len([name for name in modules if name.startswith("ctxrank.")]) <= 73
@@ -134,5 +134,5 @@ def test_a_command_of_a_store_with_a_team_connects_to_nothing(shop: Path, monkey
     with only_one(str(Path(folder) / TEAM_LOCK), "4711", LockedError):
         for arguments in (("search", "database"), ("assemble", "--session", "shop-2026-10", "--agent", "developer")):
             modules = _imported(shop, *arguments)
-            assert "ctxrank.cli.team.wake" in modules
+            assert "ctxrank.extensions.team.wake" in modules
             assert not modules & {"psycopg", "cryptography", "socket", "ssl", "subprocess", "json", "threading"}

@@ -8,10 +8,12 @@ import pytest
 from tables import each_row
 
 from ctxrank.cli import declare
-from ctxrank.cli.completion import Level, levels_of, script_of
+from ctxrank.cli.completion import script_of, word_list
 from ctxrank.cli.main import COMMANDS, declared_commands, run
+from ctxrank.cli.schema import commands_of
 
-LEVELS = tuple(levels_of(declared_commands()))
+WORDS = tuple(word_list(declared_commands()))
+PLACES = [place for place in dict.fromkeys(place for place, _, _ in WORDS) if place != "*"]
 _ASK = """
 source "$1"
 shift
@@ -49,9 +51,9 @@ def _completed(folder: Path, *words: str) -> list[str]:
     "words, wanted",
     [
         (["se"], ["search", "session", "serve"]),
-        (["package", ""], ["save", "list", "show", "supersede", "consume"]),
-        (["package", "list", "--sess"], ["--session"]),
-        (["package", "list", "--session", "se"], []),
+        (["package", ""], ["save", "supersede", "consume"]),
+        (["package", "save", "--sess"], ["--session"]),
+        (["package", "save", "--session", "se"], []),
         (["--db", "x.db", "-q", "error", "ma"], ["match"]),
         (["show", "12", "--depth", ""], ["meta", "summary", "full"]),
         (["show", "--depth", "fu"], ["full"]),
@@ -62,22 +64,25 @@ def _completed(folder: Path, *words: str) -> list[str]:
         (["index", "do"], ["docs"]),
         (["--db", "no"], ["notes.md"]),
         (["completion", "z"], ["zsh"]),
-        (["eval", "sw"], ["sweep"]),
-        (["eval", "sweep", "--se"], ["--seed"]),
+        (["list", "er"], ["errors"]),
+        (["eval", "docs", "--se"], ["--seed"]),
         (["bazinga", "get-ev"], ["get-events"]),
         (["init", ""], ["docs"]),
-        (["search", "package", "li"], []),
+        (["search", "package", "sa"], []),
     ],
 )
 def test_bash_completes(words: list[str], wanted: list[str], folder: Path) -> None:
     assert _completed(folder, *words) == wanted
 
 
-@each_row("level", LEVELS)
-def test_bash_offers_every_word_of_every_command(level: Level, folder: Path) -> None:
-    words = [word for one in level.options for word in (*one.on_words, *one.off_words)]
-    assert set(words) <= set(_completed(folder, *level.words, "-"))
-    assert set(level.values) <= set(_completed(folder, *level.words, ""))
+@pytest.mark.slow
+@each_row("place", PLACES)
+def test_bash_offers_every_word_of_every_command(place: str, folder: Path) -> None:
+    options = {word for where, word, _ in WORDS if where in (place, "*") and word}
+    values = {one for where, word, takes in WORDS if where == place and not word for one in takes.split()}
+    assert options == set(_completed(folder, *place.split(), "-"))
+    offered = _completed(folder, *place.split(), "")
+    assert {one for one in values if one[0] not in "<*"} <= set(offered)
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -91,9 +96,10 @@ def test_the_other_shells_take_their_scripts(shell: str, folder: Path) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_script_holds_every_command_and_every_option(shell: str, folder: Path) -> None:
     script = (folder / f".{shell}").read_text(encoding="utf-8")
-    flags = {word for level in LEVELS for one in level.options for word in one.on_words if word.startswith("--")}
-    assert not [name for name in COMMANDS if name not in script]
-    assert not [flag for flag in flags if (f"-l {flag[2:]} " if shell == "fish" else flag) not in script]
+    listed = script.partition("printf '%s\\n' '")[2].partition("' | awk")[0]
+    assert listed.split("\n") == ["\t".join(line) for line in WORDS]
+    assert "'" not in listed and "\\" not in listed, "it stands between single quotes"
+    assert set(COMMANDS) == set(WORDS[0][2].split())
 
 
 def test_the_command_prints_the_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,9 +109,9 @@ def test_the_command_prints_the_script(folder: Path, capsys: pytest.CaptureFixtu
 
 def test_every_parameter_that_is_a_path_says_so() -> None:
     paths = {
-        f"{' '.join(level.words)} {one.name}"
-        for level in LEVELS
-        for one in level.parameters
+        f"{name} {one.name}"
+        for name, command in commands_of(declared_commands())
+        for one in command.parameters
         if isinstance(one.type, declare.Path)
     }
     assert {"assemble error_file", "error match file", "export output", "index paths", "init folder"} <= paths

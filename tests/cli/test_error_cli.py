@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders import Answer, answer_of
+from builders import Answer, answer_of, make_store
+from exported import bring, exported_bytes
 from tables import each_row
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.opening import create_store, open_store
 
 MODULE = "ModuleNotFoundError: No module named 'yaml'\n"
@@ -36,6 +38,15 @@ def error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
 def test_an_unknown_failure_is_silence_with_a_reason_on_stderr_and_exit_code_1(error: Shell) -> None:
     answer = error("match", given=MODULE.encode())
     assert (answer.code, answer.out) == (1, "") and answer.err.startswith("ctxrank: not known. No known error")
+
+
+def test_a_fix_that_came_with_another_store_is_found(error: Shell) -> None:
+    crate = "error: only traits defined in the current crate can be implemented for kind {} and friends"
+    with make_store(error.folder / "there") as there, make_store(error.folder) as store:
+        save_error(there, NewKnownError(crate.format("Frob"), "Wrap it."))
+        bring(store, exported_bytes(there))
+    answer = error("match", given=crate.format("Grob").encode())
+    assert answer.code == 0 and answer.out.startswith("error:1@") and "   Solution: Wrap it.\n" in answer.out
 
 
 def test_a_saved_fix_is_found_by_file_stdin_and_message(error: Shell) -> None:
@@ -146,7 +157,7 @@ def test_list_and_show_tell_the_record_and_what_is_recognised(error: Shell) -> N
     assert error("show", "1", "--json").json()["recognised_by"]["values"] == ["yaml"]
     assert [error("list", "--lang", lang).code for lang in ("PYTHON", "go")] == [0, 1]
     assert error("list", "--project", "other").code == 1
-    assert error("prune").out == "Removed 0 expired errors\n"
+    assert error("prune").err == "ctxrank: 'error prune' is 'prune --expired --kind error' now.\n"
 
 
 def test_a_saved_error_again_says_what_became_of_the_solution(error: Shell) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store, obey_interrupts
+from tables import first_quick
 
 from ctxrank.indexer.errors.listing import StoredError, list_errors
 from ctxrank.indexer.errors.tree_changes import Tree, changes_between, note_tree
@@ -187,7 +188,7 @@ OUTPUTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
+@pytest.mark.parametrize("name", first_quick(OUTPUTS, 4))
 def test_any_output_comes_through_as_it_is_and_a_failure_with_it_ends_well(folder: Path, name: str) -> None:
     (folder / "said").write_bytes(OUTPUTS[name])
     code, out, err = ran(folder, "--", "sh", "-c", "cat said; exit 3")

@@ -49,7 +49,7 @@ CALLS = {
     "status": "status",
     "doctor": "doctor",
     "why package:1": "why",
-    "package list": "package list",
+    "list packages": "list",
 }
 
 

@@ -31,8 +31,6 @@ def _leaves(path: tuple[str, ...], found: declare.Declared | None) -> Iterator[t
     if isinstance(found, declare.Group):
         for name, one in found.commands.items():
             yield from _leaves((*path, name), one)
-        if found.default is not None:
-            yield path, found.default
     elif found is not None and found.usage is None:
         yield path, found
 
@@ -62,9 +60,7 @@ def _spied(path: tuple[str, ...]) -> tuple[declare.Declared, Called]:
         return command, calls
     assert found is not None
     others = [one for one in found.commands.values() if (path[0], one.name) != path]
-    if len(path) == 1:
-        return declare.Group(path[0], found.help, tuple(others), default=command), calls
-    return declare.Group(path[0], found.help, (*others, command), default=found.default), calls
+    return declare.Group(path[0], found.help, (*others, command)), calls
 
 
 def _by_click(path: tuple[str, ...], words: list[str]) -> Called:
@@ -89,7 +85,7 @@ def _plainly(path: tuple[str, ...], words: list[str]) -> Called | None:
 def _good_value(option: declare.Parameter) -> str:
     if isinstance(option.type, declare.OneOf):
         return option.type.words[-1]
-    return str(option.type.least or 2) if isinstance(option.type, declare.Whole | declare.Real) else "a value"
+    return str(option.type.least or 2) if isinstance(option.type, declare.Whole) else "a value"
 
 
 def _ordinary(path: tuple[str, ...]) -> Iterator[list[str]]:
@@ -113,7 +109,7 @@ def _without_a_team(_: object, act: Callable[[], object]) -> object:
 @each_row("path", DECLARED)
 def test_ordinary_calls_are_read_without_click_and_as_click_reads_them(path: tuple[str, ...]) -> None:
     with pytest.MonkeyPatch.context() as patch:  # what --durable asks of a store is no matter of reading words
-        patch.setattr("ctxrank.cli.team.actions.durably", _without_a_team)
+        patch.setattr("ctxrank.extensions.team.actions.durably", _without_a_team)
         _are_read_alike(path)
 
 
@@ -129,7 +125,9 @@ def test_every_action_is_there_and_takes_what_its_command_declares() -> None:
         taken = signature(action_of(command)).parameters
         names = {one.name for one in command.parameters} - {DURABLE}
         takes_all = any(one.kind is Parameter.VAR_KEYWORD for one in taken.values())
-        if not (names == taken.keys() - {"call"} or (takes_all and taken.keys() - {"call", "options"} <= names)):
+        if not (
+            names == taken.keys() - {"call"} or (takes_all and taken.keys() - {"call", "options", "given"} <= names)
+        ):
             wrong[path] = names.symmetric_difference(taken)
     assert not wrong
 
@@ -140,6 +138,7 @@ def test_a_folder_that_cannot_be_one_is_left_to_click(tmp_path: Path) -> None:
     assert read(["init", str(tmp_path / "file")], find_command) is None
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_whatever_is_read_without_click_is_read_as_click_reads_it(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(sorted(DECLARED)))

@@ -259,7 +259,7 @@ def test_bytes_that_are_no_text_are_counted(
 def test_blank_references_are_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SAVE, "--phase", "risks", "text", "--reference", "", "--reference", " ", "--reference", "a.py"]) == 0
     with make_store(folder) as store:
-        assert [entry.references for entry in list_reasoning(store.primary, "S")] == ['["a.py"]']
+        assert [entry.refs for entry in list_reasoning(store.primary, "S")] == ['["a.py"]']
 
 
 @pytest.mark.parametrize(

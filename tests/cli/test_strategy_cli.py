@@ -124,21 +124,25 @@ def test_helpful_is_1_where_there_is_none_and_2_where_it_is_too_much(
     assert run(["strategy", "helpful", "1", "--by", "101"]) == 2
 
 
-def test_d09_extract_prints_what_it_made_and_counts_it_the_next_time(
+def test_d09_extract_prints_what_it_made_and_does_not_count_it_the_next_time(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     think("approach", "Test first.")
     think("completion", "The zebra is done.")
     capsys.readouterr()
     assert run(["strategy", "extract", "--session", "S"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "Saved strategy:1 (methodology of default, helpfulness 1)",
-        "Saved strategy:2 (implementation of default, helpfulness 1)",
-    ]
+    assert capsys.readouterr().out == "Saved strategy:1 (implementation of default, helpfulness 1)\n"
+    assert run(["strategy", "extract", "--session", "S"]) == 0
+    assert capsys.readouterr().out == "Counted before: strategy:1 (implementation of default, helpfulness 1)\n"
     assert run(["strategy", "extract", "--session", "S", "--group", "-", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
-    assert (value["extracted"], value["session_id"], value["group_id"]) == (2, "S", None)
-    assert [(s["helpfulness"], s["new"]) for s in value["strategies"]] == [(2, False), (2, False)]
+    assert (value["extracted"], value["session_id"], value["group_id"]) == (1, "S", None)
+    assert value["strategies"] == [
+        {
+            "id": 1, "name": value["strategies"][0]["name"], "project": "default", "topic": "implementation",
+            "helpfulness": 1, "new": False,
+        }
+    ]  # fmt: skip
 
 
 def test_d09_nothing_to_extract_is_1_with_a_note(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

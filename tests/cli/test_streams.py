@@ -18,7 +18,8 @@ from ctxrank.indexer.store.location import Location
 
 # Each command of the table, and what has no store; in text and in JSON.
 CALLS = (
-    "init", "import jsonl export.jsonl", "index", "search database locked", "search --explain --json retry", "show 1",
+    "init", "save 'A walrus is late'", "list packages",
+    "import jsonl export.jsonl", "index", "search database locked", "search --explain --json retry", "show 1",
     "assemble --session shop-2026-10 --agent developer --task 'token refresh'",
     "assemble --session shop-2026-10 --agent developer --format json",
     "package list", "package list --json", "reasoning timeline --session shop-2026-10", "strategy list", "error list",
@@ -26,8 +27,9 @@ CALLS = (
     "eval nothing-here", "eval nothing-here --json", "bazinga help", "bazinga list-sessions 5",
     "bazinga no-such-command", "export", "prune --older-than 900d --dry-run", "purge", "why package:1 --json",
     "receipt list", "hook --help", "install claude-code --dry-run", "uninstall codex --json",
-    "team status", "team init x --json", "context TASK-042", "check", "trace src/app.py", "suggest-links",
-    "wide status", "trust .", "status", "status --json", "doctor", "doctor --json", "rebuild", "optimize",
+    "team status", "team init x --json", "context TASK-042", "check", "check --trace src/app.py", "check --suggest",
+    "wide sync", "trust .", "status", "status --json", "doctor", "doctor --json", "doctor --repair rebuild",
+    "doctor --repair optimize",
     "completion bash", "completion zsh --json", "schema", "schema search", "--help", "search --help", "--version", "",
     "no-such-command", "--json no-such-command", "--db /no/such/store search x", "--json --db /no/such/store search x",
 )  # fmt: skip

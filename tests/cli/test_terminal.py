@@ -16,7 +16,6 @@ from builders import copy_store
 from ctxrank.cli.actions.upkeep.surroundings import proposals
 from ctxrank.cli.main import run
 from ctxrank.cli.output import terminal
-from ctxrank.cli.output.histogram import histogram, latency_bounds, rows, svg
 from ctxrank.cli.output.terminal import linked
 from ctxrank.indexer.exceptions import CtxrankError
 
@@ -152,17 +151,3 @@ def test_init_names_what_it_found_and_the_command_for_it(
     monkeypatch.chdir(tmp_path)
     assert run(["init"]) == 0
     assert "found a git checkout: 'ctxrank index'" in capsys.readouterr().err
-
-
-def test_a_histogram_counts_every_value_once() -> None:
-    drawn = histogram("latency", [0.2, 1.0, 3.9, 4.0, 900.0], latency_bounds(5.0), " ms")
-    assert drawn.bins == (("0–1 ms", 1), ("1–2 ms", 1), ("2–4 ms", 1), ("≥ 4 ms", 2))
-    lines = list(rows(drawn))
-    assert lines[-1].strip().startswith("≥ 4 ms") and lines[-1].endswith("40 %") and "█" * 30 in lines[-1]
-    assert "≥ 4 ms" in svg([drawn]) and svg([drawn]).count("<rect") == 4
-
-
-def test_a_drawing_has_to_be_named_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("plot.png", "nowhere/plot.svg"):
-        assert run(["eval", str(tmp_path), "--plot", name]) == 2
-    assert "does not end in .svg" in capsys.readouterr().err

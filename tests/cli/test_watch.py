@@ -193,6 +193,19 @@ def test_a_change_is_found_a_moment_later_with_one_line_a_batch(folder: Path, fo
 
 
 @needs_watchfiles
+def test_the_first_run_does_not_wait_until_the_store_is_at_rest(folder: Path) -> None:
+    follower = Follower(folder)
+    try:
+        ends = time.monotonic() + _LIMIT_S
+        while follower.lines.empty() and time.monotonic() < ends:
+            (folder / ".ctxrank" / "noise").touch()
+            time.sleep(0.02)
+        assert "1 added: a.md" in follower.line()
+    finally:
+        follower.end()
+
+
+@needs_watchfiles
 def test_what_is_ignored_or_ours_is_no_change_until_the_ignore_file_says_otherwise(folder: Path) -> None:
     (folder / ".gitignore").write_text("*.log\n")
     follower = Follower(folder)

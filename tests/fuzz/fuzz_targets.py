@@ -19,8 +19,10 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Generator
 
-from ctxrank.cli.bazinga.database.source import read_predecessor
 from ctxrank.cli.main import run
+from ctxrank.extensions.bazinga.database.source import read_predecessor
+from ctxrank.extensions.links.artifact import level_texts
+from ctxrank.extensions.links.reading import parse_artifact
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.parse.capture import capture_file
@@ -31,9 +33,6 @@ from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.files.paths import contained_path, portable_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import is_dict, is_list
-from ctxrank.indexer.links.artifact import level_texts
-from ctxrank.indexer.links.frontmatter import MAX_DEPTH, read_frontmatter
-from ctxrank.indexer.links.reading import parse_artifact
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.redaction.engine import redact
@@ -41,6 +40,7 @@ from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.frontmatter import MAX_DEPTH, read_frontmatter
 from ctxrank.indexer.text.globs import matches, overlap
 from ctxrank.indexer.text.identifiers import split_identifiers
 from ctxrank.indexer.text.invisible import without_invisible

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 import pytest
@@ -11,24 +12,29 @@ from builders import make_store, next_schema, search_ids
 from damage import closed
 from exported import MOMENT, as_bytes, bring, exported, exported_bytes, fill, first_version
 from notes import NOTE, TABLES, save_note
+from written import Reasoning, write
 
 from ctxrank.indexer import catalogue
+from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.care.new_file import save_what_can_be_read
-from ctxrank.indexer.catalogue import KINDS, as_row, document_of, kinds_with_documents
+from ctxrank.indexer.catalogue import KINDS, as_row, kinds_with_documents
 from ctxrank.indexer.declarations import Meaning
+from ctxrank.indexer.owners import installed_owners, make_tables
 from ctxrank.indexer.privacy.purge import forget_document, forget_session
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.privacy.secrets import forget_secrets
-from ctxrank.indexer.records import reasoning, strategies
+from ctxrank.indexer.record_table import document_of, read, revise
+from ctxrank.indexer.records import reasoning, sessions, strategies
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import facets, migrations
-from ctxrank.indexer.store.config import TTL_KINDS
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.migrations import PRESENT, Schema
+from ctxrank.indexer.store.rows import list_where, read_where
+from ctxrank.indexer.store.settings import TTL_KINDS
 from ctxrank.indexer.store.store import Store
 
 MODE = RedactionMode.PATTERN_ONLY
@@ -38,7 +44,11 @@ TOKEN = "ghp" + "_" + "a1B2" * 9
 
 def undeclared(connection: apsw.Connection) -> list[str]:
     """What the schema and the catalogue do not both have, and texts that are declared as numbers."""
-    declared = {(table.name, column.name): column.meaning for table in catalogue.tables() for column in table.stored}
+    declared = {
+        (table.name, column.name): column.meaning
+        for table in catalogue.tables_of(connection)
+        for column in table.stored
+    }
     query = """
         SELECT t.name, c.name, c.type
           FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
@@ -60,6 +70,8 @@ def undeclared(connection: apsw.Connection) -> list[str]:
 def schema() -> apsw.Connection:
     connection = apsw.Connection(":memory:")
     migrations.apply_schema(connection, 0)
+    for owner in installed_owners():
+        make_tables(connection, owner)
     return connection
 
 
@@ -67,7 +79,7 @@ def test_every_column_of_the_schema_is_declared() -> None:
     connection = schema()
     assert undeclared(connection) == []
     query = "SELECT count(*) FROM pragma_table_list AS t, pragma_table_info(t.name) AS c WHERE c.type = 'TEXT'"
-    assert connection.execute(f"{query} AND t.name NOT LIKE 'sqlite_%'").get == 126
+    assert connection.execute(f"{query} AND t.name NOT LIKE 'sqlite_%'").get == 127
 
 
 def test_a_text_column_that_nobody_declared_fails() -> None:
@@ -118,13 +130,13 @@ def test_references_and_keys_are_those_of_the_schema() -> None:
     there = {(str(a), str(b), str(c), bool(d)) for a, b, c, d in connection.execute(query)}
     declared = {
         (table.name, column.name, column.refers_to, column.is_owner)
-        for table in catalogue.tables()
+        for table in catalogue.tables_of(connection)
         for column in table.stored
         if column.refers_to and column.none is None
     }
     assert declared == there
     query = "SELECT name FROM pragma_table_info(?) WHERE pk AND type = 'INTEGER'"
-    for table in catalogue.tables():
+    for table in catalogue.tables_of(connection):
         keys = [str(key) for (key,) in connection.execute(query, (table.name,))]
         assert (table.key in keys) if table.key else len(keys) != 1, table.name
 
@@ -133,11 +145,14 @@ def test_the_words_of_a_column_are_those_of_the_schema_and_of_the_module_that_wr
     connection = schema()
     declared = {
         (table.name, column.name): column.words
-        for table in catalogue.tables()
+        for table in catalogue.tables_of(connection)
         for column in table.stored
         if column.words
     }
     assert declared == {
+        ("sessions", "mode"): sessions.MODES,
+        ("sessions", "status"): sessions.SESSION_STATUSES,
+        ("groups", "status"): sessions.GROUP_STATUSES,
         ("reasoning", "phase"): reasoning.PHASES,
         ("reasoning", "confidence"): reasoning.CONFIDENCES,
         ("strategies", "topic"): strategies.TOPICS,
@@ -150,7 +165,7 @@ def test_the_words_of_a_column_are_those_of_the_schema_and_of_the_module_that_wr
 
 
 def test_what_the_store_itself_knows_of_kinds_is_what_the_catalogue_says() -> None:
-    assert set(catalogue.document_kinds()) == set(facets.KINDS)
+    assert set(catalogue.document_kinds(catalogue.kinds_of(schema()))) == set(facets.KINDS)
     assert catalogue.aging_kinds() == TTL_KINDS
 
 
@@ -227,6 +242,33 @@ def learn_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return (folder / name).read_text() + made_up
 
     monkeypatch.setattr(migrations, "_read_sql", read)
+
+
+class _Note(NamedTuple):
+    id: int
+    session: str
+    group: str | None
+    mood: str
+    body: str
+
+
+def test_a_made_up_kind_is_listed_found_and_revised(noted: Store) -> None:
+    calm, cross = list_where(noted.primary, "notes", _Note, {"session": "S", "group": None})
+    assert cross == _Note(1, "S", None, "cross", "A heron stood still.")
+    assert list_where(noted.primary, "notes", _Note, {"mood": "calm"}) == [calm]
+    with noted.write() as change:
+        revise(change, NOTE, 1, {"body": "A heron took off.", "mood": "calm"})
+    assert read_where(noted.primary, "notes", _Note, {"id": 1}) == _Note(1, "S", None, "calm", "A heron took off.")
+    assert documents_of_notes(noted)[0] == (1, "calm note", "A heron took off.", "calm")
+    assert noted.primary.execute("SELECT max(seq) FROM record_log WHERE kind = 'note' AND number = 1").get == 4
+
+
+def test_a_thought_that_nobody_confirmed_ranks_low_however_its_document_is_made(noted: Store) -> None:
+    thought = Reasoning(1, None, "developer", "risks", "x", 1, agent_name=UNCONFIRMED)
+    with noted.write() as change:
+        number = write(change, thought)
+    record = read(noted.primary, KINDS["reasoning"], number)
+    assert record is not None and document_of(KINDS["reasoning"], record).priority == "low"
 
 
 def note_lines(store: Store) -> list[dict[str, object]]:

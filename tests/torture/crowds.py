@@ -21,9 +21,9 @@ from typing import NamedTuple
 from acts import ACTS, SESSION, Errand, Unrecorded, new
 from builders import make_store, word
 from examine import troubles_of
+from processes import Worker, percentile, run_processes, took_ms
 from promises import Ledger, Shape
 
-from ctxrank.cli.actions.upkeep.crowd import Worker, percentile, press, took_ms
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.records.sessions import NewSession, create_session
 
@@ -70,7 +70,7 @@ def crowd(
     failures: list[str] = []
     # From the first call on there is something to find: a search that finds nothing has failed.
     ACTS["save_through_the_api"](Errand(home, "", random.Random(seed), 500_000, ledger.hear, {}))
-    works = press(home, read_and_write, processes=processes, seconds=seconds, given=seed)
+    works = run_processes(home, read_and_write, processes=processes, seconds=seconds, given=seed)
     for who, done in enumerate(works):
         for line in done.reported:
             ledger.hear(line)

@@ -12,7 +12,7 @@ from enum import Enum
 import apsw
 from damage import PAGE
 
-from ctxrank.indexer.care.sqlite_salvage.pages import PageFile
+from ctxrank.extensions.salvage.pages import PageFile
 
 # Of FTS5's own: in which row of fts_data the structure of all segments stands.
 _STRUCTURE_ROW = 10

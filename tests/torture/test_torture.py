@@ -48,6 +48,7 @@ def test_after_a_kill_everything_acknowledged_is_there_once_and_the_index_agrees
     assert outcome.acknowledged > 20
 
 
+@pytest.mark.slow
 def test_after_a_power_cut_every_acknowledged_record_is_there(work: str) -> None:
     outcome = power_cuts.cut_many(work, seed=SEED, sessions=1, cuts=40)
     assert outcome.failures == ()
@@ -68,7 +69,8 @@ def test_a_disk_that_only_says_that_it_has_synced_is_found_out(work: str, monkey
     assert len(outcome.failures) > 3
 
 
-@pytest.mark.parametrize("act", ["save_package", *(pytest.param(act, marks=pytest.mark.slow) for act in _OTHER_ACTS)])
+@pytest.mark.slow
+@pytest.mark.parametrize("act", ["save_package", *_OTHER_ACTS])
 def test_a_disk_that_fails_anywhere_is_said_and_loses_nothing(work: str, act: str) -> None:
     outcome = disk_faults.fail_everywhere(work, seed=SEED, acts=(act,), step=60)
     assert outcome.failures == ()

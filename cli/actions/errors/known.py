@@ -1,4 +1,4 @@
-"""`ctxrank error save`, `list`, `show`, `confirm`, `refute` and `prune`: the known errors and their solutions."""
+"""`ctxrank error save`, `list`, `show`, `confirm` and `refute`: the known errors and their solutions."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,6 @@ from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, save_error
 from ctxrank.indexer.errors.solutions import confirm as count_outcome
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.privacy.retention import prune_errors
 from ctxrank.indexer.records.sessions import find_session, project_in_force
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import local_ref, public_id
@@ -155,17 +154,6 @@ def _count(call: Call, error: str, *, has_helped: bool, session: str | None) -> 
             f"confidence {own_confidence(before):.2f} → {own_confidence(after):.2f}"
         ],
     )  # fmt: skip
-
-
-def prune(call: Call, project: str | None, dry_run: bool) -> Reply:
-    """Remove the known errors whose time is over."""
-    with call.open() as store:
-        count = prune_errors(store, project=project, is_dry_run=dry_run)
-    verb = "Would remove" if dry_run else "Removed"
-    return Reply(
-        lambda: {"deleted": count, "dry_run": dry_run},
-        [f"{verb} {count} expired {'error' if count == 1 else 'errors'}"],
-    )
 
 
 def _number(database: apsw.Connection, text: str) -> int:

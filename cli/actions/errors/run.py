@@ -203,7 +203,8 @@ def _save_proposal(call: Call, store: Store, run: CommandRun, unit: str, changes
         named += f" and {more if changes.is_complete else 'many'} more"
     solution = f"After this failure, `{run.command}` succeeded once these changed: {named}"
     solution = IncomingTexts(run.mode).line(solution)
-    new = NewKnownError(unit, solution, run.project, run.place.lang, is_proposal=True)
+    is_counted = run.place.session is not None  # its sighting was
+    new = NewKnownError(unit, solution, run.project, run.place.lang, is_proposal=True, is_counted=is_counted)
     saved = save_error(store, new, mode=run.mode)
     id_ = public_id("error", saved.id)
     call.note(

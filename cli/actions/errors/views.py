@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.errors.words import record_words, times
 from ctxrank.cli.call import Call, shown
+from ctxrank.cli.output.shaped import Extended
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.errors.listing import Recognition, StoredError
 from ctxrank.indexer.errors.patterns import title_of
@@ -45,24 +46,15 @@ def details_lines(call: Call, error: StoredError, recognition: Recognition | Non
         yield call.dim(f"   | {line}".rstrip())
 
 
-def error_json(error: StoredError) -> dict[str, object]:
+def error_json(error: StoredError) -> Extended:
     """One pattern as JSON."""
-    value: dict[str, object] = error._asdict()
-    value["id"] = public_id("error", error.id)
-    value["hints"] = list(error.hints)
-    value["confidence"] = round(own_confidence(error), 4)
-    value["expired"] = value.pop("is_expired")
-    for name in ("last_seen", "created_at", "expires_at"):
-        value[name] = format_us(getattr(error, name))
-    return value
+    more = {"id": public_id("error", error.id), "confidence": round(own_confidence(error), 4)}
+    return Extended(error, more)
 
 
-def recognition_json(recognition: Recognition | None) -> dict[str, object] | None:
+def recognition_json(recognition: Recognition | None) -> Extended | None:
     """What a pattern is recognised by, as JSON."""
-    if recognition is None:
-        return None
-    value: dict[str, object] = recognition._asdict()
-    return {"masked": value.pop("headline")} | value
+    return None if recognition is None else Extended(recognition, {"masked": recognition.headline})
 
 
 def own_confidence(error: StoredError) -> float:

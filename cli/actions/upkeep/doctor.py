@@ -1,28 +1,24 @@
 """`ctxrank doctor`: whether the store is well, and what to do where it is not."""
 
 import gc
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 
-from ctxrank.cli.actions.upkeep.crowd import CrowdReport, run_crowd
+from ctxrank.cli.actions.upkeep.index import rebuild
+from ctxrank.cli.actions.upkeep.stores import optimize
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.care import repair as care
-from ctxrank.indexer.care.environment_checks import STRESS
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Finding, Repair, Result
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.location import Location, find_store
+from ctxrank.indexer.store.location import find_store
 
 _DRY_RUN, _APPLY = "dry-run", "apply"
-_SHOWN_PROBLEMS = 5
 
 
 class _Diagnosis(NamedTuple):
-    """What was found, under stress too, and what a repair was asked for and did; `after` is what is left of it."""
+    """What was found, and what a repair was asked for and did; `after` is what is left of it."""
 
     findings: Sequence[Finding]
-    crowd: CrowdReport | None
     mode: str | None
     steps: Sequence[Repair]
     report: care.RepairReport | None
@@ -36,18 +32,17 @@ class _Diagnosis(NamedTuple):
         findings = self.after or self.findings
         if has_lost or any(finding.result is Result.FAIL for finding in findings):
             return 5
-        if self.crowd is not None and not self.crowd.is_well:
-            return 5
         return 7 if any(finding.is_locked for finding in findings) else 0
 
 
-def doctor(call: Call, deep: bool, stress: int | None, seconds: float, repair: str | None) -> Reply:
+def doctor(call: Call, deep: bool, repair: str | None) -> Reply:
     """Examine the store, and repair it where that is asked for."""
     gc.enable()  # this may take a while: see cli/entry.py
+    if repair in ("rebuild", "optimize"):
+        return rebuild(call) if repair == "rebuild" else optimize(call)
     repair = repair.removeprefix("--") if repair else None
     location = find_store(call.db, call.root)
     findings = list(examine(location, is_deep=deep))
-    crowd = _stressed(location, stress, seconds) if stress else None
     steps = care.plan(findings) if repair else ()
     report: care.RepairReport | None = None
     after: list[Finding] = []
@@ -55,18 +50,8 @@ def doctor(call: Call, deep: bool, stress: int | None, seconds: float, repair: s
         report = care.repair(location, steps, is_dry_run=repair == _DRY_RUN)
     if repair == _APPLY and steps:
         after = list(examine(location, is_deep=deep))
-    found = _Diagnosis(findings, crowd, repair, steps, report, after)
+    found = _Diagnosis(findings, repair, steps, report, after)
     return Reply(lambda: _as_json(found), _lines(call, found), exit_code=found.exit_code)
-
-
-def _stressed(location: Location, processes: int, seconds: float) -> CrowdReport:
-    """A crowd in a folder next to the store: the same file system, and nothing of the store itself."""
-    folder = os.path.join(location.folder, f"{STRESS}{os.getpid()}")
-    os.makedirs(folder, mode=0o700)
-    try:
-        return run_crowd(folder, processes=processes, seconds=seconds)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lines(call: Call, found: _Diagnosis) -> Iterator[str]:
@@ -78,8 +63,6 @@ def _lines(call: Call, found: _Diagnosis) -> Iterator[str]:
         if finding.next_step:
             yield f"{'':<{width + 8}}→ {shown(finding.next_step)}"
     yield _counts_line(found.findings)
-    if found.crowd is not None:
-        yield from _crowd_lines(found.crowd)
     if found.mode is not None:
         yield from _repair_lines(found)
 
@@ -92,15 +75,6 @@ def _counts_line(findings: Sequence[Finding]) -> str:
 
 def _counts(findings: Sequence[Finding]) -> dict[str, int]:
     return {result.value: sum(finding.result is result for finding in findings) for result in Result}
-
-
-def _crowd_lines(crowd: CrowdReport) -> Iterator[str]:
-    yield (
-        f"stress: {crowd.processes} processes, {crowd.seconds:g} s: {crowd.saves} saves (p95 {crowd.save_p95_ms} ms),"
-        f" {crowd.searches} searches (p95 {crowd.search_p95_ms} ms); {crowd.failed} failed, {crowd.lost} lost"
-    )
-    for problem in crowd.problems[:_SHOWN_PROBLEMS]:
-        yield f"        {shown(problem)}"
 
 
 def _repair_lines(found: _Diagnosis) -> Iterator[str]:
@@ -150,8 +124,6 @@ def _as_json(found: _Diagnosis) -> dict[str, object]:
         "counts": _counts(found.findings),
         "findings": [_finding_json(finding) for finding in found.findings],
     }
-    if found.crowd is not None:
-        payload["stress"] = found.crowd._asdict()
     if found.mode is not None:
         payload["repair"] = _repair_json(found)
     return payload

@@ -14,8 +14,8 @@ from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.exchange.export import export_lines
+from ctxrank.indexer.exchange.forwarding import last_number
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl as import_lines
-from ctxrank.indexer.exchange.relay import last_number
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.systems import sync

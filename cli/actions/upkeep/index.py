@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
+from ctxrank.cli.actions.upkeep.index_step import StepReport, run_step
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.exceptions import UsageError
@@ -14,7 +15,6 @@ from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.links.sync import LinkedReport, index_linked
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.config import load_config
@@ -27,7 +27,7 @@ class Indexed(NamedTuple):
     """What a run found and did; a dry run makes neither linked artifacts nor dates."""
 
     report: IndexReport
-    linked: LinkedReport | None = None
+    linked: StepReport | None = None
     dates: DateReport | None = None
 
 
@@ -70,7 +70,7 @@ def bring_up_to_date(
     """Index what is new or changed, with linked artifacts and dates: what `index` does. Raises LockedError."""
     first_seq = store.last_seq()
     report = index_artifacts(store, paths, mode=mode, progress=progress)
-    linked = index_linked(store, mode)
+    linked = run_step(store, mode)
     return Indexed(report, linked, date_documents(store, first_seq))
 
 

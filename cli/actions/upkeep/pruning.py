@@ -32,7 +32,7 @@ def prune(
         else:
             report = prune_older(store, before, kinds=wanted, session=session, is_dry_run=dry_run)
     return Reply(
-        lambda: {"deleted": dict(report.deleted), "total": report.total, "dry_run": report.is_dry_run},
+        lambda: report,
         _pruned_lines(report),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import read_given
 from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import LockedError, UsageError
 from ctxrank.indexer.exchange.origin_removal import forget_origin
@@ -80,15 +81,13 @@ def purge(
 
 def _still_in_cluster(reply: Reply, hosts: str) -> Reply:
     """The reply of a store whose index is in a cluster: 7 until that has forgotten, too."""
-    note = f"not yet purged: the cluster at {hosts} still has it; 'ctxrank wide forget' takes it out of its files."
+    note = f"not yet purged: the cluster at {hosts} still has it; 'ctxrank wide sync --forget' takes it out."
     return reply._replace(exit_code=LockedError.exit_code, notes=(*reply.notes, note))
 
 
 def _told_to_team(call: Call, store: Store, forgot: PurgeReport, reply: Reply) -> Reply:
     """The reply of a store that shares a log: 7 until every machine has confirmed."""
-    from ctxrank.cli.team.actions import purge_notes  # noqa: PLC0415  only a store with a team has one
-
-    unconfirmed, machines, notes = purge_notes(call, store)
+    unconfirmed, machines, notes = sharing("team").purge_notes(call, store)
     return reply._replace(
         payload=lambda: {
             "removed": dict(forgot.removed), "kept_out": list(forgot.kept_out),

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from ctxrank.cli.actions.upkeep.surroundings import proposals
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.care.compaction import optimize as compact
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.extensions import ENGINE, provided
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import create_named_store, create_store
 from ctxrank.indexer.store.config import load_config
@@ -19,9 +21,8 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.trust import identity_of, is_known
 
 if TYPE_CHECKING:  # most stores have no team
-    from ctxrank.cli.actions.upkeep.wide import WideStatus
+    from ctxrank.indexer.engine import ClusterIndex, ClusterStatus
     from ctxrank.indexer.store.config import Config
-    from ctxrank.indexer.store.team_log import TeamState
 
 
 def init(call: Call, folder: str | None) -> Reply:
@@ -42,7 +43,7 @@ def init(call: Call, folder: str | None) -> Reply:
     where = "in" if is_usual else "at"
     next_steps = (
         *(f"found {found}" for found in (proposals(path_of_project) if is_new else ())),
-        "next: 'ctxrank index' for files, 'ctxrank package save' for findings.",
+        "next: 'ctxrank index' for files, 'ctxrank save' for findings.",
     )
     return Reply(
         lambda: {"store": path, "created": is_new, "trusted": not trouble},
@@ -69,20 +70,20 @@ def status(call: Call) -> Reply:
     with call.open() as store:
         found = read_status(store)
         config = load_config(store)
-        team, wide = config.team_log, _wide_status(store, config)
-    failures = last_failures()
+        team, wide = config.team_log, _cluster_status(store, config)
+        failures = last_failures(store.location.primary)
     is_wide = wide is not None and wide.is_used and not wide.trouble
     return Reply(
         lambda: {
             **found._asdict(),
             **({"hook_failures": failures} if failures else {}),
-            **({"team": _team_json(team)} if team is not None else {}),
-            **({"wide": _wide_json(wide)} if wide is not None else {}),
+            **({"team": sharing("team").as_json(team)} if team is not None else {}),
+            **({"wide": wide.as_json()} if wide is not None else {}),
         },
         (
             *_status_lines(found, "the cluster answers" if is_wide else "heuristics answer"),
-            *((f"team      {_team_sentence(team)}",) if team is not None else ()),
-            *((f"wide      {_wide_sentence(wide)}",) if wide is not None else ()),
+            *((f"team      {sharing('team').sentence(team)}",) if team is not None else ()),
+            *((f"wide      {_cluster_sentence(wide)}",) if wide is not None else ()),
             *(f"hook      {shown(failure)}" for failure in failures),
         ),
         outcome="degraded" if found.index_trouble and not is_wide else "stale" if found.stale else "matched",
@@ -91,37 +92,20 @@ def status(call: Call) -> Reply:
     )
 
 
-def _team_json(state: "TeamState") -> dict[str, object]:
-    from ctxrank.cli.team.label import as_json  # noqa: PLC0415  only a store with a team has one
-
-    return as_json(state)
-
-
-def _team_sentence(state: "TeamState") -> str:
-    from ctxrank.cli.team.label import sentence  # noqa: PLC0415  as above
-
-    return sentence(state)
-
-
-def _wide_status(store: Store, config: "Config") -> "WideStatus | None":
+def _cluster_status(store: Store, config: "Config") -> "ClusterStatus | None":
     """How far the cluster's index is; None where the user names no cluster."""
     if config.wide is None:
         return None
-    from ctxrank.cli.actions.upkeep.wide import wide_status  # noqa: PLC0415  only a machine with a cluster
-
-    return wide_status(store, config.wide, is_used=store.wide is not None)
-
-
-def _wide_json(found: "WideStatus") -> dict[str, object]:
-    from ctxrank.cli.actions.upkeep.wide import as_json  # noqa: PLC0415  as above
-
-    return as_json(found)
+    cluster: ClusterIndex = provided(ENGINE, "engine: opensearch")
+    return cluster.status(store, config.wide, is_used=store.wide is not None)
 
 
-def _wide_sentence(found: "WideStatus") -> str:
-    from ctxrank.cli.actions.upkeep.wide import sentence  # noqa: PLC0415  as above
-
-    return sentence(found)
+def _cluster_sentence(found: "ClusterStatus") -> str:
+    if found.trouble:
+        return f"{shown(found.nodes)}: {found.trouble}"
+    asked = "" if found.is_used else "; asked by no search: engine is not opensearch"
+    refused = f", {found.set_aside} refused" if found.set_aside else ""
+    return f"{shown(found.nodes)}: {found.documents:,} documents, {found.behind} changes behind{refused}{asked}"
 
 
 def optimize(call: Call) -> Reply:

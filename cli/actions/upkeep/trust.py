@@ -4,6 +4,7 @@ import os
 
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.care.status import read_status
+from ctxrank.indexer.catalogue import folder_tables
 from ctxrank.indexer.exceptions import NoStoreError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.allowed_roots import unnamed_folders
@@ -19,7 +20,7 @@ def trust(call: Call, path: str) -> Reply:
     with open_store(primary, root=call.root) as store:
         is_new = make_known(store)
         documents = sum(read_status(store).documents.values())
-        unread = unnamed_folders(store.location, store.primary)
+        unread = unnamed_folders(store.location, store.primary, [one.name for one in folder_tables(store.primary)])
     folder = store.location.folder
     return Reply(
         lambda: {"store": folder, "known_before": not is_new, "documents": documents, "refused_roots": unread},

@@ -16,22 +16,18 @@ from collections.abc import Generator, Iterable
 from types import FrameType
 
 from ctxrank.cli.actions.upkeep.index import Indexed, as_json, bring_up_to_date, text_notes
+from ctxrank.cli.actions.upkeep.index_step import STEP_FOLDER
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.envelope import emit_json_line
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.files.git import GitError, find_repository, head_commit
 from ctxrank.indexer.files.walk import ALWAYS_SKIPPED, walk
-from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.links.artifact import FOLDER as LINKED_FOLDER
 from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.location import WATCH_LOCK
 from ctxrank.indexer.store.one_process import only_one
 from ctxrank.indexer.store.store import Store
-
-if TYPE_CHECKING:
-    from watchfiles import Change
 
 # Nothing happens for so long before a batch begins, and no batch waits longer for that.
 _QUIET_MS = 200
@@ -41,7 +37,7 @@ _TICK_MS = 500  # how often the commit is looked at, and what met a lock is trie
 _MAX_PATHS = 500
 _SHOWN_PATHS = 5
 _IGNORE_FILES = (".gitignore", ".ctxrankignore")
-_NEVER_ENTERED = ALWAYS_SKIPPED - {LINKED_FOLDER}
+_NEVER_ENTERED = ALWAYS_SKIPPED - {STEP_FOLDER}
 
 
 class _Stopped(BaseException):
@@ -71,12 +67,13 @@ def follow(call: Call, paths: tuple[str, ...]) -> Reply:
     follower = _Follower(call, root, paths)
     with _followed_once(folder), contextlib.suppress(_Stopped), _ended_by_sigterm() as stopping:
         try:
-            # The first round comes at once, without changes: what changes during the whole run is seen after it.
+            # The first round comes at once, without changes: what changes during the whole run is seen after it. No
+            # filter: a round would wait for a moment without changes in what is ignored, such as a store in use.
             for changes in watchfiles.watch(
-                *wanted, watch_filter=follower.is_of_interest, debounce=_LONGEST_WAIT_MS, step=_QUIET_MS,
-                rust_timeout=_TICK_MS, yield_on_timeout=True, ignore_permission_denied=True,
+                *wanted, watch_filter=None, debounce=_LONGEST_WAIT_MS, step=_QUIET_MS, rust_timeout=_TICK_MS,
+                yield_on_timeout=True, ignore_permission_denied=True,
             ):  # fmt: skip
-                follower.round(path for _, path in changes)
+                follower.round(path for _, path in changes if follower.is_of_interest(path))
         except KeyboardInterrupt:
             if not stopping:
                 raise
@@ -101,7 +98,7 @@ class _Follower:
         self._head = ""
         self._outputs = {(info.st_dev, info.st_ino) for info in map(os.fstat, (1, 2))}
 
-    def is_of_interest(self, _: "Change", path: str) -> bool:
+    def is_of_interest(self, path: str) -> bool:
         """Whether a change may concern a file of ours: not in git's folder, the store, or other people's code."""
         parts = os.path.relpath(path, self._root).split(os.sep)
         return parts[0] != os.pardir and _NEVER_ENTERED.isdisjoint(parts) and not self._is_own_output(path)
@@ -147,14 +144,14 @@ class _Follower:
                 return bring_up_to_date(store, mode, self._starts, advance)
         if any(os.path.basename(path) in _IGNORE_FILES for path in self._pending):
             return bring_up_to_date(store, mode, self._starts)
-        linked = [path for path in self._pending if path.split(os.sep)[0] == LINKED_FOLDER]
+        linked = [path for path in self._pending if path.split(os.sep)[0] == STEP_FOLDER]
         files = sorted(path for path in self._pending.difference(linked) if self._is_ours(store, path))
         if not files and not linked and self._commit() == self._head:
             return None
         if len(files) > _MAX_PATHS:
             return bring_up_to_date(store, mode, self._starts)
         # A path that is never indexed itself: linked artifacts and dates alone.
-        named = [os.path.join(store.location.root, path) for path in files or (LINKED_FOLDER,)]
+        named = [os.path.join(store.location.root, path) for path in files or (STEP_FOLDER,)]
         return bring_up_to_date(store, mode, named)
 
     def _is_ours(self, store: Store, path: str) -> bool:

@@ -30,25 +30,35 @@ _PYTHON = r'\s*File "([^"]+)", line \d+(?:, in (.+))?$'
 _NODE = r"\s+at (?:async )?(?:(?P<function>[^()\n]+?) \()?(?P<file>(?:[A-Za-z]:)?[^():\n]+):\d+(?::\d+)?\)?$"
 _JAVA = r"\s+at (?:[\w.$-]+/)?(?P<function>[\w.$<>]+)\((?P<file>[^():]+)(?::\d+)?\)"
 _GO_FILE = r"\s+(?P<file>[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?$"
-_GO_CALL = r"(?:created by )?((?:[\w.-]+/)*[\w-]+(?:\.\(\*?\w+\))?[\w.]*)(?:\(|$| in goroutine)"
-_RUST = r"\s+\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[\w:<>{}$. ]+?)(?:::h[0-9a-f]{16})?$"
-_C = r"\s*#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>]+).*?(?: at |\s)(?P<file>[\w./-]+\.\w+):\d+"
+_C = r"\s*#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>]++).*?(?: at |\s)(?P<file>[\w./-]+\.\w+):\d+"
 _RUBY_PHP = r"\s+(?:from |#\d+ )?(?P<file>[\w./-]+\.(?:rb|php))[:(]\d+\)?:?(?:in [`'](?P<function>[^`']+)')?"
 _DOTNET = r"\s+at (?P<function>[\w.<>`\[\],+]+)\([^)]*\)(?: in (?P<file>.+):line \d+)?$"
 
 # Each with what a line must hold; compiled when that first happens, because a cold start needs one or two of them.
 _NOTATIONS = (
-    ((" at ", "\tat "), _JAVA), ((" at ", "\tat "), _NODE), ((" at ", "\tat "), _DOTNET), ((".go:",), _GO_FILE),
-    (("#",), _C), ((".rb", ".php"), _RUBY_PHP),
-)  # fmt: skip
+    ((" at ", "\tat "), _JAVA),
+    ((" at ", "\tat "), _NODE),
+    ((" at ", "\tat "), _DOTNET),
+    ((".go:",), _GO_FILE),
+    (("#",), _C),
+    ((".rb", ".php"), _RUBY_PHP),
+)
 
 # Functions that have no name of their own.
 NAMELESS = frozenset(
     (
-        "", "<module>", "Object.<anonymous>", "<anonymous>", "Context.<anonymous>", "Suite.<anonymous>", "main.main",
-        "<lambda>", "run", "next",
+        "",
+        "<module>",
+        "Object.<anonymous>",
+        "<anonymous>",
+        "Context.<anonymous>",
+        "Suite.<anonymous>",
+        "main.main",
+        "<lambda>",
+        "run",
+        "next",
     )
-)  # fmt: skip
+)
 # A function without a name is given the name of what it calls, or of where it is kept: "Object.value [as price]".
 _CALLED_ON = r"(?:async )?(?:Object|Context|UserContext|Suite|Proxy|Module|Test)\.[^\s\[]*(?: \[as ([\w$]+)\])?$"
 # A helper that asserts says as little of the place as the library it calls.
@@ -87,21 +97,15 @@ def frame_at(file: str, function: str) -> Frame:
     return _frame(file, function)
 
 
-def go_frame_of(line: str, frame: Frame) -> Frame:
-    """The frame with its function, which Go prints on the line above."""
-    match = re.match(_GO_CALL, line)
+def called_above(line: str, frame: Frame, pattern: str) -> Frame:
+    """The frame with its function, which some tools print on the line above."""
+    match = re.match(pattern, line)
     if match is None:
         return frame
     return frame._replace(
         function=match[1].rpartition("/")[2][:_MAX_NAME],
         is_ours=frame.is_ours and match[1] != "panic" and _FOREIGN_FUNCTION.match(match[1]) is None,
     )
-
-
-def rust_frame_of(line: str) -> Frame | None:
-    """A line of a Rust backtrace; apart, because numbered lines are common elsewhere."""
-    match = re.match(_RUST, line)
-    return _frame("", match["function"]) if match else None
 
 
 def _frame(file: str, function: str) -> Frame:

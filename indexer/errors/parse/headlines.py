@@ -1,11 +1,11 @@
-"""Lines that announce an error, taken apart by the notations of tools (`indexer/errors/parse/notations.py`).
+"""Lines that announce an error, taken apart by the notations of tools (`indexer/errors/tables/notations.tsv`).
 
 headline_of("src/a.ts(3,1): error TS2304: Cannot find name 'x'.")  ->  tool "tsc", code TS2304, the message
 """
 
 import re
 
-from ctxrank.indexer.errors.parse.notations import NOTATIONS, TOOL_OF_CODE, TOOL_OF_MESSAGE, Notation, Owns
+from ctxrank.indexer.errors.parse.notations import Notation, notations, ways
 from ctxrank.indexer.light_typing import NamedTuple
 
 # The quick test that most lines of a log fail.
@@ -56,7 +56,7 @@ def headline_of(line: str, following: str = "") -> Headline | None:
 
 
 def _announced(line: str, following: str) -> Headline | None:
-    for notation in NOTATIONS:
+    for notation in notations():
         if any(sign in line for sign in notation.signs):
             match = re.match(notation.pattern, line)
             if match is not None:
@@ -64,32 +64,9 @@ def _announced(line: str, following: str) -> Headline | None:
     return None
 
 
-def belongs(line: str, owns: Owns, first: str) -> bool:
-    """Whether a later line still belongs to the error that `first` announced."""
-    match owns:
-        case "nothing":
-            return False
-        case "indented":
-            return line.startswith((" ", "\t")) or ("\u2502" in line and re.match(r"\d+ \u2502", line) is not None)
-        case "paragraph":
-            return bool(line.strip())
-        case "rust block":
-            # What else a compiler says at the edge is another message: gcc's warnings come before what stops it.
-            return (
-                bool(line.strip()) and re.match(r"\s|(?:\d+|LL) *\||\.\.\.|(?:help|note|For more)\b", line) is not None
-            )
-        case "same prefix":
-            return line[:5] == first[:5]
-        case "indented or empty":
-            return not line.strip() or line.startswith("  ")
-        case "E lines":
-            return line == "E" or line.startswith("E  ")
-        case "stack":
-            return (
-                not line.strip()
-                or line.startswith(("goroutine ", "\t", "main.", "created by", " ", "[signal"))
-                or "(" in line
-            )
+def belongs(line: str, owns: str) -> bool:
+    """Whether a later line still belongs to an error of a notation that owns such lines."""
+    return bool(owns) and re.match(owns, line) is not None
 
 
 def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> Headline:
@@ -97,12 +74,13 @@ def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> He
     message = (named.get("message") or named.get("said") or "").strip()
     codes = tuple(code for key in ("code", "code2", "flag") if (code := named.get(key)))
     tool = notation.tool
-    if tool == "rust" and notation.family == "compiler" and not codes and not following.lstrip().startswith("-->"):
+    place_below = ways()["place below"].get(tool)
+    if place_below and notation.family == "compiler" and not codes and not re.match(place_below, following):
         tool = ""  # `error: …` alone is written by many
     for code in codes:
-        tool = next((name for pattern, name in TOOL_OF_CODE if re.match(pattern, code)), tool)
-    if tool in ("", "rust") and not codes:
-        tool = next((name for pattern, name in TOOL_OF_MESSAGE if re.search(pattern, message)), tool)
+        tool = next((name for name, pattern in ways()["has code"].items() if re.match(pattern, code)), tool)
+    if not codes and (place_below or not tool):
+        tool = next((name for name, pattern in ways()["says"].items() if re.search(pattern, message)), tool)
     error_type = re.split(r"\.|::", named.get("type") or "")[-1]
     place, function = named.get("place") or "", named.get("function") or ""
     return Headline(notation, tool, message, error_type, codes, place, function)

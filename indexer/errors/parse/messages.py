@@ -10,7 +10,7 @@ instead of naming it. Without that, all errors under one title would be one erro
 import re
 
 from ctxrank.indexer.errors.parse.headlines import MARK, headline_of
-from ctxrank.indexer.errors.parse.notations import STRUCTURE
+from ctxrank.indexer.errors.parse.notations import STRUCTURE, STRUCTURE_SIGNS
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -22,7 +22,7 @@ _MAX_STRUCTURE = 40
 _LONGEST_TITLE = 6  # words
 _QUOTED = r"(?<!\w)[`'\"\u2018\u201c<]\S"
 # "ERROR in ./cart.js 1:10-26", "cart.pug:3:1", "[GHC-88464]": below it stands what is wrong.
-_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[[\w-]*\d[\w-]*\]|[\w./\\-]+:\d+(?::\d+)?):?$"
+_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[(?:-|[^\W\d])*\d[\w-]*+\]|[\w./\\-]+:\d+(?::\d+)?):?$"
 _ONLY_CODE = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
 _ONLY_OPENING = r"(?:\[\w+\]:? ?)?[\[{(]?$"
 _EXCERPT = r"\s*(?:>+\s*)?\d+ ?[|\u2502]|[-\s|\u2502]*\^|\s*$|\s*-->|\s*[|\u2500-\u257f]|\s+at "
@@ -81,6 +81,8 @@ def _said_below(lines: list[str], start: int) -> FullMessage | None:
 def _said_inside(lines: list[str], start: int) -> FullMessage | None:
     """What a structure that is printed below this line says in its message."""
     for at in range(start + 1, min(start + _MAX_STRUCTURE, len(lines))):
+        if not any(sign in lines[at] for sign in STRUCTURE_SIGNS):
+            continue
         found = headline_of(lines[at])
         if found is not None and found.notation.why == STRUCTURE:
             return FullMessage(found.message, start, at + 1)

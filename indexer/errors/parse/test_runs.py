@@ -4,13 +4,17 @@
         ->  one FailedTest: test_cart, with the frame test_cart.py:test_cart
 
 A message of a test (`assert 404 == 200`) says nothing without its place, and runners write the place on other lines
-than the message. One entry of RUNNERS for each way to write it.
+than the message. One row of runners.tsv for each way to write it.
 """
 
 import re
+from functools import cached_property
+from operator import itemgetter
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.errors.parse.notations import NOTHING, ways
+from ctxrank.indexer.errors.parse.tables import rows
+from ctxrank.indexer.light_typing import NamedTuple, cache
 
 _MAX_TESTS = 200
 _MAX_LINES = 400  # of one test's report
@@ -27,82 +31,18 @@ class Runner(NamedTuple):
     place: str = ""  # below the heading: where the failure is; the last of the project counts
     message: str = ""  # below the heading, where what it says is announced by nothing else
     end: str = ""  # what ends the report of a test, other than the next heading
-    mark: str = ""  # that such a report holds, where a heading looks like other things
+    mark: str = ""  # a line that such a report holds, where a heading looks like other things
 
 
-RUNNERS = (
-    Runner(
-        "pytest", ("___ ",),
-        r"_{2,} (?:ERROR at (?:setup|teardown|call) of |ERROR collecting )?(?P<name>\S.*?) _{2,}$",
-        r"(?P<file>[^\s:]+\.py):\d+: (?:in (?P<function>\S+)|(?P<type>[A-Z]\w*)?\s*$)",
-        "", r"={5,} .*={5,}$",
-    ),
-    Runner(
-        "go", ("--- FAIL: ",), r"\s*--- FAIL: (?P<name>\S+) \(",
-        r"\s+(?P<file>[\w.-]+\.go):\d+:", r"\s+(?:[\w.-]+\.go:\d+: (?P<message>\S.*)|Error:\s+(?P<detail>\S.*))$",
-        r"(?:FAIL|ok|---|===|panic:)\b",
-    ),
-    Runner(
-        "jest", ("\u25cf ",), r"\s*\u25cf (?P<name>(?!Console)\S.*)$",
-        r"\s+at .*?\(?(?P<file>[^\s()]+\.[cm]?[jt]sx?):\d+:\d+\)?$", r"\s{4}(?P<message>[^\s\u25cf>|].*)$",
-        r"(?:Test Suites|Tests|PASS|FAIL)\b",
-    ),
-    Runner(
-        "vitest", (" FAIL ", "FAIL "), r"\s*FAIL\s+(?:\|\w+\| )?(?P<file>\S+\.[cm]?[jt]sx?) > (?P<name>\S.*)$",
-        r"\s*\u276f (?:\S+ )?(?P<file>\S+\.[cm]?[jt]sx?):\d+:\d+$",
-        r"(?P<message>(?:\w*(?:Error|Exception)): .*)$", "\\s*(?:Test Files|Tests) |\u23af{8,}$",
-    ),
-    Runner(
-        "mocha", (") ",), r"\s{2}\d+\) (?P<name>\S.*)$",
-        r"\s+at .*?\(?(?P<file>[^\s()]+\.[cm]?[jt]sx?):\d+:\d+\)?$",
-        r"\s{5,8}(?P<message>(?:Uncaught )?\w*(?:Error|Exception)\b.*)$", "",
-    ),
-    Runner(
-        "rspec", ("Failure/Error:",), r"\s+Failure/Error: (?P<name>\S.*)$",
-        r"\s+# (?P<file>\S+\.rb):\d+:in", r"\s+(?P<message>(?:expected|got|\w+Error)\b.*)$", r"Finished in ",
-    ),
-    Runner(
-        "dotnet", ("  Failed ", "  X "), r"\s{2}(?:Failed|X) (?P<name>\S+)(?: \[.*\])?$",
-        r"\s+at .* in (?P<file>.+):line \d+$", r"\s{3}(?P<message>(?!at |Stack)\S.*)$", r"(?:Failed!|Total tests)",
-    ),
-    Runner(
-        "junit", ("JUnit ",), r"\s+JUnit (?:Jupiter|Vintage):(?P<name>\S.*)$",
-        r"\s+(?:[\w.]+/)?(?P<function>[\w.$]+)\((?P<file>\w+\.(?:java|kt|scala)):\d+\)$",
-        r"\s+=> (?P<message>\S.*)$", r"(?:Test run finished|\[)",
-    ),
-    Runner(
-        "junit", (") ",), r"\d+\) (?P<name>\w+)\((?P<group>[\w.$]+)\)$",
-        r"\s+at (?:[\w.]+/)?(?P<function>[\w.$]+)\((?P<file>\w+\.(?:java|kt|scala)):\d+\)$", "",
-        r"(?:FAILURES!!!|OK \()",
-    ),
-    Runner(
-        "jasmine", (") ",), r"\d+\) (?P<name>\S.*)$",
-        r"\s+at .*?\(?(?P<file>[^\s()]+\.[cm]?[jt]sx?):\d+:\d+\)?$", r"\s{4}(?P<message>(?!at )\S.*)$",
-        r"\d+ specs?, ", "\n  Stack:\n",
-    ),
-    Runner(
-        "perl", ("Failed test '",), r"#\s+Failed test '(?P<name>[^']+)'", r"#\s+at (?P<file>\S+) line \d+\.",
-        r"#\s+(?P<message>got: .*)$", r"# Looks like ",
-    ),
-    Runner(
-        "robot", ("| FAIL |",), r"(?P<name>\S.*?) +\| FAIL \|$", "",
-        r"(?P<message>(?!\d+ tests?,|-{5,}|={5,})\S.*)$", r"[=-]{20,}$",
-    ),
-    Runner(
-        "cargo", ("---- ",), r"---- (?P<name>\S+) stdout ----$", r"note: .* at (?P<file>\S+\.rs):\d+:\d+$",
-        r"(?:note: (?P<message>test did not panic as expected)|Error: (?P<detail>\S.*))", r"failures:",
-    ),
-    Runner(
-        "unittest", ("FAIL: ", "ERROR: "), r"(?:FAIL|ERROR): (?P<name>\w+) \((?P<group>[\w.]+)\)$",
-        "", "", r"(?:Ran \d+ test|={20,})",
-    ),
-)  # fmt: skip
+@cache
+def _runners() -> tuple[Runner, ...]:
+    return tuple(Runner(tool, tuple(signs.split("¦")), *rest) for tool, signs, *rest in rows("runners"))
+
+
 # Compiled when a report is read: most output is none.
 _KIND = r"(?:Uncaught )?(?:[\w$]+\.)*(\w+(?:Error|Exception|Failure))(?: \[\w+\])?: (?=\S)"
 # Frames, excerpts of the code, and the heading of a difference.
-_NO_DETAIL = r"\s*$|\s+at |\s*>?\s*\d* \||\s*[+-] (?:actual|expected)\b"
-_SHOWN_LINE = r">\s+(\S.*)$"
-_SHOWN_FUNCTION = r"(?:async )?\s*def (\w+)\("
+_NO_DETAIL = r"\s*$|\s+at |\s*+(?:>\s*+)?(?:\d++ |(?<= ))\||\s*[+-] (?:actual|expected)\b"
 _SUMMARY = r"(?:FAILED|ERROR) (?P<file>[^\s:]+\.py)(?:::(?P<name>\S+))?(?: - (?P<message>.*))?$"
 
 
@@ -123,7 +63,11 @@ class FailedTest(NamedTuple):
 def failed_tests(lines: list[str]) -> list[FailedTest]:
     """The failed tests that a report names, in order; none for output that is no test runner's."""
     text = "\n".join(lines)
-    runners = [runner for runner in RUNNERS if any(sign in text for sign in runner.signs) and runner.mark in text]
+    runners = [
+        runner
+        for runner in _runners()
+        if any(sign in text for sign in runner.signs) and (not runner.mark or f"\n{runner.mark}\n" in text)
+    ]
     if not runners:
         return []
     headings: list[tuple[int, Runner, re.Match[str]]] = []
@@ -139,12 +83,30 @@ def failed_tests(lines: list[str]) -> list[FailedTest]:
     return found
 
 
-def summary_place(lines: list[str], message: str) -> Frame | None:
-    """The test whose line in pytest's summary has this message: the place where the report itself shows none."""
-    for line in reversed(lines):
-        if (match := re.match(_SUMMARY, line)) and message and message.startswith(_said(match["message"] or "")):
-            return Frame(file_name(match["file"]), match["name"] or "")
-    return None
+class SummaryPlaces:
+    """The tests of pytest's summary by what it says of each: the place where the report itself shows none."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+
+    def of(self, message: str) -> Frame | None:
+        """The test of the last line whose words this message begins with."""
+        said = (message[:length] for length in self._lengths if length <= len(message)) if message else ()
+        found = [self._places[one] for one in said if one in self._places]
+        return max(found, key=itemgetter(0))[1] if found else None
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, Frame]]:
+        """The last line that says it, and its test."""
+        return {
+            _said(match["message"] or ""): (at, Frame(file_name(match["file"]), match["name"] or ""))
+            for at, line in enumerate(self._lines)
+            if (match := re.match(_SUMMARY, line))
+        }
+
+    @cached_property
+    def _lengths(self) -> frozenset[int]:
+        return frozenset(map(len, self._places))
 
 
 def _said(message: str) -> str:
@@ -161,6 +123,7 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
     message, error_type, message_line = "", "", start
     shown_line = shown_function = ""
     detail: list[str] = []
+    line_pattern, function_pattern = (ways()[way].get(runner.tool, NOTHING) for way in ("shows line", "shows function"))
     at = start + 1
     while at < limit:
         line = lines[at]
@@ -168,21 +131,20 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
             detail.append(line.strip())
         if runner.end and re.match(runner.end, line):
             break
-        if runner.tool == "pytest":
-            if match := re.match(_SHOWN_LINE, line):
-                shown_line = match[1]
-            elif match := re.match(_SHOWN_FUNCTION, line.strip()):
-                shown_function = match[1]
+        if match := re.match(line_pattern, line):
+            shown_line = match[1]
+        elif match := re.match(function_pattern, line):
+            shown_function = match[1]
         if not message and runner.message and (match := re.match(runner.message, line)):
             message, message_line = _first_group(match)[:_MAX_MESSAGE], at
         if runner.place and (match := re.match(runner.place, line)):
             groups = match.groupdict()
             frame = frame_of(line) or frame_at(groups["file"] or "", groups.get("function") or "")
-            function = groups.get("function") or (shown_function if runner.tool == "pytest" else "")
+            function = groups.get("function") or shown_function
             code = shown_line
             if groups.get("function") and at + 1 < limit:
                 code = lines[at + 1].strip()
-            if runner.tool == "pytest":
+            if line_pattern != NOTHING:
                 frames.append(frame._replace(function=function, code=code))
             else:
                 frames.insert(0, frame)  # printed from the innermost call outwards
@@ -205,15 +167,16 @@ def _first_group(match: re.Match[str]) -> str:
 
 
 def _test_name(lines: list[str], start: int, runner: Runner, name: str) -> str:
-    """The test's name; mocha writes each level of it on a line of its own."""
-    if runner.tool != "mocha" or name.endswith(":"):
+    """The test's name; some runners write each level of it on a line of its own."""
+    level = ways()["level"].get(runner.tool)
+    if level is None or re.match(level, name):
         return re.sub(r"\[.*\]$", "", name).rstrip(":")
     levels = [name]
     for line in lines[start + 1 : start + 8]:
         if not line.strip():
             break
         levels.append(line.strip())
-        if line.rstrip().endswith(":"):
+        if re.match(level, line):
             break
     return " > ".join(levels).rstrip(":")
 

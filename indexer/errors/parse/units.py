@@ -13,17 +13,16 @@ from ctxrank.indexer.errors.parse.console import clean
 from ctxrank.indexer.errors.parse.frames import (
     NAMELESS,
     Frame,
+    called_above,
     frame_at,
     frame_of,
-    go_frame_of,
     own_frames,
-    rust_frame_of,
 )
 from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
 from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
-from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, TOOL, WARNING
+from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, ways
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
-from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, summary_place
+from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
 from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -48,12 +47,7 @@ _STACK_HEAD = re.compile(
 _RUBY = r"(?P<file>\S.*?\.rb>?):\d+:in [`'](?P<function>[^`']+)': (?P<message>.*) \((?P<type>[A-Z]\w*(?:::\w+)*)\)$"
 _COUNTED = r"\d+ validation errors? for "
 _PREFIX = re.compile(r"^(?:npm (?:ERR!|error)(?: \d{3})?|E) +")
-_FACT = re.compile(
-    r"\s*$|(?:path|command|workspace|location|cwd|errno|signal|code|prefix|node|npm) |\S+@\S+ [\w:-]+: "
-    r"|This is probably not|A complete log|There is likely"
-)
-_SYMBOL = r"\s+symbol:\s+(\S.*)$"  # javac: what was not found is said below
-_CARET = re.compile(r"[\s~^|]*\^[\s~^|-]*$")
+_CARET = re.compile(r"[\s~|]*+\^[\s~^|-]*+$")
 
 
 class ErrorUnit(NamedTuple):
@@ -122,14 +116,20 @@ def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     """The units, those inside a test runner's report with the test as their place."""
     tests = failed_tests(lines)
     kept = [unit for unit in units if not _is_part_of_report(unit, _test_of(unit, tests))]
-    placed = [_at_test(unit, _test_of(unit, tests), lines) for unit in kept]
+    reports = {test.start: _bounded(lines[test.start : test.end]) for test in tests}
+    summary = SummaryPlaces(lines)
+    placed = [
+        _in_summary(unit, summary) if (test := _test_of(unit, tests)) is None
+        else _at_test(unit, test, reports[test.start])
+        for unit in kept
+    ]  # fmt: skip
     told = {test.start for unit in kept if (test := _test_of(unit, tests)) is not None}
     for test in tests:
         if test.message and test.start not in told:
-            placed.append(_failure_of(test, lines))
+            placed.append(_failure_of(test, reports[test.start]))
     if placed or not tests:
         return placed
-    return [_failure_of(test._replace(message=test.name), lines) for test in tests]
+    return [_failure_of(test._replace(message=test.name), reports[test.start]) for test in tests]
 
 
 def _test_of(unit: ErrorUnit, tests: list[FailedTest]) -> FailedTest | None:
@@ -147,14 +147,20 @@ def _is_part_of_report(unit: ErrorUnit, test: FailedTest | None) -> bool:
     return test is not None and (unit.rank > CAUSE or unit.line == test.start)
 
 
-def _at_test(unit: ErrorUnit, test: FailedTest | None, lines: list[str]) -> ErrorUnit:
-    own = tuple(frame for frame in own_frames(unit.frames) if frame.is_ours)
-    if test is None:
-        if unit.tool != "pytest" or own or (frame := summary_place(lines, unit.message)) is None:
-            return unit
-        line = f"FAILED {frame.file}::{frame.function} - {unit.message}"
-        return unit._replace(frames=(frame,), text=f"{unit.text}\n{line}" if unit.rank == CAUSE else unit.text)
-    if own and own[-1].function not in NAMELESS and unit.tool != "pytest":
+def _own_calls(unit: ErrorUnit) -> tuple[Frame, ...]:
+    return tuple(frame for frame in own_frames(unit.frames) if frame.is_ours)
+
+
+def _in_summary(unit: ErrorUnit, summary: SummaryPlaces) -> ErrorUnit:
+    if unit.tool not in ways()["shows line"] or _own_calls(unit) or (frame := summary.of(unit.message)) is None:
+        return unit
+    line = f"FAILED {frame.file}::{frame.function} - {unit.message}"
+    return unit._replace(frames=(frame,), text=f"{unit.text}\n{line}" if unit.rank == CAUSE else unit.text)
+
+
+def _at_test(unit: ErrorUnit, test: FailedTest, report: str) -> ErrorUnit:
+    own = _own_calls(unit)
+    if own and own[-1].function not in NAMELESS and unit.tool not in ways()["shows line"]:
         return unit
     frames = test.frames
     if own and own[-1].file:
@@ -162,15 +168,15 @@ def _at_test(unit: ErrorUnit, test: FailedTest | None, lines: list[str]) -> Erro
         frames = (own[-1]._replace(function=test.name),)
     return unit._replace(
         frames=frames, error_type=unit.error_type or test.error_type, family="test" if not own else unit.family,
-        text=_bounded(lines[test.start : test.end]),
+        text=report,
     )  # fmt: skip
 
 
-def _failure_of(test: FailedTest, lines: list[str]) -> ErrorUnit:
+def _failure_of(test: FailedTest, report: str) -> ErrorUnit:
     """What a test's report says where nothing in it announces an error."""
     return ErrorUnit(
         "test", test.runner.tool, test.message, test.error_type, _codes_in(test.message), test.frames, test.detail,
-        text=_bounded(lines[test.start : test.end]), line=test.message_line, rank=CAUSE, why="a failed test",
+        text=report, line=test.message_line, rank=CAUSE, why="a failed test",
     )  # fmt: skip
 
 
@@ -187,12 +193,17 @@ def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUn
 
 def _said_before(lines: list[str], units: list[ErrorUnit]) -> list[ErrorUnit]:
     """The line above a summary that the same program wrote: "tar: …"."""
-    for unit in units:
-        speaker = lines[unit.line].partition(": ")[0]
-        for at in range(unit.line - 1, -1, -1):
-            if lines[at].startswith(f"{speaker}: ") and not is_summary(lines[at]):
-                return [_plain(lines, at, "what the program said before it gave up")]
-    return []
+    speakers = {unit.line: lines[unit.line].partition(": ")[0] for unit in units}
+    last = dict.fromkeys(speakers.values(), -1)  # what each said last, above the line that is read
+    above: dict[int, int] = {}
+    for at, line in enumerate(lines):
+        if at in speakers:
+            above[at] = last[speakers[at]]
+        speaker, colon, _ = line.partition(": ")
+        if colon and speaker in last and not is_summary(line):
+            last[speaker] = at
+    said = next((above[unit.line] for unit in units if above[unit.line] >= 0), -1)
+    return [_plain(lines, said, "what the program said before it gave up")] if said >= 0 else []
 
 
 def _units(lines: list[str]) -> list[ErrorUnit]:
@@ -344,33 +355,34 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     end = start + 1
     detail: list[str] = []
     frames: list[Frame] = []
+    call, fact = (ways()[way].get(tool, NOTHING) for way in ("call", "fact"))
     while end < len(lines) and end - start < _MAX_DETAIL_LINES:
         line = lines[end]
-        if not belongs(line, notation.owns, lines[start]):
+        if not belongs(line, notation.owns):
             break
-        frame = frame_of(line) or (rust_frame_of(line) if tool == "rust" else None)
-        if frame is not None and tool == "go":
-            frame = go_frame_of(lines[end - 1], frame)
+        frame = frame_of(line)
+        if frame is None and (called := re.match(call, line)):
+            frame = frame_at("", called["function"])
+        if frame is not None and tool in ways()["call above"]:
+            frame = called_above(lines[end - 1], frame, ways()["call above"][tool])
         if frame is not None:
             frames.append(frame)
         elif line.strip():
-            detail.append(_PREFIX.sub("", line) if notation.owns in ("same prefix", "E lines") else line)
+            detail.append(_PREFIX.sub("", line) if _PREFIX.match(lines[start]) else line)
         end += 1
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
     is_free = not tool and not headline.codes and headline.error_type not in WORDED_BY_LANGUAGE
     message, begin, end = in_full(message, lines, start, end, may_be_title=is_free)
-    if tool == "cmake" and not headline.message:
+    if tool in ways()["wraps"] and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
-    if (
-        tool == "javac"
-        and (symbol := next(filter(None, (re.match(_SYMBOL, line) for line in detail)), None)) is not None
-    ):
+    name_below = ways()["name below"].get(tool, NOTHING)
+    if symbol := next(filter(None, (re.match(name_below, line) for line in detail)), None):
         message += f": {symbol[1]}"
-    if tool == "npm" and (not message or is_summary(message) or _FACT.match(message)):
-        # The first lines of its report are facts, what the failed script printed follows.
-        said = (line.strip() for line in detail if not _FACT.match(line) and not is_summary(line))
+    if fact != NOTHING and (not message or is_summary(message) or re.match(fact, message)):
+        # The first lines of such a report are facts, what the failed script printed follows.
+        said = (line.strip() for line in detail if not re.match(fact, line) and not is_summary(line))
         message = next(said, message or _PREFIX.sub("", lines[start]))
     kind = re.search(r"\(([A-Z]\w*(?:::\w+)*(?:Error|Exception))\)$", message)
     unit = ErrorUnit(

@@ -68,7 +68,7 @@ def _without_tap(lines: list[str]) -> list[str]:
             message = " ".join(told.get("error", []) or seen)
             kind = " ".join(told.get("name", [])) or ("Error" if "error" in told else "AssertionError")
             found.append(f"{kind}: {message}")
-            called = test if "error" in told else title or test
+            called = (test if "error" in told else title or test).replace("\\", r"\\")
             calls = (call.removeprefix("at ") for call in told.get("stack", []) if "Error: " not in call)
             found += [f"    at {re.sub(_UNNAMED_TEST, called, call)}" for call in calls]
             told, key = {}, ""

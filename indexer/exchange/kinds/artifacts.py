@@ -11,18 +11,17 @@ from collections.abc import Iterable
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.origins import Origin
-from ctxrank.indexer.exchange.run import Written
+from ctxrank.indexer.exchange.register import Origin
+from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path, portable_path
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
-from ctxrank.indexer.store import documents
+from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.connection import read_value, require_value
 from ctxrank.indexer.store.freshness import ELSEWHERE, FOREIGN_ROOT
 from ctxrank.indexer.store.ids import DocumentRef
@@ -47,17 +46,20 @@ class _Artifact(NamedTuple):
 class ArtifactImport:
     """Brings in files that are found as themselves."""
 
-    def __init__(self, arrivals: Arrivals, files: Files) -> None:
-        self._arrivals = arrivals
+    def __init__(self, run: ImportRun, files: Files) -> None:
         self._files = files
-        self._run = arrivals.run
+        self._run = run
 
     def bring(self, lines: Iterable[Line]) -> None:
         """One that is known here stays as it is; the index keeps it in step."""
-        self._arrivals.bring(
-            ARTIFACT, lines, identity=("path",), prepare=self._prepare, write=self._write,
+        self._run.bring_lines(
+            ARTIFACT,
+            lines,
+            ("path",),
+            self._prepare,
+            self._write,
             weight=lambda row: 0 if row.prepared is None else row.prepared.file.size_bytes,
-        )  # fmt: skip
+        )
 
     def _prepare(self, fields: Fields, key: str) -> _Artifact:
         path = portable_path(fields.text("path"))
@@ -67,10 +69,9 @@ class ArtifactImport:
             raise UsageError(error.message.removesuffix(".")) from error
         title = fields.text("title", os.path.basename(path))
         stored, prepared = self._files.find(path)
-        return _Artifact(
-            stored, title, fields.number("size_bytes", default=0), fields.moment("created_at"),
-            read_passages(fields, title), prepared, fields.number("id", least=1) if self._run.origin else 0,
-        )  # fmt: skip
+        passages, number = read_passages(fields, title), fields.number("id", least=1) if self._run.origin else 0
+        size_bytes, created_at = fields.number("size_bytes", default=0), fields.moment("created_at")
+        return _Artifact(stored, title, size_bytes, created_at, passages, prepared, number)
 
     def _write(self, change: Change, row: _Artifact, target: int | None) -> Written:
         change.blocklist.refuse(ARTIFACT, row.path)
@@ -92,18 +93,12 @@ class ArtifactImport:
             return Written(target, is_change=False)  # removed here
         if known is not None and artifacts.package_owners(change.connection, known.id):
             return Written(known.id, is_change=False)
-        artifact_id = (
-            known.id
-            if known is not None
-            else _make_missing(change, root, row, NOT_HERE if self._files.are_here else ELSEWHERE)
-        )
-        document_id = documents.put(
-            change,
-            documents.Document(
-                kind=ARTIFACT, number=artifact_id, title=row.title, body="", path=row.path, created_at=row.created_at,
-                ruleset=RULESET_VERSION,
-            ),
-        )  # fmt: skip
+        if known is not None:
+            artifact_id = known.id
+        else:
+            values = _missing(root, row, NOT_HERE if self._files.are_here else ELSEWHERE)
+            artifact_id = rows.insert(change.connection, "artifacts", values)
+        document_id = documents.put(change, _document(row, artifact_id))
         put_passages(change, document_id, row.path, row.passages)
         return Written(artifact_id)
 
@@ -117,17 +112,9 @@ class ArtifactImport:
         )
         if same is not None and same != number:  # it was removed there and is here again under another number
             remove_foreign_file(change, same)
-        connection.execute(
-            "INSERT INTO artifacts (id, root_id, path, state, reason, size_bytes, indexed_at)"
-            " VALUES (?, ?, ?, 'missing', ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET path = excluded.path, size_bytes = excluded.size_bytes",
-            (number, root_id, row.path, ELSEWHERE, row.size_bytes, now_us()),
-        )
-        document = documents.Document(
-            kind=ARTIFACT, number=number, title=row.title, body="", path=row.path, created_at=row.created_at,
-            ruleset=RULESET_VERSION,
-        )  # fmt: skip
-        document_id = documents.put(change, document)
+        if not rows.update(connection, "artifacts", number, {"path": row.path, "size_bytes": row.size_bytes}):
+            rows.insert(connection, "artifacts", {"id": number, **_missing(root_id, row, ELSEWHERE)})
+        document_id = documents.put(change, _document(row, number))
         put_passages(change, document_id, row.path, row.passages)
         documents.redate(change, document_id, row.created_at, is_numbered=False)
         return Written(number)
@@ -141,10 +128,10 @@ def remove_foreign_file(change: Change, number: int) -> None:
     change.connection.execute("DELETE FROM artifacts WHERE id = ?", (number,))
 
 
-def _make_missing(change: Change, root: int, row: _Artifact, reason: str) -> int:
-    change.connection.execute(
-        "INSERT INTO artifacts (root_id, path, state, reason, size_bytes, indexed_at)"
-        " VALUES (?, ?, 'missing', ?, ?, ?)",
-        (root, row.path, reason, row.size_bytes, now_us()),
-    )
-    return change.connection.last_insert_rowid()
+def _document(row: _Artifact, number: int) -> documents.Document:
+    return documents.Document(ARTIFACT, number, row.title, "", row.created_at, RULESET_VERSION, row.path)
+
+
+def _missing(root: int, row: _Artifact, reason: str) -> dict[str, rows.Value]:
+    values: dict[str, rows.Value] = {"root_id": root, "path": row.path, "state": "missing", "reason": reason}
+    return {**values, "size_bytes": row.size_bytes, "indexed_at": now_us()}

@@ -7,12 +7,11 @@ one that is new or changed leaves its package alone.
 from collections.abc import Iterable
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.packages import Delivery, PackageImport, put_delivery, read_delivery
-from ctxrank.indexer.exchange.ledger import row_key
+from ctxrank.indexer.exchange.kinds.packages import Delivery, PackageImport, put_delivery, read_consumer, read_delivery
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.run import Written
+from ctxrank.indexer.exchange.register import row_key
+from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records import packages
 from ctxrank.indexer.store.connection import read_value
@@ -39,17 +38,15 @@ class _Delivery(NamedTuple):
 class DesignationImport:
     """Brings in who a package is for and who was shown it, by the package's exported id."""
 
-    def __init__(self, arrivals: Arrivals, imported: PackageImport) -> None:
-        self._arrivals = arrivals
-        self._run = arrivals.run
+    def __init__(self, run: ImportRun, imported: PackageImport) -> None:
+        self._run = run
         self._packages = imported
 
     def bring_consumers(self, lines: Iterable[Line]) -> None:
         """Designations and consumptions; what was taken here meanwhile stays taken."""
-        self._arrivals.bring(
-            CONSUMER, lines, identity=lambda line: self._key(line, ("id",)), prepare=self._prepare_consumer,
-            write=self._write_consumer,
-        )  # fmt: skip
+        self._run.bring_lines(
+            CONSUMER, lines, lambda line: self._key(line, ("id",)), self._prepare_consumer, self._write_consumer
+        )
 
     def _key(self, line: Line, identity: tuple[str, ...]) -> str:
         """The ledger's key: what distinguishes it from others of its package, and the package's key."""
@@ -57,12 +54,10 @@ class DesignationImport:
         key = self._packages.keys.get(package)
         if key is None:
             raise UsageError(f"its package {package} is not there")
-        return row_key(None, key, *(line.values.get(name) for name in identity))
+        return row_key(key, *(line.values.get(name) for name in identity))
 
     def _prepare_consumer(self, fields: Fields, key: str) -> _Consumer:
-        consumed_at = fields.optional_moment("consumed_at")
-        consumer = packages.Consumer(fields.agent("agent"), fields.optional_number("iteration"), consumed_at)
-        return _Consumer(fields.number("package", least=1), consumer)
+        return _Consumer(fields.number("package", least=1), read_consumer(fields))
 
     def _write_consumer(self, change: Change, row: _Consumer, target: int | None) -> Written:
         connection, consumer = change.connection, row.consumer
@@ -75,16 +70,18 @@ class DesignationImport:
         package_id, session_id = self._package_here(change, row.package)
         query = """
             SELECT c.id FROM package_consumers AS c JOIN packages AS p ON p.id = c.package_id
-             WHERE p.session_id = ? AND p.id = ? AND c.agent = ? AND c.iteration IS ? AND c.consumed_at IS ?
-        """
-        twin = self._arrivals.twin(change, CONSUMER, session_id, query, (package_id, *consumer))
+             WHERE p.session_id = ?1 AND p.id = ?2 AND c.agent = ?3
+               AND (?5 IS NULL OR (c.iteration IS ?4 AND c.consumed_at IS ?5))
+             ORDER BY c.consumed_at IS NOT ?5, c.id
+        """  # who was designated there may have taken it here
+        twin = self._run.twin(change, CONSUMER, session_id, query, (package_id, *consumer))
         if twin is not None:
             return Written(twin, is_change=False)
         connection.execute(
             "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at) VALUES (?, ?, ?, ?)",
             (package_id, *consumer),
         )
-        return Written(self._arrivals.claim(CONSUMER, connection.last_insert_rowid()))
+        return Written(self._run.claim(CONSUMER, connection.last_insert_rowid()))
 
     def _package_here(self, change: Change, exported_id: int) -> tuple[int, int]:
         """The ids of a package and of its session. Raises UsageError where it is not here."""
@@ -100,15 +97,14 @@ class DesignationImport:
     def bring_deliveries(self, lines: Iterable[Line]) -> None:
         """Who was shown which package; of two moments the later stays."""
         identity = ("session", "group", "agent", "iteration")
-        self._arrivals.bring(
-            DELIVERY, lines, identity=lambda line: self._key(line, identity), prepare=self._prepare_delivery,
-            write=self._write_delivery,
-        )  # fmt: skip
+        self._run.bring_lines(
+            DELIVERY, lines, lambda line: self._key(line, identity), self._prepare_delivery, self._write_delivery
+        )
 
     def _prepare_delivery(self, fields: Fields, key: str) -> _Delivery:
         return _Delivery(fields.number("package", least=1), fields.word("session"), read_delivery(fields))
 
     def _write_delivery(self, change: Change, row: _Delivery, target: int | None) -> Written:
-        session_id = self._arrivals.session_id(change, row.session)
+        session_id = self._run.session_id(change, row.session)
         package_id, _ = self._package_here(change, row.package)
         return Written(package_id, is_change=put_delivery(self._run, change, package_id, session_id, row.delivery))

@@ -124,5 +124,8 @@ def _free_iteration(change: Change, values: Mapping[str, Value], number: int | N
 
 
 HOOKS: dict[str, type[Hooks]] = {
-    "reasoning": ReasoningHooks, "error": ErrorHooks, "failure": FailureHooks, "skill": SkillHooks,
-}  # fmt: skip
+    "reasoning": ReasoningHooks,
+    "error": ErrorHooks,
+    "failure": FailureHooks,
+    "skill": SkillHooks,
+}

@@ -10,28 +10,31 @@ from collections.abc import Callable, Iterable, Iterator
 import apsw
 
 from ctxrank.indexer.agents import saved_type
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
-from ctxrank.indexer.exchange.ledger import Entry, row_digest
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written
+from ctxrank.indexer.exchange.register import remove_entry, row_digest, write_entry
+from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written, key_of
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import portable_path
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.record_table import document_of, read
 from ctxrank.indexer.records import packages
 from ctxrank.indexer.records.sessions import is_session_wide
-from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_map, read_row, read_value
 from ctxrank.indexer.store.freshness import JOINED, TEXT_PATH, is_elsewhere
 from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.rows import Value, update
 from ctxrank.indexer.store.store import Change
 
 PACKAGE, SUPERSESSION = "package", "supersession"
 
+# What a line that changed says anew; its path and file are ours by now.
+_REVISED = ("type", "producer", "priority", "scope", "summary")
 _IDENTITY = ("id", "session", "path", "created_at")
 
 
@@ -44,16 +47,20 @@ class Delivery(NamedTuple):
     delivered_at: int
 
 
+class Usage(NamedTuple):
+    """Who a package is for and who took it, and who was shown it."""
+
+    consumers: tuple[packages.Consumer, ...]
+    deliveries: tuple[Delivery, ...]
+
+
 class _Package(NamedTuple):
     """A package, and its file if that is here."""
 
     new: packages.NewPackage
-    title: str
     size_bytes: int | None
-    is_replaced: bool
     version: int
-    consumers: tuple[packages.Consumer, ...]
-    deliveries: tuple[Delivery, ...]
+    usage: Usage
     passages: tuple[StoredPassage, ...] | None  # None where the line says nothing of them
     prepared: artifacts.PreparedFile | None
     number: int = 0  # of the line
@@ -68,14 +75,10 @@ class _Package(NamedTuple):
         return self.new.created_at
 
 
-class _PackageHere(NamedTuple):
-    """The package that an exported one became, with its document and the state of its file."""
+class _Document(NamedTuple):
+    """The document of a package that is here, and the state of its file."""
 
-    session_id: int
-    path: str
-    superseded_by: int | None
-    created_at: int
-    document_id: int
+    id: int
     title: str
     state: str | None
 
@@ -97,12 +100,11 @@ def _nothing(_change: Change, _package_id: int, _session_id: int) -> None:
 class PackageImport:
     """Brings in packages, and who replaces whom once all are here."""
 
-    def __init__(self, arrivals: Arrivals, files: Files, on_new: Callable[[Change, int, int], None] = _nothing) -> None:
+    def __init__(self, run: ImportRun, files: Files, on_new: Callable[[Change, int, int], None] = _nothing) -> None:
         self._on_new = on_new  # called with the row ids of a new package and its session
         self.keys: dict[int, str] = {}  # of the ledger, by exported id
-        self._arrivals = arrivals
         self._files = files
-        self._run = arrivals.run
+        self._run = run
         self._links: list[_Link] = []
         self._replaced: dict[int, int] = {}
 
@@ -112,10 +114,15 @@ class PackageImport:
         for line in lines:
             if self._run.origin is None:
                 self._remember(line)
-        self._arrivals.bring(
-            PACKAGE, lines, identity=_IDENTITY, prepare=self._prepare, write=self._write,
-            without=("supersedes", "superseded_by"), weight=_weight,
-        )  # fmt: skip
+        self._run.bring_lines(
+            PACKAGE,
+            lines,
+            _IDENTITY,
+            self._prepare,
+            self._write,
+            without=("supersedes", "superseded_by"),
+            weight=_weight,
+        )
 
     def _remember(self, line: Line) -> None:
         fields = Fields(line.values, self._run.texts)
@@ -136,29 +143,28 @@ class PackageImport:
         number = fields.number("id", least=1)
         supersedes = fields.optional_number("supersedes", least=1)
         superseded_by = fields.optional_number("superseded_by", least=1)
-        is_replaced = superseded_by is not None
         group = fields.optional_word("group")
         group = None if is_session_wide(group) else group
         scope = fields.choice("scope", packages.SCOPES, "global")
         title = fields.text("title", "")
         new = packages.NewPackage(
-            session=fields.word("session"), group=group, type=saved_type(fields.word("type"))[0],
-            path=fields.text("path"), producer=fields.agent("producer"), summary=fields.line("summary"),
+            session=fields.word("session"),
+            group=group,
+            type=saved_type(fields.word("type"))[0],
+            path=fields.text("path"),
+            producer=fields.agent("producer"),
+            summary=fields.line("summary"),
             priority=fields.choice("priority", packages.PRIORITIES, "medium"),
-            scope="global" if group is None else scope, created_at=fields.moment("created_at"), title=title,
-        )  # fmt: skip
-        package = _Package(
-            new, title, fields.optional_number("size_bytes"), is_replaced, fields.number("version", least=1, default=1),
-            tuple(
-                packages.Consumer(
-                    item.agent("agent"), item.optional_number("iteration"), item.optional_moment("consumed_at")
-                )
-                for item in fields.objects("consumers")
-            ),
-            tuple(read_delivery(item) for item in fields.objects("deliveries")),
-            read_passages(fields, title) if fields.has("passages") else None, None,
-            number, fields.optional_word("project") if self._run.origin else None, supersedes, superseded_by,
-        )  # fmt: skip
+            scope="global" if group is None else scope,
+            created_at=fields.moment("created_at"),
+            title=title,
+        )
+        size_bytes, version = fields.optional_number("size_bytes"), fields.number("version", least=1, default=1)
+        usage = read_usage(fields)
+        passages = read_passages(fields, title) if fields.has("passages") else None
+        project = fields.optional_word("project") if self._run.origin else None
+        links = number, project, supersedes, superseded_by
+        package = _Package(new, size_bytes, version, usage, passages, None, *links)
         if self._run.ledger.entry(PACKAGE, key) is not None:
             return package  # it is here: its file is the index's business
         portable_path(new.path)
@@ -170,39 +176,44 @@ class PackageImport:
     def _write(self, change: Change, row: _Package, target: int | None) -> Written:
         if target is not None:
             return self._revise(change, row, target)
-        session_id = self._arrivals.session_id(change, row.new.session, row.project, row.created_at)
+        session_id = self._run.session_id(change, row.new.session, row.project, row.created_at)
         query = """
             SELECT id FROM packages
              WHERE session_id = ? AND path = ? AND created_at = ? AND type = ? AND producer = ? AND summary = ?
         """
         identity = (row.new.path, row.created_at, row.new.type, row.new.producer, row.new.summary)
-        twin = self._arrivals.twin(change, PACKAGE, session_id, query, identity)
+        twin = self._run.twin(change, PACKAGE, session_id, query, identity)
         if twin is not None:
             if not is_elsewhere(change.connection, twin):
-                self._run.ledger.record(JOINED, str(twin), Entry("", twin))
+                self._run.ledger.record(JOINED, str(twin), "", twin)
             return Written(twin, is_change=False)
         saved = packages.insert(
-            change, row.new, session_id, root=self._run.root_id(change) if self._files.are_here else None,
+            change,
+            row.new,
+            session_id,
+            root=self._run.root_id(change) if self._files.are_here else None,
             prepared=row.prepared,
-            consumers=row.consumers, supersede_same_path=False,
-            number=None if self._run.origin is None else self._run.origin.local(row.number), said_by=self._run.said_by,
-        )  # fmt: skip
+            consumers=row.usage.consumers,
+            supersede_same_path=False,
+            number=None if self._run.origin is None else self._run.origin.local(row.number),
+            said_by=self._run.said_by,
+        )
         if (row.version, row.size_bytes) != (saved.version, None):
             # Of a package that was replaced, the file that is here is not the one it was saved from.
             change.connection.execute(
                 "UPDATE packages"
                 " SET version = ?1, size_bytes = iif(?2, coalesce(?3, size_bytes), coalesce(size_bytes, ?3))"
                 " WHERE id = ?4",
-                (row.version, row.is_replaced, row.size_bytes, saved.id),
+                (row.version, row.superseded_by is not None, row.size_bytes, saved.id),
             )
         if row.prepared is None and row.passages:
             self._put_exported(change, saved.id, row)
-        for delivery in row.deliveries:
+        for delivery in row.usage.deliveries:
             put_delivery(self._run, change, saved.id, session_id, delivery)
         if self._run.origin is not None:
             link_joined(self._run, change, saved.id, row.supersedes, row.superseded_by)
             self._on_new(change, saved.id, session_id)
-        return Written(self._arrivals.claim(PACKAGE, saved.id))
+        return Written(self._run.claim(PACKAGE, saved.id))
 
     def _put_exported(self, change: Change, package_id: int, row: _Package) -> None:
         """Passages as they were exported, for a package whose file is not here."""
@@ -218,41 +229,30 @@ class PackageImport:
 
     def _revise(self, change: Change, row: _Package, package_id: int) -> Written:
         """Write what changed in the source over the package it became; its path and file are ours by now."""
+        connection, kind, new = change.connection, KINDS[PACKAGE], row.new
+        before = read(connection, kind, package_id)
         query = """
-            SELECT p.session_id, p.path, p.superseded_by, p.created_at, d.id, d.title, a.state
-              FROM packages AS p
-              JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
-              LEFT JOIN artifacts AS a ON a.id = p.artifact_id
-             WHERE p.id = ?
+            SELECT d.id, d.title, a.state FROM documents AS d
+              LEFT JOIN artifacts AS a ON a.id = (SELECT artifact_id FROM packages WHERE id = d.record_id)
+             WHERE d.kind = 'package' AND d.record_id = ?
         """
-        here = read_row(change.connection, query, (package_id,), _PackageHere)
-        if here is None:
+        document = read_row(connection, query, (package_id,), _Document)
+        if before is None or document is None:
             return Written(package_id, is_change=False)  # removed here
-        new = row.new
-        group_id = self._run.group_id(change, here.session_id, new.group, here.created_at)
-        change.connection.execute(
-            "UPDATE packages SET group_id = ?, type = ?, producer = ?, priority = ?, scope = ?, summary = ?,"
-            " size_bytes = coalesce(size_bytes, ?), version = max(version, ?) WHERE id = ?",
-            (
-                group_id, new.type, new.producer, new.priority, new.scope, new.summary, row.size_bytes, row.version,
-                package_id,
-            ),
-        )  # fmt: skip
-        documents.put(
-            change,
-            documents.Document(
-                kind=PACKAGE, number=package_id, title=here.title, body=new.summary, path=here.path,
-                session_id=here.session_id, group_id=group_id or 0, agent=new.producer, type=new.type,
-                priority=new.priority, superseded_by=here.superseded_by, created_at=here.created_at,
-                ruleset=RULESET_VERSION,
-            ),
-        )  # fmt: skip
-        documents.pass_on_facets(change, here.document_id)
-        if row.passages is not None and here.state in (None, "missing") and here.superseded_by is None:
-            put_passages(change, here.document_id, here.path, row.passages)
-        put_consumers(change, package_id, row.consumers, self._run.said_by)
-        for delivery in row.deliveries:
-            put_delivery(self._run, change, package_id, here.session_id, delivery)
+        session_id = int(before["session_id"] or 0)
+        group_id = self._run.group_id(change, session_id, new.group, int(before["created_at"] or 0))
+        values: dict[str, Value] = {name: getattr(new, name) for name in _REVISED}
+        values |= {"group_id": group_id, "version": max(int(before["version"] or 0), row.version)}
+        if before["size_bytes"] is None:
+            values["size_bytes"] = row.size_bytes
+        update(connection, "packages", package_id, values)
+        documents.put(change, document_of(kind, {**before, **values})._replace(title=document.title))
+        documents.pass_on_facets(change, document.id)
+        if row.passages is not None and document.state in (None, "missing") and before["superseded_by"] is None:
+            put_passages(change, document.id, str(before["path"]), row.passages)
+        put_consumers(change, package_id, row.usage.consumers, self._run.said_by)
+        for delivery in row.usage.deliveries:
+            put_delivery(self._run, change, package_id, session_id, delivery)
         if self._run.origin is not None:
             link_joined(self._run, change, package_id, row.supersedes, row.superseded_by)
         return Written(package_id)
@@ -287,6 +287,19 @@ class PackageImport:
         """The package here that an exported one became."""
         key = self.keys.get(exported_id)
         return None if key is None else self._run.ledger.target(PACKAGE, key)
+
+
+def read_usage(fields: Fields) -> Usage:
+    """Consumers and deliveries, as a line of a package or of its usage says them. Raises UsageError."""
+    consumers = tuple(read_consumer(item) for item in fields.objects("consumers"))
+    return Usage(consumers, tuple(read_delivery(item) for item in fields.objects("deliveries")))
+
+
+def read_consumer(fields: Fields) -> packages.Consumer:
+    """For whom a package is, pending while `consumed_at` is None. Raises UsageError."""
+    return packages.Consumer(
+        fields.agent("agent"), fields.optional_number("iteration"), fields.optional_moment("consumed_at")
+    )
 
 
 def read_delivery(fields: Fields) -> Delivery:
@@ -356,19 +369,14 @@ def link_joined(
     """Link versions of one origin, in whichever order they come: a link waits in the ledger for its other end."""
     assert run.origin is not None, "only lines of an origin are linked here"
     connection, local = change.connection, run.origin.local
-    source = f"jsonl:{run.origin.uuid}"
+    source = run.ledger.source
     old, new = (None if number is None else local(number) for number in (supersedes, superseded_by))
     _set_versions(change, package_id, old, new)
     missing = [number for number in (old, new) if number is not None and not _is_here(connection, number)]
-    key = str(package_id)
     if missing:
-        connection.execute(
-            "INSERT OR REPLACE INTO imported_rows VALUES (?, ?, ?, ?, ?)",
-            (source, _AWAITED, key, f"{old or ''} {new or ''}", package_id),
-        )
+        write_entry(connection, source, _AWAITED, package_id, f"{old or ''} {new or ''}", package_id)
     else:
-        connection.execute("DELETE FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?",
-                           (source, _AWAITED, key))  # fmt: skip
+        remove_entry(connection, source, _AWAITED, package_id)
     query = "SELECT target_id, digest FROM imported_rows WHERE source = ? AND kind = ?"
     for other, links in read_map(connection, query, (source, _AWAITED), int, str).items():
         old, new = (int(end) if end else None for end in links.split(" "))

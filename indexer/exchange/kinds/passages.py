@@ -55,10 +55,7 @@ def put_passages(change: Change, owner_id: int, path: str, passages: tuple[Store
     query = "SELECT id, session_id, group_id, agent, type, priority, created_at FROM documents WHERE id = ?"
     owner = read_row(connection, query, (owner_id,), Owner)
     assert owner is not None, "passages are put for a document that was just written"
-    facets = documents.PassageFacets(
-        path, owner.session_id, owner.group_id, owner.agent, owner.type, owner.priority, RULESET_VERSION,
-        owner.created_at,
-    )  # fmt: skip
+    facets = documents.PassageFacets(path, *owner[1:-1], RULESET_VERSION, owner.created_at)
     new = [
         documents.NewPassage(passage.key, passage.title, passage.text, passage.start_line, passage.end_line)
         for passage in passages

@@ -2,19 +2,22 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange import joined
-from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
+from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.ledger import row_digest
+from ctxrank.indexer.exchange.kinds.columns import ColumnReader, Values
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.origins import Origin, is_uuid
-from ctxrank.indexer.exchange.run import Incoming, Written
+from ctxrank.indexer.exchange.register import Origin, is_uuid, row_digest, write_entry
+from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written, key_of
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.record_table import read
 from ctxrank.indexer.records import sessions
 from ctxrank.indexer.store.connection import read_column, read_value, require_value
 from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER, origin_code
+from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
 
 SESSION, GROUP, REFERENCE = "session", "group", "reference"
@@ -23,23 +26,13 @@ _NUMBER_DIGITS = 10
 _GROUP_IDENTITY = ("session", "name")
 
 
-class _Session(NamedTuple):
-    """A session; a line that says nothing of a skills configuration leaves the one that is here."""
+class _Row(NamedTuple):
+    """What a line says of a session or a group, and of a group whose it is and which packages it names."""
 
-    new: sessions.NewSession
-    has_skills_config: bool
-    skills_config: str | None
-
-
-class _Group(NamedTuple):
-    session: str
-    name: str
-    title: str
-    status: str
-    metadata: str
-    created_at: int
+    values: Values
+    session: str = ""
     project: str | None = None
-    references: tuple[object, ...] = ()  # of a line that says whose it is: numbers, or number@uuid
+    packages: tuple[object, ...] = ()  # of a line that says whose it is: numbers, or number@uuid
 
 
 class _References(NamedTuple):
@@ -57,8 +50,7 @@ def _refer(change: Change, group_id: int, package_id: int) -> None:
     """Let a group see a package, as soon as that is here."""
     query = "SELECT 1 FROM packages WHERE id = ?"
     if read_value(change.connection, query, (package_id,), int) is None:
-        query = "INSERT OR IGNORE INTO imported_rows VALUES (?, ?, ?, '', ?)"
-        change.connection.execute(query, (_WAITING, GROUP, f"{package_id} {group_id}", group_id))
+        write_entry(change.connection, _WAITING, GROUP, f"{package_id} {group_id}", "", group_id)
         return
     query = "SELECT context_references FROM groups WHERE id = ?"
     found = read_value(change.connection, query, (group_id,), str)
@@ -80,96 +72,95 @@ def refer_waiting(change: Change, package_id: int) -> None:
         change.connection.execute(f"DELETE FROM imported_rows WHERE {where}", values)
 
 
+def _end(change: Change, session_id: int, values: Values) -> bool:
+    """End a session that is joined where it has ended there; what ended here keeps its time."""
+    if values["status"] not in sessions.ENDS:
+        return False
+    change.connection.execute(
+        "UPDATE sessions SET status = ?1, ended_at = coalesce(ended_at, ?2)"
+        " WHERE id = ?3 AND (status <> ?1 OR ended_at IS NULL)",
+        (values["status"], values["ended_at"], session_id),
+    )
+    return bool(change.connection.changes())
+
+
 class SessionImport:
     """Brings in sessions, then groups; the groups' references once the packages are here."""
 
-    def __init__(self, arrivals: Arrivals) -> None:
-        self._arrivals = arrivals
-        self._run = arrivals.run
+    def __init__(self, run: ImportRun) -> None:
+        self._run = run
+        self._session_reader, self._group_reader = (
+            ColumnReader(run.store.primary, KINDS[kind]) for kind in (SESSION, GROUP)
+        )
         self._references: list[_References] = []
 
     def bring_sessions(self, lines: Iterable[Line]) -> None:
         """Sessions; one that is here under the same name is joined, not made again."""
-        self._arrivals.bring(
-            SESSION, lines, identity=("name",), prepare=self._prepare_session, write=self._write_session
-        )
+        self._run.bring_lines(SESSION, lines, ("name",), self._prepare_session, self._write_session)
 
-    def _prepare_session(self, fields: Fields, key: str) -> _Session:
-        skills_config = fields.json("skills_config", empty="")
-        new = sessions.NewSession(
-            name=fields.word("name"),
-            project=fields.line("project", sessions.DEFAULT_PROJECT),
-            mode=fields.choice("mode", sessions.MODES, "simple"),
-            status=fields.choice("status", sessions.SESSION_STATUSES, "active"),
-            requirements=fields.text("requirements", ""),
-            initial_branch=fields.line("initial_branch", "main"),
-            metadata=fields.json("metadata", empty="{}"),
-            created_at=fields.moment("created_at"),
-            ended_at=fields.optional_moment("ended_at"),
-        )
-        return _Session(new, fields.has("skills_config"), skills_config or None)
+    def _prepare_session(self, fields: Fields, key: str) -> _Row:
+        values = self._session_reader.values(fields)
+        if not fields.has("skills_config"):  # then the one that is here stays
+            del values["skills_config"]
+        return _Row(values)
 
-    def _write_session(self, change: Change, row: _Session, target: int | None) -> Written:
-        new = row.new
+    def _write_session(self, change: Change, row: _Row, target: int | None) -> Written:
+        values, connection = row.values, change.connection
         if self._run.origin is not None:
-            return self._join_session(change, row, self._run.origin)
+            return self._merge_session(change, row, self._run.origin)
         if target is not None:
-            change.connection.execute(
-                "UPDATE sessions SET project = ?, mode = ?, status = ?, requirements = ?, initial_branch = ?,"
-                " metadata = ?, ended_at = ?, skills_config = iif(?, ?, skills_config) WHERE id = ?",
-                (*new[1:7], new.ended_at, row.has_skills_config, row.skills_config, target),
-            )
-            return Written(target, is_change=bool(change.connection.changes()))
-        found = read_value(change.connection, "SELECT id FROM sessions WHERE name = ?", (new.name,), int)
+            here = read(connection, KINDS[SESSION], target)
+            if here is None:
+                return Written(target, is_change=False)  # removed here
+            ended_at = values["ended_at"]
+            if here["status"] == values["status"] and here["ended_at"] is not None:
+                ended_at = here["ended_at"]
+            fixed = {"name": here["name"], "created_at": here["created_at"]}
+            update(connection, "sessions", target, {**values, "ended_at": ended_at, **fixed})
+            return Written(target)
+        name = str(values["name"])
+        found = sessions.session_id_of(connection, name)
         if found is not None:
-            self._run.notes.append(f"The session {new.name} was here already; what belongs to it joins it.")
-            return Written(found, is_change=False)
-        session_id = sessions.create_session(change, new)
-        if row.has_skills_config:
-            change.connection.execute(
-                "UPDATE sessions SET skills_config = ? WHERE id = ?", (row.skills_config, session_id)
-            )
-        self._arrivals.add_session(new.name, session_id)
+            self._run.notes.append(f"The session {name} was here already; what belongs to it joins it.")
+            return Written(found, is_change=_end(change, found, values), is_joined=True)
+        session_id = sessions.create_session(change, _new_session(values))
+        if "skills_config" in values:
+            update(connection, "sessions", session_id, {"skills_config": values["skills_config"]})
+        self._run.add_session(name, session_id)
         return Written(session_id)
 
-    def _join_session(self, change: Change, row: _Session, origin: Origin) -> Written:
+    def _merge_session(self, change: Change, row: _Row, origin: Origin) -> Written:
         """What a session is says the store that made it first."""
-        new, connection = row.new, change.connection
-        created_at = new.created_at or 0
-        session_id = joined.find_joined(connection, new.name, new.project)
+        new, connection = _new_session(row.values), change.connection
+        session_id = merge.find_merged(connection, new.name, new.project)
         is_new = session_id is None
         if session_id is None:
-            session_id = joined.make_joined(change, new)
+            session_id = merge.make_merged(change, new)
         query = "SELECT created_at FROM sessions WHERE id = ?"
-        here = joined.maker_of(connection, SESSION, session_id, require_value(connection, query, (session_id,), int))
-        if (first := joined.maker(created_at, origin.uuid)) > here:
+        here = merge.maker_of(connection, SESSION, session_id, require_value(connection, query, (session_id,), int))
+        if (first := merge.maker(new.created_at or 0, origin.uuid)) > here:
             return Written(session_id, is_change=is_new)
-        joined.note_maker(change, SESSION, session_id, first if origin.code else "")
-        values = (new.mode, new.status, new.requirements, new.initial_branch, new.metadata, created_at, new.ended_at,
-                  row.skills_config)  # fmt: skip
-        query = """
-            UPDATE sessions SET mode = ?, status = ?, requirements = ?, initial_branch = ?, metadata = ?,
-                   created_at = ?, ended_at = ?, skills_config = ? WHERE id = ?
-        """
-        connection.execute(query, (*values, session_id))
+        merge.note_maker(change, SESSION, session_id, first if origin.code else "")
+        values = {"skills_config": None, **row.values}
+        del values["name"], values["project"]
+        update(connection, "sessions", session_id, values)
         return Written(session_id)
 
-    def _join_group(self, change: Change, row: _Group, origin: Origin) -> Written:
+    def _merge_group(self, change: Change, row: _Row, origin: Origin) -> Written:
         """What a group is says the store that made it first; what it may see is a union."""
-        connection = change.connection
-        session_id = self._arrivals.session_id(change, row.session, row.project, row.created_at)
-        found = sessions.find_group(connection, session_id, row.name)
+        connection, name, created_at = change.connection, *_name_and_moment(row.values)
+        session_id = self._run.session_id(change, row.session, row.project, created_at)
+        found = sessions.find_group(connection, session_id, name)
         if found is None:
-            group_id = sessions.create_group(change, session_id, row.name, created_at=row.created_at)
-            joined.note_maker(change, GROUP, group_id, joined.UNKNOWN)
-            found = sessions.find_group(connection, session_id, row.name)
+            group_id = sessions.create_group(change, session_id, name, created_at=created_at)
+            merge.note_maker(change, GROUP, group_id, merge.UNKNOWN)
+            found = sessions.find_group(connection, session_id, name)
             assert found is not None, "it was just made"
-        first = joined.maker(row.created_at, origin.uuid)
-        if first <= joined.maker_of(connection, GROUP, found.id, found.created_at):
-            joined.note_maker(change, GROUP, found.id, first if origin.code else "")
-            query = "UPDATE groups SET title = ?, status = ?, metadata = ?, created_at = ? WHERE id = ?"
-            connection.execute(query, (row.title, row.status, row.metadata, row.created_at, found.id))
-        for item in row.references:
+        first = merge.maker(created_at, origin.uuid)
+        if first <= merge.maker_of(connection, GROUP, found.id, found.created_at):
+            merge.note_maker(change, GROUP, found.id, first if origin.code else "")
+            update(connection, "groups", found.id, row.values)
+        for item in row.packages:
             number = self._local(change, item, origin)
             if number is not None and number not in found.context_references:
                 _refer(change, found.id, number)
@@ -187,55 +178,59 @@ class SessionImport:
     def bring_groups(self, lines: Iterable[Line]) -> None:
         """Groups without their references, which are remembered."""
         lines = list(lines)
-        self._arrivals.bring(
-            GROUP, lines, identity=_GROUP_IDENTITY, prepare=self._prepare_group, write=self._write_group,
-            without=("context_references",),
-        )  # fmt: skip
+        self._run.bring_lines(
+            GROUP, lines, _GROUP_IDENTITY, self._prepare_group, self._write_group, without=("context_references",)
+        )
         if self._run.origin is not None:
             return  # a line that says whose it is says it all
         for line in lines:
             try:
                 ids = Fields(line.values, self._run.texts).numbers("context_references")
             except UsageError as error:
-                self._arrivals.skip(line.shown, REFERENCE, error.message)
+                self._run.skip(line.shown, REFERENCE, error.message)
                 continue
             key = key_of(line, _GROUP_IDENTITY)
             if ids or self._run.ledger.entry(REFERENCE, key) is not None:
                 self._references.append(_References(line.shown, key, ids))
 
-    def _prepare_group(self, fields: Fields, key: str) -> _Group:
-        return _Group(
-            fields.word("session"), fields.word("name"), fields.line("title", ""),
-            fields.choice("status", sessions.GROUP_STATUSES, "pending"), fields.json("metadata", empty="{}"),
-            fields.moment("created_at"), fields.optional_word("project") if self._run.origin else None,
-            fields.items("context_references") if self._run.origin else (),
-        )  # fmt: skip
+    def _prepare_group(self, fields: Fields, key: str) -> _Row:
+        values = self._group_reader.values(fields)
+        del values["context_references"]
+        if self._run.origin is None:
+            return _Row(values, fields.word("session"))
+        packages = fields.items("context_references")
+        return _Row(values, fields.word("session"), fields.optional_word("project"), packages)
 
-    def _write_group(self, change: Change, row: _Group, target: int | None) -> Written:
-        values = (row.title, row.status, row.metadata)
+    def _write_group(self, change: Change, row: _Row, target: int | None) -> Written:
+        values = row.values
         if self._run.origin is not None:
-            return self._join_group(change, row, self._run.origin)
+            return self._merge_group(change, row, self._run.origin)
         if target is not None:
-            change.connection.execute(
-                "UPDATE groups SET title = ?, status = ?, metadata = ? WHERE id = ?", (*values, target)
+            said = {name: values[name] for name in ("title", "status", "metadata")}
+            return Written(target, is_change=update(change.connection, "groups", target, said))
+        session_id = self._run.session_id(change, row.session)
+        name, created_at = _name_and_moment(values)
+        found = sessions.find_group(change.connection, session_id, name)
+        if found is None:
+            title, status, metadata = (str(values[column]) for column in ("title", "status", "metadata"))
+            group_id = sessions.create_group(
+                change, session_id, name, title=title, status=status, metadata=metadata, created_at=created_at
             )
-            return Written(target, is_change=bool(change.connection.changes()))
-        session_id = self._arrivals.session_id(change, row.session)
-        found = sessions.find_group(change.connection, session_id, row.name)
-        if found is not None:
-            # Perhaps made on the way for a record that names it: only missing values are filled in.
-            change.connection.execute(
-                "UPDATE groups SET title = ?, status = ?, metadata = ?"
-                " WHERE id = ? AND title = '' AND status = 'pending' AND metadata = '{}'",
-                (*values, found.id),
-            )
-            return Written(found.id, is_change=bool(change.connection.changes()))
-        return Written(
-            sessions.create_group(
-                change, session_id, row.name, title=row.title, status=row.status, metadata=row.metadata,
-                created_at=row.created_at,
-            )
-        )  # fmt: skip
+            return Written(group_id)
+        # Perhaps made on the way for a record that names it: only missing values are filled in, and an end is one.
+        is_end = values["status"] in sessions.ENDS and found.status not in sessions.ENDS
+        change.connection.execute(
+            "UPDATE groups SET title = iif(title = '', ?1, title), status = ?2,"
+            " metadata = iif(metadata = '{}', ?3, metadata)"
+            " WHERE id = ?4 AND (status <> ?2 OR (title = '' AND ?1 <> '') OR (metadata = '{}' AND ?3 <> '{}'))",
+            (
+                values["title"],
+                values["status"] if is_end or found.status == "pending" else found.status,
+                values["metadata"],
+                found.id,
+            ),
+        )
+        return Written(found.id, is_change=bool(change.connection.changes()))
 
     def bring_references(self, package_ids: Mapping[int, str]) -> None:
         """The packages of other groups that groups may see; `package_ids` are ledger keys by exported id."""
@@ -262,7 +257,16 @@ class SessionImport:
             package_ids = list(dict.fromkeys([*before, *package_ids]))
         if package_ids == before:
             return Written(group_id, is_change=False)
-        change.connection.execute(
-            "UPDATE groups SET context_references = ? WHERE id = ?", (json.dumps(package_ids), group_id)
-        )
+        sessions.set_group_references(change, group_id, tuple(package_ids))
         return Written(group_id)
+
+
+def _new_session(values: Values) -> sessions.NewSession:
+    said: dict[str, Any] = {name: values[name] for name in sessions.NewSession._fields}
+    return sessions.NewSession(**said)
+
+
+def _name_and_moment(values: Values) -> tuple[str, int]:
+    name, created_at = values["name"], values["created_at"]
+    assert isinstance(name, str) and isinstance(created_at, int), "every group has both"
+    return name, created_at

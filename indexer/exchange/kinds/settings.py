@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.run import Written
+from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.store.store import Change
 
@@ -15,9 +14,9 @@ SETTING = "setting"
 _ALLOWED = (IMPORTED_SKILLS_CONFIG,)
 
 
-def bring_settings(arrivals: Arrivals, lines: Iterable[Line]) -> None:
+def bring_settings(run: ImportRun, lines: Iterable[Line]) -> None:
     """The settings that may come from elsewhere; of two of one name the last stays."""
-    arrivals.bring(SETTING, lines, identity=("name",), prepare=_prepare, write=_write)
+    run.bring_lines(SETTING, lines, ("name",), _prepare, _write)
 
 
 def _prepare(fields: Fields, key: str) -> tuple[str, str]:

@@ -5,13 +5,13 @@ What comes before its package waits in the ledger.
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.packages import Delivery, put_consumers, put_delivery, read_delivery
+from ctxrank.indexer.exchange.kinds.packages import Delivery, Usage, put_consumers, put_delivery, read_usage
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.origins import Origin, is_uuid
+from ctxrank.indexer.exchange.register import Origin, remove_entry, write_entry
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.records.packages import Consumer
@@ -22,38 +22,28 @@ from ctxrank.indexer.store.store import Change
 USAGE = "usage"
 
 
-class _Usage(NamedTuple):
+class _Row(NamedTuple):
     """A package by its number and its store's uuid (None: the line's), and what a store saw of it."""
 
     number: int
     of: str | None
-    consumers: tuple[Consumer, ...]
-    deliveries: tuple[Delivery, ...]
+    usage: Usage
 
 
 class UsageImport:
     """Brings in usages."""
 
-    def __init__(self, arrivals: Arrivals) -> None:
-        self._arrivals = arrivals
-        self._run = arrivals.run
+    def __init__(self, run: ImportRun) -> None:
+        self._run = run
 
     def bring(self, lines: Iterable[Line]) -> None:
         """What is not here of who took and who was shown packages."""
-        self._arrivals.bring(USAGE, lines, identity=("id", "of"), prepare=self._prepare, write=self._write)
+        self._run.bring_lines(USAGE, lines, ("id", "of"), self._prepare, self._write)
 
-    def _prepare(self, fields: Fields, key: str) -> _Usage:
-        of = fields.optional_word("of")
-        if of is not None and not is_uuid(of):
-            raise UsageError("its 'of' is not the uuid of a store")
-        consumers = tuple(
-            Consumer(item.agent("agent"), item.optional_number("iteration"), item.optional_moment("consumed_at"))
-            for item in fields.objects("consumers")
-        )
-        deliveries = tuple(read_delivery(item) for item in fields.objects("deliveries"))
-        return _Usage(fields.number("id", least=1), of, consumers, deliveries)
+    def _prepare(self, fields: Fields, key: str) -> _Row:
+        return _Row(fields.number("id", least=1), fields.store("of"), read_usage(fields))
 
-    def _write(self, change: Change, row: _Usage, target: int | None) -> Written:
+    def _write(self, change: Change, row: _Row, target: int | None) -> Written:
         origin = self._run.origin
         if origin is None:
             raise UsageError("it does not say whose it is")
@@ -62,13 +52,10 @@ class UsageImport:
         query = "SELECT session_id FROM packages WHERE id = ?"
         session_id = read_value(change.connection, query, (package_id,), int)
         if session_id is None:
-            waiting = json.dumps([[list(one) for one in row.consumers], [list(one) for one in row.deliveries]])
-            change.connection.execute(
-                "INSERT OR REPLACE INTO imported_rows VALUES (?, ?, ?, ?, ?)",
-                (_WAITING, origin.uuid, str(package_id), waiting, package_id),
-            )
+            waiting = json.dumps([[list(one) for one in part] for part in row.usage])
+            write_entry(change.connection, _WAITING, origin.uuid, package_id, waiting, package_id)
             return Written(package_id, is_change=False)
-        _unite(self._run, change, package_id, session_id, row.consumers, row.deliveries)
+        _unite(self._run, change, package_id, session_id, row.usage)
         return Written(package_id)
 
 
@@ -87,25 +74,13 @@ def unite_waiting(run: ImportRun, change: Change, package_id: int, session_id: i
          WHERE source = ? AND kind IN (SELECT uuid FROM origins) AND source_key = ?
     """
     for waiting in list(read_rows(change.connection, query, (_WAITING, str(package_id)), _Waiting)):
-        consumers, deliveries = cast("tuple[list[list[object]], list[list[object]]]", json.loads(waiting.said))
-        _unite(
-            run, change, package_id, session_id, tuple(Consumer(*one) for one in consumers),  # type: ignore[arg-type]
-            tuple(Delivery(*one) for one in deliveries),  # type: ignore[arg-type]
-        )  # fmt: skip
-        change.connection.execute(
-            "DELETE FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?",
-            (_WAITING, waiting.uuid, str(package_id)),
-        )
+        consumers, deliveries = cast("tuple[list[list[Any]], list[list[Any]]]", json.loads(waiting.said))
+        usage = Usage(tuple(Consumer(*one) for one in consumers), tuple(Delivery(*one) for one in deliveries))
+        _unite(run, change, package_id, session_id, usage)
+        remove_entry(change.connection, _WAITING, waiting.uuid, package_id)
 
 
-def _unite(
-    run: ImportRun,
-    change: Change,
-    package_id: int,
-    session_id: int,
-    consumers: tuple[Consumer, ...],
-    deliveries: tuple[Delivery, ...],
-) -> None:
-    put_consumers(change, package_id, consumers, run.said_by)
-    for delivery in deliveries:
+def _unite(run: ImportRun, change: Change, package_id: int, session_id: int, usage: Usage) -> None:
+    put_consumers(change, package_id, usage.consumers, run.said_by)
+    for delivery in usage.deliveries:
         put_delivery(run, change, package_id, session_id, delivery)

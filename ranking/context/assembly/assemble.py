@@ -44,7 +44,14 @@ from ctxrank.ranking.context.assembly.order import (
     with_reserved,
 )
 from ctxrank.ranking.context.assembly.receipt import AssemblyInputs, record_assembly
-from ctxrank.ranking.context.assembly.request import DEFAULT_MODEL, AssembleRequest, Assembly, Omitted, forgiven_agent
+from ctxrank.ranking.context.assembly.request import (
+    DEFAULT_MODEL,
+    SECTIONS,
+    AssembleRequest,
+    Assembly,
+    Omitted,
+    forgiven_agent,
+)
 from ctxrank.ranking.context.prices import Prices
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.cleaning import cleaned_name, cleaned_task
@@ -118,7 +125,8 @@ def make_assembly(
         return _without_reading(store, request, config, _fixed(empty, block.emergency(agent, used), request))
     if used.zone is Zone.WRAP_UP:
         return _without_reading(store, request, config, _fixed(empty, block.wrap_up(agent, used), request))
-    return _assemble(store, request, config, empty, session or find_session(store.primary, request.session))
+    with store.one_question():
+        return _assemble(store, request, config, empty, session or find_session(store.primary, request.session))
 
 
 def _cleaned(request: AssembleRequest, mode: RedactionMode) -> AssembleRequest:
@@ -213,13 +221,13 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         seq=store.last_seq(),
         started_at=started_at,
     )
-    linked = None
-    if request.task_id is not None:
-        from ctxrank.ranking.context.assembly.linked import linked_block  # noqa: PLC0415  only with a task of links
+    part = None
+    if any(getattr(request, field) is not None for field in SECTIONS):
+        from ctxrank.ranking.context.section import AskedSection, section_part  # noqa: PLC0415  most spawns ask for none
 
-        is_bound = request.budget is not None
-        linked = linked_block(store, request.task_id, config, empty.usage, budget, factor, is_bound=is_bound)
-        request = request._replace(task=request.task or linked.task_text)
+        asked = AskedSection(config, empty.usage, budget, factor, is_bound=request.budget is not None)
+        part = section_part(store, request, asked)
+        request = request._replace(task=request.task or part.subject)
     spawn = Spawn(store, request, config, agent, session, group, empty.usage.zone, inputs.now, inputs.project)
     before = NEVER if request.delivered_before is None else request.delivered_before
     query = EligibilityQuery(agent, config.team.like(agent), max(request.iteration, 0), request.reach, before)
@@ -233,7 +241,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         material = material._replace(files=file_materials(spawn, files.files))
     result = compose(
         empty._replace(
-            budget=budget if linked is None else budget._replace(limit=linked.rest),
+            budget=budget if part is None else budget._replace(limit=part.rest),
             available=selection.available,
             failure=material.failure,
             missing_skills=material.missing_skills,
@@ -246,12 +254,10 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         level=selection.level,
         factor=factor,
     )
-    if linked is not None and result.is_complete and request.budget is not None:
-        from ctxrank.ranking.context.assembly.linked import with_more  # noqa: PLC0415  only with a task of links
-
-        linked = with_more(linked, budget.limit - result.used, budget.limit)
-    if linked is not None:
-        notes += linked.notes
+    if part is not None:
+        if part.more is not None and result.is_complete and request.budget is not None:
+            part = part.more(budget.limit - result.used)
+        notes += part.notes
     if files is not None and files.left_out:
         notes.append(f"Indexed files are left out: {files.left_out}.")
     if request.with_skills and not result.skills:
@@ -266,10 +272,10 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         omitted=(*result.omitted, *_not_chosen(selection, inputs.limit, session.name), *_files_left_out(files)),
         notes=tuple(notes),
     )
-    if linked is not None and linked.text:
+    if part is not None and part.text:
         result = result._replace(
-            linked=linked.shown, parts=(f"{linked.text}\n", *result.parts), used=result.used + linked.used,
-            by_class={"linked": linked.used, **result.by_class}, omitted=(*linked.omitted, *result.omitted),
+            linked=part.items, parts=(f"{part.text}\n", *result.parts), used=result.used + part.used,
+            by_class={part.name: part.used, **result.by_class}, omitted=(*part.omitted, *result.omitted),
             outcome="matched" if result.outcome == "no_match" else result.outcome,
         )  # fmt: skip
     return Draft(result, inputs)

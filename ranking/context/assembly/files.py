@@ -84,7 +84,7 @@ def find_files(engine: Engine, statistics: Statistics, plan: Plan) -> FoundFiles
         return FoundFiles((), f"the rarest words of the task are in more than {MAX_ROWS} documents")
     scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(rows)
     candidates = best_first([Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)])
-    best = reranked(engine, statistics, plan, Candidates(candidates[:_RERANKED], None))
+    best = reranked(engine, statistics, plan, Candidates(candidates[:_RERANKED], is_complete=False))
     groups = grouped(best.rows + candidates[_RERANKED:])
     half = half_score(plan.values)
     ranked = sorted(groups.items(), key=lambda item: (-item[1].score, item[0]))[:MAX_FILES]

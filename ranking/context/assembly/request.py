@@ -15,6 +15,8 @@ _LIKE = 0.6  # from here an unknown agent's name is a slip of the hand
 DEFAULT_MODEL = "sonnet"
 TESTING_MODES = ("full", "minimal", "disabled")
 TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
+# The fields of a request that ask for a section, and the extension that makes it: see context/section.py.
+SECTIONS = {"task_id": "links"}
 
 
 class AssembleRequest(NamedTuple):
@@ -73,8 +75,8 @@ class AssembleRequest(NamedTuple):
         _require_one_of("testing_mode", self.testing_mode, TESTING_MODES)
 
 
-class IncludedLinked(NamedTuple):
-    """A linked artifact in the block; `chain` are ids from the task to it."""
+class SectionItem(NamedTuple):
+    """An item of a section, such as a linked artifact; `chain` are ids from the task to it."""
 
     id: str
     type: str
@@ -208,7 +210,7 @@ class Assembly(NamedTuple):
     failure: CurrentFailure | None = None
     missing_skills: str = ""
     configured_skills: tuple[tuple[str, str], ...] = ()
-    linked: tuple[IncludedLinked, ...] = ()
+    linked: tuple[SectionItem, ...] = ()
     files: "tuple[IncludedFile, ...]" = ()
     is_complete: bool = False
     receipt: int | None = None

@@ -57,16 +57,11 @@ def best_first(rows: Iterable[Candidate]) -> list[Candidate]:
 
 
 class Candidates(NamedTuple):
-    """What was found. A matching row that is not among them scores at most `remaining_upper_bound`; None: unknown."""
+    """What was found."""
 
     rows: list[Candidate]
-    remaining_upper_bound: float | None
+    is_complete: bool  # whether these are all rows that match
     pruned_count: int = 0  # documents that match and were found to be none of the best
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether these are all rows that match."""
-        return self.remaining_upper_bound == 0.0
 
 
 class TermScore(NamedTuple):
@@ -99,27 +94,19 @@ def find_candidates(
     a long query's worth the terms have that rows of a scope are fetched by.
     """
     if not plan.can_match:
-        return Candidates([], 0.0)
+        return Candidates([], is_complete=True)
     scored = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores
     query = row_query(plan, scope)
-    remaining_upper_bound: float | None = 0.0
+    is_complete = True
     pruned_count = 0
     if engine.row_limit is not None:
         rows = engine.best_rows(query, plan.tuning.weights, engine.row_limit)
-        remaining_upper_bound = 0.0 if len(rows) < engine.row_limit else None
+        is_complete = len(rows) < engine.row_limit
         scores = scored(rows)
     elif scope.is_narrow:
-        rows, remaining_upper_bound = _scoped_rows(engine, plan, query, essential_share)
+        rows, is_complete = _scoped_rows(engine, plan, query, essential_share)
         scores = scored(rows)
-    elif plan.required:
-        rows = engine.rows(query, MAX_ENUMERATED + 1)
-        if len(rows) > MAX_ENUMERATED:
-            from ctxrank.ranking.retrieval.candidates.threshold import BEST_ROWS  # noqa: PLC0415  as below
-
-            rows = engine.best_rows(query, plan.tuning.weights, BEST_ROWS)
-            remaining_upper_bound = None
-        scores = scored(rows)
-    elif sum(term.df + term.path_df for term in plan.terms) <= MAX_ENUMERATED:
+    elif not plan.required and sum(term.df + term.path_df for term in plan.terms) <= MAX_ENUMERATED:
         rows = engine.rows(query)
         scores = scored(rows)
     else:
@@ -127,12 +114,12 @@ def find_candidates(
             generate_candidates,
         )
 
-        rows, scores, remaining_upper_bound, pruned_count = generate_candidates(
+        rows, scores, is_complete, pruned_count = generate_candidates(
             engine, statistics, plan, query, scored, threshold_of
         )
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
     held = [(row[0], row[1], score, ()) for row, score in zip(rows, scores, strict=True) if score or plan.required]
-    return Candidates(list(map(Candidate._make, held)), remaining_upper_bound, pruned_count)
+    return Candidates(list(map(Candidate._make, held)), is_complete, pruned_count)
 
 
 def term_scores(engine: Engine, statistics: Statistics, plan: Plan, rowid: int) -> list[TermScore]:
@@ -147,22 +134,21 @@ def term_scores(engine: Engine, statistics: Statistics, plan: Plan, rowid: int) 
             term=plan.terms[at], tf=tf, length=length, average_length=average_length,
             score=plan.terms[at].value * tf_saturation(tf, length, average_length, k1, b),
         )
-        for at, tf in next(Scorer(engine, plan.terms, average_length, plan.tuning).frequencies(rows))
+        for at, tf in next(Scorer(engine, plan.terms, average_length, plan.tuning).frequencies(rows)).items()
     ]  # fmt: skip
     parts.sort(key=lambda part: (-part.score, part.term.text))
     return parts
 
 
-def _scoped_rows(engine: Engine, plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], float]:
-    """The rows of a scope by the terms that are worth most, and what any other can score at most."""
+def _scoped_rows(engine: Engine, plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], bool]:
+    """The rows of a scope by the terms that are worth most, and whether these are all."""
     terms = plan.terms if plan.required else _essential(plan.terms, essential_share)
     if len(terms) < len(plan.terms):
         rows = engine.rows(row_query(plan._replace(terms=terms), query.scope))
         if len(rows) >= _ENOUGH_SCOPED:
-            rest = sum(term.value for term in plan.terms[len(terms) :])
-            return rows + _own_rows(engine, query.scope, rows), rest * (plan.tuning.k1 + 1)
+            return rows + _own_rows(engine, query.scope, rows), False
         # The rare terms are not where the filters look, or hardly: the others must do.
-    return engine.rows(query), 0.0
+    return engine.rows(query), True
 
 
 def _own_rows(engine: Engine, scope: Scope, rows: list[Row]) -> list[Row]:

@@ -1,26 +1,24 @@
-"""Threshold-driven candidate generation: of the rows that an unscoped query matches, those that may be among the best.
+"""Threshold-driven candidate generation: of the rows that a query matches in a large store, those that may be among
+the best.
 
-A question of ten words matches a third of a million documents, too many to score. Each round asks the index for the
-rows whose terms' bounds (bounds.py) add up to more than a threshold, and scores those that are new; the next round's
-threshold comes from what was found. What is still unseen then scores at most `remaining_upper_bound`, which is proven.
+A question of ten words matches a third of a million documents, too many to score. The engine says of each matching row
+how much it can score (`Engine.row_bounds`). Those of the highest bounds are scored first; the threshold for the others
+comes from what was found (top_k.py). What is still unseen then scores at most the last threshold.
 
-    round 1    rows that can score 21, by chance 300        the best scores so far say that 13 is the threshold
-    round 2    rows that can score 13, 2,600 more           13 still holds: nothing unseen can be among the best
+    first       200 rows, down to a bound of 21          the best scores so far say that 13 is the threshold
+    then        2,600 more, down to a bound of 13        13 still holds: nothing unseen can be among the best
 
-Where that would be too many rows, a round goes as deep as MAX_SCORED allows, and the answer does not claim to be exact.
-
-Where the engine can say of each matching row how much it can score (`Engine.row_bounds`, compiled code), the rounds are
-the same, with rows in the place of clauses: those of the highest bounds first, then all above what these say.
+Where that would be too many rows, it goes as deep as MAX_SCORED allows. Where filters, phrases, columns or exclusions
+leave fewer rows than the words have, few are all scored; of many the engine says which of the best by bounds match.
 """
 
 from collections.abc import Callable
-from math import inf
+from math import inf, nextafter
 
 from ctxrank.indexer.engine import PATH, TEXT, Engine, ListedWord, Row, RowQuery, Statistics
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.ranking.formulas.bm25 import tf_saturation
-from ctxrank.ranking.retrieval.candidates.bounds import Bounds, bounded_terms
 from ctxrank.ranking.retrieval.plan import Plan
 
 if TYPE_CHECKING:
@@ -28,158 +26,111 @@ if TYPE_CHECKING:
 
 EVERYWHERE = Scope()
 FIRST_ROWS = 200  # of the highest bounds: enough to know what the best ones score
+FEW_ROWS = 1500  # that filters leave: all are scored
 BEST_ROWS = 500  # rows that the engine's own order picks where nothing else can
-FIRST_COST = 600
 MAX_SCORED = 4000  # about 5 µs each
-_MAX_ROUNDS = 4
-# Words of one subject are found together more often than by chance, so a round may find so many times what it expected.
-MAX_SELECTIVITY_ERROR = 3
-# Rows that a round did not expect show how far the estimate is off in this query; one round shows it roughly.
-_LEAST_RATIO, _MOST_RATIO = 0.05, 50.0
 _JUST_BELOW = 0.999
+# Of rows that filters leave so many of, each is asked whether it matches; of fewer FTS5 lists all that do.
+_LEAST_SHARE = 0.125
 
 # From the scores so far, the best first: the score below which no row matters.
 ThresholdFn = Callable[[list[float]], float]
 Scoring = Callable[[list[Row]], list[float]]
-
-
-class GeneratedCandidates(NamedTuple):
-    """Rows with their scores. Whatever is not among them scores at most `remaining_upper_bound`; None: unknown.
-
-    `pruned_count` counts the documents that were found and cannot be among the best.
-    """
-
-    rows: list[Row]
-    scores: list[float]
-    remaining_upper_bound: float | None
-    pruned_count: int
+# Rows with their scores, whether these are all that match, and how many documents were found that cannot be among the
+# best.
+Generated = tuple[list[Row], list[float], bool, int]
 
 
 def generate_candidates(
     engine: Engine, statistics: Statistics, plan: Plan, query: RowQuery, scored: Scoring, threshold_of: ThresholdFn
-) -> GeneratedCandidates:
+) -> Generated:
     """The rows that may be among the best, as many as can be afforded; `query` finds all that match."""
-    listed = _row_bounds(engine, statistics, plan, query)
-    if listed is not None:
-        return _by_row_bounds(engine, listed, scored, threshold_of)
-    terms = bounded_terms(engine, plan.terms, statistics, plan.tuning)
-    if terms is None:
-        return _best_by_engine(engine, plan, query, scored)
-    bounds = Bounds(terms, statistics.documents)
-    rows: list[Row] = []
-    scores: list[float] = []
-    known: set[int] = set()
-    remaining_upper_bound: float | None = None
-    needed = 0.0
-    theta, ratio = min(bounds.threshold_for_cost(FIRST_COST), bounds.max_score * _JUST_BELOW), 1.0
-    for _ in range(_MAX_ROUNDS):
-        candidates = bounds.candidates_above(theta)
-        if candidates is None:
-            break
-        narrowed = query._replace(clause=candidates.clause)
-        found = engine.row_ids(narrowed, MAX_SELECTIVITY_ERROR * MAX_SCORED + 1)
-        if len(found) > MAX_SELECTIVITY_ERROR * MAX_SCORED:
-            if not rows:
-                # Every word is everywhere: these rows differ in nothing but their scores.
-                return _best_by_engine(engine, plan, narrowed, scored)
-            ratio *= 4
-            deeper = bounds.threshold_for_cost(MAX_SCORED / ratio)
-        else:
-            new = engine.rows_of(rowid for rowid in found if rowid not in known)
-            known.update(found)
-            rows += new
-            scores += scored(new)
-            remaining_upper_bound = theta
-            needed = threshold_of(sorted(scores, reverse=True))
-            if theta <= needed:
-                break
-            ratio = min(max(len(found) / max(candidates.rows, 1.0), _LEAST_RATIO), _MOST_RATIO)
-            deeper = max(needed, bounds.threshold_for_cost(MAX_SCORED / ratio))
-        if remaining_upper_bound is not None and deeper >= remaining_upper_bound * _JUST_BELOW:
-            break
-        theta = deeper
-    return _kept(rows, scores, needed, remaining_upper_bound)
-
-
-def _kept(
-    rows: list[Row], scores: list[float], needed: float, remaining_upper_bound: float | None
-) -> GeneratedCandidates:
-    """The rows that matter; the bound covers the others as it does those that were not fetched.
-
-    Without them all that follows is short.
-    """
-    prune_below = min(needed, remaining_upper_bound or 0.0)
-    kept = [(row, score) for row, score in zip(rows, scores, strict=True) if score >= prune_below]
-    documents, kept_documents = {row[1] for row in rows}, {row[1] for row, _ in kept}
-    return GeneratedCandidates(
-        rows=[row for row, _ in kept], scores=[score for _, score in kept],
-        remaining_upper_bound=remaining_upper_bound, pruned_count=len(documents) - len(kept_documents),
-    )  # fmt: skip
-
-
-def _by_row_bounds(
-    engine: Engine, bounds: "RowBounds", scored: Scoring, threshold_of: ThresholdFn
-) -> GeneratedCandidates:
-    """The rows that may be among the best, by the bound of each."""
-    theta = bounds.threshold(FIRST_ROWS)
-    rowids = bounds.between(theta, inf, MAX_SCORED)
-    if not rowids:  # more rows than that have the highest bound of all
-        highest, theta = theta, bounds.threshold(MAX_SCORED)
-        rowids = bounds.between(theta if theta < highest else highest * _JUST_BELOW, inf, MAX_SCORED)
-    rows: list[Row] = []
-    scores: list[float] = []
-    while True:
-        new = engine.rows_of(sorted(rowids))
-        rows += new
-        scores += scored(new)
-        needed, seen = threshold_of(sorted(scores, reverse=True)), theta
-        theta = max(needed, bounds.threshold(MAX_SCORED))
-        if theta >= seen * _JUST_BELOW or len(rows) >= MAX_SCORED:
-            return _kept(rows, scores, needed, seen)
-        rowids = bounds.between(theta, seen, MAX_SCORED - len(rows))
-
-
-def _row_bounds(engine: Engine, statistics: Statistics, plan: Plan, query: RowQuery) -> "RowBounds | None":
-    """What each row that the query finds can score; None where there are filters, or the engine cannot say.
-
-    Of 32 words clauses of the dearest few are asked in half the time, but find half of the ten best rows of a million.
-    """
-    words = None if query.excluded or query.required or query.scope != EVERYWHERE else listed_words(plan)
-    if words is None:
-        return None
+    needs_list = bool(query.required) or "passage" in query.scope.kinds or any(term.column for term in plan.terms)
+    is_filtered = query.scope != EVERYWHERE or bool(query.excluded)
+    if needs_list or is_filtered:
+        rowids = engine.row_ids(query, FEW_ROWS + 1)
+        if len(rowids) <= FEW_ROWS:
+            rows = engine.rows_of(rowids)
+            return rows, scored(rows), True, 0
     average_length, tuning = statistics.average_length, plan.tuning
 
     def saturation(tf: float, length: int) -> float:
         return tf_saturation(tf, length, average_length, tuning.k1, tuning.b)
 
-    return engine.row_bounds(words, tuning.weights, saturation, MAX_SCORED + 1)
+    most = None if needs_list or is_filtered else MAX_SCORED + 1
+    bounds = engine.row_bounds(listed_words(plan), tuning.weights, saturation, most)
+    if bounds is None:
+        rows = engine.best_rows(query, tuning.weights, BEST_ROWS)
+        return rows, scored(rows), False, 0
+    share = 1.0
+    if is_filtered and not needs_list:
+        first = bounds.between(bounds.threshold(FIRST_ROWS), inf, FIRST_ROWS)
+        share = len(engine.rows_of(first, query)) / len(first) if first else 0.0
+        needs_list = share < _LEAST_SHARE
+    if needs_list:
+        bounds, share, is_filtered = bounds.among(engine.row_ids(query)), 1.0, False
+
+    def rows_of(rowids: list[int]) -> list[Row]:
+        return engine.rows_of(sorted(rowids), query if is_filtered else None)
+
+    return _by_row_bounds(rows_of, bounds, int(MAX_SCORED / share), scored, threshold_of)
 
 
-def _best_by_engine(engine: Engine, plan: Plan, query: RowQuery, scored: Scoring) -> GeneratedCandidates:
-    rows = engine.best_rows(query, plan.tuning.weights, BEST_ROWS)
-    return GeneratedCandidates(rows, scored(rows), None, 0)
+def _by_row_bounds(
+    rows_of: Callable[[list[int]], list[Row]],
+    bounds: "RowBounds",
+    most: int,
+    scored: Scoring,
+    threshold_of: ThresholdFn,
+) -> Generated:
+    """The rows that may be among the best, of so many with the highest bounds."""
+    deepest = bounds.threshold(most)
+    theta = bounds.threshold(FIRST_ROWS)
+    rowids = bounds.between(theta, inf, most)
+    if not rowids:  # more rows than that have the highest bound of all
+        highest, theta = theta, deepest
+        rowids = bounds.between(theta if theta < highest else nextafter(highest, 0.0), inf, most)
+    rows: list[Row] = []
+    scores: list[float] = []
+    while True:
+        most -= len(rowids)
+        new = rows_of(rowids)
+        rows += new
+        scores += scored(new)
+        needed, seen = threshold_of(sorted(scores, reverse=True)), theta
+        theta = max(needed, deepest)
+        if theta >= seen * _JUST_BELOW or most <= 0:
+            break
+        rowids = bounds.between(theta, seen, most)
+    # Without the rows that do not matter all that follows is short.
+    prune_below = min(needed, seen)
+    kept = [(row, score) for row, score in zip(rows, scores, strict=True) if score >= prune_below]
+    pruned_count = len({row[1] for row in rows}) - len({row[1] for row, _ in kept})
+    return [row for row, _ in kept], [score for _, score in kept], seen == 0.0, pruned_count
 
 
-def listed_words(plan: Plan) -> list[ListedWord] | None:
-    """The words of the query by what they are worth; None where one is more than a word: a prefix, or one of a column.
+def listed_words(plan: Plan) -> list[ListedWord]:
+    """The words of the query by what they are worth at most; of a prefix all that it was completed to.
 
     A defined name is no word of its own in the index: whatever has its first word among its identifiers may define it.
     """
     words: dict[str, ListedWord] = {}
     for term in plan.terms:
-        if term.column or len(term.ids) != 1 or not term.stems:
-            return None
-        stem = term.stems[0]
-        word = words.get(stem, ListedWord(stem, 0.0))
-        if word.value and term.field in (TEXT, PATH):
-            return None
-        if term.field == TEXT:
-            word = word._replace(
-                value=term.value, id=term.ids[0], path_id=next(iter(term.path_ids), None), path_scale=term.path_scale
+        if term.field not in (TEXT, PATH):
+            word = words.get(term.stems[0], ListedWord(term.stems[0], 0.0))
+            words[word.term] = word._replace(name_value=word.name_value + term.value * (plan.tuning.k1 + 1))
+            continue
+        in_texts = dict(zip(term.stems, term.ids, strict=True)) if term.field == TEXT else {}
+        in_paths = dict(zip(term.path_stems, term.path_ids, strict=True))
+        scale = term.path_scale
+        if term.field == PATH:
+            in_paths, scale = dict(zip(term.stems, term.ids, strict=True)), 1.0
+        for stem in in_texts | in_paths:
+            word = words.get(stem, ListedWord(stem, 0.0))
+            words[stem] = word._replace(
+                value=word.value + term.value,
+                id=in_texts.get(stem, word.id),
+                path_id=in_paths.get(stem, word.path_id),
+                path_scale=max(scale, word.path_scale),
             )
-        elif term.field == PATH:
-            word = word._replace(value=term.value, path_id=term.ids[0], path_scale=1.0)
-        else:
-            word = word._replace(name_value=word.name_value + term.value * (plan.tuning.k1 + 1))
-        words[stem] = word
     return list(words.values())

@@ -1,4 +1,4 @@
-"""Search without the index: substrings, then likeness, over the primary database itself.
+"""Search without the index: substrings, then near words, then like titles, over the primary database itself.
 
     T = weight of the query's words that occur / weight of all of them        weight = length of the word
 
@@ -8,10 +8,11 @@ the result says that it did.
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Readiness
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, parents_in_scope, passages_of_parent
@@ -34,12 +35,17 @@ from ctxrank.ranking.retrieval.hits import (
     make_hit,
     make_passage_hit,
 )
-from ctxrank.ranking.retrieval.query import STOPWORDS, Query, Term, shown_query
+from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Query, Term, shown_query
 from ctxrank.ranking.retrieval.snippets import Match, Reading, Snippet, Span, cut_snippet, shown_text
 
+if TYPE_CHECKING:
+    from ctxrank.ranking.retrieval.plan import Correction
+
 _SNIPPET_CHARS = 200
-# A title this alike (rapidfuzz partial ratio, of 100) is a hit where no word of the query occurs anywhere.
+# A word this near (rapidfuzz ratio, of 100) stands in where no word of the query occurs anywhere, and a title this like
+# the query (partial ratio) is a hit where no word is near. Shorter words are near of everything.
 _LIKE_ENOUGH = 75.0
+_LEAST_LETTERS, _MOST_LETTERS, _MOST_WORDS = 4, 48, 12
 _LIKENESS_WEIGHT = 0.5
 _MAX_ALIKE = 50
 _WORD = re.compile(r"\w+")
@@ -67,6 +73,23 @@ class _Words(NamedTuple):
     excluded: tuple[Term, ...]
 
 
+class _NearWords(NamedTuple):
+    """What stands in for words that occur nowhere, by the word; and how near that is to the whole query, up to 1."""
+
+    stand_ins: dict[str, str]
+    nearness: float
+
+    def of(self, words: _Words) -> _Words:
+        """The query with the words that stand in, and no other."""
+        return words._replace(column_of={near: words.column_of[word] for word, near in self.stand_ins.items()})
+
+    def corrections(self) -> "tuple[Correction, ...]":
+        """The same for the answer."""
+        from ctxrank.ranking.retrieval.plan import Correction  # noqa: PLC0415  only where a word was mistyped
+
+        return tuple(Correction(typed, (used,)) for typed, used in self.stand_ins.items())
+
+
 class _Texts(NamedTuple):
     """One piece of a document in lower case: its own row, or a passage."""
 
@@ -92,6 +115,7 @@ def search_primary(
     words = _words(query)
     found: list[_Found] = []
     corrupt: set[int] = set()
+    corrections: tuple[Correction, ...] = ()
     if not filters.is_impossible and words.column_of:
         today = (now_us() if request.as_of is None else request.as_of) // DAY_US
         stored = parents_in_scope(store.primary, filters.scope)
@@ -102,6 +126,14 @@ def search_primary(
             for parent in parents
             if (match := _match(parent, _passages(store, parent, corrupt), words, filters.scope))
         }
+        if not matches and not words.phrases:
+            near = _near_words((_texts(one, _passages(store, one, corrupt)) for one in parents), words)
+            for parent in parents if near.stand_ins else ():
+                match = _match(parent, _passages(store, parent, corrupt), near.of(words), filters.scope)
+                if match is not None:
+                    matches[parent.id] = match._replace(text=match.text * _LIKENESS_WEIGHT * near.nearness)
+            if matches:
+                words, corrections = near.of(words), near.corrections()
         if not matches and not words.phrases:
             matches = {
                 parent.id: match
@@ -126,7 +158,7 @@ def search_primary(
     return SearchResult(
         query=shown_query(query), outcome="degraded", engine="heuristic", reason=readiness.health.value,
         stale=readiness.stale, total=len(found), is_capped=False, is_exact=False, hits=hits, suggestions=(),
-        notes=(*filters.notes, *corrupt_row_notes(corrupt)),
+        notes=(*filters.notes, *corrupt_row_notes(corrupt)), corrections=corrections,
     )  # fmt: skip
 
 
@@ -185,12 +217,37 @@ def _folded(text: str) -> str:
     return " ".join(searchable(text).lower().split())
 
 
+def _near_words(documents: Iterable[list[_Texts]], words: _Words) -> _NearWords:
+    """The nearest word of the texts for each word of the query: none of a number, and of many words none."""
+    typed = [word for word in words.column_of if word.isalpha() and _LEAST_LETTERS <= len(word) <= _MOST_LETTERS]
+    if not typed or len(words.column_of) > _MOST_WORDS:
+        return _NearWords({}, 0.0)
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where no substring was found
+
+    uses: dict[str, int] = {}
+    for texts in documents:
+        for word in {word for text in texts for part in text for word in _WORD.findall(part) if word.isalpha()}:
+            uses[word] = uses.get(word, 0) + 1
+    known = [word for word in uses if _LEAST_LETTERS <= len(word) <= _MOST_LETTERS]
+    stand_ins: dict[str, str] = {}
+    near = 0.0
+    for word in typed:
+        if word in uses:
+            continue  # it is elsewhere than where it was asked for
+        found = process.extract(word, known, scorer=fuzz.ratio, limit=None, score_cutoff=_LIKE_ENOUGH)
+        if found:
+            best, ratio, _ = max(found, key=lambda one: (one[1], uses[one[0]], one[0]))
+            stand_ins[word] = best
+            near += len(word) * ratio / 100
+    return _NearWords(stand_ins, near / sum(map(len, words.column_of)))
+
+
 def _alike(parents: list[ParentDocument], words: _Words) -> list[tuple[ParentDocument, _Match]]:
     """Documents whose title or summary is like the query, where no word of it occurs anywhere."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where no substring was found
 
     texts = [f"{parent.title} {parent.body[:_SNIPPET_CHARS]}".lower() for parent in parents]
-    wanted = " ".join(words.column_of)
+    wanted = " ".join(word for word in words.column_of if len(word) <= MAX_CORRECTED_CHARS)
     near = process.extract(wanted, texts, scorer=fuzz.partial_ratio, limit=None, score_cutoff=_LIKE_ENOUGH)
     # Those that are as alike as the last come, too: documents' numbers do not decide.
     least = near[_MAX_ALIKE - 1][1] if len(near) >= _MAX_ALIKE else _LIKE_ENOUGH
@@ -206,7 +263,7 @@ def _page(
         return tuple(_hit(store, one, words, request, mode).hit for one in found[:limit])
     from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  only where a page is read
 
-    return tuple(folded_page((_hit(store, one, words, request, mode) for one in found), limit).hits)
+    return tuple(folded_page((_hit(store, one, words, request, mode) for one in found), limit))
 
 
 def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mode: RedactionMode) -> Foldable:

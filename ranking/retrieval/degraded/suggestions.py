@@ -3,6 +3,7 @@
 from math import log2
 
 from ctxrank.indexer.engine import Engine
+from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS
 
 MAX_SUGGESTIONS = 5
 _MIN_SIMILARITY = 70.0
@@ -18,6 +19,8 @@ def suggested_words(engine: Engine, words: tuple[str, ...]) -> list[str]:
 
     found: dict[tuple[str, str], float] = {}
     for word in words:
+        if len(word) > MAX_CORRECTED_CHARS:
+            continue
         stem = " ".join(engine.tokens(word)) or word.lower()
         # A misspelt ending is not stemmed away, so the right stem may be shorter by several letters.
         frequencies = engine.terms_of_length(max(len(stem) - 4, 2), len(stem) + 2, _MAX_COMPARED)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store, save
+from exported import bring, exported_bytes
 from runner_events import Runner, configure
 
 from ctxrank.cli.agents.session import branch_of
@@ -166,6 +167,15 @@ def test_a_known_fix_stands_beside_the_failure_with_grade_and_confidence(shop: P
     )
     assert f"error:{saved.id} · exact · confidence 0." in said and "confirmed" in said
     assert "```text\npip install pyyaml\n```" in said
+
+
+def test_a_fix_that_came_with_another_store_stands_beside_a_failure_in_other_words(empty: Path, tmp_path: Path) -> None:
+    crate = "error: only traits defined in the current crate can be implemented for kind {} and friends"
+    with make_store(tmp_path / "there") as there, open_project_store(str(empty)) as store:
+        save_error(there, NewKnownError(crate.format("Frob"), "Wrap it in a type of your own."))
+        bring(store, exported_bytes(there))
+    said = Runner(empty).fails("make test", crate.format("Grob"))
+    assert "error:1@" in said and "· near · " in said and "Wrap it in a type of your own." in said
 
 
 def test_a_later_success_is_the_sighting_of_a_fix(empty: Path) -> None:

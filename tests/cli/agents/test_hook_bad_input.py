@@ -12,10 +12,10 @@ import pytest
 from builders import make_store
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from runner_events import logged
 
 from ctxrank.cli.agents.event import EVENTS
 from ctxrank.cli.agents.hook import answer_of
-from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
 
@@ -92,11 +92,48 @@ def test_the_log_is_shown_by_status_and_quotes_nothing_of_an_event(
     assert len(json.loads(capsys.readouterr().out)["hook_failures"]) == 1
 
 
+def test_status_shows_the_trouble_of_its_own_project_alone(
+    tmp_path: Path, state: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop, bank, inner = tmp_path / "shop", tmp_path / "bank", tmp_path / "shop" / "inner"
+    for folder in (shop, bank, inner):
+        folder.mkdir()
+        make_store(folder).close()
+    (shop / "src").mkdir()
+    (tmp_path / "link").symlink_to(shop)
+
+    def shown(folder: Path) -> list[str]:
+        monkeypatch.chdir(folder)
+        assert run(["--json", "status"]) == 0
+        failures: list[str] = json.loads(capsys.readouterr().out).get("hook_failures", [])
+        return [failure.partition(" ")[2] for failure in failures]
+
+    monkeypatch.chdir(tmp_path / "bank")
+    for folder in (shop / "src", tmp_path / "link"):
+        _refused(folder)
+    for _ in range(9):
+        _refused(inner)
+    assert [len(shown(folder)) for folder in (shop, bank, inner)] == [2, 0, 3]
+    answer_of(b"no JSON", None, Call())  # it says no folder: that of the process, which is the inner one
+    assert [shown(folder)[-1:] == ["usage: The event is no JSON."] for folder in (shop, bank, inner)] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def _refused(folder: Path) -> None:
+    """An event that a store refuses."""
+    message = "one two three four five six seven eight nine"
+    data = _event(folder, session_id="a\nb", hook_event_name="Stop", last_assistant_message=message)
+    assert answer_of(data, None, Call()) == ""
+
+
 def test_the_log_stays_small(state: Path) -> None:
     for _ in range(1500):
         answer_of(b"", None, Call())
     sizes = [entry.stat().st_size for entry in (state / "ctxrank").iterdir() if entry.name.startswith("hook.log")]
-    assert len(sizes) == 2 and max(sizes) < 70_000 and len(last_failures()) == 3
+    assert len(sizes) == 2 and max(sizes) < 70_000 and len(logged()) == 3
 
 
 @pytest.mark.parametrize(
@@ -107,14 +144,14 @@ def test_the_exit_code_is_0_and_nothing_is_said_whatever_the_words_are(
 ) -> None:
     done = _hook(b"no JSON", *words)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert len(last_failures()) == 1
+    assert len(logged()) == 1
 
 
 def test_an_event_of_20_megabytes_is_read_to_its_end_and_not_answered(tmp_path: Path, state: Path) -> None:
     make_store(tmp_path).close()
     done = _hook(_event(tmp_path, prompt="database locked " * 1_300_000))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert "larger than 8 MB" in last_failures()[-1]
+    assert "larger than 8 MB" in logged()[-1]
 
 
 @pytest.mark.parametrize("closed", ["stdin", "stdout"])
@@ -131,7 +168,7 @@ def test_a_closed_stream_is_no_failure(tmp_path: Path, closed: str) -> None:
 @pytest.mark.parametrize("name", ["PreCompact", "PostCompact", "Notification"])
 def test_events_that_say_nothing_to_us_are_no_failures(tmp_path: Path, state: Path, name: str) -> None:
     assert answer_of(_event(tmp_path, hook_event_name=name), None, Call()) == ""
-    assert last_failures() == []
+    assert logged() == []
 
 
 def _check(data: bytes) -> None:
@@ -148,6 +185,7 @@ def test_any_bytes_have_an_answer(data: bytes) -> None:
     _check(data)
 
 
+@pytest.mark.slow
 @given(
     event=st.sampled_from(EVENTS),
     fields=st.dictionaries(st.sampled_from(_FIELDS), _JSON, max_size=8),
@@ -176,7 +214,7 @@ def test_a_locked_store_is_answered_with_silence_in_time(tmp_path: Path, state: 
             )
         finally:
             store.primary.execute("ROLLBACK")
-    assert "locked: " in last_failures()[-1]
+    assert "locked: " in logged()[-1]
 
 
 def test_a_damaged_store_is_answered_with_silence(tmp_path: Path, state: Path) -> None:
@@ -184,4 +222,4 @@ def test_a_damaged_store_is_answered_with_silence(tmp_path: Path, state: Path) -
     path = tmp_path / ".ctxrank" / "ctxrank.db"
     os.truncate(path, path.stat().st_size // 2)
     assert answer_of(_event(tmp_path, prompt="database locked"), None, Call()) == ""
-    assert len(last_failures()) == 1
+    assert len(logged()) == 1

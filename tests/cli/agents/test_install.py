@@ -1,5 +1,6 @@
 """`ctxrank install` and `uninstall`: what others wrote stays, a second call changes nothing, and no trace is left."""
 
+import itertools
 import json
 import os
 import tomllib
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import Answer, answer_of
+from builders import Answer, answer_of, start_child
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -195,51 +196,237 @@ def test_the_skill_is_short_and_has_what_a_runner_asks_for() -> None:
     assert text.startswith("---\nname: ctxrank\ndescription: ") and cautious_tokens(text) <= 600
 
 
-_HANDLERS = st.lists(
-    st.fixed_dictionaries({"command": st.sampled_from(("notify", "ctxrank search x", "ctxrank hook", "'"))}), max_size=3
-)
-_GROUPS = st.lists(st.fixed_dictionaries({"hooks": _HANDLERS}, optional={"matcher": st.text(max_size=4)}), max_size=3)
-_DOCUMENTS = st.dictionaries(
-    st.text(max_size=5).filter(lambda name: name != "hooks"), st.integers() | st.text(max_size=5), max_size=3
-).flatmap(
-    lambda rest: st.dictionaries(st.sampled_from(("Stop", "PreToolUse", "Other")), _GROUPS, max_size=3).map(
-        lambda hooks: {**rest, "hooks": hooks} if hooks else rest
+# What others wrote, as text: odd numbers, odd spaces, keys twice, and calls and servers that only look like ours.
+_SPACES = st.sampled_from(("", "", " ", "\n", "\n  ", "\n\t", "\r\n"))
+_LEAVES = st.sampled_from(
+    (
+        "1e400",
+        "1.10",
+        "-0",
+        "1E5",
+        "0.1000000000000000055511151231257827",
+        "true",
+        "null",
+        '"\\ud800"',
+        '"\\u0041"',
+        '"}"',
+        '"é"',
     )
 )
+_KEYS = st.sampled_from(('"a"', '"b"', '"\\u0061"', '"mcp"', '"hooks "'))
 
 
-def _without_empty_lists(text: str) -> Any:
-    document = json.loads(text or "{}")
-    hooks = {event: groups for event, groups in document.pop("hooks", {}).items() if groups}
-    return {**document, "hooks": hooks}
+def _container(ends: str, items: st.SearchStrategy[str], max_size: int = 3) -> st.SearchStrategy[str]:
+    """An array or an object of these items, with any white space about each."""
+    item = st.tuples(_SPACES, items, _SPACES).map("".join)
+    return st.tuples(st.lists(item, max_size=max_size), _SPACES).map(
+        lambda parts: ends[0] + (",".join(parts[0]) or parts[1]) + ends[1]
+    )
 
 
-@given(document=_DOCUMENTS, indent=st.sampled_from((None, 2, 4, "\t")), end=st.sampled_from(("", "\n")))
-@settings(max_examples=150)
-def test_edits_add_ours_once_and_take_nothing_of_others(document: dict[str, Any], indent: Any, end: str) -> None:
-    text = json.dumps(document, indent=indent) + end
-    file = runner_files("claude-code", Place("/p", False), "ctxrank", with_mcp=False)[0]
-    once = file.with_ours(text)
-    assert file.with_ours(once) == once
-    bare, cleared = file.without_ours(text), file.without_ours(once)
-    assert _without_empty_lists(cleared) == _without_empty_lists(bare)  # the copy brings those back
-    ours = [
-        h
-        for groups in json.loads(once)["hooks"].values()
-        for g in groups
-        for h in g["hooks"]
-        if h["command"].startswith("ctxrank hook --runner")
-    ]
-    assert len(ours) == len(_EVENTS)
-    assert file.without_ours(bare) == bare
+def _pair(keys: st.SearchStrategy[str], values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.tuples(keys, _SPACES, values).map(lambda pair: f"{pair[0]}{pair[1]}:{pair[1]}{pair[2]}")
 
 
-@given(text=st.text(alphabet="ab\n#", max_size=30))
+_VALUES = st.recursive(
+    _LEAVES, lambda inner: _container("[]", inner) | _container("{}", _pair(_KEYS, inner)), max_leaves=6
+)
+_THEIR_COMMANDS = (
+    "notify", "ctxrank search x", "'", "ctxrank hook", "ctxrank hook && notify-send done",
+    "ctxrank hook --runner claude-code && notify-send done", "ctxrank hook --runner claude-code;true",
+    "X=1 ctxrank hook --runner claude-code", "./ctxrank hook --runner claude-code",
+    "ctxrank hook --runner claude-code # mine", "ctxrank  hook --runner claude-code",
+    "ctxrank hook --runner claude-code\\nnotify",
+)  # fmt: skip
+_HANDLERS = _pair(st.just('"command"'), st.sampled_from([f'"{command}"' for command in _THEIR_COMMANDS])).flatmap(
+    lambda command: _container("{}", _pair(_KEYS, _LEAVES), 2).map(
+        lambda rest: f"{{{command}{',' if ':' in rest else ''}{rest[1:]}"
+    )
+)
+_GROUPS = _container("{}", _pair(st.just('"hooks"'), _container("[]", _HANDLERS)), 1)
+_EVENTS_OF_OTHERS = _pair(st.sampled_from(('"Stop"', '"PreToolUse"', '"Other"')), _container("[]", _GROUPS))
+_THEIR_SERVERS = st.sampled_from(('{"command": "db", "args": ["mcp"]}', '{"url":"http://h/ctxrank"}'))
+_DOCUMENTS = st.tuples(
+    _SPACES,
+    _container(
+        "{}",
+        _pair(_KEYS, _VALUES)
+        | _pair(st.just('"hooks"'), _container("{}", _EVENTS_OF_OTHERS))
+        | _pair(st.just('"mcpServers"'), _container("{}", _pair(st.sampled_from(('"x"', '"y"')), _THEIR_SERVERS))),
+        5,
+    ),
+    _SPACES,
+).map("".join)
+
+
+def _is_within(text: str, longer: str) -> bool:
+    """Whether every character of a text is in a longer one, in this order."""
+    rest = iter(longer)
+    return all(character in rest for character in text)
+
+
+@given(
+    text=_DOCUMENTS | st.sampled_from(("", "\n", "{}", "{ }", "{\n}\n", '{"hooks":{}}', '{"hooks": {"Stop": []}}\n'))
+)
+@settings(max_examples=80)
+def test_json_of_others_stays_to_the_byte(text: str) -> None:
+    hooks, _, servers = runner_files("claude-code", Place("/p", False), "'/opt/my tools/ctxrank'", with_mcp=True)
+    for file in (hooks, servers):
+        assert file.without_ours(text) == text
+        once = file.with_ours(text)
+        assert file.with_ours(once) == once and _is_within(text.strip(), once)
+        assert file.without_ours(once) == text
+    theirs: Any = json.loads(text or "{}", parse_float=str) if text.strip() else {}
+    both: Any = json.loads(servers.with_ours(hooks.with_ours(text)), parse_float=str)
+    assert both.pop("mcpServers").pop("ctxrank")["command"] == "/opt/my tools/ctxrank"
+    added = {event: groups[-1] for event, groups in both.pop("hooks").items() if event in _EVENTS}
+    assert set(added) == _EVENTS
+    assert both == {key: value for key, value in theirs.items() if key not in ("hooks", "mcpServers")}
+
+
+def test_a_call_of_an_earlier_install_is_replaced(project: Path) -> None:
+    old, new = (
+        runner_files("claude-code", Place("/p", False), command, with_mcp=True)
+        for command in ("/opt/old/ctxrank", "ctxrank")
+    )
+    for before, after in zip(old, new, strict=True):
+        assert after.with_ours(before.with_ours("")) == after.with_ours("")
+
+
+# Lines of a config.toml: what comes first, how its servers are written, and what comes after.
+_TOML_STARTS = (
+    "",
+    "\n",
+    "# mine\n",
+    'model = "o5"\nratio = 1.10\nbig = 1e400\n',
+    "a.b = 1 # }\n",
+    'text = """\n[mcp_servers]\n}"""\n',
+)
+_TOML_SERVERS = (
+    "", "[mcp_servers]\n", '[mcp_servers]\nx = { command = "a" }\n', '[mcp_servers]\nx.command = "a"\n',
+    '[mcp_servers.x]\ncommand = "a"\n', 'mcp_servers.x.command = "a"\n',
+)  # fmt: skip
+# To these no table can be added.
+_TOML_INLINE_SERVERS = (
+    "mcp_servers = {}\n", "mcp_servers = { }\n",
+    'mcp_servers = { x = { command = "a}" } }\n', 'mcp_servers = {x={command="a",args=["}"]}} # }\n',
+    'mcp_servers = { "x" = { env = {} } }\n', '"mcp_servers" = {y.command="b" }\n',
+)  # fmt: skip
+_TOML_ENDS = ("", "\n\n", "# end\n", "[profiles.o5]\nx = 0x1F\ny = { z = [1.10, 2] }\n", "[[list]]\nmcp_servers = {}\n")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("is_ended", [True, False])
+def test_toml_of_others_stays_to_the_byte(newline: str, is_ended: bool) -> None:
+    file = runner_files("codex", Place("/p", False), "ctxrank", with_mcp=True)[2]
+    for parts in itertools.product(_TOML_STARTS, _TOML_SERVERS, _TOML_ENDS):
+        text = "".join(parts).replace("\n", newline)
+        text = text if is_ended else text.removesuffix(newline)
+        once = file.with_ours(text)
+        theirs = tomllib.loads(text, parse_float=str)
+        servers = {**theirs.get("mcp_servers", {}), "ctxrank": {"command": "ctxrank", "args": ["mcp"]}}
+        assert tomllib.loads(once, parse_float=str) == {**theirs, "mcp_servers": servers}, parts
+        assert file.with_ours(once) == once and _is_within(text, once), parts
+        assert file.without_ours(once) == text and file.without_ours(text) == text, parts
+
+
+_THEIR_TOML_SERVERS = (
+    '[mcp_servers.ctxrank]\ncommand = "other"\n', '[mcp_servers]\nctxrank = { command = "other" }\n',
+    'mcp_servers.ctxrank.command = "ctxrank"\n',
+    'mcp_servers = { ctxrank = { command = "ctxrank", args = ["mcp", "x"] } }\n',
+    '# ctxrank: begin\n[mcp_servers.ctxrank]\ncommand = "ctxrank"\nargs = ["mcp"]\nenv = {}\n# ctxrank: end\n',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [*_THEIR_TOML_SERVERS, *_TOML_INLINE_SERVERS, "mcp_servers = 3\n", "[mcp_servers\n"])
+def test_a_config_with_a_server_of_that_name_or_with_servers_in_one_table_is_left(project: Path, text: str) -> None:
+    (project / ".codex").mkdir()
+    (project / ".codex" / "config.toml").write_text(text)
+    before = _tree(project)
+    assert _call("install", "codex", "--mcp").code == 2
+    assert _tree(project) == before
+    assert _call("uninstall", "codex").code == 0
+    assert _tree(project) == before
+
+
+def test_the_same_server_in_ones_own_words_is_enough(project: Path) -> None:
+    text = 'mcp_servers.ctxrank = { args = [ "mcp" ], command = "ctxrank" }\n'
+    file = runner_files("codex", Place("/p", False), "ctxrank", with_mcp=True)[2]
+    assert file.with_ours(text) == text == file.without_ours(text)
+
+
+def test_what_codex_puts_into_our_section_stays() -> None:
+    file = runner_files("codex", Place("/p", False), "ctxrank", with_mcp=True)[2]
+    theirs = '[mcp_servers.x]\ncommand = "a"\n'
+    ours = file.with_ours("")
+    assert theirs in file.without_ours(ours.replace("# ctxrank: end", f"\n{theirs}# ctxrank: end"))
+
+
+# Beside another writer
+
+_WRITER = """
+import json, os, sys, time
+path = sys.argv[1]
+for number in range(int(sys.argv[2])):
+    while True:
+        try:
+            os.mkdir(path + ".lock")
+            break
+        except FileExistsError:
+            time.sleep(0.001)
+    with open(path) as file:
+        document = json.load(file)
+    document[f"update {number}"] = number
+    with open(path + ".theirs", "w") as file:
+        json.dump(document, file)
+    os.replace(path + ".theirs", path)
+    os.rmdir(path + ".lock")
+    time.sleep(0.001)
+"""
+
+
+def test_no_update_of_a_writer_with_the_lock_is_lost(project: Path) -> None:
+    path = project / ".mcp.json"
+    path.write_text("{}")
+    with start_child(_WRITER, path, 100) as writer:
+        while writer.poll() is None:
+            for command in (["install", "claude-code", "--mcp"], ["uninstall", "claude-code"]):
+                assert _call(*command).code == 0
+    assert writer.returncode == 0
+    assert len(json.loads(path.read_text()).keys() - {"mcpServers"}) == 100
+    assert not (project / ".mcp.json.lock").exists()
+
+
+@pytest.mark.parametrize(("times", "code"), [(10, 0), (100, 6)])
+def test_what_is_written_between_reading_and_replacing_stays(
+    project: Path, monkeypatch: pytest.MonkeyPatch, times: int, code: int
+) -> None:
+    """A writer without the lock: an install begins again with what it wrote, and gives up on one that never ends."""
+    path = project / ".mcp.json"
+    path.write_text("{}")
+    writes = iter(range(times))
+
+    def written_meanwhile(descriptor: int) -> None:
+        for number in itertools.islice(writes, 1):
+            path.write_text(json.dumps({**json.loads(path.read_text()), f"update {number}": 1.5}))
+
+    monkeypatch.setattr("ctxrank.cli.agents.install.sync", written_meanwhile)
+    assert _call("install", "claude-code", "--mcp").code == code
+    document = json.loads(path.read_text())
+    assert ("mcpServers" in document) == (code == 0)
+    assert len(document.keys() - {"mcpServers"}) == times - len(list(writes))
+    assert not [item for item in project.iterdir() if item.name not in _NAMES]
+
+
+_NAMES = {".git", ".claude", ".mcp.json", ".mcp.json.before-ctxrank"}
+
+
+@given(text=st.text(alphabet="ab\n\r#", max_size=30))
 def test_a_section_is_put_in_once_and_taken_out_to_the_byte(text: str) -> None:
     file = runner_files("agents-md", Place("/p", False), "ctxrank", with_mcp=False)[0]
     once = file.with_ours(text)
     assert file.with_ours(once) == once and once.startswith(text)
-    assert file.without_ours(once) in (text, f"{text}\n") and file.without_ours(text) == text
+    assert file.without_ours(once) == text == file.without_ours(text)
 
 
 def test_there_is_no_other_runner() -> None:

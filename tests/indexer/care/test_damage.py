@@ -25,9 +25,9 @@ from damage import (
 from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run
+from ctxrank.extensions.salvage.pages import PageFile, PageKind, Unreadable
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Repair
-from ctxrank.indexer.care.sqlite_salvage.pages import PageFile, PageKind, Unreadable
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.location import Location
@@ -95,14 +95,13 @@ def page_kinds(path: str) -> dict[str, int]:
     """One page of each sort that a file has (by number from 0), named by what it is."""
     file = PageFile(path)
     found_: dict[str, int] = {"header": 0}
+    free = file.free_pages()
     for page in range(1, file.count):
         try:
             found_.setdefault(file.kind(page + 1).name, page)
-            for overflow in file.overflow(page + 1):
-                found_.setdefault("OVERFLOW", overflow - 1)
         except Unreadable:
-            continue
-    free = file.free_pages()
+            if page + 1 not in free:
+                found_.setdefault("OVERFLOW", page)
     if free:
         found_["FREE"] = min(free) - 1
     file.close()

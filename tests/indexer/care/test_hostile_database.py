@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from predecessor import SESSION, PredecessorDb
 
-from ctxrank.cli.bazinga.database.importer import import_bazinga
-from ctxrank.cli.bazinga.database.source import read_predecessor
+from ctxrank.extensions.bazinga.database.importer import import_bazinga
+from ctxrank.extensions.bazinga.database.source import read_predecessor
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 
 _ENDLESS = "WITH RECURSIVE more (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM more)"

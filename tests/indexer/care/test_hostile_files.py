@@ -169,7 +169,7 @@ KINDS = ("pipe", "device", "sparse", "circle")
     ("places", "kind"),
     [
         pytest.param(
-            places, kind, marks=[pytest.mark.slow] if places is not PLACES[0] and kind != "pipe" else [],
+            places, kind, marks=[pytest.mark.slow] if places is not PLACES[0] or kind not in ("pipe", "device") else [],
             id=f"{kind} {places[0] if len(places) == 1 else 'files'}",
         )
         for places in PLACES for kind in KINDS

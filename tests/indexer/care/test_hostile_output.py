@@ -76,11 +76,11 @@ why package:1
 why SPEC-CURRENCY-001
 why HOSTILE
 check
-trace src/billing/currency/rates.ts
-trace HOSTILE
+check --trace src/billing/currency/rates.ts
+check --trace HOSTILE
 context TASK-042
 context HOSTILE
-suggest-links
+check --suggest
 assemble HERE --agent developer --task 'token refresh' --task-id TASK-042
 assemble HERE --agent developer --format compact --detail full
 assemble HERE --agent developer --error-file HOSTILE --task-file HOSTILE --model HOSTILE --as-of HOSTILE

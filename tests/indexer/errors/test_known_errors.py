@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store, run_child, search_ids, start_child
-from exported import bring, exported_bytes
+from exported import ELSEWHERE, asked_store, bring, exported_bytes
 from ranking_builders import TODAY, know_error
 from tables import each_row
 
@@ -26,6 +26,7 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.privacy.retention import prune_errors
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.ids import origin_and_number
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
 from ctxrank.ranking.errors.calibration import record_bound
@@ -43,17 +44,29 @@ with open_store(sys.argv[1]) as store:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """Where errors are saved; they are asked for there, or in a store that has them from there alone."""
     with make_store(tmp_path) as made:
+        if getattr(request, "param", "own") == ELSEWHERE:
+            (tmp_path / ELSEWHERE).mkdir()
         yield made
+
+
+everywhere = pytest.mark.parametrize("store", ["own", ELSEWHERE], indirect=True)
 
 
 def saved(store: Store, failure: str, solution: str = "Upgrade it.", **values: object) -> SavedKnownError:
     return save_error(store, NewKnownError(failure, solution)._replace(**values))  # type: ignore[arg-type]
 
 
-def ask(store: Store, failure: str, project: str = "default", lang: str | None = None) -> ErrorAnswer:
-    return recognise(store.primary, failure, Asked(project, now_us(), lang))
+def ask(
+    store: Store, failure: str, project: str = "default", lang: str | None = None, now: int | None = None
+) -> ErrorAnswer:
+    with asked_store(store) as asked:
+        answer = recognise(asked.primary, failure, Asked(project, now_us() if now is None else now, lang))
+    matches = (fix.match for fix in answer.fixes)
+    own = (match._replace(pattern_id=origin_and_number(match.pattern_id)[1]) for match in matches)
+    return answer._replace(fixes=tuple(fix._replace(match=match) for fix, match in zip(answer.fixes, own, strict=True)))
 
 
 def age(store: Store, days: int) -> None:
@@ -64,6 +77,7 @@ def age(store: Store, days: int) -> None:
 # Saving
 
 
+@everywhere
 def test_a_saved_error_is_recognised_found_and_shown(store: Store) -> None:
     done = saved(store, LOCKFILE.format("shop"), hints=("npm 6", "CI"))
     assert (done.id, done.is_new, done.occurrences, done.state, done.solution) == (1, True, 1, "sighted", "new")
@@ -139,6 +153,7 @@ def test_what_the_matcher_recognised_is_counted_where_the_solution_is_the_same(s
     assert saved(store, LOCKFILE.format("third"), "Delete it.", known_id=1).id == 2
 
 
+@everywhere
 def test_patterns_belong_to_a_project_and_a_language(store: Store) -> None:
     saved(store, LOCKFILE.format("shop"), lang="Go", project="shop")
     assert saved(store, LOCKFILE.format("shop"), project="other").id == 2
@@ -149,6 +164,7 @@ def test_patterns_belong_to_a_project_and_a_language(store: Store) -> None:
     assert [error.id for error in list_errors(store.primary, project="shop", lang="rust")] == [3]
 
 
+@everywhere
 def test_a_pattern_of_no_project_is_recognised_in_any_and_counted_in_its_own(store: Store) -> None:
     saved(store, LOCKFILE.format("shop"))
     assert [fix.match.pattern_id for fix in ask(store, LOCKFILE.format("shop"), project="shop").fixes] == [1]
@@ -175,6 +191,7 @@ def test_what_cannot_be_saved_is_refused_and_nothing_is_written(
     assert list_errors(store.primary) == []
 
 
+@everywhere
 def test_secrets_are_taken_out_of_all_that_is_saved_and_still_match(store: Store) -> None:
     secret = "ghp" + "_" + "a1B2" * 9
     failure = read_failure_text(f"fatal: cannot push with \x1b[1m{secret[:9]}\x1b[0m{secret[9:]}\n".encode(), MODE).text
@@ -219,6 +236,7 @@ def test_confirming_what_is_not_there_is_an_error(store: Store) -> None:
 # Time
 
 
+@everywhere
 def test_d08_an_expired_error_is_not_answered_nor_listed_and_prune_removes_it(store: Store) -> None:
     saved(store, LOCKFILE.format("shop"))
     age(store, 91)
@@ -232,6 +250,7 @@ def test_d08_an_expired_error_is_not_answered_nor_listed_and_prune_removes_it(st
     assert search_ids(store, "lockfile") == []
 
 
+@everywhere
 def test_an_error_that_is_saved_again_lives_again(store: Store) -> None:
     saved(store, LOCKFILE.format("shop"))
     age(store, 91)
@@ -269,6 +288,7 @@ def test_a_failure_that_is_over_is_no_current_one(store: Store) -> None:
     assert last_failure(store.primary, 1, None, now=now_us()) == ""
 
 
+@everywhere
 def test_a_recorded_failure_counts_the_error_that_it_is(store: Store) -> None:
     saved(store, LOCKFILE.format("shop"))
     seen(store, LOCKFILE.format("shop"))
@@ -360,6 +380,7 @@ def test_the_matcher_is_not_loaded_where_nothing_failed(tmp_path: Path) -> None:
     assert run_child(code) == "[]\n"
 
 
+@everywhere
 def test_expired_and_foreign_errors_take_no_place_from_a_live_one(store: Store) -> None:
     text = "error: the lockfile of module number {} cannot be read by the older program"
     number = saved(store, text.format("x")).id
@@ -369,7 +390,7 @@ def test_expired_and_foreign_errors_take_no_place_from_a_live_one(store: Store) 
             last_seen = 1 if copy % 2 == 0 else now_us()
             copied = patterns.upsert(change, pattern._replace(last_seen=last_seen))
             put_signature(change, copied, "default", text.format("x").replace("program", "programs today"))
-    answer = recognise(store.primary, text.format("x"), Asked("default", now_us(), "python"))
+    answer = ask(store, text.format("x"), lang="python")
     assert [fix.match.pattern_id for fix in answer.fixes] == [number]
     similar = lookup.similar(
         store.primary, Whose("default", now_us(), "python"), sign(error_units(text.format("x"))[0])
@@ -377,12 +398,13 @@ def test_expired_and_foreign_errors_take_no_place_from_a_live_one(store: Store) 
     assert [known.pattern_id for known in similar] == [number]
 
 
+@everywhere
 def test_of_equally_sure_solutions_the_refuted_one_comes_last_however_new_it_is(store: Store) -> None:
     text = "the lockfile of 'shop' cannot be read by this version"
     refuted = know_error(store, text, "Delete it.", confidence=0.1, last_seen=TODAY)
     with store.write() as change:
         change.connection.execute("UPDATE error_patterns SET pattern_hash = 'another', state = 'refuted'")
     sighted = know_error(store, text, "Upgrade it.", confidence=0.5, last_seen=TODAY - DAY_US)
-    fixes = recognise(store.primary, f"E: {text}", Asked("default", TODAY)).fixes
+    fixes = ask(store, f"E: {text}", now=TODAY).fixes
     assert [(fix.match.pattern_id, fix.match.state) for fix in fixes] == [(sighted, "sighted"), (refuted, "refuted")]
     assert fixes[0].match.recognition == fixes[1].match.recognition

@@ -36,6 +36,7 @@ def converges(taken: list[tuple[Any, ...]]) -> None:
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None, suppress_health_check=_QUIET, phases=(Phase.generate,), derandomize=True)
 @given(taken=st.lists(steps, min_size=6, max_size=14))
 def test_three_stores_end_the_same(taken: list[tuple[Any, ...]]) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,19 @@ from ctxrank.cli.schema import answer_schema, commands_of
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exchange.forwarding import last_number
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.exchange.origin_removal import forget_origin
-from ctxrank.indexer.exchange.relay import last_number
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede
 from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.purged_secrets import hash_bucket, secret_digest
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.blocklist import block_by_order, block_secrets, blocked_entries
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import DocumentRef, local_ref, origin_code, public_id
 from ctxrank.indexer.store.store import Store
 
@@ -53,6 +58,12 @@ def tell(one: Store, other: Store, *, from_origins: tuple[str, ...] = (), **opti
 
 def uuid_of(store: Store) -> str:
     return str(store.primary.execute("SELECT uuid FROM store").get)
+
+
+def bodies(store: Store) -> list[str]:
+    """The texts of the files, whole."""
+    query = "SELECT body FROM documents WHERE kind = 'passage' ORDER BY id"
+    return [str(text) for (text,) in store.primary.execute(query)]
 
 
 def name_of(store: Store) -> str:
@@ -100,8 +111,8 @@ def test_what_another_store_made_is_as_the_schema_says(
     tell(anna, ben)
     declared = dict(commands_of(declared_commands()))
     for command, words in (
-        ("package list", ["--session", "S"]), ("package show", [f"package:1@{name_of(anna)}"]),
-        ("reasoning get", ["--session", "S"]), ("strategy list", []), ("skill outputs", ["--session", "S"]),
+        ("list", ["packages", "--session", "S"]), ("show", [f"package:1@{name_of(anna)}"]),
+        ("reasoning get", ["--session", "S"]), ("list", ["strategies"]), ("list", ["skills", "--session", "S"]),
         ("assemble", ["--session", "S", "--group", "G", "--agent", "developer"]),
     ):  # fmt: skip
         assert run([*command.split(), *words, "--json", "--db", ben.location.primary]) == 0
@@ -231,6 +242,64 @@ def test_what_is_removed_goes_and_no_order_says_a_word_of_it(anna: Store, ben: S
     assert not any(b"Kq7vXw2mPz9t" in file.read_bytes() for file in folder.iterdir() if file.is_file())
 
 
+def order_to_forget(text: str, length: int) -> dict[str, object]:
+    """What a store that never was says has to be forgotten."""
+    key = "0000000f-0000-4000-8000-000000000000"
+    prefilter = f"{length} {hash_bucket(key, text[0])}"
+    return {
+        "record": "forget",
+        "kind": "secret",
+        "digest": secret_digest(key, text),
+        "prefilter": prefilter,
+        "key": key,
+    }
+
+
+def bring_order(store: Store, order: dict[str, object]) -> ImportReport:
+    """Import an order to forget in a file of its own."""
+    header: dict[str, object] = {"format": "ctxrank-export", "version": 2, "store": order["key"]}
+    end: dict[str, object] = {"record": "end", "counts": {}}
+    data = "".join(json.dumps(line) + "\n" for line in (header, order, end)).encode()
+    return import_jsonl(store, io.BytesIO(data), mode=MODE)
+
+
+HARMLESS = f"The heron:\n{' ' * 16}sees a wombat\n-----BEGIN KEY-----\n"
+HELD = "Kq7vXw2m"
+
+
+@pytest.mark.parametrize("text", ["e", "the", "wombat", "a womba"])
+def test_an_order_for_fewer_than_8_characters_is_refused(ben: Store, text: str) -> None:
+    save(ben, "b.md", HARMLESS)
+    report = bring_order(ben, order_to_forget(text, len(text)))
+    assert [row.reason for row in report.skipped] == ["it orders to forget what has not 8 to 10000 characters"]
+    assert bodies(ben) == [HARMLESS] and blocked_entries(ben.primary) == []
+
+
+@pytest.mark.parametrize("length", [0, -1, 8, 11, 10_001, 10**30])
+def test_an_order_whose_length_lies_forgets_nothing(ben: Store, length: int) -> None:
+    save(ben, "b.md", HARMLESS)
+    bring_order(ben, order_to_forget("wombat", length))
+    save(ben, "later.md", HARMLESS)
+    assert bodies(ben) == [HARMLESS, HARMLESS]
+
+
+@pytest.mark.parametrize("text", [" " * 8, "  a wombat"[:8], "heron:\n ", "-----BEGIN", "FORGOTTEN"])
+def test_an_order_for_what_no_purge_takes_forgets_nothing(ben: Store, text: str) -> None:
+    save(ben, "b.md", f"{HARMLESS}They have {HELD}\n")
+    bring_order(ben, order_to_forget(text, len(text)))
+    bring_order(ben, order_to_forget(HELD, 8))
+    bring_order(ben, order_to_forget("not there", 9))  # all texts are gone through again
+    assert bodies(ben) == [f"{HARMLESS}They have [FORGOTTEN]\n"]
+
+
+def test_an_order_that_came_in_before_there_was_a_bound_is_not_obeyed_any_more(ben: Store) -> None:
+    order = order_to_forget("e", 1)
+    with ben.write() as change:
+        block_by_order(change.connection, "secret", str(order["digest"]), str(order["prefilter"]), str(order["key"]))
+        block_secrets(change.connection, ["walrus"])  # an own one of 6 characters, as an earlier version took
+    assert redact("The heron and the walrus", load_config(ben).redaction_mode).text == "The heron and the [FORGOTTEN]"
+
+
 def test_what_another_machine_made_is_purged_everywhere(anna: Store, ben: Store) -> None:
     save(anna, "a.md", "zebra\n")
     tell(anna, ben)
@@ -295,6 +364,20 @@ def test_a_line_that_does_not_say_whose_it_is_is_named(anna: Store, ben: Store, 
     data = "".join(json.dumps(one) + "\n" for one in [exported(anna)[0], line]).encode()
     report = import_jsonl(ben, io.BytesIO(data), mode=MODE)
     assert len(report.skipped) == 1 and report.skipped[0].key == "line 2"
+
+
+def test_long_lines_of_a_file_are_brought_in_a_few_at_a_time(anna: Store, ben: Store, tmp_path: Path) -> None:
+    file, line = tmp_path / "long.jsonl", {"record": "event", "seq": 1, "junk": "x" * (4 << 20)}
+    with file.open("w") as written:
+        written.writelines(
+            json.dumps(one) + "\n" for one in (exported(anna)[0], *({**line, "id": n} for n in range(20)))
+        )
+    with file.open("rb") as read:
+        tracemalloc.start()
+        import_jsonl(ben, read, mode=MODE)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 40 << 20
 
 
 def test_a_code_that_is_taken_goes_to_the_next(ben: Store) -> None:

@@ -16,12 +16,12 @@ from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.errors.failures import insert as insert_failure
 from ctxrank.indexer.errors.failures import last_failure, sighting_of
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange import arrivals
 from ctxrank.indexer.exchange import lines as jsonl_lines
+from ctxrank.indexer.exchange import run as import_run
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.passages import read_passages
-from ctxrank.indexer.exchange.ledger import Entry, Ledger
+from ctxrank.indexer.exchange.register import Entry, Ledger
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede
@@ -508,7 +508,7 @@ def test_odd_texts_come_in_as_texts(store: Store) -> None:
 
 
 def test_a_thousand_bad_lines_are_reported_and_the_rest_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrivals, "MAX_REPORTED", 2)
+    monkeypatch.setattr(import_run, "MAX_REPORTED", 2)
     report = bring(store, as_bytes(HEADER) + b"x\n" * 5 + as_bytes(END))
     assert [row.key for row in report.skipped] == ["line 2", "line 3"]
     assert report.notes == ("3 more lines were skipped.",)
@@ -651,13 +651,11 @@ def test_an_import_gives_passages_their_package_s_new_facets(store: Store) -> No
 def test_what_another_import_brought_meanwhile_is_known_under_the_lock(store: Store) -> None:
     ledger = Ledger(store.primary, "source")
     assert ledger.entry("reasoning", "1:a") is None
-    with open_again(store) as other, other.write() as change:
-        theirs = Ledger(other.primary, "source")
-        with theirs.writing(change):
-            theirs.record("reasoning", "1:a", Entry("digest", 7))
-    assert ledger.entry("reasoning", "1:a") is None
-    with store.write() as change, ledger.writing(change):
-        assert ledger.locked_entry(change, "reasoning", "1:a") == Entry("digest", 7)
+    with open_again(store) as other, other.write():
+        Ledger(other.primary, "source").record("reasoning", "1:a", "digest", 7)
+    with store.write():
+        assert ledger.entry("reasoning", "1:a") == Entry("digest", 7)
+    assert not ledger.differs(ledger.entry("reasoning", "1:a"), "digest")
 
 
 def test_what_follows_the_end_of_an_export_is_not_read(store: Store) -> None:

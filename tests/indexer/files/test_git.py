@@ -15,14 +15,13 @@ ROOT = Path(__file__).parents[3]
 _SOON_S = MAX_SECONDS / 2  # after MAX_SECONDS what waits for a pipe is ended
 # Each module that starts a process or becomes another program, and why.
 STARTERS = {
-    "cli/agents/serve.py": "itself, to follow the disk beside what it serves",
-    "cli/team/wake.py": "itself, to exchange with a team's log while nobody waits",
+    "extensions/mcp/serve.py": "itself, to follow the disk beside what it serves",
+    "extensions/team/wake.py": "itself, to exchange with a team's log while nobody waits",
     "cli/output/terminal.py": "the pager that the user chose, on a terminal",
     "cli/streams.py": "itself again, in UTF-8, before anything is begun",
     "cli/actions/errors/passthrough.py": "the command that a user gives `error run`",
-    "cli/actions/upkeep/crowd.py": "itself, for `doctor --stress`",
-    "cli/bazinga/bazinga_db.py": "ctxrank, for a python3 that lacks it",
-    "cli/bazinga/switch/placed_switch.py": "ctxrank, for a python3 of the predecessor's that lacks it",
+    "extensions/bazinga/bazinga_db.py": "ctxrank, for a python3 that lacks it",
+    "extensions/bazinga/switch/placed_switch.py": "ctxrank, for a python3 of the predecessor's that lacks it",
     "indexer/fulltext/background.py": "itself, to index beside a large import or index run",
     "indexer/systems.py": "the list of mounts of macOS, for doctor",
     "indexer/files/git.py": "git, which is not shown what a checkout configures",
@@ -53,7 +52,7 @@ def _starts(path: Path) -> bool:
 def test_no_other_module_starts_a_process() -> None:
     found = {
         path.relative_to(ROOT).as_posix()
-        for top in ("cli", "indexer", "ranking")
+        for top in ("cli", "extensions", "indexer", "ranking")
         for path in (ROOT / top).rglob("*.py")
         if _starts(path)
     }

@@ -11,11 +11,11 @@ import pytest
 from builders import make_store
 from hostile_repository import build, build_git
 
+from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer.files import git_dates
 from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, find_repository, head_commit
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.links.sync import index_linked
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.hits import SearchRequest

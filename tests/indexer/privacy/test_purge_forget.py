@@ -15,9 +15,12 @@ from files_left import bytes_left, reading, vocabulary
 from linked_builders import write_artifact
 from predecessor import SESSION, PredecessorDb
 
-from ctxrank.cli.bazinga.database.importer import import_bazinga
 from ctxrank.cli.click_commands import whole_cli
 from ctxrank.cli.main import COMMANDS, run
+from ctxrank.extensions.bazinga.database.importer import import_bazinga
+from ctxrank.extensions.links.annotations import sync_annotations
+from ctxrank.extensions.links.sync import sync_tree
+from ctxrank.extensions.links.tree import require_tree
 from ctxrank.indexer.care.status import read_status
 from ctxrank.indexer.errors.failures import Failure, Place, record_failure
 from ctxrank.indexer.errors.parse.units import error_units
@@ -26,9 +29,6 @@ from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.fulltext import catch_up
-from ctxrank.indexer.links.annotations import sync_annotations
-from ctxrank.indexer.links.sync import sync_tree
-from ctxrank.indexer.links.tree import require_tree
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.privacy import erase, purge, secrets
 from ctxrank.indexer.privacy.purge import PurgeReport, forget_document, forget_path, forget_session

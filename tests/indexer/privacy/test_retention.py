@@ -10,9 +10,10 @@ from builders import found, make_store, save, search_ids, write_file
 from index_contents import index_contents
 from predecessor import PredecessorDb
 from tables import each_row
+from written import Reasoning, SkillOutput, Strategy, write
 
-from ctxrank.cli.bazinga.database.importer import import_bazinga
 from ctxrank.cli.main import run
+from ctxrank.extensions.bazinga.database.importer import import_bazinga
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.errors.failures import Failure, Place, record_failure
@@ -22,14 +23,9 @@ from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of
 from ctxrank.indexer.privacy.retention import prune_expired, prune_older
-from ctxrank.indexer.records import strategies
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.packages import consume, get_package, link_versions, list_packages
-from ctxrank.indexer.records.reasoning import Reasoning
-from ctxrank.indexer.records.reasoning import insert as insert_reasoning
 from ctxrank.indexer.records.sessions import NewSession, create_group, create_session, list_groups, list_sessions
-from ctxrank.indexer.records.skill_outputs import SkillOutput
-from ctxrank.indexer.records.skill_outputs import insert as insert_skill
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 
@@ -54,12 +50,12 @@ def fill(store: Store, session: str, moment: int, *, status: str = "completed") 
         id_ = create_session(change, NewSession(session, status=status, created_at=moment, ended_at=moment))
     save(store, f"{session}.md", f"zebra {session}\n", session=session, created_at=moment)
     with store.write() as change:
-        insert_reasoning(change, Reasoning(id_, None, "developer", "decisions", f"walrus {session}", moment))
-        insert_skill(change, SkillOutput(id_, None, "developer", "lint", 1, '"heron"', moment))
+        write(change, Reasoning(id_, None, "developer", "decisions", f"walrus {session}", moment))
+        write(change, SkillOutput(id_, None, "developer", "lint", 1, '"heron"', moment))
         record_event(change, id_, None, "note", "{}")
         change.connection.execute("UPDATE events SET created_at = ? WHERE session_id = ?", (moment, id_))
         patterns.upsert(change, patterns.ErrorPattern(session, "h", "E", "m", "ibis", moment, moment))
-        strategies.upsert(change, strategies.Strategy(session, "p", "general", "gannet", moment, moment))
+        write(change, Strategy(session, "p", "general", "gannet", moment, moment))
     store.catch_up()
     return id_
 
@@ -114,7 +110,7 @@ def test_a_kind_alone_can_be_pruned(store: Store, kind: str) -> None:
 def test_an_error_or_strategy_that_was_seen_lately_is_not_old(store: Store) -> None:
     with store.write() as change:
         patterns.upsert(change, patterns.ErrorPattern("p", "h", "E", "m", "ibis", NOW, OLD))
-        strategies.upsert(change, strategies.Strategy("n", "p", "general", "gannet", NOW, OLD))
+        write(change, Strategy("n", "p", "general", "gannet", NOW, OLD))
     assert prune_older(store, CUT).total == 0
 
 
@@ -150,7 +146,7 @@ def test_more_than_one_batch_goes(store: Store) -> None:
     with store.write() as change:
         id_ = create_session(change, NewSession("S"))
         for number in range(450):
-            insert_reasoning(change, Reasoning(id_, None, "developer", "risks", f"{number}", OLD + number % 7))
+            write(change, Reasoning(id_, None, "developer", "risks", f"{number}", OLD + number % 7))
     assert prune_older(store, OLD + 6, kinds=["reasoning"]).deleted == {"reasoning": 386}
     assert len(rows(store, "SELECT 1 FROM documents")) == 64
 

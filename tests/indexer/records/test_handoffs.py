@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from builders import make_store, save
 from ranking_builders import TODAY, block_for, think
+from written import Reasoning, write
 
 from ctxrank.indexer.records.events import REASONING_HANDOFF, list_events
-from ctxrank.indexer.records.reasoning import Reasoning, insert
 from ctxrank.indexer.records.sessions import require_group, require_session
 from ctxrank.indexer.store.store import Store
 
@@ -43,7 +43,7 @@ def test_agents_of_one_kind_that_have_names_do_not_retry_each_other(store: Store
         session, group = require_session(change, "S", create=True).id, require_group(change, 1, "G")
         for name, iteration in (("ann", 3), ("bob", 0)):
             entry = Reasoning(session, group, "developer", "completion", f"by {name}", TODAY, name, iteration)
-            insert(change, entry)
+            write(change, entry)
     assert sorted(contents(store, "qa_expert")) == ["by ann", "by bob"]
 
 

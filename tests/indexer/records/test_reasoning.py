@@ -100,7 +100,7 @@ def test_an_entry_comes_back_as_it_was_saved(store: Store) -> None:
     (entry,) = list_reasoning(store.primary, "S")
     assert (entry.id, entry.session, entry.group, entry.created_at) == (saved.id, "S", "G", 5)
     assert (entry.agent_name, entry.iteration, entry.confidence) == ("dev_2", 3, "low")
-    assert (json.loads(entry.references), entry.is_redacted) == (["a.py", 7], False)
+    assert (json.loads(entry.refs), entry.redacted) == (["a.py", 7], 0)
 
 
 def test_content_of_any_size_is_kept_whole_and_its_end_is_found(store: Store) -> None:
@@ -114,14 +114,14 @@ def test_a_text_that_sqlite_would_not_hold_is_stored_without_what_breaks_it(stor
     think(store, content="a\0zebra \udcff here", references='["\\ud800"]')
     (entry,) = list_reasoning(store.primary, "S")
     assert entry.content == "a\ufffdzebra ? here"
-    assert json.loads(entry.references) == ["?"]
+    assert json.loads(entry.refs) == ["?"]
 
 
 def test_secrets_go_from_content_references_and_names_before_anything_is_stored(store: Store) -> None:
     saved = think(store, content=f"The token is {SECRET}.", references=json.dumps([SECRET]), agent_name=SECRET)
     (entry,) = list_reasoning(store.primary, "S")
-    assert SECRET not in "".join((entry.content, entry.references, entry.agent_name))
-    assert saved.is_redacted and entry.is_redacted
+    assert SECRET not in "".join((entry.content, entry.refs, entry.agent_name))
+    assert saved.is_redacted and entry.redacted
     assert [note.split(" was ")[0].split(" were ")[0] for note in saved.notes] == [
         "The content", "The references", "The agent's name",
     ]  # fmt: skip

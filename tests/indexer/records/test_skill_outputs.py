@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from builders import make_store, search_ids, start_child
 from tables import each_row
+from written import SkillOutput, write
 
 from ctxrank.indexer.clock import SECOND_US, now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
@@ -17,8 +18,6 @@ from ctxrank.indexer.records.skill_outputs import (
     MAX_OUTPUT_CHARS,
     MAX_SKILL_CHARS,
     SavedSkillOutput,
-    SkillOutput,
-    insert,
     latest_skill_output,
     list_skill_outputs,
     reported_skills,
@@ -149,7 +148,7 @@ def test_d03_of_outputs_from_one_moment_the_last_one_saved_is_the_latest(store: 
     later = now_us() + SECOND_US
     with store.write() as change:
         for number in (1, 2, 3, 4):
-            insert(change, SkillOutput(1, None, "developer", "lint-check", number, str(number), later))
+            write(change, SkillOutput(1, None, "developer", "lint-check", number, str(number), later))
     assert latest(store) == 4
     assert [entry.output for entry in list_skill_outputs(store.primary, "S")] == ["4", "3", "2", "1", "0"]
 

@@ -10,6 +10,7 @@ import pytest
 from builders import found, make_store, open_again, search_ids, start_child
 from tables import each_row
 
+from ctxrank.indexer.agents import Role, Team
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.records.sessions import NewSession, create_session
@@ -41,9 +42,9 @@ def keep(store: Store, **values: Any) -> SavedStrategy:
     return save_strategy(store, NEW._replace(**values))
 
 
-def think(store: Store, phase: str, content: str, *, group: str | None = "G", created_at: int | None = None) -> None:
-    """Save reasoning of a developer in session S."""
-    new = NewReasoning("S", group, "developer", phase, content, created_at=created_at)
+def think(store: Store, phase: str, content: str, **values: Any) -> None:
+    """Save reasoning of a developer in group G of session S; values are fields of a NewReasoning."""
+    new = NewReasoning("S", "G", "developer", phase, content)._replace(**values)
     save_reasoning(store, new, create_session=True)
 
 
@@ -224,37 +225,49 @@ def test_an_increment_beyond_reason_is_refused(store: Store) -> None:
     assert "-100 to 100" in refused.value.hint
 
 
-def test_d09_strategies_are_extracted_from_what_agents_thought(store: Store) -> None:
-    think(store, "understanding", "What it is about.")
-    think(store, "approach", "Test the walrus first.")
-    think(store, "decisions", "A queue for each heron.")
-    think(store, "completion", "The zebra is done.")
-    saved = extract_strategies(store, "S", "G", "shop", lang="python", framework="flask")
-    assert [(s.topic, s.helpfulness, s.is_new) for s in saved] == [
-        ("methodology", 1, True), ("architecture", 1, True), ("implementation", 1, True),
-    ]  # fmt: skip
-    assert saved[2].name == strategy_name("shop", "implementation", "The zebra is done.")
-    assert insights(store) == ["The zebra is done.", "A queue for each heron.", "Test the walrus first."]
+def test_d09_strategies_are_extracted_from_what_the_author_of_a_success_said_of_it(store: Store) -> None:
+    think(store, "approach", "Retry the walrus until it works.", iteration=1)
+    think(store, "completion", "The walrus is retried.", iteration=1)
+    think(store, "completion", "FAIL: flaky", agent="qa_expert", iteration=1)
+    think(store, "approach", "Lock the zebra.", iteration=2)
+    think(store, "decisions", "A queue for each heron.", iteration=2)
+    think(store, "completion", "The zebra has a lock.", iteration=2)
+    think(store, "completion", "FAIL again: flaky", agent="qa_expert", iteration=2)
+    think(store, "completion", "Approved.", agent="tech_lead", iteration=2)
+    (saved,) = extract_strategies(store, "S", "G", "shop", lang="python", framework="flask")
+    assert (saved.topic, saved.helpfulness, saved.is_new) == ("implementation", 1, True)
+    assert saved.name == strategy_name("shop", "implementation", "The zebra has a lock.")
+    assert insights(store) == ["The zebra has a lock."]
     assert {(s.project, s.lang, s.framework) for s in list_strategies(store.primary)} == {("shop", "python", "flask")}
-    assert search_ids(store, "walrus kind:strategy") == ["strategy:1"]
+    assert search_ids(store, "zebra kind:strategy") == ["strategy:1"]
 
 
-def test_d09_extracting_again_counts_the_same_strategies_once_more(store: Store) -> None:
+def test_a_role_that_is_like_a_judge_is_no_author_and_any_other_is(store: Store) -> None:
+    think(store, "completion", "The walrus is measured.", agent="researcher")
+    think(store, "completion", "Looks good.", agent="reviewer")
+    extract_strategies(store, "S", "G", "shop", team=Team({"reviewer": Role("tech_lead")}))
+    assert insights(store) == ["The walrus is measured."]
+
+
+def test_d09_a_completion_is_counted_once_and_the_same_words_of_a_later_success_again(store: Store) -> None:
     think(store, "completion", "The zebra is done.")
-    think(store, "completion", "The zebra is done.")
-    first, again = (extract_strategies(store, "S", "G", "shop") for _ in range(2))
-    assert [s.helpfulness for s in first] == [1]
-    assert again == [first[0]._replace(helpfulness=2, is_new=False)]
+    think(store, "completion", "The zebra is done.", group="H")
+    (first,) = extract_strategies(store, "S", None, "shop")
+    (again,) = extract_strategies(store, "S", None, "shop")
+    assert first.helpfulness == 1 and again == first._replace(is_new=False, is_counted=False)
+    think(store, "completion", "The zebra is done.", group="I")
+    (later,) = extract_strategies(store, "S", "I", "shop")
+    assert later == first._replace(helpfulness=2, is_new=False)
+    assert extract_strategies(store, "S", "I", "shop")[0].helpfulness == 2
 
 
-def test_d09_only_the_newest_five_of_the_group_are_extracted(store: Store) -> None:
+def test_d09_only_the_newest_five_groups_are_extracted(store: Store) -> None:
     for number in range(7):
-        think(store, "decisions", f"decision {number}", created_at=100 - number)
-    think(store, "decisions", "of another group", group="H", created_at=200)
-    assert len(extract_strategies(store, "S", "G", "shop")) == 5
-    assert insights(store) == [f"decision {number}" for number in range(5)]
+        think(store, "completion", f"completion {number}", group=f"G{number}", created_at=100 - number)
     assert len(extract_strategies(store, "S", None, "shop")) == 5
-    assert "of another group" in insights(store)
+    assert insights(store) == [f"completion {number}" for number in range(5)]
+    assert len(extract_strategies(store, "S", "G6", "shop")) == 1
+    assert "completion 6" in insights(store)
 
 
 def test_d09_extracting_redacts_what_an_older_store_let_through(store: Store) -> None:
@@ -273,20 +286,21 @@ def test_d09_without_a_project_the_sessions_own_is_meant(store: Store) -> None:
 
 def test_d09_nothing_to_extract_is_an_empty_list_and_an_unknown_session_an_error(store: Store) -> None:
     think(store, "risks", "The zebra may bite.")
+    think(store, "completion", "It bites.", agent="qa_expert")
     assert extract_strategies(store, "S", "G", "shop") == extract_strategies(store, "S", "X", "shop") == []
     with pytest.raises(NotFoundError, match="no session 'T'"):
         extract_strategies(store, "T", "G", "shop")
 
 
 def test_d09_an_extraction_is_all_or_nothing(store: Store) -> None:
-    think(store, "completion", "one")
-    think(store, "completion", "two")
+    think(store, "completion", "one", group="G")
+    think(store, "completion", "two", group="H")
     store.primary.execute(
         "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.strategies WHEN NEW.insight = 'two'"
         " BEGIN SELECT raise(ABORT, 'no'); END"
     )
     with pytest.raises(CtxrankError, match="SQLite refused"):
-        extract_strategies(store, "S", "G", "shop")
+        extract_strategies(store, "S", None, "shop")
     assert list_strategies(store.primary) == []
     assert search_ids(store, "kind:strategy") == []
 

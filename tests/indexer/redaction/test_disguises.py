@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from matching import sample
 from tables import each_row
 
-from ctxrank.indexer.redaction.credential_formats import TOKENS, VALUES, Value
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.guards import entropy, looks_like_key
 from ctxrank.indexer.redaction.linear_patterns import LinearPattern
-from ctxrank.indexer.redaction.rules import RULES
+from ctxrank.indexer.redaction.rules import RULES, TOKENS, VALUES, Rule
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode, may_hold_secret
 from ctxrank.indexer.redaction.user_rules import UserRule, UserRules
 from ctxrank.indexer.text.escapes import without_escapes
@@ -66,9 +65,9 @@ OWN: dict[str, tuple[str, str, str]] = {
 }
 
 
-def _of_vendor(value: Value) -> str:
+def _of_vendor(value: Rule) -> str:
     pattern = re.sub(r"\(\?<=.*?\)|\(\?=\\\"\)", "", value.pattern)
-    rng = random.Random(value.id)
+    rng = random.Random(value.name)
     made = (sample(f"(?i:{pattern})", rng) for _ in range(500))
     return next(
         text
@@ -78,8 +77,8 @@ def _of_vendor(value: Value) -> str:
 
 
 FORMATS: dict[str, tuple[str, str, str]] = {
-    token.id: ("", _of_format(token.pattern, token.least_entropy, token.id), "") for token in TOKENS
-} | {value.id: (f'{value.vendors.split()[0]}_credit = "', _of_vendor(value), '"') for value in VALUES}
+    token.name: ("", _of_format(token.pattern, token.least_entropy, token.name), "") for token in TOKENS
+} | {value.name: (f'{value.anchors[0]}_credit = "', _of_vendor(value), '"') for value in VALUES}
 
 
 def _is_shown(secret: str, text: str) -> bool:

@@ -278,6 +278,7 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     assert time.process_time() - start < 1.5  # 0.15 s at most where this was written; quadratic takes minutes
 
 
+@pytest.mark.slow
 @given(st.lists(_FRAGMENTS, min_size=1, max_size=4).map("".join), _MODES)
 @settings(max_examples=60)
 def test_any_fragments_repeated_take_linear_time(piece: str, mode: RedactionMode) -> None:

@@ -9,10 +9,9 @@ import string
 from matching import sample
 from tables import each_row
 
-from ctxrank.indexer.redaction.credential_formats import TOKENS, VALUES
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.guards import entropy, looks_like_key
-from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES
+from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES, TOKENS, VALUES
 from ctxrank.indexer.redaction.ruleset import may_hold_secret
 
 _LETTERS = string.ascii_letters + string.digits
@@ -56,12 +55,12 @@ def _sampled(pattern: str, least_entropy: float, seed: str) -> str:
 @each_row("place", ["{}", "see {} there", '"{}"', "x={}&y", "a\\n{}\\nb", "url/x?k={}#a"])
 def test_a_token_of_a_public_format_is_removed_and_named(number: int, place: str) -> None:
     token = TOKENS[number]
-    secret = _sampled(token.pattern, token.least_entropy, token.id)
+    secret = _sampled(token.pattern, token.least_entropy, token.name)
     head = re.match(token.pattern, secret)
     kept = head["head"] if head and "head" in head.re.groupindex else ""
     clean = redact(place.format(secret)).text
     assert secret[len(kept) :] not in clean and kept in clean
-    assert _label(token.id, clean) in clean
+    assert _label(token.name, clean) in clean
     assert may_hold_secret(place.format(secret))
 
 
@@ -69,11 +68,11 @@ def test_a_token_of_a_public_format_is_removed_and_named(number: int, place: str
 @each_row("place", ['{}_credit = "{}"', "{}: '{}'", "{}-x-y => `{}`"])
 def test_a_value_behind_its_vendors_name_is_removed_and_named(number: int, place: str) -> None:
     value = VALUES[number]
-    vendor = value.vendors.split()[0]
-    if value.id == "hashicorp-tf-password" and '"' not in place:
+    vendor = value.anchors[0]
+    if value.name == "hashicorp-tf-password" and '"' not in place:
         return  # it asks for double quotes
     pattern = re.sub(r"\(\?<=.*?\)|\(\?=\\\"\)", "", value.pattern)
-    rng = random.Random(value.id)
+    rng = random.Random(value.name)
     secret = next(
         text
         for text in (sample(f"(?i:{pattern})", rng) for _ in range(500))
@@ -85,13 +84,13 @@ def test_a_value_behind_its_vendors_name_is_removed_and_named(number: int, place
     assert may_hold_secret(text)
     label = re.search(r"REDACTED(?::([\w-]+))?", clean)
     # Where formats of a vendor overlap, the first one gives its name; `password_credit` is no vendor's alone.
-    assert label and label[1] in {*(other.id for other in VALUES if vendor in other.vendors.split()), None}
-    assert label[1] or value.id in ("generic-api-key", "hashicorp-tf-password")
+    assert label and label[1] in {*(other.name for other in VALUES if vendor in other.anchors), None}
+    assert label[1] or value.name in ("generic-api-key", "hashicorp-tf-password")
 
 
 def test_each_format_asks_its_least_entropy_of_its_tokens() -> None:
     least = {rule.name: rule.least_entropy for rule in FORMAT_RULES}
-    assert {token.id: least[token.id] for token in TOKENS} == {token.id: token.least_entropy for token in TOKENS}
+    assert {token.name: least[token.name] for token in TOKENS} == {token.name: token.least_entropy for token in TOKENS}
     assert sum(token.least_entropy >= 3 for token in TOKENS) > 20
 
 
@@ -133,7 +132,7 @@ def test_a_format_without_a_row_is_seen_by_another_rule(format_id: str) -> None:
 
 
 def test_all_formats_are_accounted_for() -> None:
-    ids = {token.id for token in TOKENS} | {value.id for value in VALUES} | set(_ELSEWHERE)
+    ids = {token.name for token in TOKENS} | {value.name for value in VALUES} | set(_ELSEWHERE)
     assert len(ids) == 221
 
 
@@ -181,7 +180,7 @@ def test_every_rule_has_anchors_in_lower_case_and_a_pattern_that_compiles() -> N
 
 
 def test_a_dense_text_loses_all_its_secrets_and_stays_json() -> None:
-    secrets = [_sampled(token.pattern, token.least_entropy, token.id) for token in TOKENS[:60]]
+    secrets = [_sampled(token.pattern, token.least_entropy, token.name) for token in TOKENS[:60]]
     clean = redact(json.dumps({"list": secrets, "text": "\n".join(secrets)})).text
     json.loads(clean)
     assert not any(secret in clean for secret in secrets if "/" not in secret[:40])

@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import Answer, answer_of, make_store, save
+from linked_builders import LINK_TABLES
 from predecessor import PredecessorDb
 
 from ctxrank.cli.main import run
@@ -109,7 +110,7 @@ def test_a_tree_of_links_elsewhere_is_not_read(project: Path, tmp_path: Path) ->
     spec = tmp_path / "other" / ".contextia" / "system" / "specs" / "spec-a.md"
     spec.parent.mkdir(parents=True)
     spec.write_text("---\nid: SPEC-A\ntitle: Opensesame\n---\nwalrus\n")
-    sql(project, f"INSERT INTO linked_trees (path) VALUES ('{tmp_path / 'other'}')")
+    sql(project, f"{LINK_TABLES} INSERT INTO linked_trees (path) VALUES ('{tmp_path / 'other'}')")
     assert "Opensesame" not in printed(project)
     with make_store(project) as store:
         assert store.primary.execute("SELECT count(*) FROM linked_artifacts").get == 0

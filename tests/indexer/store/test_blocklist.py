@@ -6,9 +6,9 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import make_store
+from written import Strategy, write
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.records.strategies import Strategy, upsert
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.blocklist import PATH, Blocklist, block
 from ctxrank.indexer.store.store import Store
@@ -26,8 +26,8 @@ def test_a_writer_that_goes_on_after_a_refusal_keeps_no_row_without_its_document
     with store.write() as change:
         block(change.connection, "strategy", [PURGED.insight])
         with pytest.raises(UsageError, match="strategy of this text was purged"):
-            upsert(change, PURGED)
-        upsert(change, PURGED._replace(name="shop_general_2", insight="Warm the cache first."))
+            write(change, PURGED)
+        write(change, PURGED._replace(name="shop_general_2", insight="Warm the cache first."))
     for table, column in (("strategies", "insight"), ("documents", "body")):
         assert store.primary.execute(f"SELECT {column} FROM {table}").fetchall() == [("Warm the cache first.",)], table
 

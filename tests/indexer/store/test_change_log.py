@@ -52,6 +52,7 @@ def test_a_save_that_died_before_the_index_heard_of_it_is_found_by_the_next_sear
         assert has_no_ghosts(store)
 
 
+@pytest.mark.slow
 def test_every_acknowledged_save_survives_a_kill_at_any_moment(tmp_path: Path) -> None:
     acknowledged = [line.split() for line in run_child(_KILLS_SAVERS, tmp_path).splitlines()]
     with make_store(tmp_path) as store:

@@ -10,12 +10,12 @@ import pytest
 from builders import found, make_store, open_again, run_child, save
 
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.links.frontmatter import read_frontmatter
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import RETRIEVAL_LIMITS, load_config, says_no_fts5
 from ctxrank.indexer.store.config_file import read_config_file
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.frontmatter import read_frontmatter
 
 LONG_AGO = 1_600_000_000
 
@@ -77,7 +77,7 @@ def test_every_key_is_read(store: Store) -> None:
         ("token_safety_margin: much", "token_safety_margin"),
         ("retrieval_limits: 3", "retrieval_limits"),
         ("context_limits: 3", "context_limits"),
-        ("context_limits: {big: 10}", "context limit of big"),
+        ("context_limits: {big: 10}", "context_limits.big"),
         ("block_files: maybe", "block_files"),
         ("retrieval_limits: {developer: -1}", "developer"),
         ("retrieval_limits: {developer: 1001}", "developer"),

@@ -158,8 +158,9 @@ CALLS = (
     ("--db", "DB", "assemble", "--session", "S", "--agent", "developer", "--group", "G"), ("init", "FOLDER"),
 )
 warm, cold, folder, mode = sys.argv[1:5]
-for words in CALLS:  # everything is imported once while it can be read
+for words in CALLS:  # everything is imported once: another user may not be able to enter the folder of the checkout
     call(*[{"DB": warm, "FOLDER": os.path.dirname(warm)}.get(word, word) for word in words])
+sys.meta_path.clear()
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)

@@ -14,6 +14,7 @@ from builders import make_store, next_schema, save, start_child
 
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.owners import installed_owners
 from ctxrank.indexer.store import migrations
 from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, open_database
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA, Schema, migrate
@@ -105,7 +106,8 @@ def test_there_is_one_file_for_the_first_schema_and_one_for_each_after_it() -> N
 
 def test_every_text_column_says_what_it_holds() -> None:
     """In the words that schema.sql explains at its top."""
-    sql = (SQL_FOLDER / "schema.sql").read_text(encoding="utf-8")
+    files = [SQL_FOLDER / "schema.sql", *(Path(owner.folder, "schema_001.sql") for owner in installed_owners())]
+    sql = "".join(file.read_text(encoding="utf-8") for file in files)
     columns = re.findall(r"^    \w+ +TEXT\b.*$", sql, re.MULTILINE)
     assert len(columns) > 100
     words = r"-- (text|line|JSON|name|word|path|digest|list)\b"

@@ -233,21 +233,26 @@ def test_the_public_names_are_these() -> None:
     assert indexer.__all__ == ["Store", "create_store", "open_store"]
 
 
-# Root may write everything: the child gives that up, with everything imported that it could not read then.
-# Prints what a search and a save come to.
+# Root may write everything: the child gives that up. What it needs is imported before: another user may not be able to
+# enter the folder of the checkout. Prints what a search and a save come to.
 _AS_A_READER = """
 import importlib, os, pkgutil, sys
 from builders import found, save
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.opening import open_store
 
+warm, cold = sys.argv[1:]
 for package in ("ctxrank.indexer", "ctxrank.ranking"):
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
         importlib.import_module(module.name)
+with open_store(warm) as store:
+    found(store, "zebra")
+    save(store, "b.md", "walrus")
+sys.meta_path.clear()
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
-with open_store(sys.argv[1]) as store:
+with open_store(cold) as store:
     answer = found(store, "zebra")
     print(*[hit.id for hit in answer.hits], answer.outcome, answer.engine)
     try:
@@ -258,14 +263,15 @@ with open_store(sys.argv[1]) as store:
 
 
 @pytest.mark.parametrize("has_index", [True, False])
-def test_a_store_that_cannot_be_written_still_answers(for_anyone: Path, has_index: bool) -> None:
-    with make_store(for_anyone) as store:
+def test_a_store_that_cannot_be_written_still_answers(for_anyone: Path, tmp_path: Path, has_index: bool) -> None:
+    with make_store(for_anyone) as store, make_store(tmp_path) as warm:
         save(store, "a.md", "zebra")
+        save(warm, "a.md", "zebra")
     if not has_index:
         os.unlink(store.location.index_file)
     folder = Path(store.location.folder)
     for path, mode in ((folder, 0o555), *((file, 0o444) for file in folder.iterdir())):
         path.chmod(mode)
-    found_, refused = run_child(_AS_A_READER, store.location.primary).splitlines()
+    found_, refused = run_child(_AS_A_READER, warm.location.primary, store.location.primary).splitlines()
     assert found_ == ("package:1 matched fts5" if has_index else "package:1 degraded heuristic")
     assert refused == f"6 {store.location.primary} cannot be written."

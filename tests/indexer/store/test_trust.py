@@ -13,6 +13,7 @@ import apsw
 import pytest
 from builders import Answer, answer_of, before_exchanges, make_store, save
 from jsonschema import Draft202012Validator
+from linked_builders import LINK_TABLES
 
 from ctxrank.cli.main import run
 from ctxrank.cli.schema import failure_schema
@@ -120,7 +121,8 @@ def test_trust_lets_it_act(clone: Path, path: str) -> None:
 
 
 def test_trust_says_which_folders_are_not_read(clone: Path, tmp_path: Path) -> None:
-    sql(clone, f"INSERT INTO roots (path) VALUES ('{tmp_path}'); INSERT INTO linked_trees (path) VALUES ('/etc')")
+    trees = f"{LINK_TABLES} INSERT INTO linked_trees (path) VALUES ('/etc')"
+    sql(clone, f"INSERT INTO roots (path) VALUES ('{tmp_path}'); {trees}")
     assert call("--json", "trust", ".").json()["refused_roots"] == [str(tmp_path), "/etc"]
     assert f"'ctxrank index --root {tmp_path}' allows that" in call("trust", ".").err
 

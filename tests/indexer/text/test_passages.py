@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.text.passages import MAX_CHARS, TARGET_CHARS, Passage, split_passages
+from ctxrank.indexer.text.passages import MAX_CHARS, TARGET_CHARS, Passage, front_matter_end, split_passages
 
 PATHS = st.sampled_from(["a.md", "a.rst", "a.py", "a.go", "a.log", "a"])
 MARKDOWN_LINES = ["# One", "## Two", "```", "~~~", "Title", "=====", "-----"]
@@ -85,6 +85,24 @@ def test_underlined_headings_count_but_rules_tables_and_front_matter_do_not() ->
     setup = f"Setup\n=====\n{paragraphs(1)}\n---\n| a |\n---\n\n"
     text = f"---\nname: x\n---\n\n{setup}Install\n-------\n{paragraphs(2)}"
     assert headings(text, "a.md") == ["", "Setup", "Setup > Install"]
+
+
+@each_row(
+    "text, end",
+    [
+        ("---\na: b\n---\nText.\n", 13),
+        ("---  \na: b\n...\nText.\n", 15),
+        ("---\na: b\n---", 12),
+        ("---\n---\n", 8),
+        ("---\na: b\n----\n", 0),
+        ("----\na: b\n---\n", 0),
+        ("\n---\na: b\n---\n", 0),
+        ("---", 0),
+        ("", 0),
+    ],
+)
+def test_front_matter_ends_behind_the_second_line_of_dashes(text: str, end: int) -> None:
+    assert front_matter_end(text) == end
 
 
 def test_restructured_text_takes_levels_in_order_of_appearance() -> None:
@@ -209,6 +227,7 @@ def test_an_edit_in_one_section_changes_only_its_own_passages(path: str, opening
     assert name.endswith("part3")
 
 
+@pytest.mark.slow
 @given(st.integers(0, 399))
 def test_an_edit_among_many_small_sections_re_keys_few_passages(edited: int) -> None:
     parts = [f"## Part {number}\n{paragraphs(number, 4)}" for number in range(400)]

@@ -1,5 +1,7 @@
 """Recognition, and how the better record is chosen, by arithmetic that can be redone on paper."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,27 +13,26 @@ from ctxrank.ranking.errors.calibration import (
     LEAST_TRACE_RECOGNITION,
     WEIGHTS,
     Evidence,
-    Place,
     evidence,
     is_tie,
     recognition,
     record_bound,
 )
 from ctxrank.ranking.errors.confidence import PRIOR_STRENGTH, SAME_ERROR, confidence_in
+from ctxrank.ranking.errors.similarity import Alignment, Likeness
 
 SHARE = st.floats(0, 1)
 
 
-def found(
-    *, is_template: bool = True, same_code: bool = False, margin: float | None = 1.0, content: float = 6.0,
-    rivals: int = 0, place: Place | None = None,
-    are_notes_apart: bool = False, have_both_notes: bool = False, values: float | None = None,
-) -> Evidence:  # fmt: skip
-    return evidence(
-        is_template=is_template, content=content, are_notes_apart=are_notes_apart,
-        have_both_notes=have_both_notes, values=values, other_kind=False, changed=False,
-        same_code=same_code, place=place, margin=margin, rivals=rivals,
-    )  # fmt: skip
+NOTHING = Likeness(
+    Alignment(1.0, 6.0), details=0.0, notes=0.0, notes_apart=False, have_both_notes=False, values=0.0, has_values=False,
+    frames=0, has_same_outcome=False, same_calls=0, has_same_stack=False, same_code=False, is_template=True,
+    is_instance=False, vetoes=(),
+)  # fmt: skip
+
+
+def found(*, margin: float | None = 1.0, rivals: int = 0, content: float = 6.0, **likeness: Any) -> Evidence:
+    return evidence(NOTHING._replace(headlines=Alignment(1.0, content), **likeness), margin, rivals)
 
 
 def test_confidence_without_a_record_is_the_recognition() -> None:
@@ -95,7 +96,17 @@ def test_a_margin_below_six_hundredths_is_a_tie_and_not_answered() -> None:
 
 def at(*, outcome: bool, calls: int = 0, stack: bool = False, template: bool = True) -> float:
     """The recognition at one line of the code, with nothing else stored."""
-    return recognition("trace", found(margin=None, place=Place(True, outcome, calls, stack, template)))
+    return recognition(
+        "trace",
+        found(
+            margin=None,
+            frames=2,
+            has_same_outcome=outcome,
+            same_calls=calls,
+            has_same_stack=stack,
+            is_template=template,
+        ),
+    )
 
 
 def test_the_same_outcome_through_the_same_calls_is_answered_and_another_outcome_is_not() -> None:
@@ -117,13 +128,13 @@ def test_the_same_line_in_other_words_is_answered() -> None:
 
 
 def test_a_message_with_other_notes_is_not_answered_and_the_less_the_shorter_it_is() -> None:
-    long, short = (recognition("message", found(are_notes_apart=True, content=content)) for content in (6.0, 3.0))
+    long, short = (recognition("message", found(notes_apart=True, content=content)) for content in (6.0, 3.0))
     assert short < long < LEAST_RECOGNITION
-    assert recognition("message", found(are_notes_apart=True, have_both_notes=True, values=1.0)) < LEAST_RECOGNITION
+    assert recognition("message", found(notes_apart=True, have_both_notes=True, values=1.0)) < LEAST_RECOGNITION
 
 
 def test_the_same_values_make_up_for_notes_that_only_one_has() -> None:
-    assert recognition("message", found(are_notes_apart=True, values=1.0)) >= LEAST_RECOGNITION
+    assert recognition("message", found(notes_apart=True, values=1.0)) >= LEAST_RECOGNITION
 
 
 def test_a_message_that_several_errors_give_is_less_sure_unless_its_values_agree() -> None:

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from builders import make_store
+from exported import ELSEWHERE, asked_store
 
 from ctxrank.indexer.errors import lookup, patterns
 from ctxrank.indexer.errors.parse.frames import Frame
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import Signature, sign
+from ctxrank.indexer.store.ids import origin_and_number
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors import match as matching
 from ctxrank.ranking.errors.confidence import SAME_ERROR
@@ -20,10 +22,16 @@ from ctxrank.ranking.errors.similarity import align, compare, frames_agree
 AT = 'Traceback (most recent call last):\n  File "/srv/shop/{}.py", line {}, in {}\n    {}\n{}\n'
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+@pytest.fixture(params=["own", ELSEWHERE])
+def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+    """Where errors are saved; they are asked for there, or in a store that has them from there alone."""
     with make_store(tmp_path) as made:
+        if request.param == ELSEWHERE:
+            (tmp_path / ELSEWHERE).mkdir()
         yield made
+
+
+only_own = pytest.mark.parametrize("store", ["own"], indirect=True)
 
 
 def signed(text: str) -> Signature:
@@ -47,8 +55,13 @@ def save(store: Store, text: str, *, project: str = "default", confirmations: in
     return number
 
 
-def ask(store: Store, text: str, **options: str) -> MatchAnswer:
-    return match_errors(store.primary, [sign(unit) for unit in error_units(text)], **{"project": "default", **options})  # type: ignore[arg-type]
+def ask(store: Store, text: str, project: str = "default", limit: int = 3) -> MatchAnswer:
+    signatures = [sign(unit) for unit in error_units(text)]
+    with asked_store(store) as asked:
+        answer = match_errors(asked.primary, signatures, project=project, limit=limit)
+    assert all((match.pattern_id < 0) == (asked is not store) for match in answer.matches)
+    own = (match._replace(pattern_id=origin_and_number(match.pattern_id)[1]) for match in answer.matches)
+    return answer._replace(matches=tuple(own))
 
 
 def grades(store: Store, text: str) -> list[str]:
@@ -180,7 +193,7 @@ def test_two_patterns_of_the_very_same_error_are_both_answered(store: Store) -> 
         change.connection.execute("UPDATE error_patterns SET pattern_hash = 'imported' WHERE id = ?", (one,))
     other = save(store, text, confirmations=2)
     assert [match.pattern_id for match in ask(store, text).matches] == [other, one]
-    cut = match_errors(store.primary, [signed(text)], project="default", limit=1)
+    cut = ask(store, text, limit=1)
     assert (len(cut.matches), cut.total, ask(store, text).total) == (1, 2, 2)
 
 
@@ -311,6 +324,7 @@ def test_a_quoted_keyword_in_the_place_of_a_name_is_a_name(store: Store) -> None
     assert grades(store, "b.ts(3,4): error: Circular definition of import alias 'cjs'.") == ["near"]
 
 
+@only_own
 def test_a_lookup_reads_what_it_finds_and_not_the_project(store: Store) -> None:
     def steps_among(first: int, last: int) -> int:
         with store.write() as change:

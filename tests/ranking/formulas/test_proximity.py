@@ -10,7 +10,8 @@ from tables import each_row
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.opening import engine_of
-from ctxrank.indexer.store.config import RANKING_RANGES, Config, checked_ranking
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.settings import RANKING_RANGES, SETTINGS
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
 from ctxrank.ranking.formulas.tuning import Tuning, tuned
 from ctxrank.ranking.retrieval.hits import SearchRequest
@@ -106,7 +107,7 @@ def test_every_setting_is_a_field_of_the_tuning_and_the_other_way() -> None:
 @each_row("given", [{"title": "high"}, {"b": 2}, {"size": 1}, {"near": True}, "fast", {"k1": float("nan")}])
 def test_a_setting_that_means_nothing_is_refused_with_what_is_allowed(given: object) -> None:
     with pytest.raises(UsageError, match="ranking"):
-        checked_ranking(given, "config.yaml")
+        SETTINGS["ranking"].check(given, "config.yaml: ranking")
 
 
 def test_a_passage_has_a_fifth_of_each_of_its_neighbours(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from builders import found, make_store, save, write_file
 from linked_builders import tree_of, write_artifact
 from tables import each_row
 
+from ctxrank.extensions.links.sync import sync_tree
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.records.packages import supersede
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval import exact_names

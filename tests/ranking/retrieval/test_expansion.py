@@ -1,6 +1,8 @@
 """Words that the index lacks are joined by their nearest terms; what it has is asked as it was typed."""
 
+import random
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -153,3 +155,33 @@ def test_two_engines_expand_alike(store: Store) -> None:
         one, other = (search(store, SearchRequest(query), engine=engine) for engine in (None, memory))
         assert (one.corrections, one.unknown) == (other.corrections, other.unknown)
         assert [(hit.id, hit.score) for hit in one.hits] == [(hit.id, hit.score) for hit in other.hits]
+
+
+def test_nothing_stands_in_for_a_word_of_more_than_64_characters(tmp_path: Path) -> None:
+    """32 letters twice are 64: written together they are still two words; with one letter more they are not."""
+    first, second = "retry" * 6 + "ab", "guard" * 6 + "cd"
+    with make_store(tmp_path) as store:
+        save(store, "a.md", f"{first} then {second}", summary="a")
+        assert found(store, first + second).corrections and search_ids(store, first + second)
+        longer = found(store, first + "s" + second)
+        assert not (longer.corrections or longer.hits or longer.suggestions)
+        assert longer.unknown == ((first + "s" + second)[:63] + "…",)
+
+
+def test_a_long_word_is_found_as_it_is_and_by_its_written_parts(tmp_path: Path) -> None:
+    whole = "ab" * 40
+    camel = "InternationalizationConfigurationTransformationAuthenticationMiddleware"
+    with make_store(tmp_path) as store:
+        save(store, "a.md", f"the {whole} of a file", summary="a")
+        save(store, "b.md", "a configuration of some kind", summary="b")
+        assert search_ids(store, whole) == ["package:1"]
+        assert len(camel) > 64 and search_ids(store, camel) == ["package:2"]
+
+
+def test_a_long_word_takes_no_memory_with_the_square_of_its_length(store: Store) -> None:
+    search(store, SearchRequest("zzyzxq"))  # loads what corrects
+    tracemalloc.start()
+    found(store, "".join(random.Random(3).choices("abcdefgh", k=4000)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000_000

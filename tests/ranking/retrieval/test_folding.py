@@ -131,10 +131,10 @@ def test_how_many_words_texts_must_have_in_common() -> None:
     ):
         for own in (most, most + 1):
             page = folded_page([_hit(*first, common=20, own=0), _hit(*second, common=20, own=own)], 10)
-            assert len(page.hits) == 1 + (own > most), (first, second, own)
+            assert len(page) == 1 + (own > most), (first, second, own)
 
 
 def test_texts_of_fewer_than_eight_words_must_be_equal() -> None:
     for common in (7, 8):
         page = folded_page([_hit("T", "", common=common, own=0), _hit("T", "", common=common, own=1)], 10)
-        assert len(page.hits) == 1 + (common < 8)
+        assert len(page) == 1 + (common < 8)

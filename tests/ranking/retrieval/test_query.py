@@ -16,7 +16,7 @@ from ctxrank.ranking.retrieval.query import (
     Term,
     is_pasted,
     parse_query,
-    pasted_query,
+    plain_query,
 )
 
 # Pieces that mean something to the parser, so that random texts are not mostly plain words.
@@ -143,7 +143,7 @@ def test_what_was_pasted_is_told_from_what_was_typed() -> None:
 
 
 def test_of_a_long_text_the_beginning_and_the_end_are_asked() -> None:
-    words = [term.text for term in pasted_query(f"first {'middle ' * 10_000} last").terms]
+    words = [term.text for term in plain_query(f"first {'middle ' * 10_000} last").terms]
     assert (words[0], words[-1]) == ("first", "last") and len(words) < 10_000
 
 

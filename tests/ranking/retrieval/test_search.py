@@ -9,17 +9,17 @@ from builders import found, make_store, save, search_ids, write_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
+from written import Reasoning, Strategy, write
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.records import reasoning, strategies
 from ctxrank.indexer.records.packages import supersede
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.records.sessions import create_group, require_group, require_session
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.retrieval.hits import Hit, SearchRequest
-from ctxrank.ranking.retrieval.query import parse_query
+from ctxrank.ranking.retrieval.query import MAX_QUERY_CHARS, parse_query
 from ctxrank.ranking.retrieval.search import search
 
 
@@ -243,8 +243,8 @@ def test_records_are_found_by_kind_and_phase(store: Store) -> None:
     save(store, "a.md", "walrus\n")
     with store.write() as change:
         session = require_session(change, "S", create=False)
-        reasoning.insert(change, reasoning.Reasoning(session.id, None, "developer", "risks", "a walrus", DAY_US))
-        strategies.upsert(change, strategies.Strategy("n", "p", "general", "the walrus way", 1, 1))
+        write(change, Reasoning(session.id, None, "developer", "risks", "a walrus", DAY_US))
+        write(change, Strategy("n", "p", "general", "the walrus way", 1, 1))
     assert search_ids(store, "walrus kind:reasoning") == ["reasoning:1"]
     assert search_ids(store, "walrus phase:risks") == ["reasoning:1"]
     assert search_ids(store, "walrus kind:strategy kind:reasoning", limit=9)[-1] != "package:1"
@@ -345,8 +345,8 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             group = require_group(change, session.id, "BIG")
             for number in range(5200):
                 text = f"walrus walrus note {number}{' zebra' * (number < 700)}{' yak' * (number < 3)}"
-                entry = reasoning.Reasoning(session.id, group, "developer", "risks", text, DAY_US + number)
-                reasoning.insert(change, entry)
+                entry = Reasoning(session.id, group, "developer", "risks", text, DAY_US + number)
+                write(change, entry)
         store.catch_up()
         yield store
 
@@ -585,3 +585,15 @@ def test_a_listing_shows_nothing_that_a_terminal_obeys(store: Store) -> None:
     save_reasoning(store, NewReasoning("S", "G", "developer", "risks", "a\x1b[31m\u202eb"), create_session=True)
     (hit,) = found(store, "kind:reasoning").hits
     assert hit.snippet == "ab"
+
+
+def test_a_query_is_bounded_and_the_answer_says_so(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "a.md", "kiwi", summary="a")
+        save(store, "b.md", "plum", summary="b")
+        whole = f"kiwi {'x' * (MAX_QUERY_CHARS - 10)} plum"
+        assert len(whole) == MAX_QUERY_CHARS and found(store, whole).notes == ()
+        for syntax in (False, True):
+            longer = found(store, f"kiwi {'x ' * MAX_QUERY_CHARS} plum", is_syntax=syntax)
+            assert len(longer.hits) == 2, "the beginning and the end are asked"
+            assert longer.notes == ("The query has 65,546 characters: its first and last 16,384 were asked.",)

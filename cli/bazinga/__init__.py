@@ -1,1 +1,0 @@
-"""Everything of the predecessor: its commands, which `run` calls, and `import bazinga`. No other room imports it."""

@@ -1,0 +1,1 @@
+"""What stands beside the core: one folder each, which the core does not import."""

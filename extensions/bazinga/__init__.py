@@ -1,0 +1,1 @@
+"""BAZINGA, the predecessor: its commands, its reader, its views, and the switch."""

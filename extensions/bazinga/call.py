@@ -1,0 +1,120 @@
+"""One call in the predecessor's way: where its store is, and how it answers.
+
+stdout carries the JSON, after a line `✓ …` unless --quiet; what goes wrong is a line on stderr. A command returns the
+value that it answers, None for none, or raises Failed.
+"""
+
+import json
+import os
+import sys
+
+from ctxrank.cli.call import shown
+from ctxrank.extensions.bazinga.place import Place, open_store_of
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.store.store import Store
+
+if TYPE_CHECKING:
+    from ctxrank.extensions.bazinga.records.views import Value
+    from ctxrank.indexer.redaction.ruleset import RedactionMode
+
+Json = dict[str, object]
+
+
+class Failed(Exception):
+    """A command that ends with a code of its own, with what it answers all the same."""
+
+    def __init__(self, answer: object = None, code: int = 1) -> None:
+        super().__init__(code)
+        self.answer = answer
+        self.code = code
+
+
+def failure(message: str) -> Failed:
+    """The predecessor's `{success: false, error}`."""
+    return Failed({"success": False, "error": message})
+
+
+class BazingaCall:
+    """A command's arguments, its store, opened when first asked for, and what it prints: kept until `leave`."""
+
+    def __init__(self, place: Place, arguments: tuple[str, ...], *, is_quiet: bool) -> None:
+        self.place = place
+        self.arguments = arguments
+        self.is_quiet = is_quiet
+        self.value: object = None  # the last answer
+        self.out: list[str] = []
+        self.said: list[str] = []
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> Store:
+        """The store, made where the predecessor would make its database. Raises CtxrankError."""
+        if self._store is None:
+            self._store = open_store_of(self.place, self.complain)
+        return self._store
+
+    @property
+    def mode(self) -> "RedactionMode":
+        """How what is saved is redacted."""
+        from ctxrank.indexer.store.config import load_config  # noqa: PLC0415  only what saves needs it
+
+        return load_config(self.store).redaction_mode
+
+    def select(self, query: str, *values: "Value") -> list[Json]:
+        """The rows of a query over the predecessor's tables, as JSON objects."""
+        from ctxrank.extensions.bazinga.records.views import rows  # noqa: PLC0415  few commands save only
+
+        return rows(self.store.primary, query, values).as_objects()
+
+    def path_of(self, path: str) -> str:
+        """A file that an argument names: from the project's root as there, else from here."""
+        from_root = os.path.join(self.store.location.root, path)
+        return from_root if os.path.exists(from_root) else path
+
+    def close(self) -> None:
+        """Close the store if it was opened."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def leave(self) -> None:
+        """Print what there is to print."""
+        sys.stdout.writelines(self.out)
+        sys.stdout.flush()
+        sys.stderr.writelines(f"{line}\n" for line in self.said)
+
+    def done(self, text: str) -> None:
+        """Say what was done, unless --quiet."""
+        if not self.is_quiet:
+            self.out.append(f"✓ {shown(text)}\n")
+
+    def complain(self, text: str) -> None:
+        """Say what is wrong, always."""
+        self.said.append(f"! {shown(text)}")
+
+    def warn(self, line: str) -> None:
+        """A line on stderr."""
+        self.said.append(line)
+
+    def write(self, text: str) -> None:
+        """Text as it is on stdout, which is the answer."""
+        self.value = text.rstrip("\n")
+        self.out.append(text)
+
+    def answer(self, value: object) -> None:
+        """A value as the predecessor prints it: indented, everything beyond ASCII escaped."""
+        self.value = value
+        try:
+            text = json.dumps(value, indent=2, allow_nan=False)
+        except ValueError:
+            from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  an infinite number is rare
+
+            text = json.dumps(finite(value), indent=2, allow_nan=False)
+        self.out.append(text + "\n")
+
+
+def text_moment(moment_us: int) -> str:
+    """A moment as the predecessor's database has it: `2026-11-21 22:10:00`, UTC."""
+    import time  # noqa: PLC0415  only a row with a moment
+
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(moment_us // 1_000_000))

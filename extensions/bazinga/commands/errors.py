@@ -1,0 +1,125 @@
+"""The predecessor's commands for error patterns: a signature's hash, and a confidence that moves in fixed steps.
+
+Counting and moving happen inside one statement each, so that concurrent calls lose nothing.
+"""
+
+import json
+
+from ctxrank.extensions.bazinga.arguments import Arguments
+from ctxrank.extensions.bazinga.call import BazingaCall, Json, failure
+from ctxrank.extensions.bazinga.records.signature import signature, signature_hash
+from ctxrank.extensions.bazinga.records.views import VIEWS
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.errors import patterns
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS
+
+_START_CONFIDENCE = 0.5
+_TTL_DAYS = 90
+_INJECTABLE_FROM = 0.3  # below it a pattern is kept and counted, but never shown
+# By days, as there: a pattern lives through the last day of its time.
+_IS_ALIVE = "date(e.last_seen / 1000000, 'unixepoch', '+' || e.ttl_days || ' days') >= date({0} / 1000000, 'unixepoch')"
+_SHOWN = ("pattern_hash", "solution", "confidence", "occurrences", "lang", "last_seen")
+
+
+def save_error_pattern(call: BazingaCall, given: Arguments) -> Json:
+    """Save what fixed an error, or count it once more; its solution is replaced by a longer one."""
+    from ctxrank.indexer.errors.solutions import put_signature  # noqa: PLC0415  for new ones
+
+    texts = (*given.positionals, *given.texts("--context_hints"), *given.texts("--stack_pattern"))
+    if not texts[0].strip():
+        raise UsageError("An error pattern needs a project.", "Name the one it was met in, such as shop.")
+    lang, hint_count = given.get("--lang"), len(given.texts("--context_hints"))
+    plain, clean = (_redacted(texts, lang, mode) for mode in (RedactionMode.OFF, call.mode))
+    (project, error_type, message, solution, *lists), clean_lang = clean
+    signed = signature(error_type, message, tuple(lists[:hint_count]), tuple(lists[hint_count:]))
+    pattern_hash, now = signature_hash(signed), now_us()
+    pattern = patterns.ErrorPattern(
+        project=project, pattern_hash=pattern_hash, error_type=signed.error_type, message=signed.message,
+        solution=solution, last_seen=now, created_at=now, confidence=_START_CONFIDENCE, lang=clean_lang,
+        context_hints=json.dumps(signed.context_hints, ensure_ascii=False),
+        stack_pattern=json.dumps(signed.stack_pattern, ensure_ascii=False), ttl_days=_TTL_DAYS,
+    )  # fmt: skip
+    with call.store.write() as change:
+        counted = patterns.count(change, pattern)
+        if counted.is_new:
+            # Signed as it was met, not masked, so that 'ctxrank error match' recognises it.
+            put_signature(change, counted.id, project, patterns.title_of(error_type, message))
+    call.store.catch_up(CATCH_UP_AFTER_WRITE_MS)
+    answer: Json = {"success": True, "pattern_hash": pattern_hash}
+    if counted.is_new:
+        call.done(f"Saved new error pattern: {pattern_hash[:16]}...")
+        answer |= {"operation": "created", "occurrences": counted.occurrences, "confidence": _START_CONFIDENCE}
+    else:
+        call.done(f"Updated error pattern (occurrences: {counted.occurrences})")
+        answer |= {"operation": "updated", "occurrences": counted.occurrences}
+    return {**answer, "redacted": plain != clean}
+
+
+def _redacted(fields: tuple[str, ...], lang: str | None, mode: RedactionMode) -> tuple[list[str], str | None]:
+    """The texts of an error and its language, each redacted on its own.
+
+    Before masking and never as JSON: a secret at a field's end would take the quote with it, and a masked
+    path can hide half a secret from the rules.
+    """
+    texts = IncomingTexts(mode).of_record(fields[2:])
+    project, *others = fields
+    clean_lang = None if lang is None else texts.text(lang.strip()) or None
+    return [texts.text(project.strip()), *map(texts.text, others)], clean_lang
+
+
+def get_error_patterns(call: BazingaCall, given: Arguments) -> list[Json]:
+    """A project's patterns that have not expired, the most trusted first; `--lang` leaves out those that name none."""
+    text = given.get("--min_confidence") or "0.7"
+    try:
+        least = float(text)
+    except ValueError as error:
+        raise UsageError(f"--min_confidence must be a number, got {text!a}.") from error
+    query = f"""{VIEWS["error_patterns"]}
+         WHERE e.project = ?1 AND (?2 IS NULL OR e.lang = ?2) AND round(e.confidence, 4) >= ?3
+           AND {_IS_ALIVE.format("?5")}
+         ORDER BY e.confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC LIMIT ?4
+    """
+    limit = given.number("--limit", 5)
+    found = call.select(query, given["project"], given.get("--lang") or None, least, limit, now_us())
+    return [
+        {**{key: pattern[key] for key in _SHOWN}, "signature": json.loads(str(pattern["signature_json"]))}
+        for pattern in found
+    ]
+
+
+def update_error_confidence(call: BazingaCall, given: Arguments) -> Json:
+    """Add 0.1 for a solution that helped (at most 1), take 0.2 for one that did not (at least 0.1).
+
+    It counts as a confirmation or a refutation too.
+    """
+    pattern_hash, project, outcome = given.positionals
+    if outcome.lower() not in ("success", "failure"):
+        raise UsageError(f"Outcome must be 'success' or 'failure', got {outcome!a}.")
+    has_helped = outcome.lower() == "success"
+    with call.store.write() as change:
+        id_ = patterns.find(change.connection, project, pattern_hash)
+        moved = None if id_ is None else patterns.record_outcome(change, id_, has_helped=has_helped, now=now_us())
+    if moved is None:
+        raise failure("Pattern not found")
+    before, after = moved.confidence_before, moved.confidence
+    call.done(f"Updated confidence: {before:.2f} → {after:.2f}")
+    answer: Json = {"success": True, "pattern_hash": pattern_hash, "previous_confidence": before}
+    return {**answer, "new_confidence": after, "injectable": after >= _INJECTABLE_FROM}
+
+
+def cleanup_error_patterns(call: BazingaCall, given: Arguments) -> Json:
+    """Remove the expired patterns of one project, or all."""
+    from ctxrank.indexer.privacy.removal import remove_records  # noqa: PLC0415  rarely needed
+
+    project = given.get("project")
+    query = f"SELECT e.id FROM main.error_patterns AS e WHERE (?1 IS NULL OR project = ?1) AND NOT ({_IS_ALIVE})"
+    with call.store.write() as change:
+        expired = read_column(change.connection, query.format("?2"), (project, now_us()), int)
+        remove_records(change, "error", expired)
+    call.store.catch_up(CATCH_UP_AFTER_WRITE_MS)
+    call.done(f"Cleaned up {len(expired)} expired error patterns")
+    return {"success": True, "deleted_count": len(expired), "project_id": project}

@@ -1,0 +1,118 @@
+"""Bringing in the predecessor's database: sessions, packages and what its agents learned.
+
+    import_bazinga(store, "/home/me/shop/bazinga/bazinga.db")
+
+The paths in it start from the store's root. Nothing there is written, nothing here is deleted, and a second run brings
+only what is new or changed there. A row that is changed there is written over what it became here, but counts never
+fall; a session, pattern or strategy that was here before is joined as it is, but a session that ended there ends here.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+
+from ctxrank.extensions.bazinga.database.source import Predecessor, read_damaged, read_predecessor
+from ctxrank.indexer.beneath import read_file
+from ctxrank.indexer.care.replacement import TRIAL
+from ctxrank.indexer.clock import SECOND_US
+from ctxrank.indexer.exchange.import_lines import LineImport, Progress
+from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.run import ImportReport, ImportRun
+from ctxrank.indexer.redaction.engine import RedactionMode
+from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.store.store import Store
+
+SOURCE = "bazinga"
+SKILLS_CONFIG_FILE = "skills_config.json"
+_SKILLS_CONFIG_MAX_BYTES = 1_000_000
+
+# Reasoning that the switched script saved is in both: there a moment later, when its log took it, in whole seconds and
+# redacted by other rules. Five minutes are longer than that script waits for its lock.
+_LATEST_US = 300 * SECOND_US
+_LOGGED = f"""
+    SELECT id FROM reasoning
+     WHERE session_id = ? AND group_id IS ? AND agent = ? AND phase = ?
+       AND created_at BETWEEN ? - {_LATEST_US} AND ? + {SECOND_US - 1} AND (content = ? OR ?)
+     ORDER BY content <> ?, redacted DESC, id
+"""
+_LOGGED_BY = ("group_id", "agent", "phase", "created_at", "created_at", "content", "redacted", "content")
+# The order of the report.
+_KINDS = (
+    "session", "group", "package", "consumer", "supersession", "delivery", "reference", "reasoning", "error",
+    "strategy", "skill", "event", "setting",
+)  # fmt: skip
+
+
+def import_bazinga(
+    store: Store,
+    db_path: str,
+    *,
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+    progress: Progress | None = None,
+    is_read: bool = True,
+    is_damaged: bool = False,
+) -> ImportReport:
+    """Bring in what is new or changed in a database of the predecessor, redacted on the way.
+
+    Files are read only where `is_read`: the root is theirs. `progress(done, total)` counts packages
+    after each chunk. Of one that `is_damaged` what can be read comes in, and the report says what was lost. Raises
+    UsageError where there is no such file, DamagedError where it cannot be used (nothing is changed then), LockedError.
+    """
+    source = _salvaged(store, db_path) if is_damaged else read_predecessor(db_path, busy_ms=store.busy_ms)
+    records = LineImport(store, SOURCE, mode, is_read=is_read, twins={"reasoning": (_LOGGED, _LOGGED_BY)})
+    total = sum(line.record == "package" for line in source.lines)
+    done = 0
+
+    def tell(batch: list[Line]) -> None:
+        nonlocal done
+        if batch[0].record == "package":
+            done += len(batch)
+            if progress is not None:
+                progress(done, total)
+
+    records.bring(_lines(source.lines, records.run, db_path), tell)
+    report = records.finish(schema=source.schema)
+    if source.lost:
+        report = report._replace(is_complete=False, notes=(*source.lost, *report.notes))
+    if source.left_out:
+        note = f"left out, as there is nothing like it here: {', '.join(source.left_out)}."
+        report = report._replace(notes=(*report.notes, note))
+    return report._replace(counts={kind: report.counts[kind] for kind in _KINDS if kind in report.counts})
+
+
+def _salvaged(store: Store, db_path: str) -> Predecessor:
+    """What can be read of a damaged database. Nothing in the copy is redacted: it lies in the store's own folder."""
+    folder = os.path.join(store.location.folder, f"{TRIAL}{os.getpid()}")  # doctor removes what a kill leaves
+    os.mkdir(folder, 0o700)
+    try:
+        return read_damaged(db_path, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lines(rows: Iterable[Line], run: ImportRun, db_path: str) -> Iterator[Line]:
+    """The lines of the tables, and one of the settings; what a report calls them holds no secret."""
+    texts = run.texts
+    for line in rows:
+        name = line.name if line.name.isdecimal() else texts.line(line.name)
+        values = line.values
+        if line.record == "error":
+            # A pattern's message is one line here. Redacted before it is joined: a rule may need the line's end.
+            values = {**values, "message": texts.line(str(values["message"]))}
+        yield line._replace(name=name, values=values)
+    yield from _skills_config(run, db_path)
+
+
+def _skills_config(run: ImportRun, db_path: str) -> Iterator[Line]:
+    """The predecessor's settings, a file next to its database; one that cannot be read is only noted."""
+    path = os.path.join(os.path.dirname(os.path.abspath(db_path)), SKILLS_CONFIG_FILE)
+    try:
+        text = read_file(path, _SKILLS_CONFIG_MAX_BYTES).decode("utf-8-sig")
+        value: object = json.loads(text)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, RecursionError) as error:
+        run.notes.append(f"{path} was not imported: {error}.")
+        return
+    yield Line(0, "setting", {"name": IMPORTED_SKILLS_CONFIG, "value": value}, name=SKILLS_CONFIG_FILE)

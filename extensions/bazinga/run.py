@@ -1,0 +1,156 @@
+"""The predecessor's own commands and JSON, on this store.
+
+Everything behind `ctxrank bazinga` is read here and not by click: the predecessor's flags are not ours, and
+an orchestrator calls these commands a dozen times for each spawn. Its globals come first, then a command, then
+what belongs to that command.
+
+0 done   1 as there: wrong arguments, nothing such   2 no such command   3, 5, 6, 7 as everywhere here
+"""
+
+import json
+import os
+import sys
+from importlib import import_module
+
+import apsw
+
+from ctxrank.cli.call import Call, Reply, answered, leave, shown
+from ctxrank.extensions.bazinga.arguments import COMMANDS, Declaration, Unknown, read
+from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json
+from ctxrank.extensions.bazinga.place import Place, WrongPlaceError
+from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
+from ctxrank.indexer.store.connection import translate
+
+__all__ = ["COMMANDS", "ask", "main", "reply", "run", "run_as_given"]
+
+_NOT_CARRIED_OVER = (
+    "It is not one of the commands carried over; 'ctxrank bazinga help' and docs/predecessor.md list them."
+)
+
+
+def main() -> None:
+    """Run `ctxrank bazinga …` and exit with its code, without taking the interpreter apart."""
+    leave(answered(lambda: run(Call(), tuple(sys.argv[2:])), _fail))
+
+
+def reply(call: Call, arguments: tuple[str, ...]) -> Reply:
+    """Run one command, whose answer has left already."""
+    return Reply(exit_code=run(call, arguments))
+
+
+def run(call: Call, arguments: tuple[str, ...]) -> int:
+    """Run one command; `call` is what came before `bazinga`. Returns its exit code."""
+    try:
+        return _run(call, arguments)
+    except CtxrankError as error:
+        return _complain(error, error.exit_code)
+
+
+def run_as_given(arguments: tuple[str, ...]) -> int:
+    """Run one command for another program, with this process's streams; whatever breaks is said. Its exit code."""
+    return answered(lambda: run(Call(), arguments), _fail)
+
+
+def ask(project_root: str, arguments: tuple[str, ...]) -> tuple[int, object, str]:
+    """Run one command for another program in this process: (exit code, the value it answers or None, what it says).
+
+    Prints nothing, so that threads may ask at the same time.
+    """
+    call = BazingaCall(Place(project_root=project_root), arguments[1:], is_quiet=False)
+    try:
+        code = _command(call, arguments[:1])
+    except CtxrankError as error:
+        code = 1 if isinstance(error, UsageError | NotFoundError) else error.exit_code
+        call.warn(_sentence(error))
+    return code, call.value, "\n".join(call.said)
+
+
+def _run(call: Call, arguments: tuple[str, ...]) -> int:
+    if arguments[:1] == ("--script",):
+        print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bazinga_db.py"))
+        return 0
+    place, is_quiet, rest = _globals(call, arguments)
+    own = BazingaCall(place, rest[1:], is_quiet=is_quiet)
+    try:
+        return _command(own, rest[:1])
+    except (WrongPlaceError, _NoCommandError):
+        raise
+    except (UsageError, NotFoundError) as error:
+        own.warn(_sentence(error))
+        return 1  # whatever is wrong with an argument is 1 there
+    finally:
+        own.leave()
+
+
+class _NoCommandError(UsageError):
+    """There is no command, or none of this name: exit code 2."""
+
+
+def _command(call: BazingaCall, name: tuple[str, ...]) -> int:
+    """Run the command of a name, if there is one."""
+    if not name:
+        raise _NoCommandError("There is no command.", "'ctxrank bazinga help' lists them.")
+    declaration = COMMANDS.get(name[0])
+    if declaration is None:
+        raise _NoCommandError(f"Unknown command: {name[0]!a}.", _NOT_CARRIED_OVER)
+    try:
+        answer, code = _answer(call, declaration), 0
+    except Failed as failed:
+        answer, code = failed.answer, failed.code
+    except apsw.Error as error:
+        raise translate(error, call.store.location.primary) from error
+    finally:
+        call.close()
+    if answer is not None:
+        call.answer(answer)
+    return code
+
+
+def _answer(call: BazingaCall, declaration: Declaration) -> object:
+    module = import_module(f"ctxrank.extensions.bazinga.commands.{declaration.family}")
+    try:
+        return getattr(module, declaration.name.replace("-", "_"))(call, read(call.arguments, declaration))
+    except (UsageError, NotFoundError) as error:
+        if declaration.unknown is not Unknown.DROPPED or isinstance(error, WrongPlaceError):
+            raise
+        # The commands about skills say it as JSON on stderr.
+        said: Json = {"success": False, "error": error.message}
+        call.warn(json.dumps(said, indent=2))
+        raise Failed from error
+
+
+def _fail(error: Exception) -> int:
+    from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
+
+    explanation = explained(error)
+    return _complain(explanation, explanation.exit_code)
+
+
+def _complain(error: CtxrankError, code: int) -> int:
+    sys.stdout.flush()
+    print(_sentence(error), file=sys.stderr)
+    return code
+
+
+def _sentence(error: CtxrankError) -> str:
+    return shown(f"Error: {error.message} {error.hint}".rstrip())
+
+
+def _globals(call: Call, arguments: tuple[str, ...]) -> tuple[Place, bool, tuple[str, ...]]:
+    """The options before the command's name; they win over the options before `bazinga`."""
+    given: dict[str, str | None] = {"--db": call.db, "--project-root": None}
+    is_quiet = call.verbosity < 0
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        name, has_value, value = word.partition("=")
+        if word == "--quiet":
+            is_quiet = True
+        elif name not in given:
+            hint = "Options before COMMAND are --db, --project-root and --quiet."
+            raise UsageError(f"Unknown option {word!a}.", hint)
+        elif not has_value and not rest:
+            raise UsageError(f"{name} needs a value.")
+        else:
+            given[name] = value if has_value else rest.pop(0)
+    return Place(given["--db"], given["--project-root"], call.root), is_quiet, tuple(rest)

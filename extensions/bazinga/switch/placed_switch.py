@@ -1,0 +1,543 @@
+"""Put here by `ctxrank bazinga install`: which of two programs answers a command of BAZINGA's.
+
+State stays in BAZINGA's own database; context is ctxrank's. Any python3 of 3.8 and later runs this file: where it has
+ctxrank, in the same process, else through the command `ctxrank` that install noted in manifest.json, or that is on
+PATH.
+"""
+
+# Its answers are JSON, and the class it extends is another program's.
+# pyright: basic
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+STATE_SCRIPT = "bazinga_db_state.py"
+_CONTEXT = """
+save-context-package get-context-packages mark-context-consumed update-context-references save-consumption
+get-consumption context-block save-error-pattern get-error-patterns update-error-confidence cleanup-error-patterns
+save-strategy get-strategies update-strategy-helpfulness extract-strategies save-reasoning get-reasoning
+reasoning-timeline check-mandatory-phases save-skill-output get-skill-output get-latest-skill-output
+get-skill-output-all check-skill-evidence
+"""
+CONTEXT = frozenset(_CONTEXT.split())
+# Made there, and made here too, because context belongs to them; the answer is the one from there.
+BOTH = ("create-session", "create-task-group", "update-session-status")
+# Tables that `query` reads here, there, or in either: `sessions` and `task_groups` are in both.
+_CONTEXT_TABLES = """
+context_packages context_package_consumers consumption_scope error_patterns strategies skill_outputs agent_reasoning
+configuration
+"""
+CONTEXT_TABLES = frozenset(_CONTEXT_TABLES.split())
+_STATE_TABLES = """
+orchestration_logs state_snapshots token_usage development_plans success_criteria workflow_transitions agent_markers
+workflow_special_rules schema_version sqlite_master sqlite_schema
+"""
+STATE_TABLES = frozenset(_STATE_TABLES.split())
+_NO_CTXRANK = "ctxrank is neither installed for this python3 nor where it was when it was installed here, nor on PATH."
+
+
+class Call(NamedTuple):
+    """One call of the script: its options, its command, and what belongs to the command."""
+
+    db: str | None
+    project_root: str | None
+    is_quiet: bool
+    command: str
+    arguments: list[str]
+
+
+def parsed(arguments: list[str]) -> Call | None:
+    """The call, or None for one that only the script itself can explain."""
+    options: dict[str, str | None] = {"--db": None, "--project-root": None}
+    is_quiet = False
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        name, has_value, value = rest.pop(0).partition("=")
+        if name == "--quiet" and not has_value:
+            is_quiet = True
+        elif name in options and (has_value or rest):
+            options[name] = value if has_value else rest.pop(0)
+        else:
+            return None
+    return Call(options["--db"], options["--project-root"], is_quiet, rest[0] if rest else "", rest[1:])
+
+
+def main(scripts: str, arguments: list[str]) -> int:
+    """Run one command where it belongs; returns the exit code."""
+    call = parsed(arguments)
+    if call is None:
+        return state_code(scripts)
+    root = project_of(scripts, call)
+    if call.command == "query":
+        named = tables_of(" ".join(call.arguments))
+        of_context, of_state = sorted(named & CONTEXT_TABLES), sorted(named & STATE_TABLES)
+        if of_context and of_state:
+            print(
+                f"Error: this query joins tables of two databases: {', '.join(of_context)} are ctxrank's,"
+                f" {', '.join(of_state)} are BAZINGA's. Ask for each alone.",
+                file=sys.stderr,
+            )
+            return 1
+        if of_context:
+            return context_code(root, call)
+    if call.command in CONTEXT:
+        return reasoning_code(scripts, root, call) if call.command == "save-reasoning" else context_code(root, call)
+    code = state_code(scripts)
+    if code == 0:
+        if call.command in BOTH:
+            tell(root, [call.command, *call.arguments])
+        elif call.command == "update-task-group":
+            told = status_told(call.arguments)
+            if told:
+                tell(root, told)
+    return code
+
+
+def reasoning_code(scripts: str, root: str, call: Call) -> int:
+    """Keep reasoning here and in the table of the logs, where dashboards read it; there alone where ctxrank can't."""
+    code, answer, said = context_said(root, call)
+    is_kept = code == 0
+    if is_kept or is_refusal(code, answer, said):
+        sys.stdout.write(answer)
+        sys.stderr.write(said)
+        if not is_kept:
+            return code
+    else:
+        warn_of_log(said or answer)
+        return state_code(scripts)
+    there, answer, said = captured(lambda: state_code(scripts))
+    if there or '"success": false' in answer:
+        print("! BAZINGA's own log did not take it: " + (said or answer).strip()[-300:], file=sys.stderr)
+    return code
+
+
+def is_refusal(code: int, answer: Any, said: str) -> bool:
+    """Whether ctxrank ran and says that an argument is wrong; an unknown session is none: it may be known there."""
+    return code == 1 and not answer and any(line.startswith("Error: ") for line in said.splitlines())
+
+
+def warn_of_log(why: Any) -> None:
+    """Say that reasoning is in BAZINGA's log alone, from where the next install or import brings it in."""
+    print(f"! ctxrank did not take it, BAZINGA's own log does: {str(why).strip()[-300:]}", file=sys.stderr)
+
+
+def captured(run: Callable[[], int]) -> tuple[int, str, str]:
+    """(what it returns, what it prints, what it says) of a function."""
+    import contextlib  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+    import io  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as said:
+        code = run()
+    return code, out.getvalue(), said.getvalue()
+
+
+def status_told(arguments: list[str]) -> list[str]:
+    """What ctxrank is told of a group whose status changes; nothing of other changes."""
+    flags = {arguments[at]: arguments[at + 1] for at in range(2, len(arguments) - 1, 2)}
+    status = flags.get("--status")
+    return ["create-task-group", *arguments[:2], flags.get("--name", ""), status] if status else []
+
+
+def tables_of(query: str) -> set[str]:
+    """The words of a query that may name tables: what is quoted as text, or a comment, names none."""
+    import re  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+    bare = re.sub(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", " ", query, flags=re.S)
+    return {word.lower() for word in re.findall(r"\w+", bare)}
+
+
+def project_of(scripts: str, call: Call) -> str:
+    """The project that a call means, as the script itself finds its database."""
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(scripts)))))
+    named = os.environ.get("BAZINGA_ROOT", "")
+    is_named = os.path.isdir(os.path.join(named, ".claude")) and os.path.isdir(os.path.join(named, "bazinga"))
+    home = os.path.abspath(named) if named and is_named else own
+    if call.db:
+        return project_of_database(os.path.join(home, call.db))
+    return os.path.abspath(call.project_root) if call.project_root else home
+
+
+def project_of_database(path: str) -> str:
+    """PROJECT of PROJECT/bazinga/bazinga.db; a database anywhere else is a project of its own folder."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return os.path.dirname(folder) if os.path.basename(folder) == "bazinga" else folder
+
+
+def state_module(scripts: str) -> Any:
+    """The script that was here before, as a module."""
+    name = STATE_SCRIPT[: -len(".py")]
+    known = sys.modules.get(name)
+    path = os.path.join(scripts, STATE_SCRIPT)
+    if known is not None and getattr(known, "__file__", None) == path:
+        return known
+    if scripts not in sys.path:
+        sys.path.insert(0, scripts)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def state_code(scripts: str) -> int:
+    """Run the script that was here, with this process's arguments; returns its exit code."""
+    try:
+        state_module(scripts).main()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    return 0
+
+
+def words_of(root: str, call: Call) -> list[str]:
+    """A call as ctxrank takes it."""
+    return [*(["--quiet"] if call.is_quiet else []), "--project-root", root, call.command, *call.arguments]
+
+
+def context_code(root: str, call: Call) -> int:
+    """Run a command of ctxrank's with this process's streams; returns its exit code."""
+    sys.stdout.flush()
+    if has_ctxrank():
+        from ctxrank.extensions.bazinga.run import run_as_given  # noqa: PLC0415  this python3 may not have it
+
+        return int(run_as_given(tuple(words_of(root, call))))
+    command = command_of_ctxrank()
+    if not command:
+        print("Error: " + _NO_CTXRANK, file=sys.stderr)
+        return 6
+    whole = [*command, "bazinga", *words_of(root, call)]
+    if os.name == "posix":
+        os.execv(whole[0], whole)
+    import subprocess  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+    return subprocess.call(whole)
+
+
+def context_said(root: str, call: Call) -> tuple[int, str, str]:
+    """(exit code, what it prints, what it says) of a command of ctxrank's, also where that cannot be run."""
+    if has_ctxrank():
+        try:
+            from ctxrank.extensions.bazinga.run import run_as_given  # noqa: PLC0415  this python3 may not have it
+        except Exception as error:
+            return 6, "", _unusable(error)
+        return captured(lambda: int(run_as_given(tuple(words_of(root, call)))))
+    return process_said(words_of(root, call), None)
+
+
+def process_said(arguments: list[str], stdin: int | None) -> tuple[int, str, str]:
+    """The same of the command that install noted, or that is on PATH."""
+    import subprocess  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+    command = command_of_ctxrank()
+    if not command:
+        return 6, "", _NO_CTXRANK
+    whole = [*command, "bazinga", *arguments]
+    try:
+        done = subprocess.run(whole, stdin=stdin, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    except OSError as error:
+        return 6, "", _unusable(error)
+    return done.returncode, done.stdout, done.stderr
+
+
+def _unusable(error: Exception) -> str:
+    return f"ctxrank cannot be run: {type(error).__name__}: {error}"
+
+
+def asked(root: str, arguments: list[str], *, is_quiet: bool = True) -> tuple[int, Any, str]:
+    """(exit code, the JSON that ctxrank answers or None, what it said)."""
+    if has_ctxrank():
+        try:
+            from ctxrank.extensions.bazinga.run import ask  # noqa: PLC0415  this python3 may not have it
+
+            return ask(root, tuple(arguments))
+        except Exception as error:  # state was kept before, and is not to be lost for context
+            return 6, None, _unusable(error)
+    import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+    import subprocess  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+    words = [*(["--quiet"] if is_quiet else []), "--project-root", root, *arguments]
+    code, text, said = process_said(words, subprocess.DEVNULL)
+    text = text if is_quiet else text[max(text.find("{"), 0) :]
+    try:
+        return code, json.loads(text) if text.strip() else None, said.strip()
+    except ValueError:
+        return code, text, said.strip()
+
+
+def tell(root: str, arguments: list[str]) -> None:
+    """Make here what was made there; a failure is said and changes no exit code."""
+    code, answer, said = asked(root, arguments)
+    if code:
+        why = said or (answer.get("error") if isinstance(answer, dict) else "")
+        print(f"! ctxrank did not take {arguments[0]}: {why}", file=sys.stderr)
+
+
+def has_ctxrank() -> bool:
+    """Whether this python3 itself can run ctxrank."""
+    try:
+        return all(importlib.util.find_spec(name) is not None for name in ("ctxrank.cli", "apsw", "click"))
+    except ImportError:
+        return False
+
+
+def command_of_ctxrank() -> list[str]:
+    """The command that install noted, where it is still there, else the one on PATH; [] for none."""
+    import contextlib  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+    import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+    import shutil  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        folder = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
+            noted = str(json.load(file)["python"])
+        if os.access(noted, os.X_OK):
+            return [noted, "-m", "ctxrank.cli"]
+    found = shutil.which("ctxrank")
+    return [found] if found else []
+
+
+# BazingaDB
+
+
+def member(scripts: str, name: str) -> Any:
+    """A name of the script that was here; BazingaDB with the methods about context answered by ctxrank."""
+    state = state_module(scripts)
+    return joined(state.BazingaDB) if name == "BazingaDB" else getattr(state, name)
+
+
+_JOINED: dict[Any, Any] = {}
+
+
+def joined(original: Any) -> Any:
+    """BAZINGA's class, whose methods about context ask ctxrank."""
+    if original not in _JOINED:
+        _JOINED[original] = type("BazingaDB", (_ContextMethods, original), {"__doc__": original.__doc__})
+    return _JOINED[original]
+
+
+def _words(**flags: Any) -> list[str]:
+    """Flags with a value, as words; lists are JSON."""
+    return [word for name, value in flags.items() if value is not None for word in ("--" + name, _word(value))]
+
+
+def _word(value: Any) -> str:
+    import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+    return json.dumps(list(value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+# The methods that are a command of ctxrank's and nothing else: their parameters, as `NAME` a word of the command, as
+# `--flag` or `--flag:NAME` a flag, as `!NAME` of no effect; `=` a default, without one a flag and `NAME=` may be None.
+_METHODS = """
+save_context_package          save-context-package         session_id group_id package_type file_path producer_agent \
+                                                           consumers priority summary !size_bytes
+get_context_packages          get-context-packages         session_id group_id agent_type limit=3 !include_consumed
+get_reasoning                 get-reasoning                session_id --group_id --agent_type --phase --limit=50 \
+                                                           --format:output_format=json
+check_mandatory_phases        check-mandatory-phases       session_id group_id agent_type
+save_error_pattern            save-error-pattern           project_id error_type error_message solution --lang \
+                                                           --context_hints --stack_pattern
+get_error_patterns            get-error-patterns           project_id --lang --min_confidence=0.7 --limit=5
+cleanup_expired_patterns      cleanup-error-patterns       project_id=
+save_consumption              save-consumption             session_id group_id agent_type iteration package_id
+get_consumption               get-consumption              session_id --group_id --agent_type --limit=50
+save_strategy                 save-strategy                project_id topic insight --lang --framework --strategy_id
+get_strategies                get-strategies               project_id --lang --framework --topic --limit=5
+update_strategy_helpfulness   update-strategy-helpfulness  strategy_id increment=1
+extract_strategies            extract-strategies           session_id group_id project_id --lang --framework
+get_skill_output              get-skill-output             session_id skill_name --agent:agent_type
+get_skill_output_all          get-skill-output-all         session_id skill_name --agent:agent_type
+"""
+
+
+def _method(name: str, command: str, parameters: list[str]) -> Callable[..., Any]:
+    """A method of BazingaDB that asks ctxrank."""
+    names = [one.partition("=")[0].rpartition(":")[2].lstrip("-!") for one in parameters]
+
+    def method(self: Any, *values: Any, **named: Any) -> Any:
+        given = dict(zip(names, values))  # noqa: B905  Python 3.8
+        if len(values) > len(names) or not set(named) <= set(names) - set(given):
+            raise TypeError(f"{name}() takes {', '.join(names)}")
+        given.update(named)
+        words: list[Any] = []
+        for parameter, key in zip(parameters, names):  # noqa: B905  as above
+            place, may_be_absent, default = parameter.partition("=")
+            if key not in given and not may_be_absent and place[0] not in "-!":
+                raise TypeError(f"{name}() needs {key}")
+            value = given.get(key, default or None)
+            if place.startswith("--"):
+                words += _words(**{place[2:].partition(":")[0]: value})
+            elif place == key and not (may_be_absent and value is None):
+                words.append(value if value is None else _word(value))
+        return self._answer(command, *words)
+
+    method.__name__ = name
+    return method
+
+
+class _ContextMethods:
+    """The methods of BazingaDB about context, with their names, parameters and answers."""
+
+    db_path: str
+    quiet: bool
+
+    def _asked(self, *arguments: Any, is_quiet: bool = True) -> tuple[int, Any, str]:
+        return asked(project_of_database(str(self.db_path)), list(arguments), is_quiet=is_quiet)
+
+    def _answer(self, *arguments: Any) -> Any:
+        """What ctxrank answers. Raises ValueError, as there, with what is wrong."""
+        code, answer, said = self._asked(*arguments)
+        if code and answer is None:
+            raise ValueError(said.replace("Error: ", "", 1))
+        if said:
+            print(said, file=sys.stderr)
+        return answer
+
+    def _told(self, made: Any, *words: Any) -> Any:
+        """What was made there, made here too."""
+        tell(project_of_database(str(self.db_path)), list(words))
+        return made
+
+    def create_session(
+        self, session_id: Any, mode: Any, requirements: Any, initial_branch: Any = None, metadata: Any = None
+    ) -> Any:
+        made = super().create_session(session_id, mode, requirements, initial_branch, metadata)  # type: ignore[misc]
+        flags = _words(initial_branch=initial_branch, metadata=metadata)
+        return self._told(made, "create-session", session_id, mode, requirements, *flags)
+
+    def create_task_group(self, group_id: Any, session_id: Any, name: Any, *more: Any, **other: Any) -> Any:
+        made = super().create_task_group(group_id, session_id, name, *more, **other)  # type: ignore[misc]
+        status, assigned_to = (*more, None, None)[:2]
+        status, assigned_to = other.get("status", status or "pending"), other.get("assigned_to", assigned_to)
+        words = [group_id, session_id, name, status, *([assigned_to] if assigned_to else [])]
+        return self._told(made, "create-task-group", *words)
+
+    def update_task_group(self, group_id: Any, session_id: Any, status: Any = None, *more: Any, **other: Any) -> Any:
+        made = super().update_task_group(group_id, session_id, status, *more, **other)  # type: ignore[misc]
+        words = ("create-task-group", group_id, session_id, other.get("name") or "", status)
+        return self._told(made, *words) if status else made
+
+    def update_session_status(self, session_id: Any, status: Any, *more: Any, **other: Any) -> Any:
+        made = super().update_session_status(session_id, status, *more, **other)  # type: ignore[misc]
+        return self._told(made, "update-session-status", session_id, status)
+
+    def mark_context_consumed(self, package_id: Any, agent_type: Any, iteration: Any = 1) -> Any:
+        code, _, said = self._asked("mark-context-consumed", str(package_id), agent_type, str(iteration))
+        if said:
+            print(said, file=sys.stderr)
+        return code == 0
+
+    def update_context_references(self, group_id: Any, session_id: Any, package_ids: Any) -> Any:
+        said = self._asked("update-context-references", group_id, session_id, _word(list(package_ids)))[2]
+        if said:
+            print(said, file=sys.stderr)
+
+    def save_reasoning(
+        self, session_id: Any, group_id: Any, agent_type: Any, reasoning_phase: Any, content: Any, agent_id: Any = None,
+        iteration: Any = None, confidence: Any = None, references: Any = None, **other: Any,
+    ) -> Any:  # fmt: skip
+        words = [session_id, group_id, agent_type, reasoning_phase, content]
+        flags = _words(agent_id=agent_id, iteration=iteration, confidence=confidence, references=references)
+        code, answer, said = self._asked("save-reasoning", *words, *flags)
+        if is_refusal(code, answer, said):
+            raise ValueError(said.replace("Error: ", "", 1))
+        kept = super().save_reasoning(*words, agent_id, iteration, confidence, references, **other)  # type: ignore[misc]
+        if code:
+            warn_of_log(said or answer)
+            return kept
+        if said:
+            print(said, file=sys.stderr)
+        return answer
+
+    def reasoning_timeline(self, session_id: Any, group_id: Any = None, output_format: Any = "json") -> Any:
+        import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+        answer = self._answer("reasoning-timeline", session_id, *_words(group_id=group_id, format=output_format))
+        return answer if isinstance(answer, str) else json.dumps(answer, indent=2)
+
+    def update_error_pattern_confidence(self, pattern_hash: Any, project_id: Any, success: Any) -> Any:
+        outcome = "success" if success else "failure"
+        return self._answer("update-error-confidence", pattern_hash, project_id, outcome)
+
+    def save_skill_output(
+        self, session_id: Any, skill_name: Any, output_data: Any, agent_type: Any = None, group_id: Any = None
+    ) -> Any:
+        import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+        words = [session_id, skill_name, json.dumps(output_data), *_words(agent=agent_type, group=group_id)]
+        code, answer, said = self._asked("save-skill-output", *words, is_quiet=False)
+        if code or not isinstance(answer, dict):
+            raise ValueError(said)
+        return answer["iteration"]
+
+    def check_skill_evidence(
+        self, session_id: Any, mandatory_skills: Any, agent_type: Any = None, since_minutes: Any = 30
+    ) -> Any:
+        flags = _words(agent=agent_type, since=since_minutes)
+        return self._answer("check-skill-evidence", session_id, ",".join(mandatory_skills), *flags)
+
+    def query(self, sql: Any, params: Any = ()) -> Any:
+        if params or not tables_of(sql) & CONTEXT_TABLES:
+            return super().query(sql, params)  # type: ignore[misc]
+        return self._answer("query", sql)
+
+
+for _name, _command, *_parameters in map(str.split, _METHODS.replace("\\\n", " ").strip().splitlines()):
+    setattr(_ContextMethods, _name, _method(_name, _command, _parameters))
+
+
+# The prompt builder
+
+
+def attach(names: dict[str, Any]) -> None:
+    """Let ctxrank write the context block of a prompt builder, whose names these are."""
+    original_build, original_block = names["build_prompt"], names["build_context_block"]
+    building: list[Any] = []
+
+    def build_prompt(args: Any) -> Any:
+        building.append(args)
+        try:
+            return original_build(args)
+        finally:
+            building.pop()
+
+    def build_context_block(conn: Any, session_id: str, group_id: str, agent_type: str, model: str = "sonnet") -> str:
+        block = _block(building[-1] if building else None, session_id, group_id, agent_type, model)
+        if block is not None:
+            return block
+        return str(original_block(conn, session_id, group_id, agent_type, model))
+
+    names["build_prompt"], names["build_context_block"] = build_prompt, build_context_block
+
+
+def _block(args: Any, session: str, group: str, agent: str, model: str) -> str | None:
+    """The block; None, with the reason on stderr, where ctxrank cannot say."""
+    database = getattr(args, "db", None)
+    if not database:
+        return None
+    words = ["--agent-type", agent, "--session-id", session, "--model", model, "--json-output"]
+    for flag, name in (("--task-title", "task_title"), ("--task-requirements", "task_requirements")):
+        text = getattr(args, name, "")
+        if text:
+            words += [flag, str(text)]
+    if group:
+        words += ["--group-id", group]
+    if any(getattr(args, name, "") for name in ("qa_feedback", "tl_feedback", "investigation_findings")):
+        words += ["--iteration", "1"]  # a retry: what earlier tries found out is shown too
+    code, answer, said = asked(project_of_database(database), ["context-block", *words])
+    if said:
+        print(said, file=sys.stderr)
+    if code or not isinstance(answer, dict) or not answer.get("success"):
+        why = answer.get("error") if isinstance(answer, dict) else said
+        print(f"WARNING: BAZINGA's own context block is used, ctxrank has none: {why}", file=sys.stderr)
+        return None
+    return str(answer["context"])

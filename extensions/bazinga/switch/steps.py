@@ -1,0 +1,288 @@
+"""The steps of `bazinga install` and `bazinga uninstall`, of which each can be the last before a kill.
+
+A script is replaced in three steps: the new one is written beside it, the old one gets a second name (a link, so its
+bytes, mode and times stay), and the new one takes the name. At any moment the name leads to one of the two whole
+scripts, so that a second run, or an uninstall, finds out where the first one stopped.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Generator
+
+from ctxrank.extensions.bazinga.switch.tree import (
+    BUILDER_FOLDER,
+    BUILDER_SCRIPT,
+    DATABASE_FOLDER,
+    DATABASE_SCRIPT,
+    OWN_FOLDER,
+    SCRIPTS,
+    Script,
+    main_line,
+    require_known,
+    require_project,
+)
+from ctxrank.indexer.beneath import read_file
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.light_typing import is_dict
+from ctxrank.indexer.systems import sync
+
+_MANIFEST = f"{OWN_FOLDER}/manifest.json"
+_SWITCH = f"{OWN_FOLDER}/ctxrank_switch.py"
+_MARK = b"`ctxrank bazinga uninstall` takes it away"
+_HOOK_BEGINS = b"# >>> ctxrank bazinga install: `ctxrank bazinga uninstall` takes it away\n"
+_HOOK = (
+    _HOOK_BEGINS
+    + b"""\
+def _ctxrank_hook(names):
+    import importlib.util
+    import os
+    import sys
+
+    try:
+        here = os.path.dirname(os.path.abspath(__file__))
+        path = os.path.join(here, "..", "..", "..", "ctxrank", "ctxrank_switch.py")
+        spec = importlib.util.spec_from_file_location("ctxrank_switch", path)
+        switch = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(switch)
+        switch.attach(names)
+    except (ImportError, OSError, SyntaxError) as error:
+        print(f"WARNING: the context is BAZINGA's own, ctxrank's cannot be used: {error}", file=sys.stderr)
+
+
+_ctxrank_hook(globals())
+# <<< ctxrank bazinga install
+
+
+"""
+)
+_NEW_SUFFIX = ".ctxrank-new"
+_MAX_BYTES = 4_000_000  # of a script
+_FOLDERS = (".claude", DATABASE_FOLDER, BUILDER_FOLDER)  # in which files come and go
+
+Say = Callable[[str], None]
+
+
+def check(root: str) -> None:
+    """Raises UsageError for a project that install would refuse."""
+    require_project(root)
+    for script in SCRIPTS:
+        _planned(root, script)
+
+
+def install(root: str, say: Say, *, is_dry_run: bool = False) -> bool:
+    """Switch a project over; whether anything had to be changed. Raises UsageError, CtxrankError."""
+    require_project(root)
+    plan = [(script, *_planned(root, script)) for script in SCRIPTS]
+    manifest = _manifest(root, [(script, old) for script, old, _ in plan])
+    work = _Work(say, is_dry_run)
+    with _explained(root):
+        for name, content in ((_SWITCH, _own_file("placed_switch.py")), (_MANIFEST, manifest)):
+            path = os.path.join(root, name)
+            if _content(path) != content and work.begins("would write", "wrote", name):
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                _write(path, content, 0o644)
+        for script, old, new in plan:
+            is_done = _content(script.path(root)) == new and _content(script.kept(root)) == old
+            place = f"{script.folder}/{script.name}; the original is {script.kept_name} beside it"
+            if not is_done and work.begins("would replace", "replaced", place):
+                _replace(root, script, old, new)
+    return work.has_changed
+
+
+def uninstall(root: str, say: Say, *, is_dry_run: bool = False) -> bool:
+    """Give a project its scripts back; whether anything had to be changed. Raises UsageError, CtxrankError."""
+    require_project(root)
+    noted = _noted(root)
+    for script in SCRIPTS:
+        _require_restorable(root, script, noted)
+    work = _Work(say, is_dry_run)
+    with _explained(root):
+        for script in reversed(SCRIPTS):
+            place = f"{script.folder}/{script.name}"
+            if os.path.lexists(script.kept(root)) and work.begins("would restore", "restored", place):
+                _restore(script.path(root), script.kept(root))
+            if not is_dry_run:
+                _remove_caches(root, script)
+        own = os.path.join(root, OWN_FOLDER)
+        if os.path.isdir(own) and work.begins("would remove", "removed", f"{OWN_FOLDER}/"):
+            shutil.rmtree(own)
+    if work.has_changed and not is_dry_run:
+        _restore_times(root, noted)
+    return work.has_changed
+
+
+class _Work:
+    """The changes of one run."""
+
+    def __init__(self, say: Say, is_dry_run: bool) -> None:
+        self._say = say
+        self._is_dry_run = is_dry_run
+        self.has_changed = False
+
+    def begins(self, would: str, does: str, place: str) -> bool:
+        """Say a change; whether it is to be made."""
+        self.has_changed = True
+        self._say(f"{would if self._is_dry_run else does} {place}")
+        return not self._is_dry_run
+
+
+def _planned(root: str, script: Script) -> tuple[bytes, bytes]:
+    """(the script that is kept, the one that takes its place). Raises UsageError for one that is not known."""
+    path, kept = script.path(root), script.kept(root)
+    here = _content(path) or b""
+    if _MARK not in here:
+        # The original: of a first install, of one that was killed, or of a newer version put over what install put.
+        require_known(script, here, path)
+        return here, _replacement(script, here)
+    old = _content(kept)
+    if old is None:
+        raise UsageError(
+            f"{path} is what install put there, and {script.kept_name}, the original, is gone.",
+            "Put the original back from your version control. Nothing was changed.",
+        )
+    require_known(script, old, kept)
+    return old, _replacement(script, old)
+
+
+def _replacement(script: Script, old: bytes) -> bytes:
+    if script is DATABASE_SCRIPT:
+        return _own_file("placed_dispatcher.py")
+    lines = old.splitlines(keepends=True)
+    at = main_line(old)
+    return b"".join([*lines[:at], _HOOK, *lines[at:]])
+
+
+def _replace(root: str, script: Script, old: bytes, new: bytes) -> None:
+    path, kept = script.path(root), script.kept(root)
+    if _MARK not in (_content(path) or b""):
+        # One that an earlier, newer or killed run left there is not what is here now, or is its second name.
+        if os.path.lexists(kept) and not os.path.samefile(path, kept):
+            os.unlink(kept)
+        if not os.path.lexists(kept):
+            try:
+                os.link(path, kept)
+            except OSError:  # a file system without links
+                shutil.copy2(path, kept)
+    assert _content(kept) == old
+    _write(path, new, os.stat(path).st_mode & 0o777)
+
+
+def _restore(path: str, kept: str) -> None:
+    if os.path.samefile(path, kept) or _MARK not in (_content(path) or b""):
+        os.unlink(kept)  # the original is in its place: a killed install, or a newer version of it
+        return
+    os.replace(kept, path)
+
+
+def _require_restorable(root: str, script: Script, noted: dict[str, object]) -> None:
+    """Raises UsageError where what would be restored is not what install kept."""
+    path, kept = script.path(root), script.kept(root)
+    old = _content(kept)
+    here = _content(path) or b""
+    if _MARK not in here:
+        if old is None or old == here:
+            require_known(script, here, path)
+        return
+    if old is None:
+        raise UsageError(
+            f"{kept}, the original, is gone.", "Put it back from your version control. Nothing was changed."
+        )
+    sums = noted.get("originals")
+    wanted = sums.get(f"{script.folder}/{script.name}") if is_dict(sums) else None
+    if wanted is not None and wanted != hashlib.sha256(old).hexdigest():
+        raise UsageError(
+            f"{kept} is not the original that install kept: it was changed.",
+            "Make sure that it is what you want, and rename it yourself. Nothing was changed.",
+        )
+    if here != _replacement(script, old) and script is BUILDER_SCRIPT and _HOOK_BEGINS not in here:
+        raise UsageError(f"{path} was changed since install.", "Nothing was changed.")
+
+
+def _manifest(root: str, originals: list[tuple[Script, bytes]]) -> bytes:
+    """What install notes: what runs ctxrank, and what uninstall holds the originals against."""
+    noted = _noted(root)
+    times = noted.get("folder_times")
+    value: dict[str, object] = {
+        "about": "Made by 'ctxrank bazinga install'; 'ctxrank bazinga uninstall' needs it.",
+        "python": sys.executable,
+        "originals": {f"{script.folder}/{script.name}": hashlib.sha256(old).hexdigest() for script, old in originals},
+        "folder_times": times if is_dict(times) else _folder_times(root),
+    }
+    return (json.dumps(value, indent=2) + "\n").encode()
+
+
+def _noted(root: str) -> dict[str, object]:
+    try:
+        value: object = json.loads(_content(os.path.join(root, _MANIFEST)) or b"{}")
+    except ValueError:
+        return {}
+    return {str(key): part for key, part in value.items()} if is_dict(value) else {}
+
+
+def _folder_times(root: str) -> dict[str, int]:
+    return {name: os.stat(os.path.join(root, name)).st_mtime_ns for name in _FOLDERS}
+
+
+def _restore_times(root: str, noted: dict[str, object]) -> None:
+    times = noted.get("folder_times")
+    for name, moment in times.items() if is_dict(times) else ():
+        path = os.path.join(root, str(name))
+        if isinstance(moment, int) and str(name) in _FOLDERS:
+            with contextlib.suppress(OSError):
+                os.utime(path, ns=(os.stat(path).st_atime_ns, moment))
+
+
+def _remove_caches(root: str, script: Script) -> None:
+    """What Python compiled of the kept script; the folder where nothing else is in it."""
+    folder = os.path.join(root, script.folder, "__pycache__")
+    stem = script.kept_name.removesuffix(".py")
+    with contextlib.suppress(OSError):
+        os.unlink(script.path(root) + _NEW_SUFFIX)  # a killed install wrote it
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if name.split(".")[0] in (stem, script.name.removesuffix(".py")):
+                os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
+
+
+def _own_file(name: str) -> bytes:
+    content = _content(os.path.join(os.path.dirname(os.path.abspath(__file__)), name))
+    assert content is not None, name
+    return content
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return read_file(path, _MAX_BYTES)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise CtxrankError(f"{path} cannot be read: {error}.", "Nothing was changed.") from error
+
+
+def _write(path: str, content: bytes, mode: int) -> None:
+    """Put a file in its place whole: never is half of it there."""
+    new = path + _NEW_SUFFIX
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(new)
+    with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(content)
+        file.flush()
+        sync(file.fileno())
+    os.replace(new, path)
+
+
+@contextlib.contextmanager
+def _explained(root: str) -> Generator[None, None, None]:
+    try:
+        yield
+    except OSError as error:
+        raise CtxrankError(
+            f"{error.filename or root} cannot be changed: {error.strerror or error}.",
+            "Check the permissions, and run the same again.",
+        ) from error

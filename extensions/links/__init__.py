@@ -1,0 +1,1 @@
+"""`.contextia/`: files that link to each other."""

@@ -1,0 +1,178 @@
+"""Annotations: comments in code that name the artifact a file belongs to.
+
+    # @spec SPEC-BILLING-001.totals          Python, shell, Ruby, YAML
+    // @decision DEC-BILLING-001             C, Go, Java, JavaScript, Rust
+    -- @norm NORM-SQL-001                    SQL, Lua
+    ; @test SPEC-BILLING-001                 Lisp, assembler
+    /* @spec SPEC-A-1, SPEC-B-1 */           and ` * @spec …` inside such a comment
+
+They are looked for in the files that `index` would walk, without prose (Markdown and the like), and kept with the
+stat of each file, so that a second run reads only what changed.
+
+    trace_path(graph, "src/billing/invoice.py", text)
+        SPEC-BILLING-001    via paths: src/billing/**
+        NORM-ERROR-001      via scope: src/**
+        DEC-BILLING-003     via annotation at line 12
+"""
+
+import re
+from functools import cache
+
+import apsw
+
+from ctxrank.extensions.links.artifact import ID
+from ctxrank.extensions.links.graph import Graph, Node
+from ctxrank.extensions.links.store import Annotation, make_tree_id, require_tables, shown_path, tree_id
+from ctxrank.extensions.links.tree import Tree
+from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.files.paths import holds_secret
+from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats
+from ctxrank.indexer.files.walk import Unreadable, walk
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.globs import matches
+
+TAGS = ("spec", "decision", "norm", "test")
+_PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".html", ".json", ".lock", ".svg", ".csv")
+_COMMENT = ("#", "//", "--", ";", "/*")
+_CHUNK_FILES = 500
+_TYPE_ORDER = ("spec", "norm", "decision", "task", "identity")
+_LINE_CHARS = 2000  # a longer line is minified or data
+
+
+class Governor(NamedTuple):
+    """An artifact that governs a file, with every reason; `line` is that of the first annotation, 0 for none."""
+
+    node: Node
+    reasons: tuple[str, ...]
+    line: int
+
+
+class AnnotationScan(NamedTuple):
+    """What a run over the code found: every path that was walked, and how many files were read."""
+
+    paths: tuple[str, ...]
+    read: int
+
+
+def find_annotations(path: str, text: str) -> list[Annotation]:
+    """The annotations of one file, in the order of its lines."""
+    found: list[Annotation] = []
+    if "@" not in text:
+        return found
+    for match in _tag_pattern().finditer(text):
+        start = text.rfind("\n", 0, match.start()) + 1
+        before = text[start : match.start()] if match.start() - start < _LINE_CHARS else ""
+        if not any(mark in before for mark in _COMMENT) and before.strip() != "*":
+            continue
+        line = text.count("\n", 0, match.start()) + 1
+        for name, part in re.findall(rf"({ID})(?:\.([\w-]+))?", match[2]):
+            found.append(Annotation(path, line, match[1], name, part))
+    return found
+
+
+def trace_path(graph: Graph, path: str, text: str) -> tuple[tuple[Governor, ...], tuple[str, ...]]:
+    """Who governs a file of this path and text, by type and id; and the ids it names that do not exist."""
+    reasons: dict[str, list[str]] = {}
+    lines: dict[str, int] = {}
+    unknown: dict[str, None] = {}
+    for node in graph.nodes.values():
+        field = "scope" if node.type == "norm" else "paths"
+        if node.type in ("spec", "norm"):
+            reasons[node.id] = [f"via {field}: {glob}" for glob in node.globs if matches(glob, path)]
+    for annotation in find_annotations(path, text):
+        if annotation.id not in graph.nodes:
+            unknown[annotation.id] = None
+            continue
+        kind = "" if annotation.tag == graph.nodes[annotation.id].type else f" (@{annotation.tag})"
+        reasons.setdefault(annotation.id, []).append(f"via annotation at line {annotation.line}{kind}")
+        lines.setdefault(annotation.id, annotation.line)
+    found = [
+        Governor(graph.nodes[id_], tuple(dict.fromkeys(said)), lines.get(id_, 0))
+        for id_, said in reasons.items()
+        if said
+    ]
+    found.sort(key=lambda one: (one.node.is_retired, _TYPE_ORDER.index(one.node.type), one.node.id))
+    return tuple(found), tuple(unknown)
+
+
+def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> AnnotationScan:
+    """Look through the code of a tree, reading only what changed, and remove what is gone.
+
+    `starts` are patterns of the files where annotations are looked for; none means the whole tree.
+    """
+    require_tables(store)
+    blocklist = store.blocklist()
+    entries = list(walk(tree.folder))
+    found = [entry for entry in entries if isinstance(entry, FoundFile)]
+    unseen = [entry.path for entry in entries if isinstance(entry, Unreadable)]
+    files = [file for file in found if not blocklist.holds_path(shown_path(tree, file.path))]
+    code = (file for file in files if not file.path.lower().endswith(_PROSE) and _is_wanted(file.path, starts))
+    known = _known(store.primary, tree_id(store.primary, tree))
+    to_read, _, missing = compare_stats(code, known, lambda file, stamp: stamp.proves(file))
+    gone = [path for path in missing if not _is_out_of_sight(path, unseen)]
+    to_read = [pair for pair in to_read if not holds_secret(pair[0].path, RedactionMode.PATTERN_ONLY)]
+    for first in range(0, len(to_read), _CHUNK_FILES):
+        with Root(tree.folder) as root:
+            drafts = [_draft(root, file) for file, _ in to_read[first : first + _CHUNK_FILES]]
+        with store.write() as change:
+            number = make_tree_id(change, tree)
+            for draft in drafts:
+                _write_file(change, number, *draft)
+    if gone:
+        with store.write() as change:
+            change.connection.executemany(
+                "DELETE FROM annotated_files WHERE tree_id = ? AND path = ?",
+                [(tree_id(store.primary, tree), path) for path in gone],
+            )
+    return AnnotationScan(tuple(file.path for file in files), len(to_read))
+
+
+def _known(database: apsw.Connection, tree_number: int) -> dict[str, FileStamp]:
+    query = "SELECT path, size_bytes, mtime_ns, inode, read_at FROM annotated_files WHERE tree_id = ?"
+    return {row[0]: FileStamp(*row[1:]) for row in database.execute(query, (tree_number,))}
+
+
+def _is_out_of_sight(path: str, unseen: list[str]) -> bool:
+    """Whether a file cannot be looked at now, which does not mean that it is gone."""
+    return any(folder == "." or path == folder or path.startswith(f"{folder}/") for folder in unseen)
+
+
+def _is_wanted(path: str, starts: tuple[str, ...]) -> bool:
+    return not starts or any(matches(start, path) for start in starts)
+
+
+def _draft(root: Root, file: FoundFile) -> tuple[str, FileStamp, list[Annotation]]:
+    """What is stored of one file of code."""
+    read_at = now_us()
+    return file.path, file.stamp(read_at), find_annotations(file.path, _code(root, file.path))
+
+
+def _code(root: Root, path: str) -> str:
+    """A file's text, or '' for one that holds no annotation, is no text or cannot be read."""
+    try:
+        data = root.read(path, MAX_FILE_BYTES)
+    except OSError:
+        return ""
+    is_code = any(b"@" + tag.encode() in data for tag in TAGS) and b"\0" not in data[:8192]
+    return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n") if is_code else ""
+
+
+def _write_file(change: Change, number: int, path: str, stamp: FileStamp, annotations: list[Annotation]) -> None:
+    change.connection.execute("DELETE FROM annotated_files WHERE tree_id = ? AND path = ?", (number, path))
+    change.connection.execute(
+        "INSERT INTO annotated_files (tree_id, path, size_bytes, mtime_ns, inode, read_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (number, path, *stamp),
+    )
+    file_id = change.connection.last_insert_rowid()
+    change.connection.executemany(
+        "INSERT INTO annotations (file_id, line, tag, name, part) VALUES (?, ?, ?, ?, ?)",
+        [(file_id, one.line, one.tag, one.id, one.part) for one in annotations],
+    )
+
+
+@cache
+def _tag_pattern() -> re.Pattern[str]:
+    return re.compile(rf"@({'|'.join(TAGS)})[ \t:(]+({ID}(?:\.[\w-]+)?(?:[ \t]*,[ \t]*{ID}(?:\.[\w-]+)?)*)")

@@ -1,0 +1,228 @@
+"""`check`: whether what the linked artifacts say about each other and about the code is so.
+
+Each rule is a function from what is stored to findings; how severe a finding is, `.contextia/config.yaml` says.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from ctxrank.extensions.links.annotations import sync_annotations
+from ctxrank.extensions.links.config import LinkedConfig, load_linked_config
+from ctxrank.extensions.links.graph import Graph, Node, load_graph
+from ctxrank.extensions.links.store import Annotation, tree_id
+from ctxrank.extensions.links.sync import sync_tree
+from ctxrank.extensions.links.tree import Tree
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.frontmatter import Problem
+from ctxrank.indexer.text.globs import GlobTable, covered, matches
+from ctxrank.indexer.text.tokens import estimate_tokens
+
+MAX_IDENTITY_TOKENS = 800
+
+
+class Finding(NamedTuple):
+    """One thing that is not as it should be, with the file and line where it can be put right."""
+
+    severity: str
+    rule: str
+    path: str
+    line: int
+    message: str
+
+
+class CheckReport(NamedTuple):
+    """All findings, the most severe first, and how many artifacts of each type were looked at."""
+
+    findings: tuple[Finding, ...]
+    counts: dict[str, int]
+
+    def count(self, severity: str) -> int:
+        """How many findings have this severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+
+class _Stored(NamedTuple):
+    """A row with what only `check` asks for."""
+
+    node: Node
+    problems: tuple[Problem, ...]
+    tokens: int
+
+
+class _World(NamedTuple):
+    """What the rules look at; `paths` are the files of the tree that are not ignored, in order."""
+
+    rows: tuple[_Stored, ...]
+    graph: Graph
+    paths: tuple[str, ...]
+    config: LinkedConfig
+
+    def of_type(self, *types: str) -> Iterator[Node]:
+        """The artifacts of some types, in the order of their ids."""
+        return (node for _, node in sorted(self.graph.nodes.items()) if node.type in types)
+
+
+def check_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> CheckReport:
+    """Bring a tree and its annotations in step with the disk and check both. Raises UsageError for its config."""
+    config = load_linked_config(tree)
+    sync_tree(store, tree, mode)
+    scan = sync_annotations(store, tree, config.starts)
+    world = _World(_rows(store, tree), load_graph(store.primary, tree), tuple(sorted(scan.paths)), config)
+    found = [
+        Finding(config.severities.get(problem.rule, "error"), problem.rule, path, problem.line, problem.message)
+        for path, problem in _all(world)
+    ]
+    order = {severity: place for place, severity in enumerate(("error", "warning", "info"))}
+    kept = sorted(
+        (finding for finding in found if finding.severity in order),
+        key=lambda finding: (order[finding.severity], finding.path, finding.line, finding.rule, finding.message),
+    )
+    counts: dict[str, int] = {}
+    for node in world.graph.nodes.values():
+        counts[node.type] = counts.get(node.type, 0) + 1
+    return CheckReport(tuple(kept), counts)
+
+
+def _rows(store: Store, tree: Tree) -> tuple[_Stored, ...]:
+    query = """
+        SELECT id, path, name, type, title, status, superseded_by, links, globs, problems, tokens,
+               iif(tokens = '', full, '')
+          FROM linked_artifacts JOIN linked_texts ON linked_id = id
+         WHERE tree_id = ? AND type <> '' ORDER BY path
+    """
+    return tuple(
+        _Stored(
+            Node(*row[:9]),
+            tuple(Problem(*item) for item in json.loads(row[9])),
+            int(row[10].split()[2]) if row[10] else estimate_tokens(row[11]),
+        )
+        for row in store.primary.execute(query, (tree_id(store.primary, tree),))
+    )
+
+
+def _all(world: _World) -> Iterator[tuple[str, Problem]]:
+    for row in world.rows:
+        yield from ((row.node.path, problem) for problem in row.problems)
+    yield from _duplicate_ids(world)
+    yield from _references(world)
+    yield from _annotated_ids(world)
+    yield from _code_paths(world)
+    yield from _orphan_specs(world)
+    yield from _identity(world)
+    yield from _one_way_annotations(world)
+    yield from _missing_links(world)
+
+
+def _duplicate_ids(world: _World) -> Iterator[tuple[str, Problem]]:
+    for row in world.rows:
+        first = world.graph.nodes.get(row.node.id)
+        if first is not None and first.path != row.node.path:
+            yield (
+                row.node.path,
+                Problem("duplicate-id", 1, f"{row.node.id} is also the id of {first.path}, which counts"),
+            )
+
+
+def _references(world: _World) -> Iterator[tuple[str, Problem]]:
+    """Links to what is not there, and to what is retired."""
+    for row in world.rows:
+        name = row.node.id or row.node.path
+        for link in row.node.links:
+            target = world.graph.nodes.get(link.id)
+            if target is None:
+                yield (
+                    row.node.path,
+                    Problem("broken-ref", link.line, f"{name} links to {link.id}, which does not exist"),
+                )
+            elif target.is_retired and not row.node.is_retired and target.superseded_by != row.node.id:
+                instead = f"; {target.superseded_by} replaces it" if target.superseded_by else ""
+                message = f"{name} links to {link.id}, which is {target.status}{instead}"
+                yield row.node.path, Problem("link-to-deprecated", link.line, message)
+        successor = row.node.superseded_by
+        if successor and successor not in world.graph.nodes:
+            message = f"{name} is superseded by {successor}, which does not exist"
+            yield row.node.path, Problem("broken-ref", 1, message)
+
+
+def _annotated_ids(world: _World) -> Iterator[tuple[str, Problem]]:
+    for annotation in world.graph.annotations:
+        if annotation.id not in world.graph.nodes:
+            message = f"@{annotation.tag} {annotation.id} names nothing that exists"
+            yield annotation.path, Problem("broken-ref", annotation.line, message)
+
+
+def _code_paths(world: _World) -> Iterator[tuple[str, Problem]]:
+    """Patterns that match nothing, and norms without a scope."""
+    for node in world.of_type("spec", "norm"):
+        if node.is_retired:
+            continue
+        if node.type == "norm" and not node.globs:
+            yield node.path, Problem("empty-scope", 1, f"{node.id} has no scope, so it governs no code by itself")
+        for glob in node.globs:
+            if not any(covered(glob, world.paths)):
+                yield node.path, Problem("broken-path", 1, f"'{glob}' of {node.id} matches no file")
+
+
+def _orphan_specs(world: _World) -> Iterator[tuple[str, Problem]]:
+    named = {link.id for row in world.rows for link in row.node.links}
+    named |= {annotation.id for annotation in world.graph.annotations}
+    for node in world.of_type("spec"):
+        if node.id not in named and not node.is_retired:
+            yield (
+                node.path,
+                Problem("orphan-spec", 1, f"no artifact links to {node.id}, and no code is annotated with it"),
+            )
+
+
+def _identity(world: _World) -> Iterator[tuple[str, Problem]]:
+    for row in world.rows:
+        if row.node.type == "identity" and row.tokens > MAX_IDENTITY_TOKENS:
+            message = f"the identity, part of every context, has about {row.tokens} tokens: {MAX_IDENTITY_TOKENS} do"
+            yield row.node.path, Problem("oversized-identity", 1, message)
+
+
+def _one_way_annotations(world: _World) -> Iterator[tuple[str, Problem]]:
+    """A file that names a spec which does not list it; a spec whose files never name it, though others do so."""
+    by_spec: dict[str, list[Annotation]] = {}
+    for annotation in world.graph.annotations:
+        if annotation.tag == "spec":
+            by_spec.setdefault(annotation.id, []).append(annotation)
+    for id_, annotations in by_spec.items():
+        spec = world.graph.nodes.get(id_)
+        if spec is None:
+            continue
+        for annotation in annotations:
+            if not any(matches(glob, annotation.path) for glob in spec.globs):
+                message = f"@spec {id_} is here, but {id_} does not list this path"
+                yield annotation.path, Problem("one-way-annotation", annotation.line, message)
+    if not by_spec and not world.config.is_bidirectional:
+        return  # this project does not annotate
+    for node in world.of_type("spec"):
+        is_named = any(matches(glob, one.path) for one in by_spec.get(node.id, ()) for glob in node.globs)
+        has_code = any(path for glob in node.globs for path in covered(glob, world.paths))
+        if has_code and not is_named and not node.is_retired:
+            message = f"{node.id} lists code, and no file of it says @spec {node.id}"
+            yield node.path, Problem("one-way-annotation", 1, message)
+
+
+def _missing_links(world: _World) -> Iterator[tuple[str, Problem]]:
+    """A norm that governs a spec's code, and is not linked from it."""
+    norms = (node for node in world.of_type("norm") if not node.is_retired)
+    scopes = [(scope, norm.id) for norm in norms for scope in norm.globs]
+    table = GlobTable(scope for scope, _ in scopes)
+    for spec in world.of_type("spec"):
+        said = {link.id for link in spec.links}
+        for path in spec.globs if not spec.is_retired else ():
+            for scope, norm in (scopes[place] for place in table.overlapping(path)):
+                if norm not in said:
+                    said.add(norm)
+                    message = f"the scope '{scope}' of {norm} covers '{path}', and {spec.id} does not link to it"
+                    yield spec.path, Problem("missing-link", 1, message)
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """`14 specs, 8 decisions, 5 norms`."""
+    parts = [f"{counts[type_]} {type_}{'s' if counts[type_] != 1 else ''}" for type_ in counts if type_ != "identity"]
+    return ", ".join(sorted(parts, key=lambda part: part.split()[1])) or "no artifacts"

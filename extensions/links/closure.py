@@ -1,0 +1,216 @@
+"""Closure: every artifact that a task reaches, each once, with the tier and the way it was reached.
+
+    T0    the identity and the task
+    T1    what the links reach, breadth first in the order of the lists:
+              task ──► specs, decisions, norms    spec ──► specs, decisions, norms    decision ──► decisions
+    T2    what else governs the same code: specs and norms whose patterns overlap those of a spec in T1, and
+          artifacts that are annotated in a file that such a spec covers, or that is annotated with it
+    T3    what search finds: links/search.py
+
+Links are followed from T0 and T1 only. A cycle ends where it comes back to an id that was reached. Deprecated and
+superseded artifacts stay where a link leads to them, with a warning; by T2 they never enter.
+
+The result is in the order in which a budget is spent: identity, task, direct specs, transitive specs, norms, direct
+decisions, transitive decisions; T2 after T1, in the same order of types.
+"""
+
+from collections.abc import Iterator
+
+from ctxrank.extensions.links.artifact import Link
+from ctxrank.extensions.links.graph import Graph, Node
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.globs import GlobTable, matches
+
+_FOLLOWED = {
+    "task": ("spec", "decision", "norm"),
+    "spec": ("spec", "decision", "norm"),
+    "decision": ("decision",),
+}
+_LIST_OF = {"spec": "specs", "decision": "decisions", "norm": "norms"}
+_DIRECT = 2  # a chain of the task and the artifact itself
+# Decisions may follow each other by the thousand; a longer chain keeps its beginning and its end.
+MAX_CHAIN = 16
+GAP = "…"
+_SHOWN_WAY = 4
+
+
+class LinkedArtifact(NamedTuple):
+    """One artifact of a closure. `chain` are ids from the task to the artifact; `reason` says the last step."""
+
+    node: Node
+    tier: int
+    chain: tuple[str, ...]
+    reason: str
+
+    @property
+    def via(self) -> str:
+        """The way as a header shows it: `TASK-1 > SPEC-A-1`, a long one without its middle."""
+        way = self.chain[:-1]
+        return " > ".join(way if len(way) <= _SHOWN_WAY else (way[0], GAP, *way[-2:]))
+
+
+class Missing(NamedTuple):
+    """An id that a link names and no artifact has."""
+
+    id: str
+    source: str
+
+
+class Closure(NamedTuple):
+    """What a task reaches, in the order in which a budget is spent."""
+
+    task: str
+    reached: tuple[LinkedArtifact, ...]
+    missing: tuple[Missing, ...]
+    warnings: tuple[str, ...]
+
+
+def find_task(graph: Graph, wanted: str) -> Node:
+    """The task of an id, case forgiven. Raises NotFoundError with near ids, UsageError for another artifact."""
+    node = graph.nodes.get(wanted) or {id_.lower(): found for id_, found in graph.nodes.items()}.get(wanted.lower())
+    tasks = [id_ for id_, found in graph.nodes.items() if found.type == "task"]
+    if node is None:
+        from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
+
+        near = get_close_matches(wanted.upper(), sorted(tasks), n=3)
+        known = (
+            f"Did you mean {' or '.join(near)}?" if near else f"Tasks: {', '.join(sorted(tasks)[:8]) or 'none yet'}."
+        )
+        raise NotFoundError(f"There is no task {wanted!a}.", known)
+    if node.type != "task":
+        raise UsageError(
+            f"{node.id} is a {node.type}; context starts from a task.",
+            f"'ctxrank check --trace PATH' says what governs it. Tasks: {', '.join(sorted(tasks)[:8]) or 'none yet'}.",
+        )
+    return node
+
+
+def reach(graph: Graph, task: Node, *, hops: int | None = None, with_identity: bool = True) -> Closure:
+    """The closure of a task; `hops` bounds how many links are followed one after the other (None: all)."""
+    found: dict[str, LinkedArtifact] = {task.id: LinkedArtifact(task, 0, (task.id,), "the task")}
+    missing = _follow(graph, found, hops)
+    linked = [one for one in found.values() if one.tier == 1]
+    governing = list(_governing(graph, found, [one for one in linked if one.node.type == "spec"]))
+    identity = graph.identity if with_identity else None
+    first = [LinkedArtifact(identity, 0, (identity.id,), "the identity")] if identity is not None else []
+    warnings = [_warning(one) for one in linked if one.node.is_retired]
+    return Closure(
+        task.id, (*first, found[task.id], *_in_budget_order(linked), *_in_budget_order(governing)),
+        tuple(missing), tuple(warnings),
+    )  # fmt: skip
+
+
+def _follow(graph: Graph, found: dict[str, LinkedArtifact], hops: int | None) -> list[Missing]:
+    """Add what links reach to `found`; returns the ids that lead nowhere."""
+    missing: dict[str, Missing] = {}
+    layer = list(found.values())
+    depth = 0
+    while layer and (hops is None or depth < hops):
+        following: list[LinkedArtifact] = []
+        for source in layer:
+            for link in source.node.links:
+                target = graph.nodes.get(link.id)
+                if target is None:
+                    if _could_be_followed(source.node, link):
+                        missing.setdefault(link.id, Missing(link.id, source.node.id))
+                elif target.id not in found and is_followed(source.node, target):
+                    reached = LinkedArtifact(
+                        target, 1, _extended(source.chain, target.id), f"linked from {source.node.id}"
+                    )
+                    found[target.id] = reached
+                    following.append(reached)
+        layer = following
+        depth += 1
+    return list(missing.values())
+
+
+def is_followed(source: Node, target: Node) -> bool:
+    """Whether a link from one artifact to another is followed, where the first is reached by links."""
+    return target.type in _FOLLOWED.get(source.type, ())
+
+
+def _extended(chain: tuple[str, ...], id_: str) -> tuple[str, ...]:
+    if len(chain) < MAX_CHAIN:
+        return (*chain, id_)
+    half = MAX_CHAIN // 2
+    return (*chain[:half], GAP, *chain[half + 2 :], id_)
+
+
+def _could_be_followed(source: Node, link: Link) -> bool:
+    followed = _FOLLOWED.get(source.type, ())
+    return bool(followed) and (link.kind == "" or link.kind in (_LIST_OF[type_] for type_ in followed))
+
+
+def _governing(graph: Graph, found: dict[str, LinkedArtifact], specs: list[LinkedArtifact]) -> Iterator[LinkedArtifact]:
+    """T2: who else governs the code of these specs; first by patterns, then by annotations."""
+    globs: dict[str, LinkedArtifact] = {}
+    for spec in specs:
+        for glob in spec.node.globs:
+            globs.setdefault(glob, spec)
+    by_id = {spec.node.id: spec for spec in specs}
+    files: dict[str, LinkedArtifact] = {}
+    for annotation in graph.annotations:
+        owner = by_id.get(annotation.id) or _owner_of(annotation.path, globs)
+        if owner is not None:
+            files.setdefault(annotation.path, owner)
+    taken = set(found)
+    table = GlobTable(globs)
+    owners = list(globs.values())
+    by_pattern: list[LinkedArtifact] = []
+    for node in graph.nodes.values():
+        if node.globs_json == "[]" or node.id in taken or node.is_retired or node.type not in ("spec", "norm"):
+            continue
+        governed = _overlapping(node, table, owners, files)
+        if governed is not None:
+            glob, owner = governed
+            field = "scope" if node.type == "norm" else "paths"
+            by_pattern.append(LinkedArtifact(node, 2, (*owner.chain, node.id), f"via {field}: {glob}"))
+    by_pattern.sort(key=lambda one: one.node.id)
+    yield from by_pattern
+    taken.update(one.node.id for one in by_pattern)
+    for annotation in graph.annotations:
+        named = graph.nodes.get(annotation.id)
+        owner = files.get(annotation.path)
+        if named is None or owner is None or named.id in taken or named.is_retired or named.type not in _LIST_OF:
+            continue
+        taken.add(named.id)
+        reason = f"via annotation at {annotation.path}:{annotation.line}"
+        yield LinkedArtifact(named, 2, (*owner.chain, named.id), reason)
+
+
+def _owner_of(path: str, globs: dict[str, LinkedArtifact]) -> LinkedArtifact | None:
+    return next((owner for glob, owner in globs.items() if matches(glob, path)), None)
+
+
+def _overlapping(
+    node: Node, globs: GlobTable, owners: list[LinkedArtifact], files: dict[str, LinkedArtifact]
+) -> tuple[str, LinkedArtifact] | None:
+    """The node's first pattern that governs the specs' code, and the first spec whose code it is."""
+    for glob in node.globs:
+        places = list(globs.overlapping(glob))
+        if places:
+            return glob, owners[min(places)]
+        for path, owner in files.items():
+            if matches(glob, path):
+                return glob, owner
+    return None
+
+
+def _in_budget_order(reached: list[LinkedArtifact]) -> list[LinkedArtifact]:
+    """Direct specs, transitive specs, norms, direct decisions, transitive decisions; each as it was reached."""
+    return sorted(reached, key=_budget_class)  # sorting is stable
+
+
+def _budget_class(one: LinkedArtifact) -> int:
+    is_direct = len(one.chain) == _DIRECT
+    if one.node.type == "spec":
+        return 0 if is_direct else 1
+    if one.node.type == "norm":
+        return 2
+    return 3 if is_direct else 4
+
+
+def _warning(one: LinkedArtifact) -> str:
+    instead = f" by {one.node.superseded_by}" if one.node.superseded_by else ""
+    return f"{one.node.id} is {one.node.status}{instead}, and is linked from {one.chain[-2]}."

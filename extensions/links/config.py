@@ -1,0 +1,100 @@
+"""`.contextia/config.yaml`: how severe a finding of `check` is, and where annotations are looked for.
+
+    check:
+      severities: {orphan-spec: info, empty-scope: off}
+      strict_bidirectional: true
+    annotations:
+      paths: [src/**, lib/**]
+
+The same keys are taken at the top as well. Unknown keys belong to other programs and are ignored.
+"""
+
+import os
+
+from ctxrank.extensions.links.artifact import FOLDER
+from ctxrank.extensions.links.tree import Tree
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+
+SEVERITIES = ("error", "warning", "info", "off")
+RULES = {
+    "broken-ref": "error",
+    "malformed-frontmatter": "error",
+    "missing-required-field": "error",
+    "duplicate-id": "error",
+    "duplicate-key": "warning",
+    "unknown-status": "warning",
+    "broken-path": "warning",
+    "orphan-spec": "warning",
+    "empty-scope": "warning",
+    "oversized-identity": "warning",
+    "one-way-annotation": "warning",
+    "link-to-deprecated": "warning",
+    "missing-link": "info",
+}
+
+
+class LinkedConfig(NamedTuple):
+    """What the file says; `starts` are patterns of files where annotations are looked for (none: everywhere)."""
+
+    severities: dict[str, str]
+    is_bidirectional: bool
+    starts: tuple[str, ...]
+
+
+def load_linked_config(tree: Tree) -> LinkedConfig:
+    """The configuration of a tree, or the defaults. Raises UsageError, which names the file and the key."""
+    path = os.path.join(tree.folder, FOLDER, "config.yaml")
+    values: object = None
+    if os.path.lexists(path):
+        from ctxrank.indexer.store.config_file import read_config_file  # noqa: PLC0415  loads the YAML parser
+
+        values, _ = read_config_file(path, within=tree.folder)
+    top = values if is_dict(values) else {}
+    check = top.get("check")
+    sections = [top, check if is_dict(check) else {}]
+    severities = dict(RULES)
+    is_bidirectional = False
+    for section in sections:
+        for key in ("severities", "rules"):
+            severities.update(_severities(section.get(key), path))
+        if "strict_bidirectional" in section:
+            is_bidirectional = _flag(section["strict_bidirectional"], path)
+    if is_bidirectional:
+        severities["one-way-annotation"] = "error"
+    return LinkedConfig(severities, is_bidirectional, _starts(top.get("annotations"), path))
+
+
+def _severities(value: object, path: str) -> dict[str, str]:
+    if value is None:
+        return {}
+    if not is_dict(value):
+        raise UsageError(f"{path}: severities is '{value}'.", "Write them as 'rule: severity' lines.")
+    chosen: dict[str, str] = {}
+    for rule, severity in value.items():
+        # YAML reads a bare `off` as false.
+        text = "off" if severity is False else str(severity).strip().lower()
+        if rule not in RULES:
+            raise UsageError(f"{path}: '{rule}' is not a rule.", f"Rules are {', '.join(RULES)}.")
+        if text not in SEVERITIES:
+            raise UsageError(f"{path}: the severity of {rule} is '{severity}'.", f"Give {', '.join(SEVERITIES)}.")
+        chosen[str(rule)] = text
+    return chosen
+
+
+def _flag(value: object, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise UsageError(f"{path}: strict_bidirectional is '{value}'.", "Give true or false.")
+    return value
+
+
+def _starts(value: object, path: str) -> tuple[str, ...]:
+    if is_dict(value):
+        value = value.get("paths")
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if not is_list(value) or not all(isinstance(item, str) for item in value):
+        raise UsageError(f"{path}: annotations.paths is '{value}'.", "Give a list of patterns, such as [src/**].")
+    return tuple(str(item) for item in value)

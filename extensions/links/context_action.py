@@ -1,0 +1,73 @@
+"""`ctxrank context`: what a task's links reach, within a budget."""
+
+from ctxrank.cli.call import Call, Reply
+from ctxrank.extensions.links.context import ContextRequest
+from ctxrank.extensions.links.receipt import make_context, record_context
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.records.receipts import Recording
+
+if TYPE_CHECKING:
+    from ctxrank.extensions.links.receipt import ContextDraft
+
+
+def context(
+    call: Call,
+    task: str,
+    depth: str,
+    budget: int | None,
+    hops: int | None,
+    no_identity: bool,
+    no_search: bool,
+    no_receipt: bool,
+    format_: str,
+) -> Reply:
+    """Pack what the task reaches, and keep a receipt of it."""
+    form = "markdown" if format_ == "markdown" else "compact"
+    request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
+    with call.open_for_links() as store:
+        draft = make_context(store, request)
+        engine = "fts5" if store.wide is None else "opensearch"
+        recording = Recording(None, None, "") if no_receipt else record_context(store, draft)
+    notes = [recording.note] if recording.note else []
+    notes += [*draft.material.notes, *draft.part.warnings]
+    notes += [f"{missing.source} links to {missing.id}, which does not exist." for missing in draft.part.missing]
+    return Reply(
+        lambda: _as_json(draft, budget, recording),
+        text=draft.part.text,
+        engine="" if no_search else engine,
+        notes=tuple(notes),
+        form=call.form(format_),
+    )
+
+
+def _as_json(draft: "ContextDraft", budget: int | None, recording: Recording) -> dict[str, object]:
+    part = draft.part
+    artifacts: list[dict[str, object]] = []
+    for shown in part.shown:
+        one = shown.artifact
+        artifacts.append(
+            {
+                "id": one.node.id, "type": one.node.type, "title": one.node.title, "status": one.node.status or None,
+                "superseded_by": one.node.superseded_by or None, "path": one.node.path, "level": shown.level,
+                "lowered": shown.is_lowered, "tokens": shown.tokens, "whole": shown.whole, "tier": f"T{one.tier}",
+                "chain": list(one.chain), "reason": one.reason,
+            }
+        )  # fmt: skip
+    omitted: list[dict[str, object]] = [
+        {
+            "id": left.artifact.node.id, "type": left.artifact.node.type, "title": left.artifact.node.title,
+            "tokens": left.tokens, "tier": f"T{left.artifact.tier}", "chain": list(left.artifact.chain),
+            "reason": "budget",
+        }
+        for left in part.omitted
+    ]  # fmt: skip
+    return {
+        "receipt": recording.receipt,
+        "shared_prefix_tokens": recording.shared_prefix_tokens,
+        "budget": {"limit": budget, "used": part.used, "counter": part.counter},
+        "artifacts": artifacts,
+        "omitted": omitted,
+        "missing": [missing._asdict() for missing in part.missing],
+        "warnings": [*draft.material.notes, *part.warnings],
+        "text": part.text,
+    }

@@ -1,0 +1,287 @@
+"""The linked part of a context: what is shown at which level, what is not and why, and the text.
+
+    part = pack_linked(closure, texts, found, PackOptions(limit=4000), Prices(1.0))
+    part.text        the block; never more than the limit, as these prices count
+    part.used        what it costs
+
+A pure function of its arguments. T0 to T2 are packed first and without a look at what was found by search; that comes
+after them, and changes no byte of what is before. Where search is wanted, a share of the budget is kept for it
+(links/budget.py), whether or not it finds anything; once everything in T0 to T2 is shown as requested, it has all that
+is left. Where it found too little for its share, the rest of what was lowered follows after it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ctxrank.extensions.links import block
+from ctxrank.extensions.links.artifact import LEVELS
+from ctxrank.extensions.links.budget import Footer, linked_limit, spend_with_footer
+from ctxrank.extensions.links.closure import Closure, LinkedArtifact, Missing
+from ctxrank.extensions.links.store import StoredTexts
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.lines import joined
+from ctxrank.indexer.text.tokens import ESTIMATE
+from ctxrank.ranking.context.budget import NOT_SHOWN, Item, Purchase, Step, cheapest_first
+from ctxrank.ranking.context.prices import Prices
+
+# The best of what was found may be shown in full, further ones no longer than their first section: they are guesses.
+FOUND_IN_FULL = 10
+_FOUND = 3  # the tier
+_OUTPUT_ORDER = ("identity", "task", "spec", "norm", "decision")
+
+
+class PackOptions(NamedTuple):
+    """What the text is to be like: its budget (None: none), the highest level, the format."""
+
+    limit: int | None = None
+    depth: str = "full"
+    form: str = "compact"
+    has_reference_line: bool = True
+    has_search: bool = True  # whether a share is kept for what search finds
+
+
+class ShownArtifact(NamedTuple):
+    """An artifact in the text; it is lowered where it is shown below the level that was requested."""
+
+    artifact: LinkedArtifact
+    level: str
+    tokens: int  # as it is shown
+    whole: int  # at the level that was requested
+    is_lowered: bool
+
+
+class OmittedArtifact(NamedTuple):
+    """An artifact that was reached and is not in the text, for want of budget."""
+
+    artifact: LinkedArtifact
+    tokens: int
+
+
+class LinkedPart(NamedTuple):
+    """The text and what became of every artifact: each is shown or omitted, once."""
+
+    text: str
+    used: int
+    counter: str  # who counted the texts that are shown; an estimate where it was not one counter for all
+    shown: tuple[ShownArtifact, ...]
+    omitted: tuple[OmittedArtifact, ...]
+    missing: tuple[Missing, ...]
+    warnings: tuple[str, ...]
+
+
+class _Section(NamedTuple):
+    """One artifact that could be shown, with its price at each level."""
+
+    artifact: LinkedArtifact
+    texts: StoredTexts
+    code: str
+    item: Item
+
+    def text(self, at: int, form: str) -> str:
+        """The section at one of its levels; written for those that are shown alone."""
+        level = self.item.levels[at]
+        return block.section(block.header(self.artifact, level, form), self.texts.texts.of(level), form)
+
+
+def pack_linked(
+    closure: Closure,
+    texts: Mapping[int, StoredTexts],
+    found: Sequence[LinkedArtifact],
+    options: PackOptions,
+    prices: Prices,
+    annotated: Mapping[str, Sequence[str]] = {},
+) -> LinkedPart:
+    """The linked part of a context within a budget. Raises UsageError where identity and task alone exceed it.
+
+    `texts` are by the nodes' numbers, `found` is what search adds, best first, `annotated` the files that are
+    annotated with a spec, by its id.
+    """
+    sections = _sections(closure.reached, texts, options, prices, annotated)
+    heading, missing = block.code_heading(options.form), block.missing_line(closure.missing)
+    has_code = any(section.code for section in sections)
+    reference = block.REFERENCE_LINE if options.has_reference_line else ""
+    base, footer = prices.of(reference, heading if has_code else "", missing), _footer_price(sections, options, prices)
+    items = [section.item for section in sections]
+    order = cheapest_first(items, admitted=sum(section.artifact.tier == 0 for section in sections))
+    limit = options.limit
+    if limit is not None and options.has_search:
+        limit = linked_limit(order, base + footer.frame, limit)
+    purchase, is_named = spend_with_footer(items, order, base, limit, footer)
+    levels = purchase.levels
+    in_order = sorted(range(len(sections)), key=lambda at: _OUTPUT_ORDER.index(sections[at].artifact.node.type))
+    code = [section.code for section, at in zip(sections, levels, strict=True) if at >= 0 and section.code]
+    text = joined(
+        reference,
+        *(sections[at].text(levels[at], options.form) for at in in_order if levels[at] >= 0),
+        block.code_section(code, options.form),
+        missing,
+        block.footer(_named(sections, levels), options.form, is_named=is_named),
+    )
+    part = LinkedPart(text, purchase.used, ESTIMATE, *_outcome(sections, levels), closure.missing, closure.warnings)
+    if found and is_named:  # what is linked is named first
+        room = None
+        if options.limit is not None and limit is not None:
+            room = options.limit - (purchase.used if purchase.is_complete else limit)
+        part = _with_found(part, _found_sections(found, texts, options, prices), options, prices, room)
+    elif found:
+        unnamed = _found_sections(found, texts, options, prices)
+        part = part._replace(omitted=(*part.omitted, *_outcome(unnamed, [NOT_SHOWN] * len(unnamed))[1]))
+    if options.limit is not None and limit is not None and limit < options.limit and _has_all_found(part):
+        part = _with_rest(part, sections, purchase.left, options, prices)
+    return part._replace(counter=_counter(texts, [one.artifact for one in part.shown]))
+
+
+def _has_all_found(part: LinkedPart) -> bool:
+    """Whether search could use no more than it has."""
+    lacking = [one.artifact for one in part.shown if one.is_lowered] + [one.artifact for one in part.omitted]
+    return all(artifact.tier != _FOUND for artifact in lacking)
+
+
+def _with_rest(
+    part: LinkedPart, sections: Sequence[_Section], steps: Iterable[Step], options: PackOptions, prices: Prices
+) -> LinkedPart:
+    """The part with more of what was lowered after it, in what search has left of its share.
+
+    A share is kept only where everything has the second level, so one step each is left. They come in the order in
+    which they would have come before search, and none costs less than there: so a larger budget takes none away.
+    """
+    assert options.limit is not None, "without a budget nothing is lowered"
+    shown = {one.artifact.node.id: one for one in part.shown}
+    added: list[str] = []
+    used = part.used
+    for step in steps:
+        section = sections[step.place]
+        head = block.header(section.artifact, "rest", options.form)
+        text = section.texts.texts.rest
+        fences = block.fences(text) if options.form == "markdown" else ""
+        price = max(step.cost, prices.of(head, fences, text))
+        if used + price > options.limit:
+            break
+        used += price
+        added.append(block.section(head, text, options.form))
+        before = shown[section.item.id]
+        shown[section.item.id] = before._replace(
+            level=section.item.levels[step.at], tokens=before.tokens + price, is_lowered=False
+        )
+    return part._replace(text=joined(part.text, *added), used=used, shown=tuple(shown.values()))
+
+
+def _with_found(
+    part: LinkedPart, sections: Sequence[_Section], options: PackOptions, prices: Prices, room: int | None
+) -> LinkedPart:
+    """The part with what search found after it, in the room that it has; None is without a budget."""
+    items = [section.item._replace(reserve=0) for section in sections]
+    footer = _footer_price(sections, options, prices, is_search=True)
+    order = cheapest_first(items)
+    if room is None or room >= 0:
+        purchase, is_named = spend_with_footer(items, order, 0, room, footer._replace(bare=0))
+    else:
+        purchase, is_named = Purchase(order.start, (), 0), False
+    if not is_named:
+        purchase = Purchase(order.start, (), footer.frame)
+        is_named = options.limit is not None and footer.frame <= options.limit - part.used
+    shown, omitted = _outcome(sections, purchase.levels)
+    if not is_named:
+        return part._replace(omitted=(*part.omitted, *omitted))
+    texts = [section.text(at, options.form) for section, at in zip(sections, purchase.levels, strict=True) if at >= 0]
+    names = block.footer(_named(sections, purchase.levels), options.form, is_search=True)
+    return part._replace(
+        text=joined(part.text, *texts, names),
+        used=part.used + purchase.used,
+        shown=(*part.shown, *shown),
+        omitted=(*part.omitted, *omitted),
+    )
+
+
+def _sections(
+    artifacts: Sequence[LinkedArtifact],
+    texts: Mapping[int, StoredTexts],
+    options: PackOptions,
+    prices: Prices,
+    annotated: Mapping[str, Sequence[str]],
+) -> list[_Section]:
+    is_few = len(artifacts) <= block.MAX_NAMED
+    sections: list[_Section] = []
+    for one in artifacts:
+        stored = texts[one.node.number]
+        is_spec = one.node.type == "spec" and one.tier != _FOUND
+        code = block.code_line(one, annotated.get(one.node.id, ())) if is_spec else ""
+        # The longest name of a level: a header at another one costs no more.
+        frame = prices.of(block.header(one, "summary", options.form), code)
+        levels: list[str] = []
+        costs: list[int] = []
+        before = None
+        for at, level in enumerate(LEVELS[: LEVELS.index(options.depth) + 1]):
+            text = stored.texts.of(level)
+            if text == before:
+                del levels[-1], costs[-1]  # nothing is added: it is this level already
+            fences = prices.of(block.fences(text)) if options.form == "markdown" else 0
+            levels.append(level)
+            costs.append(frame + fences + _price(prices, text, stored, at))
+            before = text
+        reserve = prices.of(block.FooterEntry(one.node.id, "summary", costs[-1]).text) if is_few else 0
+        sections.append(_Section(one, stored, code, Item(one.node.id, tuple(levels), tuple(costs), reserve)))
+    return sections
+
+
+def _found_sections(
+    found: Sequence[LinkedArtifact], texts: Mapping[int, StoredTexts], options: PackOptions, prices: Prices
+) -> list[_Section]:
+    if options.limit is None:
+        # Nothing is left over to be filled: the best of what was found is pointed to.
+        found, options = found[:FOUND_IN_FULL], options._replace(depth="meta")
+    brief = options._replace(depth=min(options.depth, "summary", key=LEVELS.index))
+    return [
+        *_sections(found[:FOUND_IN_FULL], texts, options, prices, {}),
+        *_sections(found[FOUND_IN_FULL:], texts, brief, prices, {}),
+    ]
+
+
+def _price(prices: Prices, text: str, stored: StoredTexts, at: int) -> int:
+    """What a text costs: as it was counted."""
+    counts = stored.priced
+    return prices.of_counted(counts[at]) if len(counts) == len(LEVELS) else prices.of(text)
+
+
+def _counter(texts: Mapping[int, StoredTexts], artifacts: Sequence[LinkedArtifact]) -> str:
+    counters = {texts[one.node.number].counter for one in artifacts}
+    return counters.pop() if len(counters) == 1 else ESTIMATE
+
+
+def _footer_price(
+    sections: Sequence[_Section], options: PackOptions, prices: Prices, *, is_search: bool = False
+) -> Footer:
+    """What a footer costs in addition to its entries; where only some are named, at the price of the most expensive."""
+    bare = prices.of(block.footer_heading(len(sections), len(sections), options.form, is_search=is_search))
+    frame = bare + prices.of("omitted: \n", "lowered: \n")
+    if sections and (is_search or len(sections) > block.MAX_NAMED):
+        entries = [block.FooterEntry(section.item.id, "summary", section.item.prices[-1]).text for section in sections]
+        highest = max(prices.of(entry) for entry in entries)
+        whole = sum(section.item.prices[-1] for section in sections)
+        most = min(block.NAMED_OF_FOUND, len(sections)) if is_search else 2 * block.NAMED_OF_MANY
+        frame += most * highest + (1 if is_search else 2) * prices.of(f", and {len(sections)} more ({whole})")
+    return Footer(frame, bare)
+
+
+def _named(sections: Sequence[_Section], levels: Sequence[int]) -> list[block.FooterEntry]:
+    """What is not shown at its last level."""
+    return [
+        block.FooterEntry(item.id, item.levels[at] if at >= 0 else "", item.prices[-1])
+        for item, at in zip((section.item for section in sections), levels, strict=True)
+        if at < len(item.levels) - 1
+    ]
+
+
+def _outcome(
+    sections: Sequence[_Section], levels: Sequence[int]
+) -> tuple[tuple[ShownArtifact, ...], tuple[OmittedArtifact, ...]]:
+    shown: list[ShownArtifact] = []
+    omitted: list[OmittedArtifact] = []
+    for section, at in zip(sections, levels, strict=True):
+        item = section.item
+        whole = item.prices[-1]
+        if at >= 0:
+            is_lowered = at < len(item.levels) - 1
+            shown.append(ShownArtifact(section.artifact, item.levels[at], item.prices[at], whole, is_lowered))
+        else:
+            omitted.append(OmittedArtifact(section.artifact, whole))
+    return tuple(shown), tuple(omitted)

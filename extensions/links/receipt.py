@@ -1,0 +1,156 @@
+"""The receipt of a context: its request and its text, so that it can be explained and made again.
+
+draft = make_context(store, request)
+recording = record_context(store, draft)      # a store that cannot be written costs a note
+recording.receipt, recording.shared_prefix_tokens
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from ctxrank.extensions.links.closure import LinkedArtifact
+from ctxrank.extensions.links.context import ContextRequest, Material, gather, pack_material
+from ctxrank.extensions.links.pack import LinkedPart
+from ctxrank.extensions.links.tree import folder_of_tree
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import DamagedError, NotFoundError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.records import receipts
+from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, NEWEST, Entry, NewReceipt, Receipt, Recording
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.digests import digest_of
+
+if TYPE_CHECKING:
+    from typing import Any
+
+# Grows by one when equal inputs give other bytes than before: a replay then says so.
+LINKED_VERSION = 2
+# The inputs that are fields of the request: the field, and how its text becomes a value again.
+_REQUEST: "Mapping[str, tuple[str, Callable[[str], Any]]]" = {
+    "budget": ("limit", int),
+    "depth": ("depth", str),
+    "hops": ("hops", int),
+    "form": ("form", str),
+    "with identity": ("with_identity", "True".__eq__),
+    "with search": ("with_search", "True".__eq__),
+    "token factor": ("factor", float),
+}
+_OPTIONAL = ("budget", "hops")
+_PART = re.compile(r"(?m)^(?==== |## )")
+
+
+class ContextDraft(NamedTuple):
+    """A context of which nothing is recorded yet, with what it was made from."""
+
+    request: ContextRequest
+    config: Config
+    material: Material
+    part: LinkedPart
+    started_at: int
+
+    @property
+    def task(self) -> str:
+        """The id of the task, as the artifact has it."""
+        return self.material.closure.task
+
+
+def make_context(store: Store, request: ContextRequest, config: Config | None = None) -> ContextDraft:
+    """The context of a task. Raises NotFoundError with near ids, UsageError for a budget that is too small."""
+    if config is None:
+        config = load_config(store)
+    started_at = now_us()
+    material = gather(store, request, config)
+    return ContextDraft(request, config, material, pack_material(material, request), started_at)
+
+
+def record_context(store: Store, draft: ContextDraft) -> Recording:
+    """Write the receipt of a context; never fails it."""
+    text = draft.part.text
+    new = NewReceipt(
+        kind=receipts.CONTEXT,
+        session_id=None,
+        group_id=receipts.task_group(draft.material.graph.nodes[draft.task].number),
+        agent="",
+        iteration=0,
+        seq=draft.material.seq,
+        inputs=dict(inputs_of(store, draft)),
+        entries=tuple(entries_of(draft.part)),
+        parts=receipts.part_digests(_PART.split(text)),
+        digest=digest_of(text),
+        tokens=draft.part.used,
+        created_at=draft.started_at,
+    )
+    return receipts.record(store, new, text)
+
+
+def inputs_of(store: Store, draft: ContextDraft) -> Iterator[tuple[str, str]]:
+    """What the text follows from in addition to the artifacts: the request, the configuration, and this program."""
+    request = draft.request
+    yield "task", draft.task
+    for name, (field, _) in _REQUEST.items():
+        if (value := getattr(request, field)) is not None:
+            yield name, str(value)
+    yield "tree", draft.material.tree.name
+    yield "redaction mode", draft.config.redaction_mode.described
+    program = f"linked {LINKED_VERSION}, rules {RULESET_VERSION}"
+    if request.with_search:
+        from ctxrank.indexer.fulltext.index_file import FINGERPRINT  # noqa: PLC0415  not loaded without search
+
+        program = f"{program}, index {FINGERPRINT}"
+    yield "program", program
+    yield NEWEST, str(newest_artifact(store))
+
+
+def newest_artifact(store: Store) -> int:
+    """The highest number that a linked artifact has."""
+    number: int = store.primary.execute("SELECT coalesce(max(id), 0) FROM linked_artifacts").get
+    return number
+
+
+def entries_of(part: LinkedPart) -> Iterator[Entry]:
+    """Every artifact that is shown, and at which level; every one that is not, and why."""
+    for shown in part.shown:
+        reason = reason_of(shown.artifact)
+        if shown.is_lowered:
+            reason = f"{reason}; lowered: the whole takes {shown.whole} tokens"
+        yield Entry(shown.artifact.node.id, True, shown.level, shown.tokens, reason)
+    for one in part.missing:
+        yield Entry(one.id, False, "", 0, f"linked by {one.source}, but there is no such artifact")
+    for left in part.omitted[:MAX_OMITTED_ENTRIES]:
+        reason = f"{reason_of(left.artifact)}; dropped: {left.tokens} tokens do not fit the budget"
+        yield Entry(left.artifact.node.id, False, "", left.tokens, reason)
+
+
+def reason_of(one: LinkedArtifact) -> str:
+    """How it was reached: `T1 via TASK-1 > SPEC-A`, `T2 via TASK-1 > SPEC-A, scope: src/**`, `T3 found by search`."""
+    if one.tier in (0, 3):
+        return f"T{one.tier} {one.reason}"
+    how = "" if one.tier == 1 else f", {one.reason.removeprefix('via ')}"
+    node = one.node
+    state = f"; {node.status}{f', use {node.superseded_by}' if node.superseded_by else ''}" if node.is_retired else ""
+    return f"T{one.tier} via {one.via}{how}{state}"
+
+
+def request_of(store: Store, receipt: Receipt) -> ContextRequest:
+    """The request of a receipt. Raises DamagedError where it cannot be read."""
+    given = receipt.inputs
+    tree = given.get("tree", ".")
+    folder = folder_of_tree(store, tree)
+    if folder is None:
+        raise NotFoundError(
+            f"Receipt {receipt.id} is of {tree}, which you did not name.",
+            "'ctxrank index --root DIR' allows to read there.",
+        )
+    try:
+        return _request(given, folder)
+    except (KeyError, ValueError) as error:
+        raise DamagedError(f"Receipt {receipt.id} is damaged: {error}.", "Another receipt may be whole.") from error
+
+
+def _request(given: Mapping[str, str], start: str) -> ContextRequest:
+    values = {
+        field: read(given[name]) for name, (field, read) in _REQUEST.items() if name in given or name not in _OPTIONAL
+    }
+    return ContextRequest(task=given["task"], start=start, **values)

@@ -1,0 +1,92 @@
+"""T3: the linked artifacts that search finds for a task, beyond what links and patterns reach.
+
+A forgotten link is invisible to a closure, and a sentence is no entry to it. So the task's own words are the query,
+by BM25 over the documents that may enter: specs, norms and decisions of the same tree that are neither reached
+already nor deprecated or superseded. The filter is part of the question, none is applied to what was picked. Age and
+priority say nothing about a norm, so text alone decides, and equal scores go by id.
+"""
+
+from collections.abc import Collection
+
+from ctxrank.extensions.links.closure import LinkedArtifact
+from ctxrank.extensions.links.graph import Graph, Node
+from ctxrank.extensions.links.store import KIND, document_numbers
+from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, Engine
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.opening import engine_of
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.facets import Scope
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.retrieval.candidates.candidates import find_candidates
+from ctxrank.ranking.retrieval.plan import make_plan
+from ctxrank.ranking.retrieval.query import Query, Term
+
+MAX_FOUND = 60  # as many as a budget of 8,000 tokens shows by their fields; measured with benchmarks/links
+# A plan keeps 32 terms; what a task begins with says what it is about, and every further word costs a look-up.
+MAX_QUERY_WORDS = 80
+CATCH_UP_MS = 250
+# For 40 tasks over 1,000 artifacts: 99 % of the same ten as with all terms, in a third of the time.
+_ESSENTIAL_SHARE = 0.4
+_TYPES = ("spec", "norm", "decision")
+
+
+class Found(NamedTuple):
+    """What search adds, best first; `trouble` says why the index could not answer, if so."""
+
+    reached: tuple[LinkedArtifact, ...]
+    trouble: str = ""
+
+
+def find_more(
+    store: Store,
+    graph: Graph,
+    task: Node,
+    text: str,
+    reached: Collection[str],
+    config: Config,
+    *,
+    most: int = MAX_FOUND,
+) -> Found:
+    """What search finds for a task's words, best first, at most `most`; or why the index cannot answer."""
+    allowed = {
+        node.number: node
+        for node in graph.nodes.values()
+        if node.type in _TYPES and not node.is_retired and node.id not in reached
+    }
+    if not allowed:
+        return Found(())
+    engine = engine_of(store)
+    readiness = engine.make_ready(CATCH_UP_MS) if config.has_index else SWITCHED_OFF
+    for attempt in range(2):
+        if not readiness.is_usable:
+            break
+        engine = readiness.stand_in or engine
+        try:
+            best = _best(store, engine, allowed, " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS]), most)
+        except INDEX_READ_ERRORS as error:
+            if attempt and not isinstance(error, ENGINE_ERRORS):
+                raise  # a fresh index raises it as well: it is not the index
+            readiness = engine.recover(error, CATCH_UP_MS)
+        else:
+            return Found(tuple(LinkedArtifact(node, 3, (task.id, node.id), "found by search") for node in best))
+    return Found((), readiness.beyond_healing.health.value)
+
+
+def _best(store: Store, engine: Engine, allowed: dict[int, Node], text: str, most: int) -> list[Node]:
+    """The best of the allowed nodes for a text."""
+    with engine.snapshot() as statistics:
+        nodes = {
+            document_id: allowed[number]
+            for document_id, number in document_numbers(store.primary).items()
+            if number in allowed
+        }
+        # One term: whatever the text holds, none of it is taken for a filter, a phrase or an exclusion.
+        plan = make_plan(Query((Term(text),)), engine, statistics)
+        scope = Scope(kinds=(KIND,), document_ids=frozenset(nodes))
+        rows = find_candidates(engine, statistics, plan, scope, essential_share=_ESSENTIAL_SHARE).rows
+        rows = sorted(
+            (row for row in rows if row.owner_id in nodes), key=lambda row: (-row.score, nodes[row.owner_id].id)
+        )
+        # A row whose document has changed since has a text that is no longer there.
+        current = {signals.id for signals in engine.signals([row.owner_id for row in rows])}
+    return [nodes[row.owner_id] for row in rows if row.owner_id in current][:most]

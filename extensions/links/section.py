@@ -1,0 +1,207 @@
+"""The linked artifacts of an assembly: what a task of `.contextia/` reaches, before the agent's own heading.
+
+They come first and depend on the task alone, so that all agents that work on it share the longest possible beginning
+of their blocks. Both parts have one budget:
+
+    linked artifacts   a share of what remains, or half of a requested budget; of a requested budget also all that is
+                       left over once the agent's block has everything that it could hold
+    the agent's block  the rest, and what is left over once every linked artifact is shown as the zone allows
+
+So each gives the other what it cannot use at any budget. What is left over before that stays unspent: it is less than
+a step of its own, and given to the other it would have to be taken back at a larger budget.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from ctxrank.extensions.links.absence import load_graph_of, why_not_reached
+from ctxrank.extensions.links.context import ContextRequest, Material, gather
+from ctxrank.extensions.links.graph import load_graph
+from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
+from ctxrank.extensions.links.receipt import entries_of, inputs_of, make_context, request_of
+from ctxrank.extensions.links.store import KIND, tree_id
+from ctxrank.extensions.links.tree import Tree, find_tree, folder_of_tree
+from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
+from ctxrank.indexer.records.receipts import CONTEXT, NEWEST, Entry, Receipt
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.ids import local_ref
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.limits import Zone
+from ctxrank.ranking.context.assembly.request import Omitted, SectionItem
+from ctxrank.ranking.context.prices import Prices
+from ctxrank.ranking.context.section import AskedSection, RemadeText, SectionPart, Why, named
+
+# Of what remains of the context. Every agent's block has at least twice as much, so that all agents get equal bytes.
+_SHARE = 0.15
+_SHARE_OF_ASKED = 0.5
+_DEPTHS = {Zone.NORMAL: "full", Zone.SOFT_WARNING: "summary", Zone.CONSERVATIVE: "meta"}
+
+
+class LinkedSection:
+    """What a task of `.contextia/` reaches: see ranking/context/section.py."""
+
+    def gather(self, store: Store, wanted: str, asked: AskedSection) -> SectionPart:
+        """What the task reaches. Where there is no such task, or no room, it is a note."""
+        whole, used = asked.budget.limit, asked.usage
+        limit = int(whole * _SHARE_OF_ASKED) if asked.is_bound else min(int(used.remaining * _SHARE), whole // 2)
+        options = PackOptions(limit, _DEPTHS[used.zone], "markdown", has_reference_line=False)
+        request = ContextRequest(wanted, limit, options.depth, form=options.form, factor=asked.factor)
+        try:
+            material = gather(store, request, asked.config)
+        except CtxrankError as error:
+            return SectionPart(KIND, "", 0, whole, notes=(f"{error.message} {error.hint}".strip(),))
+        return _packed(material, options, Prices(asked.factor), whole)
+
+    def why(self, store: Store, document: str, receipt: Receipt) -> Why:
+        """What became of an artifact, by its own id or by ours, in a text. Raises NotFoundError."""
+        graph = load_graph_of(store, receipt)
+        if document.startswith(f"{KIND}:"):
+            number = local_ref(store.primary, document).number
+            name = read_value(store.primary, "SELECT name FROM linked_artifacts WHERE id = ?", (number,), str)
+            if not name:
+                raise NotFoundError(f"There is no {document} with an id of its own.", "'ctxrank search' shows ids.")
+            document = name
+        by_fold = {known.lower(): known for known in (*graph.nodes, *(entry.id for entry in receipt.entries))}
+        id_ = by_fold.get(document.lower(), document)
+        entry = receipt.entry(id_)
+        if entry is None:
+            return Why(id_, reasons=why_not_reached(store, graph, id_, receipt))
+        return Why(id_, entry.is_included, entry.detail, entry.tokens, tuple(entry.reason.split("; ")))
+
+    def remade(self, store: Store, receipt: Receipt, config: Config | None) -> RemadeText:
+        """The context of a receipt as it would be now. Raises CtxrankError."""
+        draft = make_context(store, request_of(store, receipt), config)
+        return RemadeText(draft.part.text, dict(inputs_of(store, draft)), tuple(entries_of(draft.part)))
+
+    def changes(self, store: Store, receipt: Receipt, now: Sequence[Entry]) -> Iterator[str]:
+        """What has changed in the artifacts, and around them."""
+        is_context = receipt.kind == CONTEXT
+        start = folder_of_tree(store, receipt.inputs.get("tree", ".")) if is_context else None
+        tree = find_tree(store.location, start)
+        changed = {} if tree is None else dict(_changed_artifacts(store, receipt, tree))
+        yield from named((f"{id_} is {what}" for id_, what in changed.items()), "artifacts")
+        before = {entry.id: entry for entry in receipt.entries}
+        entries = {entry.id: entry for entry in now}
+        counted = [
+            id_ for id_, entry in entries.items()
+            if id_ in before and _is_own(id_) and entry != before[id_]
+            and (entry.is_included, entry.detail) == (before[id_].is_included, before[id_].detail)
+        ]  # fmt: skip
+        if counted and not changed:
+            yield f"the tokens of {len(counted)} artifacts were counted again, those of {counted[0]} for example"
+        if not is_context:
+            return
+        for id_ in sorted(before.keys() | entries.keys()):
+            one, other = _way(before.get(id_)), _way(entries.get(id_))
+            if id_ not in changed and "annotation" in one + other and one != other:
+                yield f"annotations in code: {id_} was {one or 'not reached'}, is {other or 'not reached'}"
+        if receipt.inputs.get("with search") == "True":
+            yield from _changed_around(store, receipt, sum(what == "gone" for what in changed.values()))
+
+
+SECTION = LinkedSection()
+
+
+def _packed(material: Material, options: PackOptions, prices: Prices, whole: int) -> SectionPart:
+    limit = options.limit or 0
+    task = next(one for one in material.closure.reached if one.node.type == "task")
+    task_text = f"{task.node.title}\n{material.texts[task.node.number].texts.full}"
+
+    def more(highest: int) -> SectionPart:
+        return _packed(material, options._replace(limit=max(limit, highest)), prices, whole)
+
+    try:
+        part = pack_linked(material.closure, material.texts, material.found, options, prices, material.annotated)
+    except UsageError as error:
+        # Kept free all the same: a larger budget would take it from the packages again.
+        return SectionPart(KIND, "", 0, whole - limit, (), (), task_text, (error.message,), more)
+    is_complete = not part.omitted and not any(shown.is_lowered for shown in part.shown)
+    missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
+    return SectionPart(
+        KIND,
+        part.text,
+        part.used,
+        whole - (part.used if is_complete else limit),
+        _shown(part),
+        _omitted(part),
+        task_text,
+        (*material.notes, *part.warnings, *missing),
+        None if is_complete else more,
+    )
+
+
+def _shown(part: LinkedPart) -> tuple[SectionItem, ...]:
+    return tuple(
+        SectionItem(
+            id=artifact.node.id,
+            type=artifact.node.type,
+            title=artifact.node.title,
+            status=artifact.node.status,
+            level=level,
+            tokens=tokens,
+            tier=f"T{artifact.tier}",
+            chain=artifact.chain,
+            reason=artifact.reason,
+        )
+        for artifact, level, tokens, _, _ in part.shown
+    )
+
+
+def _omitted(part: LinkedPart) -> tuple[Omitted, ...]:
+    left = [
+        Omitted(left.artifact.node.id, f"T{left.artifact.tier}: no room in the linked artifacts' budget", left.tokens)
+        for left in part.omitted
+    ]
+    lowered = [
+        Omitted(shown.artifact.node.id, f"lowered: shown at {shown.level}", shown.whole - shown.tokens)
+        for shown in part.shown
+        if shown.is_lowered
+    ]
+    gone = [Omitted(one.id, f"linked by {one.source}, but there is no such artifact", 0) for one in part.missing]
+    return (*left, *lowered, *gone)
+
+
+def _changed_artifacts(store: Store, receipt: Receipt, tree: Tree) -> Iterator[tuple[str, str]]:
+    """Artifacts of the tree that were written since, and those that the receipt names and that are gone."""
+    rows = store.primary.execute(
+        """
+        SELECT l.name, l.id > :newest
+          FROM linked_artifacts AS l
+          JOIN documents AS d ON d.kind = :kind AND d.record_id = l.id
+         WHERE l.tree_id = :tree AND l.name <> '' AND d.seq > :seq
+         ORDER BY d.seq
+        """,
+        {
+            "newest": int(receipt.inputs[NEWEST]) if NEWEST in receipt.inputs else None, "kind": KIND,
+            "seq": receipt.seq, "tree": tree_id(store.primary, tree),
+        },
+    )  # fmt: skip
+    for name, is_new in rows:
+        yield name, "new or changed" if is_new is None else "new" if is_new else "changed"
+    nodes = load_graph(store.primary, tree).nodes
+    for entry in receipt.entries:
+        if entry.id not in nodes and _is_own(entry.id) and (entry.is_included or entry.tokens):
+            yield entry.id, "gone"
+
+
+def _is_own(id_: str) -> bool:
+    """Whether an entry of a receipt is an artifact: it has an id of its own."""
+    return ":" not in id_ and "-" in id_
+
+
+def _way(entry: Entry | None) -> str:
+    return "" if entry is None else entry.reason.partition(";")[0]
+
+
+def _changed_around(store: Store, receipt: Receipt, gone: int) -> Iterator[str]:
+    """Documents that could not be in the text, but that count in how rare its words are."""
+    count: int = store.primary.execute(
+        """
+        SELECT (SELECT count(*) FROM documents WHERE seq > :seq AND kind <> :linked)
+             + (SELECT count(*) FROM tombstones WHERE seq > :seq)
+        """,
+        {"seq": receipt.seq, "linked": KIND},  # linked artifacts are named one by one
+    ).get
+    if count > gone:
+        what = "another document" if count - gone == 1 else f"{count - gone} other documents"
+        yield f"{what} changed since: the rarity of words has moved"

@@ -1,0 +1,241 @@
+"""Linked artifacts in the primary database: a file's row, the document it is searched by, and annotations in code."""
+
+from collections.abc import Iterable
+from math import ceil
+
+import apsw
+
+from ctxrank.extensions.links.artifact import LevelTexts, LinkedArtifact
+from ctxrank.extensions.links.tree import Tree
+from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store.connection import read_column, read_map, read_rows, read_value, require_value
+from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.tokens import ESTIMATE, cautious_tokens, estimate_tokens
+
+KIND = "linked"
+VERSION = 1  # of the tables: the number of the last schema_….sql
+_LEVELS = 3
+
+
+class KnownFile(NamedTuple):
+    """A row as the next run compares it with the disk."""
+
+    number: int
+    path: str
+    stamp: FileStamp
+    sha256: str
+    ruleset: int
+
+
+class Annotation(NamedTuple):
+    """One named artifact at one line of a file; `path` is relative to the tree's folder."""
+
+    path: str
+    line: int
+    tag: str
+    id: str
+    part: str = ""
+
+
+class StoredTexts(NamedTuple):
+    """An artifact's texts with their token counts, and who counted.
+
+    Three estimates are followed by three cautious counts, so that a budget is kept without a look at the texts; those
+    that an older version wrote have none.
+    """
+
+    texts: LevelTexts
+    tokens: tuple[int, ...]
+    counter: str
+
+    @property
+    def priced(self) -> tuple[int, ...]:
+        """The counts that a budget is kept by, for each level; none where the texts have to be counted first."""
+        return self.tokens[:_LEVELS] if self.counter != ESTIMATE else self.tokens[_LEVELS:]
+
+
+def has_tables(database: apsw.Connection) -> bool:
+    """Whether a store has the tables, as new as these: they are made with its first tree."""
+    return read_value(database, "SELECT version FROM extensions WHERE name = 'links'", (), int) == VERSION
+
+
+def require_tables(store: Store) -> None:
+    """Make the tables where a store has none yet. Raises LockedError."""
+    if has_tables(store.primary):
+        return
+    from ctxrank.extensions.links.tables import OWNER  # noqa: PLC0415  for the first tree of a store alone
+    from ctxrank.indexer.owners import make_tables  # noqa: PLC0415  as above
+
+    with store.write() as change:
+        make_tables(change.connection, OWNER)
+
+
+def tree_id(database: apsw.Connection, tree: Tree) -> int:
+    """The id of a tree; 0 for one that the store does not know."""
+    return read_value(database, "SELECT id FROM linked_trees WHERE path = ?", (tree.name,), int) or 0
+
+
+def make_tree_id(change: Change, tree: Tree) -> int:
+    """The id of a tree, made on first use."""
+    change.connection.execute("INSERT OR IGNORE INTO linked_trees (path) VALUES (?)", (tree.name,))
+    return tree_id(change.connection, tree)
+
+
+def scan_state(database: apsw.Connection, tree: Tree) -> str:
+    """By which rules the tree's files were read, and below it, if that proves them unchanged, what they look like.
+
+    '' where nothing was read yet.
+    """
+    return read_value(database, "SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,), str) or ""
+
+
+def keep_scan_state(change: Change, tree: Tree, state: str) -> None:
+    """Keep that text, for `scan_state`."""
+    change.connection.execute("UPDATE linked_trees SET scan_state = ? WHERE path = ?", (state, tree.name))
+
+
+def known_files(database: apsw.Connection, tree_number: int) -> dict[str, KnownFile]:
+    """All rows of a tree by path."""
+    query = """
+        SELECT id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset FROM linked_artifacts WHERE tree_id = ?
+    """
+    return {
+        row[1]: KnownFile(row[0], row[1], FileStamp(*row[2:6]), row[6], row[7])
+        for row in database.execute(query, (tree_number,))
+    }
+
+
+def restamp(change: Change, number: int, stamp: FileStamp) -> None:
+    """The same bytes with another stat: nothing that can be found has changed."""
+    change.connection.execute(
+        "UPDATE linked_artifacts SET size_bytes = ?, mtime_ns = ?, inode = ?, read_at = ? WHERE id = ?",
+        (*stamp, number),
+    )
+
+
+def record(
+    change: Change,
+    tree: Tree,
+    tree_number: int,
+    artifact: LinkedArtifact,
+    texts: LevelTexts,
+    stamp: FileStamp,
+    sha256: str,
+) -> None:
+    """Write an artifact's row and its document."""
+    import json  # noqa: PLC0415  a query writes nothing
+
+    from ctxrank.indexer.store import documents  # noqa: PLC0415  as above
+
+    change.connection.execute(
+        """
+        INSERT INTO linked_artifacts (tree_id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset, name, type,
+                                      title, status, superseded_by, links, globs, problems)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (tree_id, path) DO UPDATE
+           SET size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns, inode = excluded.inode,
+               read_at = excluded.read_at, sha256 = excluded.sha256, ruleset = excluded.ruleset,
+               name = excluded.name, type = excluded.type, title = excluded.title, status = excluded.status,
+               superseded_by = excluded.superseded_by, links = excluded.links, globs = excluded.globs,
+               problems = excluded.problems
+        """,
+        (
+            tree_number, artifact.path, *stamp, sha256, RULESET_VERSION, artifact.id, artifact.type, artifact.title,
+            artifact.status, artifact.superseded_by, json.dumps(artifact.links), json.dumps(artifact.globs),
+            json.dumps(artifact.problems),
+        ),
+    )  # fmt: skip
+    query = "SELECT id FROM linked_artifacts WHERE tree_id = ? AND path = ?"
+    number = require_value(change.connection, query, (tree_number, artifact.path), int)
+    change.connection.execute(
+        "INSERT OR REPLACE INTO linked_texts (linked_id, meta, summary, full, tokens, token_counter)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (number, *texts, estimated_counts(texts), ESTIMATE),
+    )
+    if not artifact.type:
+        _remove_document(change, number)
+        return
+    documents.put(
+        change,
+        documents.Document(
+            kind=KIND, number=number, title=f"{artifact.id} {artifact.title}".strip(),
+            body=f"{artifact.id}\n{texts.full}",
+            path=shown_path(tree, artifact.path), type=artifact.type, created_at=stamp.mtime_ns // 1000,
+            ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip
+
+
+def estimated_counts(texts: Iterable[str]) -> str:
+    """What is stored of the levels' texts before they are counted: estimates, then cautious counts."""
+    texts = list(texts)
+    return " ".join(str(count) for count in (*map(estimate_tokens, texts), *map(ceil, map(cautious_tokens, texts))))
+
+
+def remove(change: Change, number: int) -> None:
+    """The file is gone, from the primary database and so from the index."""
+    _remove_document(change, number)
+    change.connection.execute("DELETE FROM linked_artifacts WHERE id = ?", (number,))
+
+
+def shown_path(tree: Tree, path: str) -> str:
+    """The path of an artifact's document: relative in the project's own tree, absolute in another."""
+    return path if tree.name == "." else f"{tree.folder}/{path}"
+
+
+def stored_texts(database: apsw.Connection, numbers: list[int]) -> dict[int, StoredTexts]:
+    """The texts of these rows."""
+    query = """
+        SELECT linked_id, meta, summary, full, tokens, token_counter
+          FROM linked_texts WHERE linked_id IN (SELECT value FROM json_each(?))
+    """
+    return {
+        row[0]: StoredTexts(LevelTexts(*row[1:4]), tuple(map(int, row[4].split())), row[5])
+        for row in database.execute(query, (f"[{','.join(map(str, numbers))}]",))
+    }
+
+
+def stored_annotations(database: apsw.Connection, tree_number: int) -> tuple[Annotation, ...]:
+    """All annotations of a tree, by path and line."""
+    query = """
+        SELECT f.path, a.line, a.tag, a.name, a.part
+          FROM annotations AS a
+          JOIN annotated_files AS f ON f.id = a.file_id
+         WHERE f.tree_id = ?
+         ORDER BY f.path, a.line, a.rowid
+    """
+    return tuple(read_rows(database, query, (tree_number,), Annotation))
+
+
+def is_looked_through(database: apsw.Connection, tree: Tree) -> bool:
+    """Whether the code of a tree was ever looked through; code in which nothing was annotated counts."""
+    query = "SELECT 1 FROM annotated_files WHERE tree_id = ? LIMIT 1"
+    return database.execute(query, (tree_id(database, tree),)).fetchone() is not None
+
+
+def _remove_document(change: Change, number: int) -> None:
+    from ctxrank.indexer.store import documents  # noqa: PLC0415  a query removes nothing
+
+    query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
+    document_id = read_value(change.connection, query, (KIND, number), int)
+    if document_id is not None:
+        documents.remove(change, document_id)
+
+
+def documents_named(primary: apsw.Connection, name: str) -> frozenset[int]:
+    """The documents of the artifacts of this id, in any case of letters, of all trees."""
+    query = """
+        SELECT d.id
+          FROM linked_artifacts AS l
+          JOIN documents AS d ON d.kind = ? AND d.record_id = l.id
+         WHERE l.name = ? COLLATE NOCASE
+    """
+    return frozenset(read_column(primary, query, (KIND, name), int) if has_tables(primary) else ())
+
+
+def document_numbers(primary: apsw.Connection) -> dict[int, int]:
+    """The artifact of each document; the index of public ids answers this without a look at the rows."""
+    query = "SELECT id, record_id FROM documents WHERE kind = ? AND record_id IS NOT NULL"
+    return read_map(primary, query, (KIND,), int, int)

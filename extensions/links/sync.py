@@ -1,0 +1,231 @@
+"""Bring the stored linked artifacts in step with the disk, reading only files that changed.
+
+    report = sync_tree(store, tree)     # stat of every file; a changed one is read, redacted, parsed, written
+
+A tree that did not change costs one query and a stat for each file: no parser is loaded and nothing is written.
+"""
+
+from ctxrank.extensions.links.artifact import LevelTexts, LinkedArtifact, level_texts
+from ctxrank.extensions.links.store import (
+    KnownFile,
+    keep_scan_state,
+    known_files,
+    make_tree_id,
+    record,
+    remove,
+    require_tables,
+    restamp,
+    scan_state,
+    shown_path,
+    stored_texts,
+    tree_id,
+)
+from ctxrank.extensions.links.tree import Tree, find_tree, known_trees, list_files
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.files.stamps import FileStamp, compare_stats
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+
+if TYPE_CHECKING:  # loaded where a file has changed
+    from ctxrank.cli.actions.upkeep.index_step import StepReport
+    from ctxrank.indexer.beneath import Root
+    from ctxrank.indexer.files.stamps import FoundFile
+
+_CHUNK_FILES = 200
+_COUNTED_AT_ONCE = 500
+
+
+class SyncReport(NamedTuple):
+    """What a run found and did; paths are relative to the tree's folder."""
+
+    files: int
+    read: tuple[str, ...]
+    written: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+class _Draft(NamedTuple):
+    """A file that was read; `artifact` and `texts` are None where its bytes are the known ones."""
+
+    path: str
+    stamp: FileStamp
+    sha256: str
+    artifact: LinkedArtifact | None
+    texts: LevelTexts | None
+
+
+class _Memory(NamedTuple):
+    """What is kept of a tree between runs: as it was, its first line alone, and the whole of it."""
+
+    before: str
+    rules: str
+    seen: str
+
+
+def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> "StepReport | None":
+    """Bring every tree in step with the disk, and report on the one that the store's root lies in, or holds.
+
+    Its annotations are looked for, and exact token counts are made, too. None where there is no such tree.
+    """
+    from ctxrank.cli.actions.upkeep.index_step import StepReport  # noqa: PLC0415  `context` reports no step
+    from ctxrank.extensions.links.annotations import sync_annotations  # noqa: PLC0415  `context` walks no code
+    from ctxrank.extensions.links.config import load_linked_config  # noqa: PLC0415  and needs no configuration of it
+
+    tree = find_tree(store.location, store.location.root)
+    for other in known_trees(store):
+        if other != tree:
+            sync_tree(store, other, mode)
+    if tree is None:
+        return None
+    report = sync_tree(store, tree, mode)
+    store.catch_up()
+    scan = sync_annotations(store, tree, load_linked_config(tree).starts)
+    count_tokens(store)
+    return StepReport(
+        files=report.files, written=len(report.written), removed=len(report.removed), code_files_read=scan.read
+    )
+
+
+def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SyncReport:
+    """Read what is new or changed in a tree and remove what is gone. Raises LockedError."""
+    require_tables(store)
+    blocklist = store.blocklist()
+    files = [file for file in list_files(tree) if not blocklist.holds_path(shown_path(tree, file.path))]
+    rules = f"{RULESET_VERSION} {mode.described}"
+    seen, before = _described(rules, files), scan_state(store.primary, tree)
+    if seen == before:
+        return SyncReport(len(files), (), (), ())
+    known = known_files(store.primary, tree_id(store.primary, tree))
+    is_read_alike = before.partition("\n")[0] == rules
+    to_read, _, gone = compare_stats(files, known, lambda file, row: is_read_alike and _is_known(file, row))
+    if to_read:
+        from ctxrank.indexer.files.paths import holds_secret  # noqa: PLC0415  an unchanged tree needs no rules
+
+        to_read = [pair for pair in to_read if not holds_secret(pair[0].path, mode)]
+    written: list[str] = []
+    for first in range(0, len(to_read), _CHUNK_FILES):
+        chunk = to_read[first : first + _CHUNK_FILES]
+        written += _sync_chunk(store, tree, chunk, mode, is_read_alike=is_read_alike)
+    if gone:
+        with store.write() as change:
+            for row in gone.values():
+                remove(change, row.number)
+    if written or gone:
+        store.catch_up(CATCH_UP_AFTER_WRITE_MS)
+    _remember(store, tree, files, _Memory(before, rules, seen))
+    return SyncReport(
+        files=len(files),
+        read=tuple(file.path for file, _ in to_read),
+        written=tuple(written),
+        removed=tuple(sorted(gone)),
+    )
+
+
+def _sync_chunk(
+    store: Store,
+    tree: Tree,
+    files: "list[tuple[FoundFile, KnownFile | None]]",
+    mode: RedactionMode,
+    *,
+    is_read_alike: bool,
+) -> list[str]:
+    """Read some files and write what changed in one transaction; returns the paths that were written."""
+    from ctxrank.indexer.beneath import Root  # noqa: PLC0415  an unchanged tree opens no file
+
+    with Root(tree.folder) as root:
+        # What was read by other rules is written again, though its bytes be the same.
+        drafts = [_draft(root, file, known if is_read_alike else None, mode) for file, known in files]
+    with store.write() as change:
+        number = make_tree_id(change, tree)
+        pairs = zip(drafts, files, strict=True)
+        return [draft.path for draft, (_, known) in pairs if _apply(change, tree, number, draft, known)]
+
+
+def _remember(store: Store, tree: Tree, files: "list[FoundFile]", memory: _Memory) -> None:
+    """Keep by which rules the files were read, and what they look like if that proves that none need be read again."""
+    known = known_files(store.primary, tree_id(store.primary, tree))
+    is_proof = all(_is_known(file, known.get(file.path)) for file in files)
+    text = memory.seen if is_proof else memory.rules
+    if not known or text == memory.before:
+        return
+    # It only saves time, which waiting for a lock would cost.
+    store.primary.set_busy_timeout(0)
+    try:
+        with store.write() as change:
+            keep_scan_state(change, tree, text)
+    except CtxrankError:
+        pass
+    finally:
+        store.primary.set_busy_timeout(store.busy_ms)
+
+
+def _described(rules: str, files: "list[FoundFile]") -> str:
+    """All that decides whether a file is read again, in one text: comparing it costs no query for each file."""
+    lines = [f"{path}\0{size} {mtime} {inode}" for path, size, mtime, inode in files]
+    return "\n".join([rules, *lines])
+
+
+def _is_known(file: "FoundFile", known: KnownFile | None) -> bool:
+    """Whether a file need not be read; one that could not be read is tried again."""
+    return known is not None and known.sha256 != "" and known.ruleset == RULESET_VERSION and known.stamp.proves(file)
+
+
+def _draft(root: "Root", file: "FoundFile", known: KnownFile | None, mode: RedactionMode) -> _Draft:
+    """Read one file; a file that cannot be read is an artifact with a problem, so that `check` names it."""
+    from ctxrank.extensions.links.reading import parse_artifact  # noqa: PLC0415  as above
+    from ctxrank.indexer.files.read import FileText, read_changed  # noqa: PLC0415  an unchanged tree needs no reader
+    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  and no rules
+    from ctxrank.indexer.text.frontmatter import Problem  # noqa: PLC0415  and no parser
+
+    is_comparable = known is not None and known.ruleset == RULESET_VERSION
+    reading = read_changed(root, file, known.sha256 if known is not None and is_comparable else None)
+    if reading.outcome is None:
+        return _Draft(file.path, reading.stamp, reading.sha256, None, None)
+    if isinstance(reading.outcome, FileText):
+        artifact = parse_artifact(file.path, redact(reading.outcome.text, mode).text)
+    else:
+        artifact = parse_artifact(file.path, "")
+        problem = Problem("malformed-frontmatter", 1, f"the file cannot be read: {reading.outcome.reason}")
+        artifact = artifact._replace(problems=(problem,) if artifact.type else ())
+    return _Draft(file.path, reading.stamp, reading.sha256, artifact, level_texts(artifact))
+
+
+def _apply(change: Change, tree: Tree, tree_number: int, draft: _Draft, known: KnownFile | None) -> bool:
+    """Write what was read; False where only the stat was new, or the rules, which found the same."""
+    is_same = draft.artifact is None or draft.texts is None
+    if known is not None and known.sha256 == draft.sha256 and known.ruleset == RULESET_VERSION and not is_same:
+        before = stored_texts(change.connection, [known.number]).get(known.number)
+        is_same = before is not None and before.texts == draft.texts
+    if draft.artifact is None or draft.texts is None or is_same:
+        assert known is not None, "the bytes were compared with those of a row"
+        restamp(change, known.number, draft.stamp)
+        return False
+    record(change, tree, tree_number, draft.artifact, draft.texts, draft.stamp, draft.sha256)
+    return True
+
+
+def count_tokens(store: Store) -> int:
+    """Count exactly what was only estimated when it was read; returns how many artifacts.
+
+    Without a local vocabulary it does nothing. An artifact that changes meanwhile keeps its estimate.
+    """
+    from ctxrank.indexer.text.vocabulary import ENCODING, local_counter  # noqa: PLC0415  `context` counts nothing exactly
+
+    query = "SELECT linked_id, meta, summary, full FROM linked_texts WHERE token_counter <> ? LIMIT ?"
+    rows = store.primary.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall()
+    counter = local_counter() if rows else None  # loads the vocabulary, hence not before there is something to count
+    counted = 0
+    while counter is not None and rows:
+        counts = [
+            (" ".join(str(counter.count(str(text))) for text in texts), counter.name, id_, texts[-1])
+            for id_, *texts in rows
+        ]
+        with store.write() as change:
+            for values in counts:
+                change.connection.execute(
+                    "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ? AND full = ?", values
+                )
+        counted += len(counts)
+        rows = store.primary.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall()
+    return counted

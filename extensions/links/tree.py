@@ -1,0 +1,105 @@
+"""Where a tree of linked artifacts is, and which files it holds.
+
+    find_tree(store, "/home/me/shop/src")    Tree(folder="/home/me/shop", name=".")    its .contextia is next to src
+
+A tree is named by the folder that holds `.contextia`; '.' is the project's own folder, so that a project may be
+moved. Nothing is followed out of it: a link is not an artifact.
+"""
+
+import os
+import stat
+import sys
+
+from ctxrank.extensions.links.artifact import FOLDER
+from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
+from ctxrank.indexer.files.stamps import FoundFile
+from ctxrank.indexer.files.walk import Selection, Unreadable, walk
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.store import Store
+
+_PLACES = ("system/specs", "system/norms", "system/rationale", "work/tasks")
+# An ignore file does not hide an artifact. One that is too large to be read is met, so that `check` names it.
+_ALL = Selection(skipped=frozenset(), ignore_files=(), suffixes=(".md", ".markdown"), max_bytes=sys.maxsize)
+_DIRECT = _ALL._replace(is_deep=False)
+
+
+class Tree(NamedTuple):
+    """The folder that holds `.contextia`, absolute, and its name in the store."""
+
+    folder: str
+    name: str
+
+
+def find_tree(location: Location, start: str | None = None) -> Tree | None:
+    """The nearest `.contextia` from `start` (default: here) upwards, else the one under the store's root."""
+    here = os.path.abspath(start or os.getcwd())
+    while True:
+        if _holds_tree(here):
+            return tree_at(location, here)
+        parent = os.path.dirname(here)
+        if parent == here:
+            break
+        here = parent
+    return tree_at(location, location.root) if _holds_tree(location.root) else None
+
+
+def require_tree(location: Location, start: str | None = None) -> Tree:
+    """The same. Raises NotFoundError where there is none."""
+    tree = find_tree(location, start)
+    if tree is None:
+        raise NotFoundError(
+            f"There is no {FOLDER} folder here, above, or in {location.root}.",
+            f"Linked artifacts are Markdown in {FOLDER}/system/ (specs, norms, rationale) and {FOLDER}/work/tasks.",
+        )
+    return tree
+
+
+def tree_at(location: Location, folder: str) -> Tree:
+    """A folder that holds `.contextia` as the store names it."""
+    real = os.path.realpath(folder)
+    return Tree(real, "." if real == os.path.realpath(location.project) else real)
+
+
+def known_trees(store: Store) -> list[Tree]:
+    """Every tree that the store has read, where its folder can and may be looked at; `.contextia` may be gone."""
+    from ctxrank.extensions.links.store import has_tables  # noqa: PLC0415  it imports this module
+
+    query = "SELECT path FROM linked_trees ORDER BY id"
+    names = read_column(store.primary, query, (), str) if has_tables(store.primary) else []
+    trees = [Tree(os.path.realpath(folder), name) for name in names if (folder := folder_of_tree(store, name))]
+    return [tree for tree in trees if os.path.isdir(tree.folder)]
+
+
+def folder_of_tree(store: Store, name: str) -> str | None:
+    """The folder that the store calls a tree by; None where nothing may be read in it."""
+    if name == ".":
+        return store.location.project
+    from ctxrank.indexer.store.allowed_roots import allowed_folder  # noqa: PLC0415  start-up: most trees are '.'
+
+    return allowed_folder(store.location, store.primary, name)
+
+
+def list_files(tree: Tree) -> list[FoundFile]:
+    """Every file that may be an artifact, in path order. Raises CtxrankError for what may not be looked at."""
+    # What lies directly in the two folders is an artifact if it says so.
+    starts = [(f"{FOLDER}/{name}", _DIRECT) for name in ("system", "work")]
+    starts += [(f"{FOLDER}/{name}", _ALL) for name in _PLACES]
+    found: list[FoundFile] = []
+    for start, selection in starts:
+        for entry in walk(tree.folder, start, selection):
+            if isinstance(entry, FoundFile):
+                # What a terminal would obey is no name for an artifact.
+                if entry.path.isprintable() or entry.path.rpartition("/")[2].isprintable():
+                    found.append(entry)
+            elif isinstance(entry, Unreadable):  # what cannot be looked at is not gone
+                raise CtxrankError(f"{entry.path} cannot be read: {entry.reason}.", "Check its permissions.")
+    return sorted(found)
+
+
+def _holds_tree(folder: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(os.path.join(folder, FOLDER)).st_mode)
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""MCP, and the process that answers many calls."""

@@ -1,0 +1,265 @@
+"""The connection to an OpenSearch cluster: HTTP and JSON, over whichever node answers.
+
+A node that is away is passed over; a cluster that says it has too much to do (429, 503) is asked again later, each time
+after twice as long. Both are counted. Only requests that change nothing when they are sent twice go through here.
+With a deadline all of that ends with it.
+"""
+
+import base64
+import json
+import socket
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import urlsplit
+
+from ctxrank.indexer.deadline import Deadline, in_time
+from ctxrank.indexer.engine import EngineError
+from ctxrank.indexer.light_typing import NamedTuple, is_dict
+
+BUSY = (429, 503)
+_UNREACHED = (502, 504)  # said by what stands before the nodes
+_UNKNOWN, _FORBIDDEN = 401, 403
+_FIRST_WAIT_S = 0.1
+_LONGEST_WAIT_S = 5.0
+_MAX_ANSWER_BYTES = 256 * 1024 * 1024
+
+
+class ClusterError(EngineError):
+    """The cluster is away, too busy for too long, or refused; the text says which."""
+
+
+class Login(NamedTuple):
+    """Who asks."""
+
+    user: str
+    password: str
+
+
+class Answer(NamedTuple):
+    """A status and what came with it."""
+
+    status: int
+    body: dict[object, object]
+
+
+class Cluster:
+    """The nodes of a cluster, by their addresses, used by one thread."""
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        *,
+        login: Login | None = None,
+        authority: str | None = None,
+        patience_s: float = 60,
+        away_s: float | None = None,
+        timeout_s: float = 60,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """`authority` is the file with the certificate that signed the nodes' own; without one the system's count.
+
+        `timeout_s` is how long one node may take for one answer, to its last byte; `patience_s` how long a cluster may
+        be too busy, or away; `away_s` the same for one that has never answered. Raises ClusterError for a password that
+        would be sent in the clear.
+        """
+        self.waits = 0  # how often it was too busy
+        self.waited_s = 0.0
+        self.lost = 0  # how often a node did not answer
+        self.deadline: Deadline | None = None  # of all that is asked from now on
+        self._urls = [urlsplit(url) for url in urls]
+        self._is_encrypted = all(url.scheme == "https" for url in self._urls)
+        if login and not self._is_encrypted:
+            raise ClusterError("a password is sent to https alone")
+        self._tls = ssl.create_default_context(cafile=authority) if self._is_encrypted else None
+        self._user = login.user if login else ""
+        self._headers = {"Authorization": _basic(login)} if login else {}
+        self.patience_s = patience_s  # how long one request may be put off altogether
+        self._away_s = patience_s if away_s is None else away_s
+        self._has_answered = False
+        self._timeout_s = timeout_s
+        self._sleep = sleep
+        self._connection: HTTPConnection | None = None
+
+    def ask(self, method: str, path: str, body: object = None) -> Answer:
+        """Send a value as JSON. Raises ClusterError."""
+        encoded = None if body is None else json.dumps(body).encode()
+        return self.send(method, path, encoded, "application/json")
+
+    def send(self, method: str, path: str, body: bytes | None, content_type: str) -> Answer:
+        """Send bytes until a node answers something other than that it is busy. Raises ClusterError."""
+        waiting = Waiting(self)
+        while True:
+            begun = time.monotonic()
+            answer = self._once(method, path, body, {**self._headers, "Content-Type": content_type})
+            if isinstance(answer, str):  # why there is none
+                waiting.count(time.monotonic() - begun)
+                waiting.wait(f"no node of the cluster answers ({answer})", None if self._has_answered else self._away_s)
+                continue
+            self._has_answered = True
+            if answer.status == _UNKNOWN:
+                known = (
+                    f"the cluster refuses the password of {self._user}" if self._user else "the cluster wants a user"
+                )
+                raise ClusterError(f"{known} ({_UNKNOWN})")
+            if answer.status == _FORBIDDEN:
+                who = f"{self._user} may not" if self._user else "without a user one may not"
+                raise ClusterError(f"{who} {_named(method, path)}: {_FORBIDDEN} {error_type(answer.body)}".rstrip())
+            if answer.status not in BUSY:
+                return answer
+            waiting.wait(f"the cluster is busy ({answer.status})")
+
+    def required(self, method: str, path: str, body: object = None) -> dict[object, object]:
+        """What came back, of a request that must not be refused. Raises ClusterError."""
+        answer = self.ask(method, path, body)
+        if answer.status >= 300:
+            raise ClusterError(refusal(method, path, answer))
+        return answer.body
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def wait(self, seconds: float) -> None:
+        """Wait because it is busy, counted. Raises ClusterError where the deadline comes first."""
+        self.waits += 1
+        self.waited_s += seconds
+        if self.deadline is not None:
+            self.deadline.spend(seconds)
+        self._sleep(seconds)
+
+    def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer | str:
+        """Ask each node in turn; of a cluster of which none answers, what was the matter with the last one."""
+        if self.deadline is not None and not self.deadline.left_s:
+            raise ClusterError(f"the cluster does not answer within {self.deadline.seconds:g} s")
+        why = ""
+        left = len(self._urls)
+        while left:
+            url = self._urls[0]
+            kept, connection = self._connection, self._connection or self._connect()
+            self._connection = None
+            try:
+                status, read = self._in_time(connection, left, method, path, body, headers)
+            except (OSError, HTTPException) as error:
+                if isinstance(error, ssl.SSLCertVerificationError):
+                    raise ClusterError(f"the certificate of {url.hostname} is not trusted") from error
+                self.lost += 1
+                why = f"{url.netloc}: {_reason(error)}"
+                if kept is not None and not isinstance(error, TimeoutError):
+                    continue  # it may have been closed since, so the node is connected to once more
+            else:
+                if status not in _UNREACHED:
+                    self._connection = connection
+                    return Answer(status, _value(url.netloc, status, read))
+                connection.close()
+                why = f"{url.netloc}: {status}, of what stands before the nodes"
+            left -= 1
+            self._urls.append(self._urls.pop(0))
+        return why
+
+    def _in_time(
+        self, connection: HTTPConnection, left: int, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
+        """Ask one node, to the last byte; `left` nodes share what is left of a deadline."""
+
+        def exchange() -> tuple[int, bytes]:
+            try:
+                connection.request(method, path, body, headers)
+                response = connection.getresponse()
+                read = response.read(_MAX_ANSWER_BYTES + 1)
+                if len(read) > _MAX_ANSWER_BYTES:
+                    raise HTTPException(f"more than {_MAX_ANSWER_BYTES} bytes")
+            except BaseException:
+                connection.close()
+                raise
+            return response.status, read
+
+        try:
+            if self.deadline is None:
+                return in_time(self._timeout_s, exchange)
+            return self.deadline.ask(exchange, min(self._timeout_s, self.deadline.left_s / left))
+        except TimeoutError:
+            if connection.sock is not None:  # its thread may still read: it ends now, and closes
+                with suppress(OSError):
+                    connection.sock.shutdown(socket.SHUT_RDWR)
+            raise
+
+    def _connect(self) -> HTTPConnection:
+        url = self._urls[0]
+        if self._tls is not None:
+            return HTTPSConnection(url.hostname or "", url.port, timeout=self._timeout_s, context=self._tls)
+        return HTTPConnection(url.hostname or "", url.port, timeout=self._timeout_s)
+
+
+class Waiting:
+    """The growing waits of one request."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._next_s = _FIRST_WAIT_S
+        self._waited_s = 0.0
+
+    def count(self, seconds: float) -> None:
+        """So long was waited already, for an answer that did not come."""
+        self._waited_s += seconds
+
+    def wait(self, why: str, most_s: float | None = None) -> None:
+        """Wait twice as long as the last time. Raises ClusterError where patience (or `most_s`) is at its end."""
+        left_s = (self._cluster.patience_s if most_s is None else most_s) - self._waited_s
+        deadline = self._cluster.deadline
+        seconds = min(self._next_s, left_s)
+        if left_s <= 0 or (deadline is not None and deadline.left_s <= seconds):
+            raise ClusterError(why)
+        self._waited_s += seconds
+        self._next_s = min(2 * self._next_s, _LONGEST_WAIT_S)
+        self._cluster.wait(seconds)
+
+
+def refusal(method: str, path: str, answer: Answer) -> str:
+    """What was asked, and what kind of error came back."""
+    return f"{_named(method, path)}: {answer.status} {error_type(answer.body)}".rstrip()
+
+
+def _named(method: str, path: str) -> str:
+    return f"{method} {path.partition('?')[0]}"
+
+
+def _value(netloc: str, status: int, read: bytes) -> dict[object, object]:
+    """The object of an answer. A refusal may say anything; what is done is said in JSON. Raises ClusterError."""
+    try:
+        value: object = json.loads(read or b"{}")
+    except (ValueError, RecursionError) as error:
+        if status < 300:
+            raise ClusterError(
+                f"{netloc} answers {status} with what is no JSON: it is no node of OpenSearch"
+            ) from error
+        value = None
+    return value if is_dict(value) else {}
+
+
+def _reason(error: Exception) -> str:
+    """Why a node did not answer, in the words of the system or of the protocol."""
+    if isinstance(error, TimeoutError):
+        return str(error.strerror or error)
+    return str(error.strerror if isinstance(error, OSError) and error.strerror else error) or type(error).__name__
+
+
+def error_type(body: dict[object, object]) -> str:
+    """What kind of error an answer names: its reason may quote a document."""
+    error = body.get("error")
+    return str(error.get("type", "")) if is_dict(error) else ""
+
+
+def value_at(body: object, *keys: str) -> object:
+    """What an answer has below these keys; None where it has not."""
+    for key in keys:
+        body = body.get(key) if is_dict(body) else None
+    return body
+
+
+def _basic(login: Login) -> str:
+    return "Basic " + base64.b64encode(f"{login.user}:{login.password}".encode()).decode()

@@ -1,0 +1,136 @@
+"""The dictionary of an index in a cluster: document frequencies, and terms by how they are spelt.
+
+A frequency is counted, by an aggregation: what was deleted does not count, however the cluster's files lie. Terms are
+enumerated by `_validate/query?rewrite`, which says to what words a query for a beginning or a pattern comes down. It
+gives the first MOST_ENUMERATED by text, so that of more than these the most frequent or the shortest may be missed.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable
+
+from ctxrank.extensions.opensearch.cluster import value_at
+from ctxrank.extensions.opensearch.documents import cut
+from ctxrank.extensions.opensearch.queries import Query, any_of
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, IndexTerm
+from ctxrank.indexer.fulltext.index_file import MARKS
+from ctxrank.indexer.light_typing import is_dict, is_list
+
+Ask = Callable[[str, Query], dict[object, object]]
+
+MOST_ENUMERATED = 1000
+_COUNTED_AT_ONCE = 1000
+# Letters that a stemmer may have taken from the end of a word: its beginning is near the term then.
+_MOST_TRIMMED = 5
+_NEAREST = 100  # of each beginning
+_FIRST_CJK = "\u1100"
+_LEAST_SPELT, _LONGEST_SPELT = 3, 48
+_FIELDS = {TEXT: "text", PATH: "path", DEFINITION: "names", HEADING: "names"}
+_NAME_MARKS = {DEFINITION: MARKS[DEFINITION], HEADING: MARKS[HEADING]}
+
+
+class Dictionary:
+    """The terms of one index as of one snapshot; each is counted once."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._df: dict[tuple[str, str], int] = {}
+        self._ids: dict[tuple[str, str], int] = {}
+        self.keys: list[str] = []  # by their ids, as `counts` has them
+
+    def expect(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Count these terms, each with its field before it, in one question. Raises ClusterError."""
+        unknown = [key for key in dict.fromkeys(keys) if key not in self._df]
+        for start in range(0, len(unknown), _COUNTED_AT_ONCE):
+            part = unknown[start : start + _COUNTED_AT_ONCE]
+            filters = {str(at): _query_of(key) for at, key in enumerate(part)}
+            asked: Query = {"size": 0, "track_total_hits": False, "aggs": {"df": {"filters": {"filters": filters}}}}
+            buckets = value_at(self._ask("_search", asked), "aggregations", "df", "buckets")
+            for at, key in enumerate(part):
+                self._df[key] = int(str(value_at(buckets, str(at), "doc_count") or 0))
+
+    def look_up(self, term: str, field: str) -> IndexTerm | None:
+        """A term of a field that some document holds. Raises ClusterError."""
+        self.expect([(field, term)])
+        return self._term(field, term)
+
+    def look_up_any(self, terms: Collection[str], field: str) -> list[IndexTerm]:
+        """Those of these terms that some document holds, by text. Raises ClusterError."""
+        self.expect([(field, term) for term in terms])
+        return [found for term in sorted(set(terms)) if (found := self._term(field, term))]
+
+    def beginning_so(self, beginning: str, also: Collection[str], most: int, field: str) -> list[IndexTerm]:
+        """Terms that begin so and those of `also`, the most frequent first. Raises ClusterError."""
+        prefix: Query = {"prefix": {_FIELDS[field]: {"value": cut(beginning), **_rewritten(MOST_ENUMERATED)}}}
+        found = self.look_up_any({*self._enumerated(field, prefix), *also}, field)
+        return sorted(found, key=lambda term: (-term.df, term.term))[:most]
+
+    def near(self, word: str, most: int) -> list[IndexTerm]:
+        """Words two edits away from a word, or from what a stemmer may have left of it. Raises ClusterError."""
+        bases = {word[: len(word) - trimmed] for trimmed in range(_MOST_TRIMMED + 1)}
+        queries: list[Query] = [
+            {"fuzzy": {"text": {"value": base, "fuzziness": 2, "prefix_length": 1, **_rewritten(_NEAREST)}}}
+            for base in sorted(bases)
+            if len(base) >= _LEAST_SPELT
+        ]
+        found = self.look_up_any(self._spelt(any_of(queries)), TEXT) if queries else []
+        return sorted(found, key=lambda term: (-len(_trigrams(term.term) & _trigrams(word)), term.df, term.term))[:most]
+
+    def containing(self, part: str, most: int) -> list[IndexTerm]:
+        """Words that contain a part of three letters or more, the shortest first. Raises ClusterError."""
+        if len(part) < _LEAST_SPELT:
+            return []
+        pattern: Query = {"wildcard": {"text": {"value": f"*{part}*", **_rewritten(MOST_ENUMERATED)}}}
+        found = self.look_up_any(self._spelt(pattern), TEXT)
+        return sorted(found, key=lambda term: (len(term.term), term.term))[:most]
+
+    def of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
+        """Words of a length with their df; none where there are too many to enumerate. Raises ClusterError."""
+        pattern: Query = {"regexp": {"text": {"value": f".{{{shortest},{longest}}}", **_rewritten(MOST_ENUMERATED)}}}
+        found = self._enumerated(TEXT, pattern)
+        if len(found) >= MOST_ENUMERATED:
+            return {}
+        counted = sorted(self.look_up_any(found, TEXT), key=lambda term: -term.df)
+        return {term.term: term.df for term in counted[:most]}
+
+    def _term(self, field: str, term: str) -> IndexTerm | None:
+        key = (field, term)
+        df = self._df[key]
+        if not df:
+            return None
+        id_ = self._ids.get(key)
+        if id_ is None:
+            id_ = self._ids[key] = len(self.keys)
+            self.keys.append(cut(MARKS[field] + term) if field in _NAME_MARKS else MARKS[field] + cut(term))
+        return IndexTerm(id_, term, df)
+
+    def _spelt(self, query: Query) -> list[str]:
+        """Of what a query comes down to the words that somebody types: no numbers, hashes or runs of CJK."""
+        return [
+            term
+            for term in self._enumerated(TEXT, query)
+            if _LEAST_SPELT <= len(term) <= _LONGEST_SPELT and term[0].isalpha() and max(term) < _FIRST_CJK
+        ]
+
+    def _enumerated(self, field: str, query: Query) -> list[str]:
+        """The terms of texts or paths that a query comes down to, on all shards."""
+        body = self._ask("_validate/query?rewrite=true&all_shards=true", {"query": query})
+        explanations = body.get("explanations")
+        found: dict[str, None] = {}
+        for one in explanations if is_list(explanations) else []:
+            text = str(one.get("explanation", "")) if is_dict(one) else ""
+            found.update(dict.fromkeys(re.findall(rf"\b{_FIELDS[field]}:([^\s()^]+)", text)))
+        return list(found)
+
+
+def _query_of(key: tuple[str, str]) -> Query:
+    field, term = key
+    marked = MARKS[field] + term if field in _NAME_MARKS else term
+    return {"term": {_FIELDS[field]: cut(marked)}}
+
+
+def _rewritten(most: int) -> Query:
+    return {"rewrite": f"top_terms_boost_{most}"}
+
+
+def _trigrams(text: str) -> set[str]:
+    return {text[at : at + 3] for at in range(len(text) - 2)}

@@ -1,0 +1,294 @@
+"""The updater of a store's index in a cluster: it sends the change log until nothing is missing.
+
+    sent = send_changes(store.primary, cluster, engine.tokens)
+    sent.changed, sent.unchanged, sent.waits
+
+A document's key is the store's uuid and its number, its version the number of its last change, kept by us: what is sent
+twice, or late, changes nothing. How far the index is stands in the index itself, so that both go together; and apart
+from it, how far a search sees, because what was sent is seen when a run ends.
+"""
+
+from collections.abc import Callable, Iterable
+
+import apsw
+
+from ctxrank.extensions.opensearch.cluster import (
+    BUSY,
+    Answer,
+    Cluster,
+    ClusterError,
+    Waiting,
+    error_type,
+    refusal,
+    value_at,
+)
+from ctxrank.extensions.opensearch.documents import FORMAT, Tokens, definition, line, source_of
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.store.change_log import ChangeBatch, history_id, read_changes
+from ctxrank.indexer.store.connection import read_map, require_value, snapshot
+from ctxrank.indexer.store.facets import id_list
+
+_BATCH_DOCUMENTS = 1000
+_BULK_BYTES = 5_000_000
+_GONE, _NEWER = 404, 409  # gone already; there already in this version or a later one
+_UNFIT, _TOO_LARGE = 400, 413  # a document that cannot be indexed; a request that the cluster takes in no case
+# Told after each batch how many changes were sent since the last time.
+Advance = Callable[[int], object]
+
+
+class Refused(NamedTuple):
+    """A document that the cluster does not take as it is: it is not searched there until it changes."""
+
+    id: int
+    why: str  # the kind of error
+
+
+class Sent(NamedTuple):
+    """What one run did."""
+
+    changed: int
+    unchanged: int  # the cluster had these, or newer ones
+    waits: int  # how often it was too busy
+    refused: tuple[Refused, ...] = ()
+
+
+class IndexState(NamedTuple):
+    """How far an index is: what was sent, and what a search sees of it, each with the history it is of."""
+
+    applied_seq: int = 0
+    history_id: int = 0
+    visible_seq: int = 0
+    visible_history_id: int = 0
+    format: int = FORMAT
+    set_aside: tuple[int, ...] = ()  # documents that the cluster refused as they are now
+
+
+def index_name(primary: apsw.Connection) -> str:
+    """The index of a store."""
+    return "ctxrank-" + require_value(primary, "SELECT uuid FROM store", (), str).lower()
+
+
+def read_state(cluster: Cluster, name: str, *, is_local: bool = False) -> IndexState | None:
+    """How far the index is; None where there is none. Raises ClusterError, also for an index that is not ours.
+
+    The node that is asked may say it by itself (`is_local`), a moment late, while the cluster elects a manager.
+    """
+    answer = cluster.ask("GET", f"/{name}/_mapping{'?local=true' if is_local else ''}")
+    if answer.status == 404:
+        return None
+    if answer.status >= 300:
+        raise ClusterError(refusal("GET", f"/{name}/_mapping", answer))
+    meta = value_at(answer.body, name, "mappings", "_meta")
+    if not is_dict(meta):
+        raise ClusterError(f"{name}: an index of that name is not ours")
+    numbers = [int(str(meta.get(field, 0))) for field in IndexState._fields[:-1]]
+    aside = meta.get("set_aside")
+    return IndexState._make((*numbers, tuple(int(str(id_)) for id_ in aside) if is_list(aside) else ()))
+
+
+def is_of_this_history(primary: apsw.Connection, state: IndexState) -> bool:
+    """Whether an index was made by this program from this very store, and not from a copy that went another way."""
+    return state.format == FORMAT and state.visible_history_id == history_id(primary, "main", state.visible_seq)
+
+
+def send_changes(
+    primary: apsw.Connection,
+    cluster: Cluster,
+    tokens: Tokens,
+    *,
+    shards: int = 1,
+    replicas: int = 0,
+    advance: Advance | None = None,
+) -> Sent:
+    """Send what the cluster's index is missing, into a new one where there is none or it is of another history.
+
+    Raises ClusterError; what was acknowledged until then stays, and the next run goes on from there.
+    """
+    name = index_name(primary)
+    waits = cluster.waits
+    changed = unchanged = 0
+    refused: tuple[Refused, ...] = ()
+    state = read_state(cluster, name)
+    if state is not None:
+        with snapshot(primary):
+            is_other = state.history_id != history_id(primary, "main", state.applied_seq) or state.format != FORMAT
+        if is_other:
+            drop_index(cluster, name)
+            state = None
+    if state is None:
+        state = IndexState()
+        cluster.required("PUT", f"/{name}", definition(shards, replicas, state._asdict()))
+    while True:
+        with snapshot(primary):
+            batch = read_changes(primary, "main", after=state.applied_seq, most=_BATCH_DOCUMENTS)
+            history = history_id(primary, "main", batch.end)
+            kinds = _kinds_of_parents(primary, batch)
+        sent = send_batch(cluster, name, batch, kinds, tokens)
+        changed += sent.changed
+        unchanged += sent.unchanged
+        refused += sent.refused
+        if advance is not None:
+            advance(sent.changed + sent.unchanged + len(sent.refused))
+        if batch.is_last:
+            break
+        state = state._replace(applied_seq=batch.end, history_id=history, set_aside=_aside(state, batch, sent))
+        _keep(cluster, name, state)
+    aside = _aside(state, batch, sent)
+    cluster.required("POST", f"/{name}/_refresh")
+    if (batch.end, history) != (state.visible_seq, state.visible_history_id):
+        _keep(cluster, name, IndexState(batch.end, history, batch.end, history, set_aside=aside))
+    return Sent(changed, unchanged, cluster.waits - waits, refused)
+
+
+def send_batch(cluster: Cluster, name: str, batch: ChangeBatch, kinds: dict[int, str], tokens: Tokens) -> Sent:
+    """Send some changes; `kinds` are those of the parents of passages, by their ids. Raises ClusterError.
+
+    A document that is refused is set aside, and what the cluster had of it before is deleted there.
+    """
+    changed = unchanged = 0
+    refused: list[Refused] = []
+    waits = cluster.waits
+    for actions in _bulks(name, batch, kinds, tokens):
+        done = _send(cluster, actions, refused)
+        changed += done
+        unchanged += len(actions) - done
+    return Sent(changed, unchanged - len(refused), cluster.waits - waits, tuple(refused))
+
+
+def drop_index(cluster: Cluster, name: str) -> None:
+    """Remove the index of a store with all that is in it. Raises ClusterError."""
+    answer = cluster.ask("DELETE", f"/{name}")
+    if answer.status >= 300 and answer.status != 404:
+        raise ClusterError(f"DELETE {name}: {answer.status} {error_type(answer.body)}")
+
+
+def forget_deleted(primary: apsw.Connection, cluster: Cluster) -> None:
+    """Write the index anew without what was deleted, so that its bytes are gone from the nodes' files.
+
+    Until then a deleted document is only marked: merging what holds deletions (`only_expunge_deletes`) leaves bytes. It
+    is kept for copies that lag, too, and a node looks every half minute how far they are, so this may wait as long.
+    Raises ClusterError where deleted documents are still there at the end of the cluster's patience.
+    """
+    name = index_name(primary)
+    waiting = Waiting(cluster)
+    while True:
+        cluster.required("POST", f"/{name}/_refresh")
+        cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
+        cluster.required("POST", f"/{name}/_forcemerge?max_num_segments=1")
+        cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
+        stats = cluster.required("GET", f"/{name}/_stats/docs")
+        if value_at(stats, "_all", "total", "docs", "deleted") == 0:
+            break
+        waiting.wait("deleted documents are still kept")
+    # What was merged is read until the next refresh, and its files go with the next commit.
+    cluster.required("POST", f"/{name}/_refresh")
+    cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
+
+
+def index_size(cluster: Cluster, name: str) -> tuple[int, int]:
+    """How many documents a search sees, and how many bytes one copy of them takes. Raises ClusterError."""
+    stats = cluster.required("GET", f"/{name}/_stats/docs,store")
+    documents = value_at(stats, "_all", "primaries", "docs", "count")
+    return int(str(documents or 0)), int(str(value_at(stats, "_all", "primaries", "store", "size_in_bytes") or 0))
+
+
+def _aside(state: IndexState, batch: ChangeBatch, sent: Sent) -> tuple[int, ...]:
+    """Which documents are set aside after a batch: what it changed was looked at anew."""
+    seen = {document.id for document in batch.documents} | {gone.id for gone in batch.deletions}
+    return tuple(sorted({*state.set_aside} - seen | {one.id for one in sent.refused}))
+
+
+def _keep(cluster: Cluster, name: str, state: IndexState) -> None:
+    cluster.required("PUT", f"/{name}/_mapping", {"_meta": state._asdict()})
+
+
+def _kinds_of_parents(primary: apsw.Connection, batch: ChangeBatch) -> dict[int, str]:
+    """The kinds of the documents that the passages of a batch belong to, by their ids."""
+    owners = {document.owner_id for document in batch.documents if document.owner_id is not None}
+    query = "SELECT id, kind FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    return read_map(primary, query, (id_list(sorted(owners)),), int, str)
+
+
+class _Action(NamedTuple):
+    """A document to be sent, or without a source to be deleted, in the version of its last change."""
+
+    document_id: int
+    target: dict[str, object]
+    lines: bytes
+    is_deletion: bool = False
+
+
+def _deletion(document_id: int, target: dict[str, object]) -> _Action:
+    return _Action(document_id, target, line({"delete": target}), is_deletion=True)
+
+
+def _bulks(name: str, batch: ChangeBatch, kinds: dict[int, str], tokens: Tokens) -> Iterable[list[_Action]]:
+    """The actions of a batch, in requests of a bounded size."""
+    uuid = name.partition("-")[2]
+    actions: list[_Action] = []
+    size = 0
+    for document in batch.documents:
+        hit_kind = kinds.get(document.owner_id or 0, document.kind)
+        target = _target(name, uuid, document.id, document.seq)
+        lines = line({"index": target}) + line(source_of(document, hit_kind, tokens))
+        if actions and size + len(lines) > _BULK_BYTES:
+            yield actions
+            actions, size = [], 0
+        actions.append(_Action(document.id, target, lines))
+        size += len(lines)
+    actions += [_deletion(gone.id, _target(name, uuid, gone.id, gone.seq)) for gone in batch.deletions]
+    if actions:
+        yield actions
+
+
+def _target(name: str, uuid: str, document_id: int, seq: int) -> dict[str, object]:
+    return {"_index": name, "_id": f"{uuid}:{document_id}", "version": seq, "version_type": "external"}
+
+
+def _send(cluster: Cluster, actions: list[_Action], refused: list[Refused]) -> int:
+    """Send until each action was taken, or added to `refused`; how many changed something. Raises ClusterError."""
+    waiting = Waiting(cluster)
+    changed = 0
+    while actions:
+        answer = cluster.send("POST", "/_bulk", b"".join(action.lines for action in actions), "application/x-ndjson")
+        if answer.status == _TOO_LARGE and not actions[0].is_deletion:
+            if len(actions) > 1:
+                half = len(actions) // 2
+                return changed + _send(cluster, actions[:half], refused) + _send(cluster, actions[half:], refused)
+            results: list[tuple[int, str]] = [(_TOO_LARGE, "too large")]
+        else:
+            results = _results(answer, len(actions))
+        again: list[_Action] = []
+        is_put_off = False
+        for action, (status, why) in zip(actions, results, strict=True):
+            if status in BUSY:
+                again.append(action)
+                is_put_off = True
+            elif status in (_UNFIT, _TOO_LARGE) and not action.is_deletion:
+                refused.append(Refused(action.document_id, f"{status} {why}".rstrip()))
+                again.append(_deletion(action.document_id, action.target))  # an older text is not to be found
+            elif 200 <= status < 300:
+                changed += not (action.is_deletion and _is_refused(action, refused))
+            elif status not in (_GONE, _NEWER):
+                raise ClusterError(f"a document was refused: {status} {why}".rstrip())
+        actions = again
+        if is_put_off:
+            waiting.wait("the cluster puts documents off")
+    return changed
+
+
+def _is_refused(action: _Action, refused: list[Refused]) -> bool:
+    return any(one.id == action.document_id for one in refused)
+
+
+def _results(answer: Answer, count: int) -> list[tuple[int, str]]:
+    """The status of each action, and the kind of its error. Raises ClusterError for an answer that does not say."""
+    items = answer.body.get("items")
+    if answer.status >= 300 or not is_list(items) or len(items) != count:
+        raise ClusterError(refusal("POST", "/_bulk", answer))
+    results: list[tuple[int, str]] = []
+    for item in items:
+        result: object = next(iter(item.values()), None) if is_dict(item) else None
+        found = result if is_dict(result) else {}
+        results.append((int(str(found.get("status", 0))), error_type(found)))
+    return results

@@ -1,0 +1,1 @@
+"""A damaged SQLite file, read page by page."""

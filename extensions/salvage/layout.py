@@ -1,0 +1,97 @@
+"""What the tables of a primary database look like: their columns, which of them number the rows, their indexes.
+
+Read from an empty file of the same schema, never from the damaged one.
+"""
+
+import apsw
+
+from ctxrank.extensions.salvage.pages import Record, Value
+from ctxrank.indexer.light_typing import NamedTuple
+
+SEQUENCE_TABLE = "sqlite_sequence"  # SQLite's own: the highest id that each table has given away
+_TYPES: dict[str, tuple[type, ...]] = {
+    "INTEGER": (int,),
+    "TEXT": (str,),
+    "REAL": (int, float),  # a whole number is stored as an integer
+    "BLOB": (bytes,),
+    "": (int, float, str, bytes),
+}
+
+
+class Column(NamedTuple):
+    """A column as it was declared."""
+
+    name: str
+    type: str
+    can_be_null: bool
+    has_default: bool
+
+    def takes(self, value: Value) -> bool:
+        """Whether the column can hold this value."""
+        return self.can_be_null if value is None else isinstance(value, _TYPES[self.type])
+
+
+class IndexLayout(NamedTuple):
+    """An index: its columns by their places in the table. Each entry ends with the row's number."""
+
+    name: str
+    columns: tuple[int, ...]
+    is_partial: bool
+
+
+class TableLayout(NamedTuple):
+    """A table; `number_at` is the place of the column that is the row's number, -1 where there is none."""
+
+    name: str
+    columns: tuple[Column, ...]
+    number_at: int
+    has_rowid: bool
+    root: int
+    indexes: tuple[IndexLayout, ...]
+
+    def row(self, record: Record) -> tuple[Value, ...] | None:
+        """The record as a row of this table, as far as it goes; None where it cannot be one."""
+        values = list(record.values)
+        if not 0 < len(values) <= len(self.columns):
+            return None
+        if self.number_at >= 0:
+            if values[self.number_at] is not None:  # it is stored as NULL: the number precedes the record
+                return None
+            values[self.number_at] = record.rowid
+        if not all(column.takes(value) for column, value in zip(self.columns, values, strict=False)):
+            return None
+        if not all(column.has_default or column.can_be_null for column in self.columns[len(values) :]):
+            return None
+        return tuple(values)
+
+
+def read_layout(empty: apsw.Connection) -> list[TableLayout]:
+    """The tables of an empty file, sqlite_sequence among them."""
+    rows = list(empty.execute("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table' ORDER BY rootpage"))
+    return [_table(empty, name, root) for name, root in rows]
+
+
+def _table(empty: apsw.Connection, name: str, root: int) -> TableLayout:
+    columns: list[Column] = []
+    number_at = -1
+    keys = 0
+    (has_rowid,) = empty.execute("SELECT NOT wr FROM pragma_table_list WHERE name = ?", (name,)).fetchone() or (True,)
+    for place, column, type_, is_required, default, key in empty.execute(f'PRAGMA table_info("{name}")'):
+        columns.append(Column(str(column), str(type_), not is_required and not key, default is not None))
+        keys += bool(key)
+        if key and type_ == "INTEGER":
+            number_at = int(place)
+    if keys != 1 or not has_rowid:
+        number_at = -1
+    if number_at >= 0:  # stored as NULL, and given from outside
+        columns[number_at] = columns[number_at]._replace(can_be_null=True)
+    return TableLayout(name, tuple(columns), number_at, bool(has_rowid), root, _indexes(empty, name))
+
+
+def _indexes(empty: apsw.Connection, table: str) -> tuple[IndexLayout, ...]:
+    found: list[IndexLayout] = []
+    for _, name, _, _, is_partial in empty.execute(f'PRAGMA index_list("{table}")').fetchall():
+        places = [place for _, place, *_ in empty.execute(f'PRAGMA index_xinfo("{name}")')]
+        if places[-1] == -1:  # the key of a table without row numbers has none
+            found.append(IndexLayout(str(name), tuple(places[:-1]), bool(is_partial)))
+    return tuple(found)

@@ -1,0 +1,91 @@
+"""The rows of a damaged file put into a new one, table by table, and a count of those that were lost.
+
+What is lost is known by number: an index holds the number of every row of its table, so one that no page gave is a row
+that could not be read. Its entry holds some of its columns as well, which is enough to make a session or a group again.
+"""
+
+from collections.abc import Iterator
+
+import apsw
+
+from ctxrank.extensions.salvage.layout import TableLayout
+from ctxrank.extensions.salvage.pages import PageFile, Record, Unreadable, Value
+from ctxrank.extensions.salvage.trees import Ownership
+from ctxrank.indexer.care.page_reader import CopiedTable
+
+
+def copy_table(file: PageFile, owners: Ownership, table: TableLayout, new: apsw.Connection) -> CopiedTable:
+    """Put every row of a table that can be read into the new file."""
+    tree = owners.trees[table.name]
+    problems = list(tree.problems)
+    numbers: set[int] = set()
+    saved = unreadable = rejected = 0
+    for record in read_records(file, tree.pages):
+        if isinstance(record, Unreadable):
+            unreadable += 1
+            problems.append(str(record))
+            continue
+        row = table.row(record)
+        if table.has_rowid and record.rowid in numbers:
+            continue  # two pages hold it: the one that the tree leads to came first
+        if row is None:
+            rejected += 1
+            problems.append(f"a row numbered {record.rowid} is none of this table")
+        elif (refusal := _inserted(new, table, record, row)) is not None:
+            rejected += 1
+            problems.append(f"the row numbered {record.rowid} was refused: {refusal}")
+        else:
+            saved += 1
+            if table.has_rowid:
+                numbers.add(record.rowid)
+    lost, is_count_known = _lost(file, owners, table, numbers)
+    is_intact = not problems
+    return CopiedTable(table.name, saved, unreadable, rejected, lost, is_count_known or is_intact, tuple(problems))
+
+
+def read_records(file: PageFile, pages: tuple[int, ...]) -> Iterator[Record | Unreadable]:
+    """The rows on these pages, in their order; what cannot be read is an error in its place."""
+    for number in pages:
+        try:
+            yield from file.records(number)
+        except Unreadable as error:
+            yield error
+
+
+def _inserted(new: apsw.Connection, table: TableLayout, record: Record, row: tuple[Value, ...]) -> str | None:
+    """Insert a row; returns why the table refuses it, None where it does not."""
+    names = [column.name for column in table.columns[: len(row)]]
+    values: tuple[Value, ...] = row
+    if table.has_rowid and table.number_at < 0:
+        names, values = ["rowid", *names], (record.rowid, *row)
+    places = ", ".join("?" * len(names))
+    try:
+        new.execute(f'INSERT INTO "{table.name}" ({", ".join(names)}) VALUES ({places})', values)
+    except (apsw.ConstraintError, apsw.MismatchError) as error:
+        return str(error)
+    return None
+
+
+def _lost(
+    file: PageFile, owners: Ownership, table: TableLayout, saved: set[int]
+) -> tuple[dict[int, dict[str, Value]], bool]:
+    """Rows that an index knows and no page gave, with what it knows of them; whether these are all of them."""
+    lost: dict[int, dict[str, Value]] = {}
+    is_complete = False
+    for index in table.indexes:
+        tree = owners.trees[index.name]
+        is_whole = not (tree.problems or index.is_partial)
+        for entry in read_records(file, tree.pages):
+            *values, number = (None,) if isinstance(entry, Unreadable) else entry.values
+            if not isinstance(number, int) or number < 1 or len(values) != len(index.columns):
+                is_whole = False  # no row has such a number: the entry itself is damaged
+                continue
+            if number in saved:
+                continue
+            known = lost.setdefault(number, {})
+            for place, value in zip(index.columns, values, strict=True):
+                column = table.columns[place]
+                if column.takes(value):
+                    known[column.name] = value
+        is_complete = is_complete or is_whole
+    return lost, is_complete

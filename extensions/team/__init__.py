@@ -1,0 +1,1 @@
+"""A team's log on PostgreSQL: pushing, pulling, sealed lines, snapshots."""

@@ -1,0 +1,302 @@
+"""`ctxrank team …`: a log made, joined, exchanged with, followed and left."""
+
+import contextlib
+import gc
+import os
+import signal
+from collections.abc import Callable, Generator, Iterator
+from types import FrameType
+
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.output.progress import progress_bar
+from ctxrank.extensions.team import sync as exchange
+from ctxrank.extensions.team.label import as_json, sentence
+from ctxrank.extensions.team.log import TeamLog, connect
+from ctxrank.extensions.team.schema import prepare
+from ctxrank.extensions.team.snapshot import bring_snapshot, write_snapshot
+from ctxrank.extensions.team.sync import LateMember, Synced, state_of, synchronize
+from ctxrank.extensions.team.watch import LogWatch
+from ctxrank.indexer.deadline import QUESTION_S, Deadline
+from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
+from ctxrank.indexer.store.config import load_config, team_dsn
+from ctxrank.indexer.store.known_stores import trust_as_used
+from ctxrank.indexer.store.location import TEAM_LOCK
+from ctxrank.indexer.store.one_process import holder, only_one
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.team_log import ENVIRONMENT, TeamState, drop_state, read_state, unpushed
+
+
+def init(call: Call, project: str, machines: tuple[str, ...]) -> Reply:
+    """Make the log and a project in it, and admit machines; what is there already stays."""
+    dsn = os.environ.get(ENVIRONMENT, "")
+    if not dsn:
+        raise UsageError(
+            f"{ENVIRONMENT} is not set.", "It says how the database's administrator connects: host=… user=postgres"
+        )
+    made = prepare(dsn, project, machines)
+    lines = [
+        f"{'Made' if made.is_new else 'There is already'} a team's log; "
+        f"{'made' if made.is_new_project else 'there is already'} the project {shown(project)}"
+    ]
+    for machine in made.admitted:
+        password = made.passwords.get(machine)
+        lines.append(f"admitted {shown(machine)}{f', password {password}' if password else ' (a role that was there)'}")
+    return Reply(
+        lambda: {
+            "created": made.is_new, "project": project, "project_created": made.is_new_project,
+            "machines": [{"role": machine, "password": made.passwords.get(machine)} for machine in made.admitted],
+        },
+        lines,
+        notes=made.notes,
+        text_notes=("a password is shown this once: it belongs into that machine's ~/.pgpass.",) * bool(made.passwords),
+    )  # fmt: skip
+
+
+def join(call: Call, project: str, snapshot: str | None) -> Reply:
+    """Let this store share a project from now on, and exchange for the first time."""
+    gc.enable()  # this may take a while: see cli/entry.py
+    with call.open() as store:
+        trust_as_used(store)
+        with connect(_dsn(store), project) as log:
+            head = exchange.join(store, log)
+            taken = None
+            if snapshot is not None:
+                with progress_bar("importing", call) as advance:
+                    taken = bring_snapshot(store, log, snapshot, advance)
+            done = _synchronize(call, store, log)
+        state = state_of(store)
+    lines = [f"Joined {shown(project)}"]
+    if taken is not None:
+        lines.append(f"snapshot   {taken.taken} lines taken, {taken.refused} not: the log has others by now")
+    return _synced_reply(done, state)._replace(
+        lines=(*lines, *_synced_lines(done, state)),
+        payload=lambda: {
+            **_synced_json(done, state), "history": head.history,
+            **({} if taken is None else {"snapshot": taken._asdict()}),
+        },
+    )  # fmt: skip
+
+
+def sync(call: Call, follow: bool) -> Reply:
+    """Exchange with the log and wait for it; 7 where something that was forgotten is still in a file here."""
+    if follow:
+        return _follow(call)
+    gc.enable()
+    with call.open() as store, connected(store) as log:
+        done = _synchronize(call, store, log)
+        state = state_of(store)
+    return _synced_reply(done, state)
+
+
+def status(call: Call, unconfirmed: bool) -> Reply:
+    """How far this store is with the log, from what it knows; nothing is asked over the network."""
+    if unconfirmed:
+        return _forget_status(call)
+    with call.open() as store:
+        state = state_of(store)
+        waiting = unpushed(store.primary, state)
+        process = holder(os.path.join(store.location.folder, TEAM_LOCK))
+    lines = [
+        f"project   {shown(state.project)}",
+        f"memory    {sentence(state)}",
+        f"change    {state.applied} of the log, {state.head} when it was last asked",
+        f"outbox    {f'{waiting} changes wait for the log' if waiting else 'empty'}",
+    ]
+    if process:
+        lines.append(f"exchanged by process {shown(process)}")
+    if state.trouble:
+        lines.append(f"trouble   {shown(state.trouble)}")
+    return Reply(
+        lambda: {**as_json(state), "head": state.head, "outbox": waiting, "process": int(process or 0) or None},
+        lines,
+        outcome="stale" if state.behind or state.trouble else "matched",
+    )
+
+
+def _follow(call: Call) -> Reply:
+    """Keep the store in step until SIGTERM (0) or Ctrl-C (130). Raises LockedError where another process does."""
+    gc.enable()
+    with call.open() as store:
+        state_of(store)
+        dsn, lock = _dsn(store), os.path.join(store.location.folder, TEAM_LOCK)
+
+        def told(done: Synced) -> None:
+            print(f"pushed {done.pushed}, pulled {done.pulled}, change {done.change}", flush=True)
+
+        watch = LogWatch(store, dsn, told)
+
+        def end(_: int, __: FrameType | None) -> None:
+            watch.stop()
+
+        with only_one(lock, str(os.getpid()), _already):
+            before = signal.signal(signal.SIGTERM, end)
+            try:
+                call.note(f"following {state_of(store).project}; Ctrl-C ends it.")
+                watch.run()
+            finally:
+                signal.signal(signal.SIGTERM, before)
+    return Reply()
+
+
+def _already(says: str) -> CtxrankError:
+    return LockedError(f"Process {says} exchanges with the log already.", "It ends by itself if it is idle.")
+
+
+def leave(call: Call) -> Reply:
+    """Share no more; what came stays here, and what was written stays in the log."""
+    with call.open() as store:
+        state = state_of(store)
+        trouble = ""
+        try:
+            with connected(store) as log:
+                log.leave()
+        except CtxrankError as error:
+            trouble = f"the log was not told: {error.message} Its administrator expels the role."
+        with store.write() as change:
+            drop_state(change)
+    return Reply(
+        lambda: {"project": state.project, "told": not trouble},
+        [f"Left {shown(state.project)}"],
+        notes=(trouble,) if trouble else (),
+        text_notes=("what came from others stays: 'ctxrank purge --origin ID' takes it out.",),
+    )
+
+
+def _forget_status(call: Call) -> Reply:
+    """Which machines have not confirmed that they have forgotten; 7 while there are any."""
+    with call.open() as store, connected(store) as log:
+        found = exchange.forgetting(store, log)
+    return Reply(
+        lambda: {"machines": found.machines, "unconfirmed": [_late_json(one) for one in found.late]},
+        [_late_line(one) for one in found.late] or [f"forgotten by all {found.machines} machines"],
+        exit_code=LockedError.exit_code if found.late else 0,
+        notes=(_unconfirmed_note(len(found.late), found.machines),) if found.late else (),
+    )
+
+
+def snapshot(call: Call, file: str) -> Reply:
+    """Write the project's lines, sealed as they are in the log, for a new machine."""
+    with call.open() as store, connected(store) as log:
+        count, change = write_snapshot(log, file)
+    return Reply(
+        lambda: {"file": file, "lines": count, "change": change},
+        [f"Wrote {count} lines up to change {change} to {shown(file)}"],
+        text_notes=("a machine begins with it: 'ctxrank team join PROJECT --snapshot FILE'.",),
+    )
+
+
+def _unconfirmed_note(late: int, machines: int) -> str:
+    """What `purge` says."""
+    return f"not yet forgotten: {late} of {machines} machines have not confirmed ('ctxrank team status --unconfirmed')."
+
+
+@contextlib.contextmanager
+def connected(store: Store, deadline: Deadline | None = None) -> Generator[TeamLog, None, None]:
+    """The log of a store that has joined one. Raises NotFoundError, UsageError, CtxrankError."""
+    project = state_of(store).project
+    with connect(_dsn(store), project, deadline) as log:
+        yield log
+
+
+def _dsn(store: Store) -> str:
+    load_config(store)
+    dsn = team_dsn(store)
+    if not dsn:
+        raise UsageError(
+            "It is not said where the team's log is.",
+            f"Set {ENVIRONMENT}, or team: in your own config.yaml, to a connection string: host=… user=… dbname=…",
+        )
+    return dsn
+
+
+def _synchronize(call: Call, store: Store, log: TeamLog) -> Synced:
+    with progress_bar("exchanging", call) as advance:
+        return synchronize(store, log, advance)
+
+
+def _synced_reply(done: Synced, state: TeamState) -> Reply:
+    notes = [*done.notes]
+    if not done.is_forgotten:
+        notes.append("not yet purged: another process reads the store; 'ctxrank purge' finishes it.")
+    if not done.is_erased:
+        notes.append("the log's server keeps forgotten keys in its write-ahead log: see wal_recycle in docs/team.md.")
+    skipped = [f"{row.key}: {row.reason}" for report in done.reports for row in report.skipped]
+    notes += [*skipped[:_SHOWN_SKIPPED], *([f"{len(skipped)} lines were skipped."] if skipped else [])]
+    return Reply(
+        lambda: _synced_json(done, state),
+        _synced_lines(done, state),
+        exit_code=0 if done.is_forgotten else LockedError.exit_code,
+        notes=tuple(notes),
+    )
+
+
+_SHOWN_SKIPPED = 5
+
+
+def _synced_json(done: Synced, state: TeamState) -> dict[str, object]:
+    return {
+        **as_json(state), "pushed": done.pushed, "pulled": done.pulled, "forgotten": done.is_forgotten,
+        "erased": done.is_erased, "skipped": sum(len(report.skipped) for report in done.reports),
+    }  # fmt: skip
+
+
+def _synced_lines(done: Synced, state: TeamState) -> Iterator[str]:
+    yield f"pushed    {done.pushed}"
+    yield f"pulled    {done.pulled}"
+    yield f"memory    {sentence(state)}"
+
+
+def _late_json(one: LateMember) -> dict[str, object]:
+    return {"machine": one.machine, "orders": one.orders, "seen_at": one.seen_at, "this": one.is_own}
+
+
+def _late_line(one: LateMember) -> str:
+    seen = f"seen {one.seen_at}" if one.seen_at else "never seen"
+    return f"{shown(one.machine)}{' (this one)' if one.is_own else ''}: {one.orders} orders, {seen}"
+
+
+def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
+    """After a purge here: send its orders; how many of how many machines have not confirmed, and what to say.
+
+    (-1, 0, …) where the log cannot be asked: the orders wait in the store.
+    """
+    try:
+        with connected(store) as log:
+            synchronize(store, log)
+            found = exchange.forgetting(store, log)
+    except (CtxrankError, NotFoundError) as error:
+        return -1, 0, (f"not yet forgotten: {error.message} The order is sent as soon as it can be.",)
+    notes = (_unconfirmed_note(len(found.late), found.machines),) if found.late else ()
+    return len(found.late), found.machines, notes
+
+
+def durably(call: Call, act: Callable[[], Reply]) -> Reply:
+    """The reply of what writes, when the log has it; 6 where the log does not answer, and what was written waits.
+
+    Raises UsageError where nothing could acknowledge it, before anything is written.
+    """
+    with call.open() as store:
+        if read_state(store.primary) is None:
+            raise UsageError("--durable waits for a team's log, and this store has joined none.", "Leave it out.")
+        _dsn(store)
+    reply = act()
+    try:
+        with call.open() as store, connected(store) as log:
+            exchange.push(store, log)
+    except CtxrankError as error:
+        note = f"it is saved here, and not in the team's log yet: {error.message}"
+        return reply._replace(exit_code=CtxrankError.exit_code, notes=(*reply.notes, note))
+    return reply
+
+
+def make_fresh(call: Call, store: Store) -> None:
+    """Exchange before a search that asked for it; of a log that is away a note speaks.
+
+    The search's deadline holds; what is not exchanged by then, the process in the background exchanges.
+    """
+    store.deadline = store.deadline or Deadline(QUESTION_S)
+    try:
+        with connected(store, store.deadline) as log:
+            synchronize(store, log)
+    except CtxrankError as error:
+        call.note(f"{error.message} Searched is what is here.")

@@ -1,0 +1,65 @@
+"""Lines of the log, each sealed with a key of its own record: who forgets the key forgets the line, in every backup.
+
+AES-256 in Galois/counter mode (NIST SP 800-38D) of the compressed line. The register that the line is the state of is
+authenticated with it, so that no line can stand in another's place.
+"""
+
+import hashlib
+import hmac
+import os
+import zlib
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+MAX_RECORD_BYTES = 8 * 1024 * 1024  # what the log takes of one record, sealed as it is and unpacked
+_SECRET_BYTES, _NONCE_BYTES, _MARK_BYTES = 32, 12, 16
+
+
+class Register(NamedTuple):
+    """What has one line in the log: a record of one store, or what that store says of another's."""
+
+    kind: str
+    key: str
+    origin: str
+
+
+class Sealed(NamedTuple):
+    """A line as the log has it, and the key that opens it."""
+
+    secret: bytes
+    line: bytes
+
+
+def seal(project: str, register: Register, line: bytes) -> Sealed:
+    """A line under a new key."""
+    secret, nonce = os.urandom(_SECRET_BYTES), os.urandom(_NONCE_BYTES)
+    sealed = AESGCM(secret).encrypt(nonce, zlib.compress(line), _place(project, register))
+    return Sealed(secret, nonce + sealed)
+
+
+def unseal(project: str, register: Register, sealed: Sealed) -> bytes:
+    """The line. Raises ValueError for one that was not sealed with this key for this place, or is too long."""
+    nonce, data = sealed.line[:_NONCE_BYTES], sealed.line[_NONCE_BYTES:]
+    try:
+        packed = AESGCM(sealed.secret).decrypt(nonce, data, _place(project, register))
+        unpacking = zlib.decompressobj()
+        line = unpacking.decompress(packed, MAX_RECORD_BYTES + 1)  # a short line may be made to unpack to gigabytes
+    except (InvalidTag, ValueError, zlib.error) as error:
+        raise ValueError("it was not sealed with its key") from error
+    if len(line) > MAX_RECORD_BYTES:
+        raise ValueError(f"it is longer than {MAX_RECORD_BYTES // (1024 * 1024)} MiB")
+    if not unpacking.eof:
+        raise ValueError("it is cut off")
+    return line
+
+
+def mark_of(secret: bytes, said: bytes) -> bytes:
+    """A digest under the record's key, by which its own machine sees that it has said the same before."""
+    return hmac.new(secret, said, hashlib.sha256).digest()[:_MARK_BYTES]
+
+
+def _place(project: str, register: Register) -> bytes:
+    return "\n".join((project, *register)).encode()

@@ -1,0 +1,1 @@
+"""What agent sessions left behind, read."""

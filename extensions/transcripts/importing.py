@@ -1,0 +1,480 @@
+"""`ctxrank import transcripts`: what happened in a runner's sessions becomes memory, without anybody having saved it.
+
+Kept are failures with what was done until they were over, decisions, and what agents said last. All of it is redacted
+and unconfirmed: a search finds it, and no prompt is given it. A fix is what the same failure ended after in at least
+two sessions; until then it is what "ran next, unconfirmed". Each file is read on from where the last import ended.
+"""
+
+import gc
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ctxrank.cli.agents.event import CLAUDE_CODE
+from ctxrank.cli.agents.messages import Speaker, keep_text
+from ctxrank.cli.agents.session import HookCall, is_main_branch, role_of
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.output.progress import progress_bar
+from ctxrank.extensions.transcripts.reading import Action, Message, Repair, Story, TranscriptReader, Unsolved, Where
+from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.clock import DAY_US, now_us, parse_time
+from ctxrank.indexer.errors.failure_text import read_failure_text
+from ctxrank.indexer.errors.failures import Sighting, see
+from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import Signature, sign
+from ctxrank.indexer.errors.solutions import NewKnownError, confirm, pattern_of, save_error
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.privacy.retention import UNCONFIRMED_DAYS, prune_unconfirmed
+from ctxrank.indexer.records.events import record_event
+from ctxrank.indexer.records.injections import injected_lines
+from ctxrank.indexer.records.sessions import (
+    NewSession,
+    Session,
+    create_session,
+    find_session,
+    has_session,
+    project_in_force,
+    require_group,
+)
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.indexer.store.connection import read_column, read_value
+from ctxrank.indexer.store.hook_settings import HookSettings, hook_settings
+from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.digests import digest_of
+
+REPAIR = "transcript_repair"
+TRANSCRIPT = "transcript"  # what came from one says so by its agent's name
+RAN_NEXT = "Ran next, unconfirmed: "
+_MAX_BACK_BYTES = 32 * 1024 * 1024
+_REPAIRS_COMPARED = 20_000
+_LEAST_SESSIONS = 2
+_LEAST_SHARE = 0.5  # of a failure's repairs that have an action
+_LEAST_LIFT = 3.0  # times as often as in the repairs of other failures
+_LEAST_OTHERS = 5
+_MAX_ACTIONS_SHOWN = 3
+_MOST_CONFIRMATIONS = 5
+_SAME_FAILURE_US = 60_000_000  # a hook saw it then, too
+
+
+class _Read(NamedTuple):
+    """One file as far as it was read, and where the next reading begins."""
+
+    path: str
+    story: Story
+    lines_skipped: int
+    resume: int
+    end: int
+
+
+class _Failure(NamedTuple):
+    """A failure as the store holds it: redacted, cut out and signed."""
+
+    signature: Signature
+    unit: str
+    secrets: frozenset[str]
+    instances: tuple[str, ...]  # of all errors in its output: a hook may have recognised another one
+
+
+class Known(NamedTuple):
+    """A repair of the store: whose failure it ended, in which session, after which actions (key, text)."""
+
+    instance: str
+    session_id: int
+    actions: tuple[tuple[str, str], ...]
+    others: tuple[tuple[str, str], ...] = ()  # of other agents of the session
+
+
+def import_transcripts(call: Call, folder: str | None, runner: str, since: str, dry_run: bool) -> Reply:
+    """Bring in what is new in the transcripts of this project."""
+    gc.enable()  # see cli/entry.py
+    oldest = parse_time(since, now=now_us())
+    with call.open() as store:
+        config = load_config(store)
+        settings = hook_settings(config.hooks)
+        if not settings.learn:
+            raise UsageError(
+                "This project keeps nothing of its sessions (hooks.learn is off).", "Switch it on to import."
+            )
+        top = os.path.realpath(store.location.root)
+        place = folder or _default_folder(top)
+        importer = _Importer(store, config, settings, top, oldest)
+        files = list(_files(place))
+        sizes = [os.path.getsize(path) for path in files]
+        with progress_bar("reading bytes", call) as advance:
+            for at, path in enumerate(files):
+                importer.bring(path, is_dry_run=dry_run)
+                if advance is not None:
+                    advance(sum(sizes[: at + 1]), sum(sizes))
+        if not dry_run:
+            importer.learn_fixes()
+            prune_unconfirmed(store)
+    counts = dict(importer.counts)
+    return Reply(
+        lambda: {
+            "folder": place,
+            "runner": runner,
+            "dry_run": dry_run,
+            **{name: counts.get(name, 0) for name in _COUNTS},
+        },
+        _lines(place, counts, is_dry_run=dry_run),
+    )
+
+
+def on_session_end(call: HookCall) -> None:
+    """Bring in what a session has added to its transcript, and drop what is too old to be kept unasked."""
+    path = call.event.text("transcript_path")
+    if not call.settings.learn:
+        return
+    if call.event.runner == CLAUDE_CODE and os.path.isfile(path):
+        gc.enable()
+        top, oldest = os.path.realpath(call.store.location.root), now_us() - UNCONFIRMED_DAYS * DAY_US
+        importer = _Importer(call.store, call.config, call.settings, top, oldest)
+        of_subagents = os.path.join(path.removesuffix(".jsonl"), "subagents")
+        for one in (path, *(_files(of_subagents) if os.path.isdir(of_subagents) else ())):
+            importer.bring(one, is_dry_run=False)
+        importer.learn_fixes()
+    prune_unconfirmed(call.store)
+
+
+_COUNTS = (
+    "files",
+    "sessions",
+    "failures",
+    "repaired",
+    "fixes",
+    "entries",
+    "of_other_projects",
+    "too_old",
+    "lines_skipped",
+)
+
+
+def _lines(place: str, counts: dict[str, int], *, is_dry_run: bool) -> Iterator[str]:
+    verb = "Would bring in" if is_dry_run else "Brought in"
+    failures, repaired, entries, files = (counts.get(name, 0) for name in ("failures", "repaired", "entries", "files"))
+    yield f"{verb} from {files} files in {shown(place)}"
+    yield f"   {failures} failures, {repaired} of them with what ran until they were over, and {entries} messages"
+    if counts.get("fixes"):
+        yield f"   {counts['fixes']} fixes are confirmed: the same failure ended after them in two sessions or more."
+    left = [
+        f"{counts[name]} {what}"
+        for name, what in (
+            ("of_other_projects", "steps of other projects"), ("too_old", "older steps"),
+            ("lines_skipped", "lines that are no transcript's"),
+        )
+        if counts.get(name)
+    ]  # fmt: skip
+    if left:
+        yield f"   left out: {', '.join(left)}"
+
+
+def _default_folder(top: str) -> str:
+    """Where Claude Code keeps the sessions of a folder. Raises UsageError where there are none."""
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    name = "".join(character if character.isascii() and character.isalnum() else "-" for character in top)
+    place = os.path.join(home, "projects", name)
+    if not os.path.isdir(place):
+        raise UsageError(f"There are no transcripts of this project in {place}.", "Name the folder that holds them.")
+    return place
+
+
+def _files(place: str) -> list[str]:
+    """The transcripts of a folder and the folders in it, the oldest first; or the one file that is named."""
+    if os.path.isfile(place):
+        return [place]
+    if not os.path.isdir(place):
+        raise UsageError(f"There is no folder {place}.", "Name the folder that holds the transcripts.")
+    found = [
+        os.path.join(folder, name)
+        for folder, _, names in os.walk(place)
+        for name in names
+        if name.endswith(".jsonl") and os.path.isfile(os.path.join(folder, name))
+    ]
+    return sorted(found, key=lambda path: (os.stat(path).st_mtime_ns, path))
+
+
+class _Importer:
+    """One import: what all its files share, and what it counts."""
+
+    def __init__(self, store: Store, config: Config, settings: HookSettings, top: str, oldest: int) -> None:
+        self._store = store
+        self._config = config
+        self._mode = config.redaction_mode
+        self._settings = settings
+        self._top = top
+        self._oldest = oldest
+        self._project = project_in_force(store.primary, None, None)
+        self._injected = injected_lines(store.primary)
+        self._sessions: dict[str, Session] = {}
+        self._repaired: dict[str, _Failure] = {}  # by instance: those that this import ended
+        self._sightings: set[int] = set()  # those that have their failure in this import
+        self.counts: Counter[str] = Counter()
+
+    def bring(self, path: str, *, is_dry_run: bool) -> None:
+        """Bring in what is new in a file, and remember how far it was read."""
+        key = f"{TRANSCRIPT}:{digest_of(os.path.realpath(path))}"
+        begins = read_value(self._store.primary, "SELECT value FROM settings WHERE key = ?", (key,), str)
+        begins, _, ended = (begins or "").partition(" ")
+        seen = int(ended) if ended.isdecimal() else 0
+        read = self._read(path, int(begins) if begins.isdecimal() else 0, seen)
+        if read is None:
+            return
+        if read.end < seen:  # another file by now
+            seen = 0
+        self.counts["files"] += 1
+        self.counts["lines_skipped"] += read.lines_skipped
+        if is_dry_run:
+            self._count(read.story)
+            return
+        # What an earlier import brought in is read again where a failure or a call of that time still waits.
+        for repair in (one for one in read.story.repairs if one.end > seen):
+            self._keep_failure(repair, repair.actions, repair.others)
+        for unsolved in (one for one in read.story.unsolved() if one.end > seen):
+            self._keep_failure(unsolved, None, ())
+        for message in (one for one in read.story.messages if one.end > seen):
+            self._keep_message(message)
+        with self._store.write() as change:
+            change.connection.execute(
+                "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, f"{read.resume} {read.end}")
+            )
+
+    def _read(self, path: str, begins: int, seen: int) -> _Read | None:
+        """What a file has said since; None where it has not grown."""
+        story = Story()
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < seen:  # another file by now
+                begins = seen = 0
+            if size == seen:
+                return None
+            reader = TranscriptReader(file, begins)
+            for step in reader.steps():
+                if not (step.where.session and is_inside(self._top, os.path.normpath(step.where.cwd))):
+                    self.counts["of_other_projects"] += 1
+                elif step.at_us < self._oldest:
+                    self.counts["too_old"] += 1
+                else:
+                    story.add(step)
+        story.finish()
+        waiting = [place for place in (reader.unanswered(), story.waits_from()) if place is not None]
+        resume = min(waiting, default=reader.offset)
+        if reader.offset - resume > _MAX_BACK_BYTES:
+            resume = reader.offset
+        return _Read(path, story, reader.skipped, resume, reader.offset)
+
+    def _count(self, story: Story) -> None:
+        self.counts["failures"] += len(story.repairs) + len(story.unsolved())
+        self.counts["repaired"] += sum(bool(repair.actions) for repair in story.repairs)
+        self.counts["entries"] += len(story.messages)
+
+    def _session(self, where: Where) -> Session:
+        """The runner's session, made if it is new."""
+        known = self._sessions.get(where.session)
+        if known is None:
+            with self._store.write() as change:
+                if not has_session(change.connection, where.session):
+                    create_session(change, NewSession(where.session, self._project))
+                    self.counts["sessions"] += 1
+            known = self._sessions[where.session] = find_session(self._store.primary, where.session)
+        return known
+
+    def _group(self, where: Where) -> str | None:
+        return (
+            where.branch if where.branch and not is_main_branch(where.branch) and where.branch.isprintable() else None
+        )
+
+    def _keep_failure(
+        self, told: Repair | Unsolved, actions: tuple[Action, ...] | None, others: tuple[Action, ...]
+    ) -> None:
+        """Keep a failure as a sighting, and what was done until it was over; `actions` None: it is not over."""
+        failure = self._failure(told.output)
+        if failure is None:
+            return
+        session = self._session(told.where)
+        texts = IncomingTexts(self._mode, failure.secrets)
+        shown_actions = [(action.key, texts.line(action.shown)) for action in actions or ()]
+        of_others = [(action.key, texts.line(action.shown)) for action in others]
+        payload = {
+            "instance": failure.signature.instance, "command": texts.line(told.command)[:200],
+            "actions": shown_actions, "others": of_others,
+        }  # fmt: skip
+        with self._store.write() as change:
+            group_id = self._group_id(change, session, told.where)
+            sighted = self._sighted(change, session, failure, told.failed_at_us)
+            is_new = sighted is None
+            if actions is not None:
+                event = record_event(
+                    change,
+                    session.id,
+                    group_id,
+                    REPAIR,
+                    json.dumps(payload, ensure_ascii=False),
+                    idempotency_key=told.id,
+                )
+                is_new = event.is_new
+            resolved_at = None if actions is None else told.failed_at_us + 1
+            if sighted is not None:
+                query = "UPDATE error_sightings SET resolved_at = max(seen_at, ?) WHERE id = ? AND resolved_at IS NULL"
+                change.connection.execute(query, (resolved_at, sighted))
+            elif is_new:
+                sighting = Sighting(failure.signature, failure.unit, told.failed_at_us, resolved_at)
+                pattern = pattern_of(change.connection, failure.signature, self._project)
+                sighted = see(change, session.id, group_id or 0, sighting, pattern)
+            if sighted is not None:
+                self._sightings.add(sighted)
+        if is_new:
+            self.counts["failures"] += 1
+            if shown_actions and not is_summary(failure.signature.message):
+                self.counts["repaired"] += 1
+                self._repaired[failure.signature.instance] = failure
+                last = ", then ".join(text for _, text in shown_actions[-_MAX_ACTIONS_SHOWN:])
+                self._save(failure, f"{RAN_NEXT}{last}")
+
+    def _group_id(self, change: Change, session: Session, where: Where) -> int | None:
+        group = self._group(where)
+        if group is None:
+            return None
+        try:
+            return require_group(change, session.id, group)
+        except UsageError:
+            return None
+
+    def _sighted(self, change: Change, session: Session, failure: _Failure, at_us: int) -> int | None:
+        """The sighting that the failure has already: of an earlier import, or as a hook saw it. One has one failure."""
+        query = """
+            SELECT id FROM error_sightings
+             WHERE session_id = ? AND instance IN (SELECT value FROM json_each(?)) AND abs(seen_at - ?3) < ?
+             ORDER BY abs(seen_at - ?3)
+        """
+        values = (session.id, json.dumps(failure.instances), at_us, _SAME_FAILURE_US)
+        found = read_column(change.connection, query, values, int)
+        return next((number for number in found if number not in self._sightings), None)
+
+    def _failure(self, output: str) -> _Failure | None:
+        read = read_failure_text(output.encode("utf-8", "replace"), self._mode)
+        if read.trouble or not (units := error_units(read.text)):
+            return None
+        signatures = [sign(unit) for unit in units]
+        instances = tuple(signature.instance for signature in signatures)
+        return _Failure(signatures[0], units[0].text, read.secrets, instances)
+
+    def _save(self, failure: _Failure, solution: str, *, is_final: bool = False) -> int:
+        new = NewKnownError(
+            failure.unit, solution, self._project, is_proposal=not is_final, is_final=is_final, is_counted=True,
+            secrets=failure.secrets,
+        )  # fmt: skip
+        return save_error(self._store, new, mode=self._mode).id
+
+    def _keep_message(self, message: Message) -> None:
+        speaker = Speaker(
+            self._session(message.where), self._group(message.where),
+            role_of(self._config, self._settings, message.where.agent or "main"), TRANSCRIPT,
+        )  # fmt: skip
+        files = [name for name in message.files if not name.startswith("..")]
+        self.counts["entries"] += keep_text(
+            self._store, speaker, message.text, self._injected, self._mode,
+            phases=() if message.is_last else ("decisions",), created_at=message.at_us, references=json.dumps(files),
+        )  # fmt: skip
+
+    def learn_fixes(self) -> None:
+        """Of each failure that ended in this import, what it has ended after in two sessions or more."""
+        if not self._repaired:
+            return
+        repairs = list(self._repairs())
+        for instance, failure in self._repaired.items():
+            chosen = fix_of(instance, repairs)
+            if chosen:
+                self._learn(failure, ", then ".join(text for _, text in chosen), [key for key, _ in chosen], repairs)
+
+    def _learn(self, failure: _Failure, solution: str, keys: list[str], repairs: list[Known]) -> None:
+        query = "SELECT solution FROM error_patterns WHERE id = ?"
+        id_ = self._save(failure, f"{RAN_NEXT}{solution}")
+        known = read_value(self._store.primary, query, (id_,), str) or ""
+        if known.startswith(RAN_NEXT):
+            id_ = self._save(failure, solution, is_final=True)
+        elif known != solution:
+            return  # a person's own
+        seen = sum(
+            repair.instance == failure.signature.instance
+            and set(keys) <= {key for key, _ in (*repair.actions, *repair.others)}
+            for repair in repairs
+        )
+        confirmed = read_value(
+            self._store.primary, "SELECT confirmations FROM error_patterns WHERE id = ?", (id_,), int
+        )
+        for _ in range(min(seen, _MOST_CONFIRMATIONS) - (confirmed or 0)):
+            confirm(self._store, id_, has_helped=True)
+        self.counts["fixes"] += 1
+
+    def _repairs(self) -> Iterator[Known]:
+        query = """
+            SELECT e.session_id, e.payload
+              FROM events AS e
+              JOIN sessions AS s ON s.id = e.session_id
+             WHERE e.subtype = ? AND s.project = ?
+             ORDER BY e.created_at DESC, e.id DESC LIMIT ?
+        """
+        for session_id, payload in self._store.primary.execute(query, (REPAIR, self._project, _REPAIRS_COMPARED)):
+            value: object = json.loads(str(payload))
+            if is_dict(value):
+                own, others = (_pairs(value.get(name)) for name in ("actions", "others"))
+                yield Known(str(value.get("instance")), int(session_id), own, others)
+
+
+def _pairs(value: object) -> tuple[tuple[str, str], ...]:
+    pairs = [pair for pair in (value if is_list(value) else ()) if is_list(pair) and len(pair) == 2]
+    return tuple((str(key), str(text)) for key, text in pairs)
+
+
+def fix_of(instance: str, repairs: Iterable[Known]) -> list[tuple[str, str]]:
+    """The actions (key, text) that ended a failure in several sessions and few other failures; empty for none.
+
+    An action counts where it is in half of the failure's repairs, and three times as often as in those of others: what
+    is done all the time helps nothing. Of those that count, the most frequent ones are the fix. Where the agent that
+    failed did nothing of the kind, those of the session's other agents are looked at, too. There is none where other
+    actions ended the same failure in two other sessions: one message has several causes.
+    """
+    repairs = list(repairs)
+    with_others = [repair._replace(actions=(*repair.actions, *repair.others)) for repair in repairs]
+    return _common(instance, repairs) or _common(instance, with_others)
+
+
+def _in_sessions(repairs: list[Known]) -> bool:
+    return len({repair.session_id for repair in repairs}) >= _LEAST_SESSIONS
+
+
+def _common(instance: str, repairs: list[Known]) -> list[tuple[str, str]]:
+    own = [repair for repair in repairs if repair.instance == instance]
+    others = [repair for repair in repairs if repair.instance != instance]
+    elsewhere = Counter(key for repair in others for key, _ in repair.actions)
+    texts: dict[str, str] = {}
+    for repair in own:
+        texts |= dict(repair.actions)
+    having = {key: [repair for repair in own if any(key == one for one, _ in repair.actions)] for key in texts}
+    found: dict[str, int] = {}
+    rare: dict[str, list[Known]] = {}  # in some repairs, and hardly in those of other failures
+    for key, repairs_with in having.items():
+        usual = elsewhere[key] / len(others) if len(others) >= _LEAST_OTHERS else 0.0
+        share = len(repairs_with) / len(own)
+        if not _in_sessions(repairs_with) or share < _LEAST_LIFT * usual:
+            continue
+        rare[key] = repairs_with
+        if share >= _LEAST_SHARE:
+            found[key] = len(repairs_with)
+    if not found:
+        return []
+    most = max(found.values())
+    first = having[next(key for key, count in found.items() if count == most)]
+    if any(_in_sessions([repair for repair in repairs_with if repair not in first]) for repairs_with in rare.values()):
+        return []  # the message is of two failures that each have a remedy of their own
+    chosen: list[tuple[str, str]] = []
+    for key in sorted((key for key, count in found.items() if count == most), key=lambda key: -len(texts[key])):
+        shown = texts[key].partition(": ")[2].rstrip("`").lstrip("`")
+        if not (shown and any(shown in text for _, text in chosen)):  # a line of an edit that is there whole
+            chosen.append((key, texts[key]))
+    order = list(found)
+    return sorted(chosen, key=lambda action: order.index(action[0]))[:_MAX_ACTIONS_SHOWN]

@@ -1,0 +1,399 @@
+"""What a runner's transcript tells: failures and what was done until they were over, decisions, and last messages.
+
+    reader = TranscriptReader(open_file, offset)
+    for step in reader.steps(): story.add(step)
+    story.repairs        what failed, what was done until the same command succeeded
+    story.messages       what agents said last, and where they named decisions
+
+One JSON object a line, as Claude Code writes them: `type`, `timestamp`, `sessionId`, `cwd`, `gitBranch`, and a
+`message` of texts, tool calls and tool results. Lines may be megabytes, and the last one may be cut off: it waits for
+the next time. Nothing here opens a store, and nothing of a text is kept but what the store will hold.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO
+
+from ctxrank.cli.agents.event import object_of, text_of
+from ctxrank.cli.agents.failures import COMMAND_TOOLS, MAX_OUTPUT_CHARS, without_exit_code
+from ctxrank.cli.agents.injected_text import public_part
+from ctxrank.cli.agents.shell_line import adds_to, has_form_of, includes, is_looking, simple_commands
+from ctxrank.indexer.clock import parse_time
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import sign
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple, is_list
+from ctxrank.indexer.text.digests import digest_of
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+_EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+_PATHS = ("file_path", "notebook_path", "path")
+_MAX_OPEN = 20  # failures of one agent that wait for a success
+_MAX_ACTIONS = 60  # between a failure and its success
+_MAX_LINES = 24  # of one edit
+_MAX_FILES = 50  # that are named of a session
+_MAX_SHOWN = 240  # characters of a command or an edit
+# Digits that are no part of a version or a name; or a long hexadecimal id.
+_MOMENTARY = re.compile(r"(?<![\w.=@-])(?:\d{3,}|(?=[0-9a-f]*\d)[0-9a-f]{10,})(?![\w.-])|(?<=:)\d{4,5}(?![\w.])")
+
+
+class Where(NamedTuple):
+    """Whose a line is: the runner's session, its folder and branch, and the agent in it ('' for the main one)."""
+
+    session: str
+    cwd: str
+    branch: str
+    agent: str
+
+
+class Said(NamedTuple):
+    """A text of an agent, or with `is_prompt` of the person."""
+
+    where: Where
+    at_us: int
+    text: str
+    is_prompt: bool
+    end: int  # of its line, in the file
+
+
+class Called(NamedTuple):
+    """A tool call that has ended."""
+
+    where: Where
+    at_us: int
+    id: str
+    tool: str
+    given: Mapping[str, object]
+    output: str
+    has_failed: bool
+    offset: int  # of the line that called
+    end: int  # of the line with the result
+
+
+class Action(NamedTuple):
+    """Something that changed the world: its key is the same for the same action elsewhere."""
+
+    key: str
+    shown: str
+
+
+class Repair(NamedTuple):
+    """A command failed, these actions followed, and then it succeeded, or failed otherwise."""
+
+    where: Where
+    id: str  # of the call that failed
+    failed_at_us: int
+    command: str
+    output: str
+    actions: tuple[Action, ...]
+    others: tuple[Action, ...] = ()  # of other agents of the session
+    end: int = 0  # where that stands in the file
+
+
+class Unsolved(NamedTuple):
+    """A command that failed and has not succeeded since."""
+
+    where: Where
+    id: str
+    failed_at_us: int
+    command: str
+    output: str
+    end: int = 0
+
+
+class Message(NamedTuple):
+    """What an agent said last, or where it named decisions, with the files that were read and written before."""
+
+    where: Where
+    at_us: int
+    text: str
+    is_last: bool
+    files: tuple[str, ...] = ()
+    end: int = 0
+
+
+class TranscriptReader:
+    """The steps of one file from an offset on; `offset` is then where the next reading begins."""
+
+    def __init__(self, file: BinaryIO, offset: int) -> None:
+        self._file = file
+        self.offset = offset
+        self.skipped = 0
+        self._calls: dict[str, tuple[str, Mapping[str, object], int]] = {}
+
+    def unanswered(self) -> int | None:
+        """Where the first call stands that has no result yet."""
+        return min((offset for _, _, offset in self._calls.values()), default=None)
+
+    def steps(self) -> Iterator[Said | Called]:
+        """What the complete lines say; what is no line of a transcript is counted."""
+        self._file.seek(self.offset)
+        while line := self._file.readline(MAX_LINE_BYTES):
+            if not line.endswith(b"\n"):
+                if len(line) < MAX_LINE_BYTES:
+                    return  # it is being written
+                self.skipped += 1
+                while line and not line.endswith(b"\n"):
+                    self.offset += len(line)
+                    line = self._file.readline(MAX_LINE_BYTES)
+                self.offset += len(line)
+                continue
+            start = self.offset
+            self.offset += len(line)
+            if b'"message"' in line:
+                yield from self._of_line(line, start)
+
+    def _of_line(self, line: bytes, start: int) -> Iterator[Said | Called]:
+        try:
+            fields = object_of(json.loads(line))
+        except (ValueError, RecursionError):
+            self.skipped += 1
+            return
+        kind, message = fields.get("type"), object_of(fields.get("message"))
+        at_us = _moment(fields.get("timestamp"))
+        if kind not in ("user", "assistant") or fields.get("isMeta") is True or at_us is None:
+            return
+        agent = text_of(fields.get("agentId")) or ("sidechain" if fields.get("isSidechain") is True else "")
+        session, cwd, branch = (text_of(fields.get(name)) for name in ("sessionId", "cwd", "gitBranch"))
+        where = Where(session, cwd, branch, agent)
+        content = message.get("content")
+        if isinstance(content, str):
+            yield Said(where, at_us, content, kind == "user", self.offset)
+            return
+        for part in map(object_of, content if is_list(content) else ()):
+            match part.get("type"):
+                case "text":
+                    yield Said(where, at_us, text_of(part.get("text")), kind == "user", self.offset)
+                case "tool_use":
+                    self._calls[text_of(part.get("id"))] = (
+                        text_of(part.get("name")),
+                        object_of(part.get("input")),
+                        start,
+                    )
+                case "tool_result":
+                    id_ = text_of(part.get("tool_use_id"))
+                    tool, given, begun = self._calls.pop(id_, ("", {}, start))
+                    failed = part.get("is_error") is True
+                    output = _output(part.get("content")) if failed or tool in COMMAND_TOOLS else ""
+                    yield Called(where, at_us, id_, tool, given, output, failed, begun, self.offset)
+                case _:
+                    pass
+
+
+class _Open:
+    """A failure that waits, with what was done since: by its own agent, and by others of the session."""
+
+    def __init__(self, call: Called, command: str) -> None:
+        self.call = call
+        self.command = command
+        self.actions: list[Action] = []
+        self.others: list[Action] = []
+
+    def is_same(self, call: Called) -> bool:
+        """Whether another run of the command failed for the same reason, be it said so or only printed."""
+        return bool(call.output) and (
+            self.call.output == call.output or instance_of(self.call.output) == instance_of(call.output)
+        )
+
+
+def instance_of(output: str) -> str:
+    """What a failure is known by; the same for the same error elsewhere. '' where nothing can be read of it."""
+    units = error_units(output)
+    return sign(units[0]).instance if units else ""
+
+
+_Who = tuple[str, str]
+_Waiting = dict[tuple[str, str], _Open]  # by folder and command
+
+
+def _who(where: Where) -> _Who:
+    """One agent of one session: what it does follows on what it did."""
+    return where.session, where.agent
+
+
+class Story:
+    """Collects steps, of one file after another, into what is worth keeping."""
+
+    def __init__(self) -> None:
+        self.repairs: list[Repair] = []
+        self.messages: list[Message] = []
+        self._open: dict[str, _Waiting] = {}  # by session
+        self._last: dict[_Who, Said] = {}
+        self._files: dict[_Who, dict[str, None]] = {}
+
+    def add(self, step: Said | Called) -> None:
+        """Take one step in."""
+        if isinstance(step, Said):
+            self._add_said(step)
+        elif step.tool in COMMAND_TOOLS:
+            self._add_command(step)
+        else:
+            self._add_file(step)
+
+    def unsolved(self) -> list[Unsolved]:
+        """What failed and has not succeeded since."""
+        return [
+            Unsolved(one.call.where, one.call.id, one.call.at_us, one.command, one.call.output, one.call.end)
+            for waiting in self._open.values()
+            for one in waiting.values()
+        ]
+
+    def waits_from(self) -> int | None:
+        """Where the first failure stands that waits for a success."""
+        return min((one.call.offset for waiting in self._open.values() for one in waiting.values()), default=None)
+
+    def finish(self) -> None:
+        """What was said last in each place is a message."""
+        for who in list(self._last):
+            self._keep_last(who)
+
+    def _add_said(self, said: Said) -> None:
+        if said.is_prompt:
+            self._keep_last(_who(said.where))
+            return
+        if _names_decisions(said.text):
+            self.messages.append(Message(said.where, said.at_us, said.text, is_last=False, end=said.end))
+        self._last[_who(said.where)] = said
+
+    def _keep_last(self, who: _Who) -> None:
+        said = self._last.pop(who, None)
+        if said is not None:
+            files = tuple(self._files.pop(who, ()))
+            self.messages.append(Message(said.where, said.at_us, said.text, True, files, said.end))
+
+    def _add_command(self, call: Called) -> None:
+        whole = public_part(text_of(call.given.get("command"))).strip()
+        folder, parts = simple_commands(whole, call.where.cwd)
+        self._last.pop(_who(call.where), None)  # what is said between two tools is no last message
+        if not parts:
+            return
+        waiting = self._open.setdefault(call.where.session, {})
+        if not call.has_failed:
+            for part in parts:
+                self._add_success(waiting, folder, part, call)
+            return
+        key = (folder, parts[-1])
+        for other, known in waiting.items():
+            if other[0] == folder and has_form_of(parts[-1], other[1]) and known.is_same(call):
+                known.actions.clear()  # what was done so far did not help
+                known.others.clear()
+                return
+        if key in waiting:
+            self._close(waiting.pop(key), call)
+        waiting[key] = _Open(call, whole)
+        if len(waiting) > _MAX_OPEN:
+            del waiting[next(iter(waiting))]
+
+    def _add_success(self, waiting: "_Waiting", folder: str, part: str, call: Called) -> None:
+        """Take in a command that succeeded: it ends what failed as the same command, or in another form of it."""
+        ended = [
+            key
+            for key, known in waiting.items()
+            if key[0] == folder and (key[1] == part or includes(part, key[1], known.call.output))
+        ]
+        action = Action(digest_of(f"run\0{_without_numbers(part)}", 8), f"`{_short(part)}`")
+        for key in ended:
+            known = waiting[key]
+            if known.is_same(call):  # it only looked like a success
+                known.actions.clear()
+                known.others.clear()
+                continue
+            if adds_to(part, key[1]):
+                known.actions.append(action)
+            self._close(waiting.pop(key), call)
+        if not ended and not is_looking(part):
+            self._note(call.where, action, part)
+
+    def _add_file(self, call: Called) -> None:
+        path = next((text for name in _PATHS if (text := text_of(call.given.get(name)))), "")
+        if not path or call.has_failed:
+            return
+        who = _who(call.where)
+        self._last.pop(who, None)
+        name = os.path.relpath(path, call.where.cwd) if os.path.isabs(path) and os.path.isabs(call.where.cwd) else path
+        files = self._files.setdefault(who, {})
+        if len(files) < _MAX_FILES:
+            files.setdefault(name)
+        for old, new in _edits(call):
+            base = os.path.basename(name)
+            changed = _changed_lines(old, new)
+            action = Action(digest_of(f"edit\0{base}\0{changed}", 8), f"edit {name}{_shown_change(old, changed)}")
+            self._note(call.where, action, "")
+            lines = changed.split("\n")
+            # What else is changed at the same time differs each time: each line may be what helped.
+            for line in lines[:_MAX_LINES] if len(lines) > 1 else ():
+                if any(map(str.isalnum, line)):
+                    shown = f"edit {name}: `{_short(line)}`"
+                    self._note(call.where, Action(digest_of(f"edit\0{base}\0{line}", 8), shown), "")
+
+    def _note(self, where: Where, action: Action, command: str) -> None:
+        for (_, failed), waiting in self._open.get(where.session, {}).items():
+            is_own = waiting.call.where.agent == where.agent
+            actions = waiting.actions if is_own else waiting.others
+            if failed != command and len(actions) < _MAX_ACTIONS:
+                actions.append(action)
+
+    def _close(self, waiting: _Open, by: Called) -> None:
+        call = waiting.call
+        own, others = ({action.key: action for action in given} for given in (waiting.actions, waiting.others))
+        rest = tuple(action for key, action in others.items() if key not in own)
+        self.repairs.append(
+            Repair(call.where, call.id, call.at_us, waiting.command, call.output, tuple(own.values()), rest, by.end)
+        )
+
+
+def _without_numbers(command: str) -> str:
+    """A command with `#` for the numbers of a moment: a port, a process, an id; a version's stay."""
+    return _MOMENTARY.sub("#", command)
+
+
+def _output(content: object) -> str:
+    """What a failed tool printed, without what is private."""
+    text = (
+        content
+        if isinstance(content, str)
+        else "\n".join(text_of(object_of(part).get("text")) for part in (content if is_list(content) else ()))
+    )
+    return public_part(without_exit_code(text[: 2 * MAX_OUTPUT_CHARS]))[:MAX_OUTPUT_CHARS]
+
+
+def _moment(value: object) -> int | None:
+    try:
+        return parse_time(text_of(value), now=0)
+    except UsageError:
+        return None
+
+
+def _edits(call: Called) -> Iterator[tuple[str, str]]:
+    """(old, new) of each change that a tool made to a file; '' for the old text of a file that was written whole."""
+    if call.tool not in _EDITING:
+        return
+    inner = call.given.get("edits")
+    for one in map(object_of, inner) if is_list(inner) else (call.given,):
+        new = text_of(one.get("new_string")) or text_of(one.get("content")) or text_of(one.get("new_source"))
+        yield text_of(one.get("old_string")), new
+
+
+def _changed_lines(old: str, new: str) -> str:
+    """The lines of the new text that the old one has not."""
+    known = {line.strip() for line in old.split("\n")}
+    return "\n".join(line.strip() for line in new.split("\n") if line.strip() and line.strip() not in known)
+
+
+def _shown_change(old: str, changed: str) -> str:
+    if not changed:
+        return ""
+    before = f"`{_short(old)}` → " if old.strip() and len(old) <= _MAX_SHOWN else ""
+    return f": {before}`{_short(changed)}`"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}…"
+
+
+def _names_decisions(text: str) -> bool:
+    """Whether a line of it is a heading of decisions; most texts have no such word."""
+    return "ecision" in text

@@ -1,0 +1,60 @@
+"""Errors: whether a pasted failure is known, what was recognised in it and why, and what is known altogether."""
+
+import re
+
+from ctxrank.extensions.web.answers import Commands, Json, Parameters, fields, rows, text, whole
+from ctxrank.indexer.errors.parse.units import NO_ERROR
+from ctxrank.indexer.light_typing import NamedTuple
+
+_LISTED = 20
+_AN_ERROR = re.compile(r"error:\d+(@[0-9a-f]+)?")
+
+
+class OutputLine(NamedTuple):
+    """A line of the pasted output, and which of the errors in it is read from it; 0 for none."""
+
+    number: int
+    text: str
+    unit: int
+
+
+def values(ask: Commands, given: Parameters) -> Json:
+    """The known errors; of a pasted output also what is recognised in it. Nothing is recorded."""
+    output, project = given("output"), given("project")
+    listed = ask("error list", project=project or None, limit=_LISTED).fields
+    shown: Json = {
+        "output": output, "project": project, "errors": rows(listed.get("errors")), "total": listed.get("total"),
+        "found": None, "nearest": None,
+    }  # fmt: skip
+    if output:
+        found = ask("error match", stdin=output, file="-", project=project or None, with_units=True, limit=6).fields
+        for near in (*rows(found.get("unsure")), *rows(found.get("elsewhere"))):
+            near["error"] = _title(ask, text(near["id"]))
+        nearest = _AN_ERROR.search(text(found.get("reason")))
+        if nearest and not found.get("matches"):
+            shown["nearest"] = {"id": nearest[0], "error": _title(ask, nearest[0])}
+        units = rows(found.get("units"))
+        shown |= {
+            "found": found,
+            "lines": output_lines(found),
+            "units": units,
+            "is_error": not all(str(one["why"]).endswith(NO_ERROR) for one in units),
+        }
+    return shown
+
+
+def _title(ask: Commands, id_: str) -> str:
+    return text(fields(ask("show", document=id_, depth="meta").fields["document"])["title"])
+
+
+def output_lines(found: Json) -> list[OutputLine]:
+    """The output as it was read, each line with the error that it belongs to."""
+    lines = text(found.get("output")).rstrip("\n").split("\n")
+    owner = [0] * len(lines)
+    for number, unit in enumerate(rows(found.get("units")), 1):
+        own = text(unit["text"]).split("\n")
+        at = whole(unit["line"]) - 1
+        start = next((first for first in range(max(at - len(own) + 1, 0), at + 1) if lines[first] == own[0]), at)
+        for line in range(start, min(start + len(own), len(lines))):
+            owner[line] = owner[line] or number
+    return [OutputLine(at, line, unit) for at, (line, unit) in enumerate(zip(lines, owner, strict=True), 1)]

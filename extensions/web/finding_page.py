@@ -1,0 +1,97 @@
+"""A finding: its text, its versions side by side, who took it, which blocks held it, and its score for a query."""
+
+import difflib
+from urllib.parse import parse_qsl
+
+from ctxrank.extensions.web.answers import Commands, Json, Parameters, fields, rows, text, whole
+from ctxrank.extensions.web.rendering import said
+from ctxrank.extensions.web.search_page import segments
+from ctxrank.indexer.light_typing import NamedTuple
+
+_BLANK_LINES = 2  # between two passages: nothing is missing there
+_PLACES = {
+    "blocks": "Blocks",
+    "receipt": "Blocks",
+    "errors": "Errors",
+    "sessions": "Sessions",
+    "failure": "Sessions",
+}
+_LOOKED_AT = 100  # hits of the query among which the finding is looked for
+
+
+class Line(NamedTuple):
+    """A line of a text, with its number from 1, and in a comparison what became of it: added, removed or ''."""
+
+    number: int
+    text: str
+    change: str = ""
+
+
+class Section(NamedTuple):
+    """A passage of a finding: its lines, and the heading that it stands under."""
+
+    heading: str
+    lines: list[Line]
+    is_cut: bool = False  # lines are missing after it
+
+
+def values(ask: Commands, given: Parameters) -> Json:
+    """What the page shows of a document, for the query that led to it, beside another version."""
+    id_, other, back = given("id"), given("other"), given("back")
+    path, _, rest = back.partition("?")
+    place = _PLACES.get(path)  # where it was opened; of an address that is none of ours, nowhere
+    query = given("q") or (dict(parse_qsl(rest)).get("task", "") if place else "")
+    found = ask("show", document=id_, is_related=True)
+    document, related = fields(found.fields["document"]), fields(found.fields["related"])
+    receipts = rows(related["receipts"])
+    for one in receipts:
+        one["reason"] = said(text(one["reason"]), text(one["agent"]))
+    related["receipts"] = receipts
+    shown: Json = {
+        "q": query, "back": back if place else "", "came_from": place, "document": document, "related": related,
+        "sections": sections(document), "beside": None, "hit": None, "segments": [], "error": None,
+    }  # fmt: skip
+    if place:
+        shown["page"] = place
+    if query:
+        hits = rows(ask("search", query=(query,), limit=_LOOKED_AT, explain=True).fields.get("hits"))
+        rank, hit = next(((at, hit) for at, hit in enumerate(hits, 1) if hit["id"] == document["id"]), (0, None))
+        shown |= {"place": rank, "hit": hit, "segments": segments(fields(hit.get("shares"))) if hit else []}
+    if document["kind"] == "error":
+        shown["error"] = ask("error show", error=id_).fields
+    if other:
+        old = fields(ask("show", document=other).fields["document"])
+        shown["beside"] = old
+        shown["compared"] = compared(plain_lines(old), plain_lines(document))
+    return shown
+
+
+def sections(document: Json) -> list[Section]:
+    """The text of a document by its passages; of one without any, its body."""
+    made: list[Section] = []
+    for passage in rows(document.get("passages")):
+        start = whole(passage["start_line"])
+        lines = text(passage["text"]).rstrip("\n").split("\n")
+        if made and start > made[-1].lines[-1].number + _BLANK_LINES + 1:
+            made[-1] = made[-1]._replace(is_cut=True)
+        made.append(Section(text(passage["heading"]), [Line(start + at, line) for at, line in enumerate(lines)]))
+    if not made:
+        made.append(Section("", [Line(at, line) for at, line in enumerate(text(document["body"]).split("\n"), 1)]))
+    return made
+
+
+def plain_lines(document: Json) -> list[str]:
+    """The same as lines alone."""
+    return [line.text for section in sections(document) for line in section.lines]
+
+
+def compared(old: list[str], new: list[str]) -> tuple[list[Line], list[Line]]:
+    """Two texts side by side: each one's lines, marked where the other has none such."""
+    left: list[Line] = []
+    right: list[Line] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for what, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        same = what == "equal"
+        left += [Line(at + 1, old[at], "" if same else "removed") for at in range(old_start, old_end)]
+        right += [Line(at + 1, new[at], "" if same else "added") for at in range(new_start, new_end)]
+    return left, right

@@ -1,0 +1,136 @@
+"""The search page: what a query finds, its filters as chips, and what each score is made of."""
+
+from collections.abc import Iterator
+
+from ctxrank.extensions.web.answers import Commands, Json, Parameters, fields, items, number, rows, text
+from ctxrank.extensions.web.rendering import plural
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.related import MOST as MOST_SHOWN
+from ctxrank.ranking.retrieval.query import Filter, Query, is_pasted, parse_query
+from ctxrank.ranking.retrieval.snippets import is_code
+
+LIMIT, MOST = 10, 100
+# What a score is made of: a colour each, on every page, and what it is called.
+PARTS = (
+    ("words", "words"), ("together", "words together"), ("priority", "priority"), ("group", "group"),
+    ("recency", "recency"),
+)  # fmt: skip
+FACETS = (("kind", "Kind"), ("session", "Session"), ("priority", "Priority"), ("since", "Changed"))
+EXAMPLES = ("why is the database locked", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
+
+
+class Chip(NamedTuple):
+    """A filter of the query, and the query without it."""
+
+    text: str
+    without: str
+
+
+class Segment(NamedTuple):
+    """A part of a score as a bar shows it; `start` and `value` are shares of 1."""
+
+    name: str
+    label: str
+    start: float
+    value: float
+
+
+class FacetValue(NamedTuple):
+    """A value of a facet: how many have it, and the query with it, or without it where it is chosen."""
+
+    value: str
+    documents: int
+    query: str
+    is_chosen: bool
+
+
+def values(ask: Commands, given: Parameters) -> Json:
+    """What the page shows of a query; of none, where to begin."""
+    typed = given("q")
+    query = Query() if is_pasted(typed) else parse_query(typed)
+    common: Json = {
+        "q": typed, "chips": [Chip(str(one), str(_without(query, one))) for one in query.filters], "examples": EXAMPLES,
+    }  # fmt: skip
+    if not typed:
+        sessions = ask("session list", limit=8)
+        return common | {"found": None, "sessions": rows(sessions.fields.get("sessions"))}
+    limit = min(given.whole("n") or LIMIT, MOST)
+    found = ask("search", query=(typed,), limit=limit, explain=True, facets=True)
+    hits = rows(found.fields.get("hits"))
+    for hit in hits:
+        hit["segments"] = segments(fields(hit.get("shares")))
+        hit["is_code"] = bool(hit["passages"]) and is_code(text(hit["path"]))
+    chosen = (given.whole("at") or 1) - 1
+    if chosen < len(hits):
+        hits[chosen]["given"] = who_got(ask, text(hits[chosen]["id"]))
+    return common | {
+        "found": found.fields, "hits": hits, "took": found.milliseconds, "notes": list(_notes(found.fields)),
+        "facets": list(_facets(query, fields(found.fields.get("facets")))), "chosen": chosen,
+        "more": min(limit + LIMIT, MOST) if limit < MOST and found.fields.get("has_more") else 0,
+    }  # fmt: skip
+
+
+def who_got(ask: Commands, id_: str) -> str:
+    """To whom a finding was given, in a sentence."""
+    related = fields(ask("show", document=id_, depth="meta", is_related=True).fields["related"])
+    taken, receipts = rows(related.get("taken")), rows(related.get("receipts"))
+    held = [one for one in receipts if one["included"]]
+    agents = {text(one["agent"]) for one in held} | {text(one["agent"]) for one in taken if one["at"]}
+    consumers = {text(one["agent"]) for one in taken if one["how"] == "consumed" and one["at"]}
+    if not agents:
+        return "Given to nobody yet."
+    consumed = f", consumed by {len(consumers)}" if consumers else ""
+    least = "at least " if len(receipts) >= MOST_SHOWN else ""
+    in_receipts = (
+        f" In {least}{plural(len(held), 'block')}{'' if len(held) == len(receipts) else f' of {len(receipts)}'}."
+    )
+    return f"Given to {plural(len(agents), 'agent')}{consumed}.{in_receipts if receipts else ''}"
+
+
+def _notes(found: Json) -> Iterator[str]:
+    """What a person has to know of the answer; what only a command line can do is left out."""
+    if found.get("reason"):
+        yield f"The index cannot answer ({found['reason']}): these are found by heuristics."
+    if found.get("stale"):
+        yield f"{found['stale']} changes are not in the index yet."
+    for one in rows(found.get("corrections")):
+        yield f"Also searched for {', '.join(map(str, items(one['used'])))}, for “{one['typed']}”."
+    corrected = {one["typed"] for one in rows(found.get("corrections"))}
+    if unknown := [f"“{word}”" for word in items(found.get("unknown")) if word not in corrected]:
+        yield f"In no document: {', '.join(unknown)}."
+    yield from map(str, items(found.get("notes")))
+
+
+def segments(shares: Json) -> list[Segment]:
+    """The parts of a score one after another; what is nothing is left out."""
+    made: list[Segment] = []
+    at = 0.0
+    for name, label in PARTS:
+        value = number(shares.get(name))
+        if value >= 0.0005:
+            made.append(Segment(name, label, at, value))
+            at += value
+    return made
+
+
+def _facets(query: Query, counted: Json) -> Iterator[tuple[str, list[FacetValue]]]:
+    for field, label in FACETS:
+        chosen = [one for one in query.filters if one.field == field and not one.is_excluded]
+        shown = [
+            _facet_value(query, Filter(field, text(one["value"])), int(number(one["count"])))
+            for one in rows(counted.get(field))
+        ]
+        named = {one.value for one in shown}
+        shown += [FacetValue(one.value, 0, str(_without(query, one)), True) for one in chosen if one.value not in named]
+        if shown:
+            yield label, shown
+
+
+def _facet_value(query: Query, one: Filter, count: int) -> FacetValue:
+    is_chosen = one in query.filters
+    other = _without(query, one) if is_chosen else query._replace(filters=(*query.filters, one))
+    return FacetValue(one.value, count, str(other), is_chosen)
+
+
+def _without(query: Query, one: Filter) -> Query:
+    return query._replace(filters=tuple(other for other in query.filters if other != one))

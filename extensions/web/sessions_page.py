@@ -1,0 +1,160 @@
+"""Sessions: one as a timeline, a lane for each group or agent, a mark for each record, lines to what it led to.
+
+Times that lie far apart would leave all marks in two heaps, so a long silence is drawn short: the axis is the order of
+the records wherever one gap is most of the whole.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ctxrank.extensions.web.answers import Commands, Json, Parameters, rows, text
+from ctxrank.extensions.web.rendering import address, clock
+from ctxrank.indexer.clock import format_us, now_us, parse_time
+from ctxrank.indexer.light_typing import NamedTuple
+
+# The picture, in units of its own.
+WIDTH, LANE_HEIGHT, LEFT, RIGHT, TOP = 1040, 46, 150, 1020, 14
+_LONGEST_SILENCE = 0.4  # of the whole time
+_MOST_TICKS = 5
+_APART = 9  # units between two marks of a lane, at least
+
+KINDS = ("package", "reasoning", "skill", "failure", "fix", "delivery", "consumption", "block")
+
+
+class Mark(NamedTuple):
+    """A record in the picture: where it is, what it is, and the address that a click opens."""
+
+    id: str
+    kind: str
+    x: float
+    y: float
+    title: str
+    link: str
+
+
+class Link(NamedTuple):
+    """A line between two marks, from what was made to what came of it."""
+
+    path: str
+    is_fix: bool
+
+
+class Tick(NamedTuple):
+    """A moment on the axis."""
+
+    x: float
+    label: str
+
+
+def values(ask: Commands, given: Parameters) -> Json:
+    """The sessions there are, and the timeline of the one that is chosen, or of the newest."""
+    sessions = rows(ask("session list", limit=200).fields.get("sessions"))
+    name = given("name") or (text(sessions[0]["session_id"]) if sessions else "")
+    shown: Json = {"sessions": sessions, "name": name, "lanes": given("lanes", "group"), "session": None}
+    if not name:
+        return shown
+    found = ask("session show", name=name, with_records=True).fields
+    now = now_us()
+    records = [(parse_time(text(one["at"]), now=now), one) for one in rows(found["records"])]
+    of = {text(one["id"]): text(one["of"]) for _, one in records}
+    for _, one in records:
+        one["link"] = _link(name, one, of)
+    low, high = given.moment("from"), given.moment("to")
+    records = [
+        (at, one) for at, one in records if (low is None or at >= low * 1000) and (high is None or at <= high * 1000)
+    ]
+    shown |= {
+        "session": found["session"], "documents": found["documents"], "records": [one for _, one in records][::-1],
+        "is_zoomed": low is not None or high is not None, "picture": None, "kinds": KINDS,
+    }  # fmt: skip
+    if records:
+        shown["picture"] = _picture(records, by_agent=given("lanes") == "agent")
+    return shown
+
+
+def _picture(records: list[tuple[int, Json]], *, by_agent: bool) -> Json:
+    lanes = list(dict.fromkeys(_lane(one, by_agent=by_agent) for _, one in records))
+    times = [at for at, _ in records]
+    places = _places(times)
+    marks = list(_marks(records, places, lanes, by_agent=by_agent))
+    is_timed = len(set(times)) > 1 and not _is_ordered(times)
+    return {
+        "width": WIDTH, "height": TOP + LANE_HEIGHT * len(lanes) + 26, "left": LEFT, "right": RIGHT,
+        "lanes": [(name or "whole session", TOP + LANE_HEIGHT * at + LANE_HEIGHT / 2) for at, name in enumerate(lanes)],
+        "marks": marks, "links": list(_links(records, marks)), "ticks": list(_ticks(times, places)),
+        "bottom": TOP + LANE_HEIGHT * len(lanes), "from": times[0] // 1000, "to": times[-1] // 1000 + 1,
+        "is_timed": is_timed,
+    }  # fmt: skip
+
+
+def _lane(one: Json, *, by_agent: bool) -> str:
+    return text(one["agent"] if by_agent else one["group_id"])
+
+
+def _is_ordered(times: list[int]) -> bool:
+    """Whether a silence is so long that the axis is the order and not the time."""
+    whole = times[-1] - times[0]
+    return any(later - at > _LONGEST_SILENCE * whole for at, later in pairwise(times))
+
+
+def _places(times: list[int]) -> list[float]:
+    """Where each moment is on the axis, from 0 to 1."""
+    whole = times[-1] - times[0]
+    if not whole:
+        return [0.5] * len(times)
+    if not _is_ordered(times):
+        return [(at - times[0]) / whole for at in times]
+    moments = {at: place for place, at in enumerate(sorted(set(times)))}
+    return [moments[at] / (len(moments) - 1) for at in times]
+
+
+def _marks(records: list[tuple[int, Json]], places: list[float], lanes: list[str], *, by_agent: bool) -> Iterator[Mark]:
+    last: dict[tuple[str, int], float] = {}
+    for (_, one), place in zip(records, places, strict=True):
+        lane = _lane(one, by_agent=by_agent)
+        x = LEFT + 12 + place * (RIGHT - LEFT - 24)
+        middle = TOP + LANE_HEIGHT * lanes.index(lane) + LANE_HEIGHT / 2
+        row = next((row for row in (0, -1, 1) if x - last.get((lane, row), -99.0) >= _APART), 0)
+        last[lane, row] = x
+        yield Mark(text(one["id"]), text(one["kind"]), x, middle + 12 * row, _said(one), text(one["link"]))
+
+
+def _said(one: Json) -> str:
+    return " · ".join(filter(None, (text(one["kind"]), text(one["agent"]), text(one["title"]), clock(text(one["at"])))))
+
+
+def _link(name: str, one: Json, of: dict[str, str]) -> str:
+    """The address that a mark opens: what it stands for; of a failure and its fix the known error, if there is one."""
+    id_, kind, led_to = text(one["id"]), one["kind"], text(one["of"])
+    if kind == "block":
+        return address("/receipt", id=id_.partition(":")[2])
+    failure = led_to if kind == "fix" else id_
+    led_to = of.get(led_to, "") if kind == "fix" else led_to
+    document = led_to if led_to.startswith(("package:", "error:")) else id_
+    if kind in ("failure", "fix") and document is not led_to:
+        return address("/failure", name=name, id=failure)
+    return address("/finding", id=document, back=address("/sessions", name=name))
+
+
+def _links(records: list[tuple[int, Json]], marks: list[Mark]) -> Iterator[Link]:
+    places = {mark.id: mark for mark in marks}
+    for (_, one), mark in zip(records, marks, strict=True):
+        start = places.get(text(one["of"]))
+        if start is not None and one["kind"] in ("delivery", "consumption", "fix"):
+            middle = (start.x + mark.x) / 2
+            path = (
+                f"M{start.x:.1f} {start.y:.1f}C{middle:.1f} {start.y:.1f} {middle:.1f} {mark.y:.1f} "
+                f"{mark.x:.1f} {mark.y:.1f}"
+            )
+            yield Link(path, one["kind"] == "fix")
+
+
+def _ticks(times: list[int], places: list[float]) -> Iterator[Tick]:
+    """A few moments that records have, spread over the axis; days where the whole is longer than two."""
+    is_days = times[-1] - times[0] > 2 * 86_400_000_000
+    last = -1.0
+    for at, place in zip(times, places, strict=True):
+        if last < 0 or place - last >= 1 / _MOST_TICKS:
+            label = format_us(at)
+            yield Tick(LEFT + 12 + place * (RIGHT - LEFT - 24), label[:10] if is_days else label[11:16])
+            last = place

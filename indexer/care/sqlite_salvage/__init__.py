@@ -1,1 +1,0 @@
-"""What can be read of a damaged SQLite file, page by page."""

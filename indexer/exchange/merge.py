@@ -1,0 +1,176 @@
+"""What several stores have one of: sessions, groups, known errors, strategies. Merging them heeds no order.
+
+A session, and a group in it, is what the store says that made it first: the smallest (moment, uuid). Errors and
+strategies are counted by each store for itself (`origin_counts` has what others counted; the rest of a sum is ours).
+"""
+
+from collections.abc import Mapping
+
+import apsw
+
+from ctxrank.indexer.catalogue import KINDS
+from ctxrank.indexer.declarations import Value
+from ctxrank.indexer.errors.patterns import state_of
+from ctxrank.indexer.exchange.register import read_entry, remove_entry, write_entry
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.store.connection import read_map, read_row, read_value, require_value
+from ctxrank.indexer.store.store import Change
+
+# Kinds with one row for all stores, by their natural key.
+COUNTED = tuple(kind.name for kind in KINDS.values() if kind.counts)
+_MAKERS = "maker"  # the register's word, as its source, for who made a session or a group first
+UNKNOWN = "~"  # after every moment: it was made on the way, for a record that names it
+
+
+class Counts(NamedTuple):
+    """What one store counted."""
+
+    occurrences: int = 0
+    confirmations: int = 0
+    refutations: int = 0
+
+
+def counts_of(kind: str, values: Mapping[str, Value]) -> Counts:
+    """The counts that a line says."""
+    numbers = [values[name] for name in KINDS[kind].counts]
+    return Counts(*(number for number in numbers if isinstance(number, int)))
+
+
+def named_counts(kind: str, counts: Counts) -> dict[str, object]:
+    """Counts as a line says them."""
+    return dict(zip(KINDS[kind].counts, counts, strict=False))
+
+
+def others_of(connection: apsw.Connection, kind: str, number: int) -> Counts:
+    """What all other stores counted."""
+    query = """
+        SELECT coalesce(sum(occurrences), 0), coalesce(sum(confirmations), 0), coalesce(sum(refutations), 0)
+          FROM origin_counts WHERE kind = ? AND number = ?
+    """
+    found = read_row(connection, query, (kind, number), Counts)
+    assert found is not None, "a sum has a row"
+    return found
+
+
+def own_of(connection: apsw.Connection, kind: str, number: int) -> Counts:
+    """What this store counted: the sums without what others did."""
+    sums, others = _sums(connection, kind, number), others_of(connection, kind, number)
+    return Counts(*(max(of_all - of_others, 0) for of_all, of_others in zip(sums, others, strict=True)))
+
+
+def note_counts(change: Change, kind: str, number: int, code: int, counts: Counts) -> None:
+    """Note what an origin counted of a record whose sums say so already."""
+    if code:
+        query = "INSERT OR REPLACE INTO origin_counts VALUES (?, ?, ?, ?, ?, ?)"
+        change.connection.execute(query, (kind, number, code, *counts))
+
+
+def count(change: Change, kind: str, number: int, code: int, counts: Counts) -> bool:
+    """Replace what an origin counted; returns whether the sums are others now."""
+    connection = change.connection
+    before, own = _sums(connection, kind, number), own_of(connection, kind, number)
+    if code:
+        note_counts(change, kind, number, code, counts)
+    else:
+        own = counts
+    others = others_of(connection, kind, number)
+    sums = Counts(*(of_us + of_others for of_us, of_others in zip(own, others, strict=True)))
+    if sums == before or (kind == "error" and not sums.occurrences):
+        return False
+    places = ", ".join(f"{name} = ?" for name in KINDS[kind].counts)
+    connection.execute(
+        f"UPDATE {KINDS[kind].table.name} SET {places} WHERE id = ?", (*sums[: len(KINDS[kind].counts)], number)
+    )
+    if kind == "error":
+        query = "UPDATE error_patterns SET state = ?, confidence = ? WHERE id = ?"
+        connection.execute(query, (*_record(sums), number))
+    return True
+
+
+def keep_counts(connection: apsw.Connection, kind: str, number: int, values: dict[str, Value]) -> None:
+    """Let a row that is written over a record say no less than was counted, nor an earlier time, than is known here."""
+    said, own, others = counts_of(kind, values), own_of(connection, kind, number), others_of(connection, kind, number)
+    sums = Counts(*(max(pair) + of_others for *pair, of_others in zip(said, own, others, strict=False)))
+    if kind == "error" and sums[1:] != said[1:]:
+        values["state"], values["confidence"] = _record(sums)
+    values.update(zip(KINDS[kind].counts, sums, strict=False))
+    query = f"SELECT max(last_seen, ?) FROM {KINDS[kind].table.name} WHERE id = ?"
+    values["last_seen"] = require_value(connection, query, (values["last_seen"], number), int)
+
+
+def _record(counts: Counts) -> tuple[str, float]:
+    """The state and the confidence that an error's counts amount to."""
+    confidence = min(max(round(0.5 + 0.1 * counts.confirmations - 0.2 * counts.refutations, 4), 0.1), 1.0)
+    return state_of(counts.confirmations, counts.refutations), confidence
+
+
+def uncount(change: Change, kind: str, number: int, code: int) -> bool:
+    """Take out what an origin counted; returns whether anybody else has a say in it.
+
+    Of a record in which nobody has, nothing is changed.
+    """
+    connection = change.connection
+    query = "SELECT 1 FROM origin_counts WHERE kind = ? AND number = ? AND origin <> ? LIMIT 1"
+    is_counted = read_value(connection, query, (kind, number, code), int) is not None
+    if not is_counted and number < 0 and not any(own_of(connection, kind, number)):
+        return False
+    count(change, kind, number, code, Counts())
+    connection.execute("DELETE FROM origin_counts WHERE kind = ? AND number = ? AND origin = ?", (kind, number, code))
+    return True
+
+
+def _sums(connection: apsw.Connection, kind: str, number: int) -> Counts:
+    columns = ", ".join(KINDS[kind].counts)
+    found = read_row(connection, f"SELECT {columns} FROM {KINDS[kind].table.name} WHERE id = ?", (number,), Counts)
+    return found or Counts()
+
+
+def find_merged(connection: apsw.Connection, name: str, project: str) -> int | None:
+    """The session of this project and name; of two projects' with one name the later has its project's, too."""
+    query = "SELECT id FROM sessions WHERE project = ?2 AND name IN (?1, ?3) ORDER BY name <> ?1 LIMIT 1"
+    return read_value(connection, query, (name, project, f"{name}@{project}"), int)
+
+
+def make_merged(change: Change, new: NewSession) -> int:
+    """Make a session for a record that names it: any line of its own says more."""
+    change.blocklist.refuse("session", new.name)
+    taken = read_value(change.connection, "SELECT id FROM sessions WHERE name = ?", (new.name,), int) is not None
+    session_id = create_session(change, new._replace(name=f"{new.name}@{new.project}") if taken else new)
+    note_maker(change, "session", session_id, UNKNOWN)
+    return session_id
+
+
+def exported_name(connection: apsw.Connection, name: str, project: str) -> str:
+    """A session's name where it was made."""
+    base = name.removesuffix(f"@{project}")
+    query = "SELECT 1 FROM sessions WHERE name = ? AND project <> ?"
+    is_second = base != name and read_value(connection, query, (base, project), int) is not None
+    return base if is_second else name
+
+
+def maker(moment: int, uuid: str) -> str:
+    """Who made a session or a group, as makers are compared: the first is the smallest."""
+    return f"{moment:020d} {uuid}"
+
+
+def maker_of(connection: apsw.Connection, kind: str, number: int, created_at: int) -> str:
+    """Who made a session or a group that is here."""
+    found = read_entry(connection, _MAKERS, kind, number)
+    if found is not None:
+        return found.digest
+    return maker(created_at, require_value(connection, "SELECT uuid FROM store WHERE id = 1", (), str))
+
+
+def note_maker(change: Change, kind: str, number: int, who: str) -> None:
+    """Note that another store made a session or a group; '': this one did."""
+    if who:
+        write_entry(change.connection, _MAKERS, kind, number, who, number)
+    else:
+        remove_entry(change.connection, _MAKERS, kind, number)
+
+
+def foreign_makers(connection: apsw.Connection, kind: str) -> dict[int, str]:
+    """Who made the sessions or groups that this store did not make first, by row id."""
+    query = "SELECT target_id, digest FROM imported_rows WHERE source = ? AND kind = ?"
+    return read_map(connection, query, (_MAKERS, kind), int, str)

@@ -1,0 +1,151 @@
+"""The register of an exchange: by source, kind and key the state of a record that was applied last, and its row here.
+
+A row is known by what it is and not by the file it was read from: its number together with what never changes in it. So
+a database that was moved, copied or restored from a backup is still the same source, and two that grew apart from one
+copy do not overwrite each other's rows.
+
+A line that says whose it is makes an import of the same lines, in any order, end the same. A record's key is (origin,
+kind, number), and its state is the number of its last change in its origin's record log: the line with the highest
+number wins, be it the record or the note that it was removed. Only its origin writes it, so two lines with one number
+say the same. What several stores say of one thing is merged, each time by an operation that takes no notice of order or
+repetition:
+
+    errors, strategies     one row by natural key; counts are kept for each origin and summed, of texts the younger
+    sessions, groups       one row by (project, name); the one that was made first says what they are
+    taken and shown        a union, the later moment of two
+    orders to forget       a union
+"""
+
+from collections.abc import Mapping
+
+import apsw
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_column, read_row
+from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER, foreign_id
+from ctxrank.indexer.text.digests import digest_of
+
+GONE = 1 << 60  # beyond the number of any change: what has to be forgotten stays so
+_UUID_PARTS = (8, 4, 4, 4, 12)
+_HEXADECIMAL = frozenset("0123456789abcdef")
+
+
+class Entry(NamedTuple):
+    """The state of a row as it was when it came (a digest, or the number of a change), and the row here."""
+
+    digest: str
+    target_id: int
+
+    @property
+    def seq(self) -> int:
+        """The number of the change that it stands for; 0 of an entry from before there were such numbers."""
+        return int(self.digest) if self.digest.isdecimal() and len(self.digest) < 20 else 0
+
+
+_PLACE = "source = ? AND kind = ? AND source_key = ?"
+
+
+def read_entry(connection: apsw.Connection, source: str, kind: str, key: object) -> Entry | None:
+    """What is known of a row now."""
+    query = f"SELECT digest, target_id FROM imported_rows WHERE {_PLACE}"
+    return read_row(connection, query, (source, kind, str(key)), Entry)
+
+
+def write_entry(
+    connection: apsw.Connection, source: str, kind: str, key: object, digest: str, target_id: int = 0
+) -> None:
+    """Enter what a row became, inside the caller's transaction."""
+    query = "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES (?, ?, ?, ?, ?)"
+    connection.execute(query, (source, kind, str(key), digest, target_id))
+
+
+def remove_entry(connection: apsw.Connection, source: str, kind: str, key: object) -> None:
+    """Forget a row, inside the caller's transaction."""
+    connection.execute(f"DELETE FROM imported_rows WHERE {_PLACE}", (source, kind, str(key)))
+
+
+def source_of(uuid: str) -> str:
+    """What the register calls the store of a uuid."""
+    return f"jsonl:{uuid}"
+
+
+class Origin(NamedTuple):
+    """The store that made the lines; `code` is 0 where that is the store they come to."""
+
+    uuid: str
+    code: int
+    is_backup: bool = False  # the file is an export of the very store that it comes to
+
+    def local(self, number: int) -> int:
+        """The row id here of a record by its number there."""
+        return foreign_id(self.code, number) if self.code else number
+
+
+class Ledger:
+    """The entries of one source, asked one by one: another import may have entered some a moment ago.
+
+    Of this store's own records it is what the record log says: they are never older here than in a file. What was
+    removed here comes back from an own export (`is_backup`) alone, and what was purged never.
+    """
+
+    def __init__(self, primary: apsw.Connection, source: str, origin: Origin | None = None) -> None:
+        self.source = source
+        self._primary = primary
+        self._origin = origin
+
+    def entry(self, kind: str, key: str) -> Entry | None:
+        """What is known of a row."""
+        if self._origin is not None and not self._origin.code and key.isdecimal():
+            query = "SELECT ?, number FROM record_log WHERE kind = ? AND number = ? AND (gone = 0 OR gone >= ?)"
+            return read_row(self._primary, query, (str(GONE), kind, int(key), 1 + self._origin.is_backup), Entry)
+        return read_entry(self._primary, self.source, kind, key)
+
+    def differs(self, known: Entry | None, digest: str) -> bool:
+        """Whether a row is not known as it is, nor as something later."""
+        if known is None or self._origin is None:
+            return known is None or known.digest != digest
+        return known.seq < int(digest)
+
+    def target(self, kind: str, key: str) -> int | None:
+        """The row here that a row of the source became."""
+        entry = self.entry(kind, key)
+        return None if entry is None else entry.target_id
+
+    def targets(self, kind: str) -> set[int]:
+        """All rows here that rows of the source became."""
+        query = "SELECT target_id FROM imported_rows WHERE source = ? AND kind = ?"
+        return {*read_column(self._primary, query, (self.source, kind), int)}
+
+    def record(self, kind: str, key: str, digest: str, target_id: int) -> None:
+        """Enter what a row became, inside a transaction."""
+        write_entry(self._primary, self.source, kind, key, digest, target_id)
+
+
+def row_digest(row: tuple[object, ...]) -> str:
+    """A digest of all values of a row."""
+    return digest_of(repr(row), 16)
+
+
+def row_key(*identity: object) -> str:
+    """The key of a row: a hash of what never changes in it (which may hold a secret)."""
+    return digest_of(repr(identity), 8)
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text can be the uuid of a store."""
+    parts = text.split("-")
+    return tuple(map(len, parts)) == _UUID_PARTS and _HEXADECIMAL.issuperset("".join(parts))
+
+
+def number_of(values: Mapping[str, object], name: str = "id", *, most: int = MAX_FOREIGN_NUMBER) -> int:
+    """A number that a line has to say. Raises UsageError."""
+    value = values.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise UsageError(f"its '{name}' is not a whole number from 1 to {most}")
+    return value
+
+
+def seq_of(values: Mapping[str, object]) -> int:
+    """The number of the record's last change in the log of its origin. Raises UsageError."""
+    return number_of(values, "seq", most=GONE - 1)

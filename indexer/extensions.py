@@ -1,0 +1,71 @@
+"""The extensions beside the core, and the one door to them: the core imports none.
+
+What the core asks of an extension is a port: a protocol next to the code that asks, with its contract. `provided`
+imports what answers at a port. Where an installation leaves the extension's folder out, that is one sentence and exit
+code 2, and everything else works.
+
+    provided(SHARING, "team").wake(store)
+"""
+
+from collections.abc import Mapping
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+# What each extension is to a person: the words of a sentence about its absence.
+EXTENSIONS: Mapping[str, str] = {
+    "bazinga": "the predecessor's commands and its database",
+    "team": "a team's log on PostgreSQL",
+    "opensearch": "an index in an OpenSearch cluster",
+    "web": "the local page",
+    "mcp": "MCP, and one process for many calls",
+    "transcripts": "reading what agent sessions left behind",
+    "links": "the linked artifacts of .contextia/",
+    "evaluation": "measuring the ranking",
+    "salvage": "reading a damaged file page by page",
+}
+_PACKAGE = "ctxrank.extensions"
+OWNERS = ("links",)  # those that may have tables in a store
+
+ENGINE = f"{_PACKAGE}.opensearch.port:CLUSTER"  # engine.ClusterIndex
+OWNER = f"{_PACKAGE}.{{}}.tables:OWNER"  # indexer.owners.Owner, of each of OWNERS
+SHARING = f"{_PACKAGE}.team.port:TEAM_LOG"  # cli.sharing.Sharing
+PAGE_READER = f"{_PACKAGE}.salvage.port:READER"  # care.page_reader.PageReader
+SECTION = f"{_PACKAGE}.{{}}.section:SECTION"  # context.section.Section, of whichever extensions have one
+NAMED_DOCUMENTS = f"{_PACKAGE}.links.store:documents_named"  # of retrieval.search: those of an id of their own
+INDEX_STEP = f"{_PACKAGE}.links.sync:index_linked"  # cli.actions.upkeep.index_step.IndexStep
+ROUTE = f"{_PACKAGE}.web.port:PAGES"  # cli.route.Route
+TRANSCRIPTS = f"{_PACKAGE}.transcripts.port:IMPORTER"  # cli.agents.session.Importer
+
+
+def provided(port: str, wanted: str) -> "Any":
+    """What answers at a port. Raises UsageError where the extension is absent; `wanted` is what was asked for."""
+    module, _, member = port.partition(":")
+    try:
+        return getattr(__import__(module, fromlist=[member]), member)  # importlib's own function would load warnings
+    except ModuleNotFoundError as error:
+        raise absence(error, module, wanted) from error
+
+
+def is_installed(extension: str) -> bool:
+    """Whether the folder of an extension is there; nothing of it is imported but its name."""
+    try:
+        __import__(f"{_PACKAGE}.{extension}")
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+def absence(error: ModuleNotFoundError, module: str, wanted: str) -> UsageError:
+    """The sentence for a room that is not installed. Raises the error itself where something else is missing."""
+    if error.name is None or not module.startswith(error.name):
+        raise error
+    return UsageError(f"'{wanted}' is not installed.", f"This installation leaves {_described(error.name)} out.")
+
+
+def _described(module: str) -> str:
+    name = module.removeprefix(f"{_PACKAGE}.")
+    return f"{module} ({EXTENSIONS[name]})" if name in EXTENSIONS else module

@@ -1,0 +1,229 @@
+"""The settings that a file can hold, one line each: what it may be, and who may set it. Read where a file sets one.
+
+A check takes a value and its name (`FILE: ranking.k1`), and returns what the configuration keeps; it raises UsageError,
+which says what is allowed.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ctxrank.indexer.clock import age_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import Any, NamedTuple, is_dict
+from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode
+
+# The formulas' modules say what each means and why it has its value; `ctxrank eval --sweep` finds values for labels of
+# one's own. Beyond these ranges a formula means nothing.
+RANKING_RANGES: Mapping[str, tuple[float, float]] = {
+    "k1": (0.1, 10.0),
+    "b": (0.0, 1.0),
+    "title": (0.0, 20.0),
+    "path": (0.0, 20.0),
+    "identifiers": (0.0, 20.0),
+    "near": (0.0, 5.0),
+    "exact": (0.0, 5.0),
+    "text": (0.0, 1.0),
+}
+# What can have a time to live. An error pattern has one of its own, too.
+TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
+NEVER = "never"
+
+Check = Callable[[object, str], Any]
+_WORDS = {
+    word: is_on for is_on, words in ((True, "on true yes 1"), (False, "off false no 0")) for word in words.split()
+}
+
+
+def switch(value: object, name: str) -> bool:
+    """On or off, in any of the usual words."""
+    word = str(value).strip().lower()
+    if word not in _WORDS:
+        raise UsageError(f"{name} is '{value}'.", "Give on or off.")
+    return _WORDS[word]
+
+
+def choice(*words: str) -> Check:
+    """One of these words."""
+
+    def check(value: object, name: str) -> str:
+        if value not in words:
+            raise UsageError(f"{name} is '{value}'.", f"Give {' or '.join(words)}.")
+        return str(value)
+
+    return check
+
+
+def number(least: float, most: float, *, is_whole: bool = True) -> Check:
+    """A number from the least to the most."""
+
+    def check(value: object, name: str) -> float:
+        kinds = int if is_whole else int | float
+        if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
+            raise UsageError(f"{name} is '{value}'.", f"Give a {'whole ' * is_whole}number from {least:g} to {most:g}.")
+        return value if is_whole else float(value)
+
+    return check
+
+
+def text(value: object, name: str) -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is '{value}'.", "Give a text.")
+    return value
+
+
+def entries(of: "Check | Mapping[str, Check]", hint: str) -> Check:
+    """A mapping: of any names to what one check allows, or of certain names with a check each."""
+
+    def check(value: object, name: str) -> dict[str, Any]:
+        if not is_dict(value):
+            raise UsageError(f"{name} is '{value}'.", hint)
+        checked: dict[str, Any] = {}
+        for key, one in value.items():
+            own = of if callable(of) else of.get(str(key))
+            if own is None:
+                known: Iterable[str] = () if callable(of) else of
+                raise UsageError(f"{name} has no '{key}'.", f"It has {', '.join(known)}.")
+            checked[str(key)] = own(one, f"{name}.{key}")
+        return checked
+
+    return check
+
+
+def _mode(value: object, name: str) -> RedactionMode:
+    # YAML reads a bare `off` as false.
+    word = "off" if value is False else str(value).strip().lower()
+    try:
+        return RedactionMode.of(word)
+    except ValueError as error:
+        allowed = ", ".join(mode.value for mode in REDACTION_MODES)
+        raise UsageError(f"{name} is '{value}'.", f"Modes are {allowed}.") from error
+
+
+def _margin(value: object, name: str) -> float:
+    try:
+        margin = float(str(value))
+    except ValueError:
+        margin = -1.0
+    if not 0 <= margin < 1:
+        raise UsageError(f"{name} is '{value}'.", "Give a share from 0 up to 1, such as 0.15.")
+    return margin
+
+
+def _age(value: object, name: str) -> int | None:
+    """Microseconds; None is for ever."""
+    age = age_us(str(value))
+    if not age and str(value).strip().lower() != NEVER:
+        raise UsageError(f"{name} is '{value}'.", f"Give an age such as 90d, 12h or 2w, or {NEVER}.")
+    return age
+
+
+def _over(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**known, **given}
+
+
+def _over_ages(known: Mapping[str, int], given: Mapping[str, int | None]) -> dict[str, int]:
+    return {kind: age for kind, age in {**known, **given}.items() if age is not None}
+
+
+def _models(value: object, name: str) -> dict[str, int]:
+    limits = entries(number(1000, 100_000_000), "Give a number of tokens for each model.")(value, name)
+    return {model.lower(): tokens for model, tokens in limits.items()}
+
+
+def _rules(value: object, name: str) -> object:
+    """Patterns that can be used: what was read before is not compiled to be checked."""
+    from ctxrank.indexer.redaction.user_rules import parse_user_rules  # noqa: PLC0415  start-up: rules only
+
+    return parse_user_rules(value, name.removesuffix(": redaction"))
+
+
+def _team_log(value: object, name: str) -> str:
+    """A connection string without a password: what is cached is in the store."""
+    if not isinstance(value, str) or "password" in value or "@" in value.partition("://")[2].partition(":")[2]:
+        raise UsageError(
+            f"{name} is not a connection string without a password.",
+            "Such as 'host=log.example user=anna dbname=team'; the password belongs into ~/.pgpass.",
+        )
+    return value
+
+
+def _wide(value: object, name: str) -> object:
+    from ctxrank.indexer.store.wide_settings import checked_wide  # noqa: PLC0415  start-up: few files have it
+
+    return checked_wide(value, name)
+
+
+def _hooks(value: object, name: str) -> dict[str, Any]:
+    from ctxrank.indexer.store.hook_settings import checked_hooks  # noqa: PLC0415  start-up: few files have it
+
+    return checked_hooks(value, name)
+
+
+def _over_hooks(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A switch that is off stays off: a project cannot switch on what its user has switched off."""
+    off = {key: False for key in ("enabled", "learn") if known.get(key) is False}
+    return {**known, **given, **off, "roles": {**known.get("roles", {}), **given.get("roles", {})}}
+
+
+def _roles(value: object, name: str) -> dict[str, Any]:
+    from ctxrank.indexer.store.team import checked_roles  # noqa: PLC0415  start-up: few teams have any
+
+    return checked_roles(value, name)
+
+
+def _over_roles(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    from ctxrank.indexer.agents import folded_name  # noqa: PLC0415  as above
+
+    written = set(map(folded_name, given))  # the file that is read later says how a name is written
+    return {**{name: role for name, role in known.items() if folded_name(name) not in written}, **given}
+
+
+def _types(value: object, name: str) -> dict[str, Any]:
+    from ctxrank.indexer.store.team import checked_types  # noqa: PLC0415  as above
+
+    return checked_types(value, name)
+
+
+class Setting(NamedTuple):
+    """One setting. Where `merge` is given, it puts the value of a file over what those before it said."""
+
+    check: Check
+    merge: Callable[[Any, Any], Any] | None = None
+    is_apart: bool = False  # checked before the file is cached, and read when all else is known
+    is_users: bool = False  # and a project's is refused
+    is_orchestrators: bool = False  # the orchestrator's file may have it, too
+    field: str = ""  # of `Config`, where it has another name
+
+
+_RANGES = {name: number(*bounds, is_whole=False) for name, bounds in RANKING_RANGES.items()}
+
+SETTINGS: Mapping[str, Setting] = {
+    "fts5": Setting(switch),
+    "redaction_mode": Setting(_mode, is_orchestrators=True),
+    "token_safety_margin": Setting(_margin, is_orchestrators=True),
+    "retrieval_limits": Setting(entries(number(0, 1000), "Give a number for each."), _over, is_orchestrators=True),
+    "enable_context_assembler": Setting(switch, is_orchestrators=True),
+    "ttl": Setting(
+        entries(dict.fromkeys(TTL_KINDS, _age), "Give an age for each kind, such as 'event: 90d'."),
+        _over_ages,
+        field="ttl_us",
+    ),
+    "redaction": Setting(_rules, is_apart=True),
+    "ranking": Setting(entries(_RANGES, f"Give a number for each of {', '.join(RANKING_RANGES)}."), _over),
+    "hooks": Setting(_hooks, _over_hooks),
+    "roles": Setting(_roles, _over_roles),
+    "types": Setting(_types, _over),
+    "block_files": Setting(switch),
+    "context_limits": Setting(_models, _over),
+    "team": Setting(_team_log, is_apart=True, is_users=True),
+    "engine": Setting(choice("fts5", "opensearch")),
+    "wide": Setting(_wide, is_apart=True, is_users=True),
+}
+
+
+def check_apart(values: Mapping[Any, object], path: str) -> None:
+    """Refuse what cannot be used before a file is cached."""
+    for key, value in values.items():
+        setting = SETTINGS.get(str(key))
+        if setting is not None and setting.is_apart:
+            setting.check(value, f"{path}: {key}")

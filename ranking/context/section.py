@@ -1,0 +1,125 @@
+"""The port of a section: what adds items to a block, before the agent's own heading, and answers for them afterwards.
+
+A request asks for a section by a field of its own, which its receipt has, too (`SECTIONS`). A section comes first and
+depends on that field alone, so that all agents at one task have the longest possible beginning of their blocks in
+common. Where its extension is absent, a block is made without it and a note says so; a receipt of it is neither made
+again nor explained, which is refused in words.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.extensions import SECTION, provided
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
+from ctxrank.indexer.records.receipts import CONTEXT, Entry, Receipt
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.limits import Budget, Usage
+from ctxrank.ranking.context.assembly.request import SECTIONS, AssembleRequest, Omitted, SectionItem
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Section(Protocol):
+        """One sort of section."""
+
+        def gather(self, store: Store, wanted: str, asked: "AskedSection") -> "SectionPart":
+            """The section of a block. Never raises for what it does not find: a spawn depends on the rest."""
+            ...
+
+        def why(self, store: Store, document: str, receipt: Receipt) -> "Why":
+            """What became of one of its items in a text. Raises NotFoundError for an id that never was."""
+            ...
+
+        def remade(self, store: Store, receipt: Receipt, config: Config | None) -> "RemadeText":
+            """The text of a receipt that is of this section alone, made again. Raises CtxrankError."""
+            ...
+
+        def changes(self, store: Store, receipt: Receipt, now: Sequence[Entry]) -> Iterator[str]:
+            """What has changed in its part since the receipt, the decisive first; `now` is what a text would hold."""
+            ...
+
+
+_MAX_NAMED = 20  # changes of one kind that are named one by one
+
+
+class AskedSection(NamedTuple):
+    """The budget that a section shares with the agent's block, and what it is counted by."""
+
+    config: Config
+    usage: Usage
+    budget: Budget
+    factor: float  # tokens of the reading model for each of o200k_base
+    is_bound: bool  # whether the request names the budget
+
+
+class SectionPart(NamedTuple):
+    """A section as a block shows it, with what it costs and what it leaves of the whole budget to the agent's block.
+
+    `name` is that of its class of tokens.
+    `subject` stands in for a task that the request does not name. `more` makes it again within a higher limit, which is
+    what the agent's block can never need; None where everything is shown.
+    """
+
+    name: str
+    text: str
+    used: int
+    rest: int
+    items: tuple[SectionItem, ...] = ()
+    omitted: tuple[Omitted, ...] = ()
+    subject: str = ""
+    notes: tuple[str, ...] = ()
+    more: "Callable[[int], SectionPart] | None" = None
+
+
+class Why(NamedTuple):
+    """What became of a document or an item in one text; `reasons` has the decisive one first."""
+
+    id: str
+    is_included: bool = False
+    detail: str = ""
+    tokens: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+class RemadeText(NamedTuple):
+    """What a receipt would hold now."""
+
+    text: str
+    inputs: Mapping[str, str]
+    entries: tuple[Entry, ...]
+
+
+def section_part(store: Store, request: AssembleRequest, asked: AskedSection) -> SectionPart:
+    """The part of the section that a request asks for; a note where its extension is absent."""
+    field, wanted = next((field, wanted) for field in SECTIONS if (wanted := getattr(request, field)) is not None)
+    try:
+        section = _section(SECTIONS[field], f"assemble --{field.replace('_', '-')}")
+    except UsageError as error:
+        return SectionPart("", "", 0, asked.budget.limit, notes=(f"{error.message} {error.hint}",))
+    return section.gather(store, wanted, asked)
+
+
+def section_of(receipt: Receipt, wanted: str) -> "Section | None":
+    """The section that a receipt is of, or has a part of. Raises UsageError where its extension is absent."""
+    for field, extension in SECTIONS.items():
+        if receipt.kind == CONTEXT or field in receipt.inputs:
+            return _section(extension, wanted)
+    return None
+
+
+def any_section(wanted: str) -> "Section":
+    """The section that knows items by ids of their own. Raises UsageError where its extension is absent."""
+    return _section(next(iter(SECTIONS.values())), wanted)
+
+
+def named(changes: Iterable[str], what: str) -> Iterator[str]:
+    """The first changes of a kind, and how many more there are."""
+    changes = list(changes)
+    yield from changes[:_MAX_NAMED]
+    if len(changes) > _MAX_NAMED:
+        yield f"and {len(changes) - _MAX_NAMED} more {what} changed"
+
+
+def _section(extension: str, wanted: str) -> "Section":
+    return cast("Section", provided(SECTION.format(extension), wanted))

@@ -1,1 +1,0 @@
-"""The ranking as numbers, on collections with known answers."""

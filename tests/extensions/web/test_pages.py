@@ -1,0 +1,322 @@
+"""What the pages show, without a browser: they are read as HTML."""
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from linked_builders import copy_fixture
+from tables import each_row
+
+pytest.importorskip("jinja2", reason="the extra web is not installed")
+
+from web_builders import BASE, Markup, Served, served
+
+from ctxrank.cli.main import run
+from ctxrank.extensions.web import blocks_page
+from ctxrank.extensions.web.finding_page import compared
+from ctxrank.extensions.web.rendering import ago, clock, ordinal, pieces, said, share
+from ctxrank.indexer.clock import DAY_US, format_us, now_us
+from ctxrank.indexer.store.location import Location
+
+_LARGEST_PAGE = 250_000  # bytes, with everything that it loads
+_TASK = "customers are logged out when two requests refresh the token"
+
+
+@pytest.fixture
+def page(loaded: Location) -> Iterator[Served]:
+    copy_fixture(Path(loaded.root))
+    assert run(["--db", loaded.primary, "--root", loaded.root, "-q", "index"]) == 0
+    found = served(loaded.primary)
+    with found.browser:
+        yield found
+
+
+def _get(page: Served, path: str, **parameters: object) -> Markup:
+    answer = page.browser.get(path, params={name: str(value) for name, value in parameters.items()})
+    assert answer.status_code == 200, answer.text
+    return Markup(answer.text)
+
+
+_PAGES: tuple[tuple[str, dict[str, str], str], ...] = (
+    ("/", {}, "What is known here"),
+    ("/", {"q": "database locked"}, "database is locked"),
+    ("/finding", {"id": "package:7"}, "in the job queue"),
+    ("/blocks", {"session": "shop-2026-10", "agent": "developer"}, "What developer gets"),
+    ("/sessions", {"name": "shop-2026-10"}, "Left to right"),
+    ("/errors", {}, "Is this failure known?"),
+    ("/links", {"task": "TASK-042"}, "SPEC-BILLING-001"),
+    ("/status", {"doctor": "quick"}, "checks passed"),
+)
+
+
+@each_row("path, given, words", _PAGES)
+def test_every_page_says_what_it_is_for_and_loads_only_ours(
+    page: Served, path: str, given: dict[str, str], words: str
+) -> None:
+    found = _get(page, path, **given)
+    assert words in found.text
+    assert found.elements["main"] == 1 and found.elements["h1"] + found.elements["form"] >= 1
+    assert found.elements["style"] == 0 and found.attributes["style"] == 0
+    assert not [name for name in found.attributes if name.startswith("on")]
+    assert all(link.startswith(("/", "#")) and not link.startswith("//") for link in found.links), found.links
+    assert all(script and script.startswith("static/page.js") for script in found.scripts)
+
+
+def test_a_page_weighs_little(page: Served) -> None:
+    found = page.browser.get("/", params={"q": "refresh token", "n": 20})
+    static = [page.browser.get(f"/static/{name}") for name in ("page.css", "page.js", "mark.svg")]
+    assert all(one.status_code == 200 and "immutable" in one.headers["cache-control"] for one in static)
+    assert len(found.content) + sum(len(one.content) for one in static) < _LARGEST_PAGE
+
+
+def test_what_is_not_there_is_said_with_the_next_step(page: Served) -> None:
+    for path, status in (("/finding?id=package:999", 404), ("/nowhere", 404), ("/finding?id=nonsense:x", 400)):
+        answer = page.browser.get(path)
+        assert answer.status_code == status and 'role="alert"' in answer.text, path
+    assert page.browser.get("/static/..%2fapplication.py").status_code == 404
+
+
+class TestSearch:
+    def test_filters_are_chips_and_links_of_the_query_language(self, page: Served) -> None:
+        found = _get(page, "/", q="lock session:shop-2026-10 -path:docs/*")
+        assert "session:shop-2026-10 ×" in found.text and "-path:docs/* ×" in found.text
+        assert "/?q=lock+-path%3Adocs%2F%2A" in found.links  # the address without the session
+        more = _get(page, "/", q="lock")
+        assert "/?q=lock+session%3Ashop-2026-10" in more.links
+        assert "/?q=lock+kind%3Apackage" in more.links
+
+    def test_words_are_marked_lines_numbered_and_scores_taken_apart(self, page: Served) -> None:
+        found = _get(page, "/", q="database locked")
+        assert {"database", "locked"} <= set(found.marked.lower().split())
+        assert re.search(r"database-is-locked\.md:\d+", found.text)
+        assert "words" in found.text and "words together" in found.text
+        assert found.elements["rect"] >= 3
+
+    def test_who_got_the_chosen_one_is_said(self, page: Served, loaded: Location) -> None:
+        assert "Given to nobody yet." in _get(page, "/", q="refresh token", at=1).text
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer", "--task", _TASK]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+        assert "Given to 1 agent. In 1 block." in _get(page, "/", q="customers logged out at random", at=1).text
+
+    def test_the_part_that_changes_is_the_same_alone(self, page: Served) -> None:
+        whole = page.browser.get("/", params={"q": "database locked"}).text
+        part = page.browser.get("/", params={"q": "database locked"}, headers={"x-fragment": "1"}).text
+        assert not part.lstrip().startswith("<!doctype") and "<article" in part
+        without_times = re.compile(r"[\d.]+ ms")
+        assert without_times.sub("", part).strip() in without_times.sub("", whole)
+
+    def test_nothing_found_has_a_next_step(self, page: Served) -> None:
+        found = _get(page, "/", q="xyzzyplugh")
+        assert "Nothing found for xyzzyplugh" in found.text and "ctxrank index" in found.text
+
+    def test_a_changed_file_is_said_to_be_out_of_date(self, page: Served, loaded: Location) -> None:
+        file = next(Path(loaded.root).rglob("database-is-locked.md"))
+        file.write_text(file.read_text() + "\nMore.\n")
+        assert "Out of date" in _get(page, "/", q="database locked").text
+
+    def test_filters_alone_list(self, page: Served) -> None:
+        found = _get(page, "/", q="kind:error")
+        assert found.elements["article"] == 3 and "error:1" in found.text
+
+    def test_what_is_no_kind_is_said_in_the_page(self, page: Served) -> None:
+        answer = page.browser.get("/", params={"q": "lock kind:nonsense"})
+        assert answer.status_code == 400 and "Kinds are package" in answer.text
+        assert Markup(answer.text).elements["form"] == 2 and 'value="lock kind:nonsense"' in answer.text  # and the keys
+
+
+class TestFinding:
+    def test_text_has_line_numbers_and_the_query_its_reasons(self, page: Served) -> None:
+        found = _get(page, "/finding", id="package:7", q="database locked")
+        assert "WAL mode" in found.text and "The whole sum" in found.text and "place1" in re.sub(r"\s", "", found.text)
+
+    def test_versions_stand_side_by_side(self, page: Served) -> None:
+        found = _get(page, "/finding", id="package:9", other="package:3")
+        assert "Beside package:3" in found.text and "Versions" in found.text
+
+    def test_lines_of_two_texts_are_paired(self) -> None:
+        left, right = compared(["a", "b", "c"], ["a", "B", "c", "d"])
+        assert [line.change for line in left] == ["", "removed", ""]
+        assert [(line.number, line.change) for line in right] == [(1, ""), (2, "added"), (3, ""), (4, "added")]
+
+    def test_a_block_that_held_it_is_listed(self, page: Served, loaded: Location) -> None:
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer", "--task", _TASK]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+        found = _get(page, "/finding", id="package:2")
+        assert "Blocks that held or omitted it" in found.text and "matches" in found.text and "delivered" in found.text
+        assert "/receipt?id=1" in found.links and "summary of 21 tokens" in found.text
+
+    def test_where_it_was_opened_is_the_way_back_and_the_place_in_the_menu(self, page: Served) -> None:
+        back = "blocks?session=shop-2026-10&task=refresh+token"
+        answer = page.browser.get("/finding", params={"id": "package:2", "back": back})
+        assert '<a href="blocks" aria-current="page">' in answer.text
+        found = Markup(answer.text)
+        assert f"/{back}" in found.links and "← Blocks" in found.text and "For “refresh token”" in found.text
+
+    def test_no_way_back_leads_elsewhere(self, page: Served) -> None:
+        for back in ("//evil.example/blocks", "javascript:alert(1)", "https://evil.example", "/blocks", "blocksx"):
+            assert "← " not in _get(page, "/finding", id="package:2", back=back).text
+
+    def test_an_error_shows_its_record(self, page: Served) -> None:
+        found = _get(page, "/finding", id="error:1")
+        assert "BEGIN IMMEDIATE" in found.text and "Recognised by" in found.text
+
+
+class TestBlocks:
+    def test_a_budget_is_shown_by_class_and_what_it_leaves_out_with_reasons(self, page: Served) -> None:
+        found = _get(page, "/blocks", session="shop-2026-10", group="AUTH", agent="developer", task=_TASK, budget=900)
+        assert "of 900 tokens" in found.text and "packages" in found.text
+        assert "over the budget of 900 tokens" in found.text and "## Context for developer" in found.text
+
+    def test_a_budget_that_nobody_set_is_the_agent_s_share(self, page: Served) -> None:
+        given = {"session": "shop-2026-10", "agent": "developer"}
+        answer = page.browser.get("/blocks", params=given).text
+        assert 'of 51,800 tokens (<span data-share="51800">developer' in answer and 'placeholder="51800"' in answer
+        field = re.search(r'<input type="number"[^>]*name="budget"[^>]*>', answer)
+        assert field and 'value=""' in field[0] and len(re.findall(r'name="budget"', answer)) == 1
+        set_to = page.browser.get("/blocks", params={**given, "budget": "900"}).text
+        assert "of 900 tokens ·" in set_to and 'value="900"' in set_to and "tokens (" not in set_to
+
+    def test_what_is_left_out_has_its_title_its_tokens_and_its_place(self, page: Served) -> None:
+        found = _get(page, "/blocks", session="shop-2026-10", group="AUTH", agent="developer", budget=900)
+        assert "4th; developer gets 3" in found.text and "of limit" not in found.text
+        assert "Where should the browser keep a session?" in found.text  # it names package:1
+        assert re.search(r"\+ [\d,]+ tokens", found.text) and "shortened" in found.text
+
+    def test_of_thousands_left_out_the_first_are_named(self, page: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(blocks_page, "MOST_LEFT_OUT", 2)
+        found = _get(page, "/blocks", session="shop-2026-10", agent="developer", budget=300)
+        assert found.text.count("over the budget of 300") == 2 and re.search(r"and \d+ more", found.text)
+        assert re.search(r"3 items, 7 left out", found.text)
+
+    def test_a_task_that_is_not_there_says_so_as_the_terminal_does(self, page: Served) -> None:
+        found = _get(page, "/blocks", session="shop-2026-10", agent="developer", task_id="TASK-420")
+        assert "There is no task 'TASK-420'. Did you mean TASK-042" in found.text
+
+    def test_two_agents_stand_side_by_side(self, page: Served) -> None:
+        found = _get(page, "/blocks", session="shop-2026-10", agent="developer", second="qa_expert")
+        assert "What developer gets" in found.text and "What qa_expert gets" in found.text
+
+
+class TestSessions:
+    def test_lanes_are_groups_or_agents(self, page: Served) -> None:
+        by_group = _get(page, "/sessions", name="shop-2026-10")
+        assert "QUEUE" in by_group.text and by_group.elements["circle"] > 8
+        by_agent = _get(page, "/sessions", name="shop-2026-10", lanes="agent")
+        assert "investigator" in by_agent.text
+
+    def test_a_fix_is_linked_to_its_failure_and_opens_the_error(self, page: Served, loaded: Location) -> None:
+        base = ["--db", loaded.primary, "-q"]
+        failure = ["--type", "OperationalError", "--message", "database is locked"]
+        session = ["--session", "shop-2026-10"]
+        assert run([*base, "error", "match", *failure, *session, "--group", "QUEUE"]) == 0
+        assert run([*base, "error", "confirm", "error:1", *session]) == 0
+        found = _get(page, "/sessions", name="shop-2026-10")
+        assert "failure" in found.text and "fix" in found.text and found.elements["path"] >= 1
+        assert "/finding?id=error%3A1&back=sessions%3Fname%3Dshop-2026-10" in found.links
+
+    def test_a_failure_that_nothing_explains_opens_as_it_was_seen(self, page: Served, loaded: Location) -> None:
+        failure = ["--type", "KeyError", "--message", "'walrus'", "--session", "shop-2026-10"]
+        assert run(["--db", loaded.primary, "-q", "error", "match", *failure]) in (0, 1)
+        address = "/failure?name=shop-2026-10&id=failure%3A1"
+        assert address in _get(page, "/sessions", name="shop-2026-10").links
+        found = Markup(page.browser.get(address).text)
+        assert "KeyError: 'walrus'" in found.text and "No fix is known" in found.text and "Not resolved" in found.text
+        assert page.browser.get("/failure?name=shop-2026-10&id=failure:99").status_code == 404
+
+    def test_a_block_of_the_past_is_opened_from_its_row(self, page: Served, loaded: Location) -> None:
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer", "--budget", "900"]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+        assert "/receipt?id=1" in _get(page, "/sessions", name="shop-2026-10").links
+        found = _get(page, "/receipt", id=1)
+        assert "Block 1: what developer got" in found.text and "Left out or shortened" in found.text
+        assert "4th; developer gets 3" in found.text and "Why customers are logged out at random" in found.text
+        assert "/blocks?session=shop-2026-10&group=AUTH&agent=developer&budget=900" in found.links
+        assert page.browser.get("/receipt?id=99").status_code == 404
+        assert page.browser.get("/receipt").status_code == 404
+
+    def test_what_a_task_reached_is_a_block_of_the_past_too(self, page: Served, loaded: Location) -> None:
+        assert run(["--db", loaded.primary, "-q", "context", "TASK-042", "--budget", "900"]) == 0
+        found = _get(page, "/receipt", id=1)
+        assert "what TASK-042 reached" in found.text and "do not fit the budget" in found.text
+
+    def test_every_record_opens_what_it_stands_for(self, page: Served, loaded: Location) -> None:
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer"]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+        found = _get(page, "/sessions", name="shop-2026-10")
+        opened = {link for link in found.links if link.startswith(("/finding", "/receipt", "/failure"))}
+        assert len(opened) > 9 and all(page.browser.get(link).status_code == 200 for link in opened)
+
+    def test_a_time_is_zoomed_into(self, page: Served) -> None:
+        found = _get(page, "/sessions", name="shop-2026-10", **{"from": 1, "to": 2})
+        assert "0 records" in found.text and "Whole session" in found.text
+
+
+class TestErrors:
+    def _pasted(self, page: Served, output: str) -> Markup:
+        data = {"output": output, "form": page.access.form_token}
+        answer = page.browser.post("/errors", data=data, headers={"origin": BASE})
+        assert answer.status_code == 200
+        return Markup(answer.text)
+
+    def test_a_known_failure_has_its_fix_and_how_sure_that_is(self, page: Served) -> None:
+        found = self._pasted(page, "x.c:3:5: error: unknown type\nsqlite3.OperationalError: database is locked\n")
+        assert "BEGIN IMMEDIATE" in found.text and "sure that this helps" in found.text
+        assert "2 errors in the output" in found.text and "Compared as" in found.text
+
+    def test_a_text_without_an_error_is_not_counted_as_one(self, page: Served) -> None:
+        found = self._pasted(page, "all good\nnothing to see\n")
+        assert "No error is announced in this" in found.text and "1 error" not in found.text
+
+    def test_a_near_miss_says_what_ruled_it_out(self, page: Served) -> None:
+        found = self._pasted(page, "sqlite3.OperationalError: database table is locked: jobs\n")
+        assert "Not known" in found.text and "error:1, is ruled out: another word: table" in found.text
+        assert "/finding?id=error%3A1&back=errors" in found.links and "error:1 is OperationalError" in found.text
+
+    def test_nothing_of_it_is_recorded(self, page: Served, loaded: Location) -> None:
+        self._pasted(page, "sqlite3.OperationalError: database is locked\n")
+        assert "Seen " not in _get(page, "/finding", id="error:1").text
+
+
+class TestLinks:
+    def test_a_closure_is_drawn_by_tier(self, page: Served) -> None:
+        found = _get(page, "/links", task="TASK-042", budget=900)
+        assert "found by search" in found.text and "left out" in found.text and found.elements["path"] > 5
+
+    def test_a_broken_link_is_shown(self, page: Served) -> None:
+        found = _get(page, "/links", task="TASK-043")
+        assert "broken link" in found.text and "DEC-BILLING-004" in found.text
+
+
+def test_health_counts_the_answers_of_this_server(page: Served) -> None:
+    for _ in range(3):
+        _get(page, "/", q="lock")
+    found = _get(page, "/status")
+    assert "half of the last 3 answers" in found.text and "index.db" in found.text
+
+
+def test_a_text_is_cut_at_its_marks() -> None:
+    assert [piece.text for piece in pieces("one two", [[4, 7]])] == ["one ", "two"]
+    assert [piece.text for piece in pieces("a **b** c", [[2, 7]], "**")] == ["a ", "b", " c"]
+    assert [piece.text for piece in pieces("short", [[3, 99], [2, 1], "x"])] == ["short"]
+
+
+def test_a_moment_and_a_share_read_well() -> None:
+    assert ago(format_us(now_us() - 2 * DAY_US - 1)) == "2 days ago"
+    assert ago("nonsense") == "nonsense"
+    assert clock("2026-10-08T08:10:00.123456Z") == "2026-10-08 08:10:00 UTC" and clock("nonsense") == "nonsense"
+    assert [ordinal(number) for number in (1, 2, 3, 4, 11, 12, 13, 21, 112)] == [
+        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "112th",
+    ]  # fmt: skip
+    assert said("rank 2 of limit 1; delivered", "qa") == "2nd; qa gets 1; delivered"
+    assert (share(0.52), share(1.2), share(0)) == (".520", "1.200", "0")
+
+
+def test_no_template_trusts_a_text() -> None:
+    """Autoescape is of use only where nothing is called safe."""
+    for template in files("ctxrank.extensions.web").joinpath("templates").iterdir():
+        text = template.read_text("utf-8")
+        assert not re.search(r"\|\s*safe|autoescape|Markup|style=|\son\w+=|<script(?! type=\"module\" src=)", text), (
+            template
+        )
