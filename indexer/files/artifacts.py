@@ -164,24 +164,23 @@ def awaited_paths(connection: apsw.Connection) -> set[str]:
 def record(change: Change, root: int, prepared: PreparedFile) -> int:
     """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners."""
     file = prepared.file
-    return _put(change, (root, prepared.path, "indexed", "", *file.stamp, file.sha256, file.encoding, RULESET_VERSION))
+    return _put(change, root, prepared.path, "indexed", "", *file.stamp, file.sha256, file.encoding, RULESET_VERSION)
 
 
 def record_skipped(change: Change, root: int, path: str, stamp: FileStamp, reason: str, sha256: str) -> None:
     """Write the row of a file that has no text for us, so that it is not read again while it stays as it is."""
-    _put(change, (root, path, "skipped", reason, *stamp, sha256, "", RULESET_VERSION))
+    _put(change, root, path, "skipped", reason, *stamp, sha256, "", RULESET_VERSION)
 
 
-def _put(change: Change, row: tuple[int | str, ...]) -> int:
-    """Write a row, which begins with its root and path, and return its id.
+def _put(change: Change, root: int, path: str, *values: int | str) -> int:
+    """Write a row and return its id.
 
     What another store exported of the path goes: a path is one artifact, and this machine has a file there now.
     """
-    query = "SELECT id FROM artifacts WHERE root_id = ? AND path = ? AND reason = ?"
-    known = read_value(change.connection, query, (*row[:2], ELSEWHERE), int)
+    known = artifact_elsewhere(change.connection, root, path)
     if known is not None:
-        release(change, known)
-        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known,))
+        release(change, known.id)
+        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known.id,))
     query = """
         INSERT INTO artifacts
                (root_id, path, state, reason, size_bytes, mtime_ns, inode, indexed_at, sha256, encoding, ruleset)
@@ -192,7 +191,7 @@ def _put(change: Change, row: tuple[int | str, ...]) -> int:
                sha256 = excluded.sha256, encoding = excluded.encoding, ruleset = excluded.ruleset
         RETURNING id
     """
-    return require_value(change.connection, query, row, int)
+    return require_value(change.connection, query, (root, path, *values), int)
 
 
 def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
