@@ -183,15 +183,17 @@ def _put(change: Change, root: int, path: str, values: dict[str, int | str]) -> 
 
     What another store exported of the path goes: a path is one artifact, and this machine has a file there now.
     """
-    values = {**values, "ruleset": RULESET_VERSION}
-    known = read_row(change.connection, f"{_ARTIFACT_QUERY} AND path = ?", (root, path), Artifact)
-    if known is not None and known.reason != ELSEWHERE:
-        rows.update(change.connection, "artifacts", known.id, values)
-        return known.id
+    known = artifact_elsewhere(change.connection, root, path)
     if known is not None:
         release(change, known.id)
         change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known.id,))
-    return rows.insert(change.connection, "artifacts", {"root_id": root, "path": path, **values})
+    row = {"root_id": root, "path": path, **values, "ruleset": RULESET_VERSION}
+    query = f"""
+        INSERT INTO artifacts ({", ".join(row)}) VALUES ({", ".join("?" * len(row))})
+            ON CONFLICT (root_id, path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in row)}
+        RETURNING id
+    """
+    return require_value(change.connection, query, tuple(row.values()), int)
 
 
 def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:

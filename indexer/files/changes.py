@@ -71,7 +71,7 @@ def compare(
 
     for artifact in unseen.values():
         _place_unseen(changes, root, artifact, artifact.id in followed, reported, is_outside)
-    for path in set(awaited).difference(known, (target.found.path for target in changes.to_read)):
+    for path in sorted(set(awaited).difference(known, (target.found.path for target in changes.to_read))):
         with contextlib.suppress(OSError):
             entry = examine(root, path)
             if isinstance(entry, FoundFile) and not is_outside(os.path.dirname(path)):
