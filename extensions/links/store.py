@@ -50,8 +50,7 @@ class Annotation(NamedTuple):
 class StoredTexts(NamedTuple):
     """An artifact's texts with their token counts, and who counted.
 
-    Three estimates are followed by three cautious counts, so that a budget is kept without a look at the texts; those
-    that an older version wrote have none.
+    Three estimates are followed by three cautious counts, so that a budget is kept without a look at the texts.
     """
 
     texts: LevelTexts
@@ -60,7 +59,7 @@ class StoredTexts(NamedTuple):
 
     @property
     def priced(self) -> tuple[int, ...]:
-        """The counts that a budget is kept by, for each level; none where the texts have to be counted first."""
+        """The counts that a budget is kept by, for each level."""
         return self.tokens[:_LEVELS] if self.counter != ESTIMATE else self.tokens[_LEVELS:]
 
 
