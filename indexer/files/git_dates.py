@@ -28,7 +28,7 @@ from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, Repository
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_rows, read_value
-from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.store.store import Store
 
 _KEY = "dated_commits"
 # More paths are not named on a command line: everything is listed, and what is wanted is picked out.
@@ -262,9 +262,14 @@ def _has_files_since(store: Store, seq: int) -> bool:
     return seq < store.last_seq() and store.primary.execute(query, (seq, kinds)).fetchone() is not None
 
 
-def _last_pass(store: Store, root: str) -> _LastPass | None:
+def _passes(store: Store) -> dict[str, object]:
     text = read_value(store.primary, "SELECT value FROM settings WHERE key = ?", (_KEY,), str)
-    noted = json.loads(text).get(root) if text else None
+    passes: dict[str, object] = json.loads(text or "{}")
+    return passes
+
+
+def _last_pass(store: Store, root: str) -> _LastPass | None:
+    noted = _passes(store).get(root)
     return _LastPass(str(noted["commit"]), int(str(noted["seq"]))) if is_dict(noted) else None
 
 
@@ -282,13 +287,5 @@ def _write(store: Store, root: str, last: _LastPass, dates: list[tuple[_File, in
         if is_alone:  # what has a number since the last pass is what this one wrote
             last = last._replace(seq=store.last_seq())
     with store.write() as change:
-        _note(change, root, last)
-
-
-def _note(change: Change, root: str, last: _LastPass) -> None:
-    text = read_value(change.connection, "SELECT value FROM settings WHERE key = ?", (_KEY,), str)
-    noted: dict[str, object] = json.loads(text) if text else {}
-    noted[root] = last._asdict()
-    change.connection.execute(
-        "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_KEY, json.dumps(noted, sort_keys=True))
-    )
+        noted = json.dumps({**_passes(store), root: last._asdict()}, sort_keys=True)
+        change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_KEY, noted))
