@@ -10,7 +10,7 @@ the budget dropped it (which the receipt says). Changes since the receipt are li
 import re
 from collections.abc import Iterator, Mapping
 
-from ctxrank.extensions.links.closure import Closure, is_followed, reach
+from ctxrank.extensions.links.closure import is_followed, reach
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.store import KIND
 from ctxrank.extensions.links.sync import sync_tree
@@ -94,10 +94,11 @@ def _by_links(absence: _Absence) -> Iterator[str]:
     """Whose links name it, and why they did not lead there."""
     graph, node, task = absence.graph, absence.node, absence.receipt.task_id
     linkers = [one for _, one in sorted(graph.nodes.items()) if any(link.id == node.id for link in one.links)]
-    whole = None if absence.task is None else reach(graph, absence.task)
-    beyond = _beyond_hops(absence, whole)
-    if beyond:
-        yield beyond
+    whole = () if absence.task is None else reach(graph, absence.task).reached
+    steps = next((one.chain for one in whole if one.node.id == node.id and one.tier == 1), ())
+    hops = absence.receipt.inputs.get("hops")
+    if hops is not None and len(steps) - 1 > int(hops):
+        yield f"beyond --hops {hops}: it takes {len(steps) - 1}, {' > '.join(steps)}"
         return
     yield f"linked by no artifact that {task} reaches" if linkers else "no artifact links to it"
     for one in linkers[:_MAX_NAMED]:
@@ -113,18 +114,6 @@ def _by_links(absence: _Absence) -> Iterator[str]:
             yield f"{one.id} lists it now, and did not when this context was made"
     if len(linkers) > _MAX_NAMED:
         yield f"and {len(linkers) - _MAX_NAMED} more list it, and are not reached"
-
-
-def _beyond_hops(absence: _Absence, whole: Closure | None) -> str:
-    hops = absence.receipt.inputs.get("hops")
-    way = (
-        next((one.chain for one in whole.reached if one.node.id == absence.node.id and one.tier == 1), ())
-        if whole
-        else ()
-    )
-    if hops is None or len(way) - 1 <= int(hops):
-        return ""
-    return f"beyond --hops {hops}: it takes {len(way) - 1}, {' > '.join(way)}"
 
 
 def _by_specs(absence: _Absence) -> Iterator[str]:

@@ -1,7 +1,6 @@
-"""Context of a task: what links, patterns and search reach, as one text within a budget.
+"""Context of a task: what links, patterns and search reach, which is packed as one text within a budget.
 
-    with open_store() as store:
-        part = task_context(store, ContextRequest("TASK-042", limit=4000))
+    material = gather(store, ContextRequest("TASK-042", limit=4000), config)
 
 The tree is brought in step first: a stat for each file, and nothing is read where nothing changed. Annotations in
 code are as `index` or `check` last saw them, because looking for them walks the whole tree.
@@ -9,14 +8,12 @@ code are as `index` or `check` last saw them, because looking for them walks the
 
 from ctxrank.extensions.links.closure import Closure, LinkedArtifact, find_task, reach
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
-from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.extensions.links.store import StoredTexts, is_looked_through, stored_texts
 from ctxrank.extensions.links.sync import sync_tree
 from ctxrank.extensions.links.tree import Tree, require_tree
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.prices import Prices
 
 
 class ContextRequest(NamedTuple):
@@ -49,24 +46,12 @@ class Material(NamedTuple):
     notes: tuple[str, ...] = ()  # what may be missing from the text, and what to do about it
 
 
-def task_context(store: Store, request: ContextRequest, config: Config | None = None) -> LinkedPart:
-    """The context of a task. Raises NotFoundError with near ids, UsageError for a budget that is too small."""
-    return pack_material(gather(store, request, config), request)
+def gather(store: Store, request: ContextRequest, config: Config) -> Material:
+    """What packing needs, read from the store after it was brought in step with the disk.
 
-
-def pack_material(material: Material, request: ContextRequest) -> LinkedPart:
-    """What was gathered as one text within the request's budget."""
-    options = PackOptions(request.limit, request.depth, request.form, has_search=request.with_search)
-    return pack_linked(
-        material.closure, material.texts, material.found, options, Prices(request.factor), material.annotated
-    )
-
-
-def gather(store: Store, request: ContextRequest, config: Config | None = None) -> Material:
-    """What packing needs, read from the store after it was brought in step with the disk."""
-    if config is None:
-        config = load_config(store)
-    tree: Tree = require_tree(store.location, request.start)
+    Raises NotFoundError with near ids.
+    """
+    tree = require_tree(store.location, request.start)
     sync_tree(store, tree, config.redaction_mode)
     seq = store.last_seq()
     graph = load_graph(store.primary, tree)

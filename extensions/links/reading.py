@@ -57,19 +57,9 @@ def parse_artifact(path: str, text: str) -> LinkedArtifact:
     if not is_identity and not any(problem.rule == "malformed-frontmatter" for problem in problems):
         problems += _missing(type_, matter.values, reader, status)
     successor = re.search(ID, reader.text("superseded_by"))
-    return LinkedArtifact(
-        path=path,
-        id=id_,
-        type=type_,
-        title=title,
-        status=status,
-        superseded_by=successor[0] if successor else "",
-        links=_links(reader),
-        globs=_globs(type_, reader),
-        fields=reader.fields(status),
-        body=matter.body,
-        problems=tuple(problems),
-    )
+    after, found = successor[0] if successor else "", tuple(problems)
+    links, globs, fields = _links(reader), _globs(type_, reader), reader.fields(status)
+    return LinkedArtifact(path, id_, type_, title, status, after, links, globs, fields, matter.body, found)
 
 
 def _type_of(place: str, declared: str, id_: str) -> str:

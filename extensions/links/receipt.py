@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ctxrank.extensions.links.closure import LinkedArtifact
-from ctxrank.extensions.links.context import ContextRequest, Material, gather, pack_material
-from ctxrank.extensions.links.pack import LinkedPart
+from ctxrank.extensions.links.context import ContextRequest, Material, gather
+from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.extensions.links.tree import folder_of_tree
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError, NotFoundError
@@ -21,6 +21,7 @@ from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.digests import digest_of
+from ctxrank.ranking.context.prices import Prices
 
 if TYPE_CHECKING:
     from typing import Any
@@ -62,7 +63,11 @@ def make_context(store: Store, request: ContextRequest, config: Config | None = 
         config = load_config(store)
     started_at = now_us()
     material = gather(store, request, config)
-    return ContextDraft(request, config, material, pack_material(material, request), started_at)
+    options = PackOptions(request.limit, request.depth, request.form, has_search=request.with_search)
+    part = pack_linked(
+        material.closure, material.texts, material.found, options, Prices(request.factor), material.annotated
+    )
+    return ContextDraft(request, config, material, part, started_at)
 
 
 def record_context(store: Store, draft: ContextDraft) -> Recording:
@@ -144,13 +149,11 @@ def request_of(store: Store, receipt: Receipt) -> ContextRequest:
             "'ctxrank index --root DIR' allows to read there.",
         )
     try:
-        return _request(given, folder)
+        values = {
+            field: read(given[name])
+            for name, (field, read) in _REQUEST.items()
+            if name in given or name not in _OPTIONAL
+        }
+        return ContextRequest(task=given["task"], start=folder, **values)
     except (KeyError, ValueError) as error:
         raise DamagedError(f"Receipt {receipt.id} is damaged: {error}.", "Another receipt may be whole.") from error
-
-
-def _request(given: Mapping[str, str], start: str) -> ContextRequest:
-    values = {
-        field: read(given[name]) for name, (field, read) in _REQUEST.items() if name in given or name not in _OPTIONAL
-    }
-    return ContextRequest(task=given["task"], start=start, **values)

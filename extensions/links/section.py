@@ -117,17 +117,10 @@ def _packed(material: Material, options: PackOptions, prices: Prices, whole: int
         return SectionPart(KIND, "", 0, whole - limit, (), (), task_text, (error.message,), more)
     is_complete = not part.omitted and not any(shown.is_lowered for shown in part.shown)
     missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
-    return SectionPart(
-        KIND,
-        part.text,
-        part.used,
-        whole - (part.used if is_complete else limit),
-        _shown(part),
-        _omitted(part),
-        task_text,
-        (*material.notes, *part.warnings, *missing),
-        None if is_complete else more,
-    )
+    notes = (*material.notes, *part.warnings, *missing)
+    rest = whole - (part.used if is_complete else limit)
+    shown, omitted, again = _shown(part), _omitted(part), None if is_complete else more
+    return SectionPart(KIND, part.text, part.used, rest, shown, omitted, task_text, notes, again)
 
 
 def _shown(part: LinkedPart) -> tuple[SectionItem, ...]:

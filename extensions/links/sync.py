@@ -159,19 +159,18 @@ def count_tokens(store: Store) -> int:
     from ctxrank.indexer.text.vocabulary import ENCODING, local_counter  # noqa: PLC0415  `context` counts nothing exactly
 
     query = "SELECT linked_id, meta, summary, full FROM linked_texts WHERE token_counter <> ? LIMIT ?"
-    rows = store.primary.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall()
-    counter = local_counter() if rows else None  # loads the vocabulary, hence not before there is something to count
+    counter = None
     counted = 0
-    while counter is not None and rows:
+    while rows := store.primary.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall():
+        counter = counter or local_counter()  # loads the vocabulary, hence not before there is something to count
+        if counter is None:
+            break
         counts = [
             (" ".join(str(counter.count(str(text))) for text in texts), counter.name, id_, texts[-1])
             for id_, *texts in rows
         ]
+        update = "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ? AND full = ?"
         with store.write() as change:
-            for values in counts:
-                change.connection.execute(
-                    "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ? AND full = ?", values
-                )
-        counted += len(counts)
-        rows = store.primary.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall()
+            change.connection.executemany(update, counts)
+        counted += len(rows)
     return counted

@@ -45,12 +45,7 @@ class Changes(NamedTuple):
 
 
 def compare(
-    root: str,
-    entries: Iterable[Entry],
-    known: dict[str, Artifact],
-    *,
-    followed: set[int],
-    awaited: Iterable[str] = (),
+    root: str, entries: Iterable[Entry], known: dict[str, Artifact], *, followed: set[int], awaited: Iterable[str] = ()
 ) -> Changes:
     """Compare what a walk yields with the artifacts it might have met.
 

@@ -21,9 +21,9 @@ import re
 import selectors
 import signal
 import stat
-import subprocess
 import time
 from collections.abc import Generator, Iterator, Mapping
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from ctxrank.indexer.beneath import is_inside, read_beneath
 from ctxrank.indexer.light_typing import NamedTuple
@@ -217,12 +217,12 @@ class Git(NamedTuple):
             yield from self._pieces(process)
             try:
                 code = process.wait(max(self.deadline - time.monotonic(), 0.1))
-            except subprocess.TimeoutExpired as error:
+            except TimeoutExpired as error:
                 raise _too_long() from error
             if code:
                 raise GitError("git could not read the history (objects may be missing, as in a partial clone)")
 
-    def _pieces(self, process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    def _pieces(self, process: Popen[bytes]) -> Iterator[bytes]:
         assert process.stdout is not None, "it was started with a pipe"
         descriptor = process.stdout.fileno()
         rest, size = b"", 0
@@ -277,18 +277,11 @@ def _remove(folder: str) -> None:
 @contextlib.contextmanager
 def _process(
     command: tuple[str, ...], folder: str, environment: Mapping[str, str]
-) -> Generator[subprocess.Popen[bytes], None, None]:
+) -> Generator[Popen[bytes], None, None]:
     """A process in a group of its own, which ends with the block."""
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            cwd=folder,
-            env=environment,
-            process_group=0,
+        process = Popen(
+            command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, bufsize=0, cwd=folder, env=environment, process_group=0
         )
     except OSError as error:
         raise GitError(f"git cannot be started: {error.strerror}") from error

@@ -6,7 +6,7 @@ from ctxrank.cli.actions.project_skills import project_skills, seed
 from ctxrank.extensions.bazinga.arguments import Arguments, one_of, whole_number
 from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, failure
 from ctxrank.extensions.bazinga.commands.events import tokens_by
-from ctxrank.extensions.bazinga.records.groups import TIERS, save_group
+from ctxrank.extensions.bazinga.records.groups import TIERS, save_group, specialization
 from ctxrank.extensions.bazinga.records.views import VIEWS
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import is_dict
@@ -89,6 +89,7 @@ def create_task_group(call: BazingaCall, given: Arguments) -> Json:
     tier = given.get("--initial_tier")
     if tier is not None and tier not in TIERS:
         raise UsageError(f"--initial_tier must be one of {', '.join(TIERS)}, got {tier!a}.")
+    paths = given.texts("--specializations") if "--specializations" in given else None
     others: Json = {
         "assigned_to": given.get("assigned_to"),
         "item_count": _within(given, "--item_count", 1 << 31),
@@ -96,9 +97,10 @@ def create_task_group(call: BazingaCall, given: Arguments) -> Json:
         "initial_tier": tier,
         "complexity": _within(given, "--complexity", 10),
     }
-    paths = given.texts("--specializations") if "--specializations" in given else None
     try:
-        save_group(call.store, session, name, given["name"], given.get("status"), paths, others, mode=call.mode)
+        # Text inside JSON, as the predecessor has it in its column.
+        others["specializations"] = None if paths is None else json.dumps([specialization(path) for path in paths])
+        save_group(call.store, session, name, given["name"], given.get("status"), others, call.mode)
     except (UsageError, NotFoundError) as error:
         hint = "Make it with create-session." if isinstance(error, NotFoundError) else error.hint
         call.complain(f"Failed to save task group {name}: {error.message} {hint}".rstrip())

@@ -54,19 +54,11 @@ def name_problem(name: str, *, is_task_group: bool = False) -> str:
 
 
 def save_group(
-    store: Store,
-    session_name: str,
-    name: str,
-    title: str,
-    status: str | None,
-    specializations: tuple[str, ...] | None,
-    others: dict[str, object],
-    *,
-    mode: RedactionMode,
+    store: Store, session: str, name: str, title: str, status: str | None, more: dict[str, object], mode: RedactionMode
 ) -> None:
     """Make a group, or change the one of this name; None leaves what it says already.
 
-    `others` has no column here. Raises UsageError, NotFoundError, LockedError.
+    `more` has no column here. Raises UsageError, NotFoundError, LockedError.
     """
     import json  # noqa: PLC0415  writing only
 
@@ -77,15 +69,13 @@ def save_group(
         raise UsageError(problem)
     if status is not None and status not in GROUP_STATUSES:
         raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
-    # Text inside JSON, as the predecessor has it in its column.
-    paths = None if specializations is None else json.dumps([_specialization(path) for path in specializations])
-    kept = {**others, "updated_at": _now_text(), "specializations": paths}
+    kept = {**more, "updated_at": _now_text()}
     given = json.dumps({key: value for key, value in kept.items() if value is not None})
     texts = IncomingTexts(mode)
     metadata = texts.json(given, empty="{}")
     with store.write() as change:
-        session = require_session(change, session_name, create=False)
-        group_id = require_group(change, session.id, name)
+        owner = require_session(change, session, create=False)
+        group_id = require_group(change, owner.id, name)
         update_group(change, group_id, title=texts.line(title) or None, status=status, metadata=metadata)
 
 
@@ -93,7 +83,7 @@ def _now_text() -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now_us() // SECOND_US))
 
 
-def _specialization(path: str) -> str:
+def specialization(path: str) -> str:
     """The path of a specialisation in full. Raises UsageError for one that leaves their folder."""
     if not re.fullmatch(r"[a-zA-Z0-9/_.-]+", path):
         raise UsageError(f"Invalid specialization path: {path!a} has characters that no path there has.")

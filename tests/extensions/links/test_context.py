@@ -11,8 +11,9 @@ from builders import make_store
 from linked_builders import copy_fixture, tree_of, write_artifact
 
 from ctxrank.cli.main import run
-from ctxrank.extensions.links.context import ContextRequest, task_context
+from ctxrank.extensions.links.context import ContextRequest
 from ctxrank.extensions.links.pack import LinkedPart
+from ctxrank.extensions.links.receipt import make_context
 from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.vocabulary import local_counter
@@ -41,7 +42,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 
 def context(store: Store, limit: int | None = None, **wanted: Any) -> LinkedPart:
-    return task_context(store, ContextRequest("TASK-042", limit)._replace(**wanted))
+    return make_context(store, ContextRequest("TASK-042", limit)._replace(**wanted)).part
 
 
 def tiers(part: LinkedPart, tier: int) -> list[str]:
@@ -128,7 +129,7 @@ def test_real_tokens_of_any_kind_of_text_keep_the_budget(tmp_path: Path, form: s
     with make_store(tmp_path) as opened:
         for limit in (700, 1500, 3000, 6000, 12_000):
             request = ContextRequest("TASK-1", limit, form=form, start=str(tmp_path))
-            part = task_context(opened, request)
+            part = make_context(opened, request).part
             assert counter.count(part.text) <= part.used <= limit
 
 
@@ -137,7 +138,7 @@ def test_equal_trees_give_equal_bytes(store: Store, tmp_path: Path) -> None:
     copy_fixture(other)
     with make_store(other) as second:
         index_linked(second)
-        again = task_context(second, ContextRequest("TASK-042", 1500, start=str(other)))
+        again = make_context(second, ContextRequest("TASK-042", 1500, start=str(other))).part
     assert again.text == context(store, 1500).text
 
 
@@ -208,9 +209,9 @@ def test_a_store_without_a_tree_says_what_one_is(
 
 def test_an_edit_is_seen_by_the_next_call(store: Store, tmp_path: Path) -> None:
     write_artifact(tmp_path, "TASK-044", "links: [DEC-NEW-1]\n")
-    assert task_context(store, ContextRequest("TASK-044")).missing == (("DEC-NEW-1", "TASK-044"),)
+    assert make_context(store, ContextRequest("TASK-044")).part.missing == (("DEC-NEW-1", "TASK-044"),)
     write_artifact(tmp_path, "DEC-NEW-1")
-    assert task_context(store, ContextRequest("TASK-044")).missing == ()
+    assert make_context(store, ContextRequest("TASK-044")).part.missing == ()
     assert tree_of(store).name == "."
 
 
