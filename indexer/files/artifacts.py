@@ -237,7 +237,7 @@ def give_to_packages(change: Change, artifact_id: int, prepared: PreparedFile) -
     change.connection.execute(
         "UPDATE packages SET artifact_id = ?, size_bytes = ?"
         f" WHERE artifact_id IS NULL AND path = ? AND superseded_by IS NULL AND {_FILE_IS_HERE}",
-        (artifact_id, prepared.file.size_bytes, prepared.path),
+        (artifact_id, prepared.file.stamp.size_bytes, prepared.path),
     )
     if change.connection.changes():
         release(change, artifact_id)
@@ -267,7 +267,7 @@ def package_owners(connection: apsw.Connection, artifact_id: int) -> list[Owner]
 
 
 def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> Owner:
-    moment = prepared.file.mtime_ns // 1000
+    moment = prepared.file.stamp.mtime_ns // 1000
     document_id = documents.put(
         change,
         documents.Document(

@@ -26,20 +26,10 @@ def contained_path(root: str, path: str) -> str:
     Raises UsageError for an absolute path, one that leaves the root (by `..` or through a link), or an
     empty one.
     """
-    if not path.strip():
-        raise UsageError("The file's path is empty.", "Give a path relative to the root.")
-    if _is_too_long(path):
-        raise UsageError(f"The file's path is longer than {MAX_PATH_BYTES:,} bytes.", "Give it relative to the root.")
-    if not is_one_line(path):
-        raise UsageError(
-            f"{path!a} is not a path that can be stored.",
-            "Rename the file: a name is one line of printable characters in UTF-8.",
-        )
+    if problem := _problem(path):
+        hint = f"Give it relative to the root, which is {root}; --root changes it."
+        raise UsageError(f"{problem[0].upper()}{problem[1:]}.", hint)
     slashed = path.replace("\\", "/")
-    if slashed.startswith("/") or os.path.isabs(path) or slashed[1:3] == ":/":
-        raise UsageError(
-            f"'{path}' is an absolute path.", f"Give it relative to the root, which is {root}; --root changes it."
-        )
     real_root = os.path.realpath(root)
     real = real_path(os.path.join(real_root, slashed))
     if not is_inside(real_root, real) or real == real_root:
@@ -58,22 +48,23 @@ def portable_path(path: str) -> str:
     Links are not looked at, as they may lead elsewhere here. Raises UsageError for a path that is absolute, leaves
     by `..`, is empty or is more than one line.
     """
-    slashed = path.replace("\\", "/")
-    if not path.strip():
-        raise UsageError("its path is empty")
-    if _is_too_long(path):
-        raise UsageError(f"its path is longer than {MAX_PATH_BYTES:,} bytes")
-    if not is_one_line(path):
-        raise UsageError(f"its path {path!a} is not one line of printable characters")
-    if slashed.startswith("/") or slashed[1:3] == ":/":
-        raise UsageError(f"'{path}' is an absolute path")
-    if os.path.normpath(slashed).split("/")[0] in (os.pardir, os.curdir):
+    if problem := _problem(path):
+        raise UsageError(problem)
+    if os.path.normpath(path.replace("\\", "/")).split("/")[0] in (os.pardir, os.curdir):
         raise UsageError(f"'{path}' leads out of the root")
     return path
 
 
-def _is_too_long(path: str) -> bool:
-    return len(path) > MAX_PATH_BYTES or len(path.encode("utf-8", "replace")) > MAX_PATH_BYTES
+def _problem(path: str) -> str:
+    """Why this names no file below any root, whatever its parts are; '' where it may."""
+    if not path.strip():
+        return "its path is empty"
+    if len(path) > MAX_PATH_BYTES or len(path.encode("utf-8", "replace")) > MAX_PATH_BYTES:
+        return f"its path is longer than {MAX_PATH_BYTES:,} bytes"
+    if not is_one_line(path):
+        return f"its path {path!a} is not one line of printable characters"
+    slashed = path.replace("\\", "/")
+    return f"'{path}' is an absolute path" if slashed.startswith("/") or slashed[1:3] == ":/" else ""
 
 
 def without_secret(path: str, mode: RedactionMode) -> str:

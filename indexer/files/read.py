@@ -51,24 +51,16 @@ _CONTROL_BYTES = bytes(set(range(0x20)) - set(b"\b\t\n\v\f\r\x1b")) + b"\x7f"
 
 
 class FileText(NamedTuple):
-    """What a file says. `sha256` and `size_bytes` are of its bytes as they lie on the disk.
+    """What a file says. `sha256` and `stamp` are of its bytes as they lie on the disk.
 
     `encoding` is Python's name of the codec; in `utf-8-replace`, U+FFFD replaces what was broken UTF-8.
-    `read_at` is the moment before the first byte was read: what is written later may not be in the text.
+    It was stamped before the first byte was read: what is written later may not be in the text.
     """
 
     text: str
     sha256: str
-    size_bytes: int
-    mtime_ns: int
-    inode: int
+    stamp: FileStamp
     encoding: str
-    read_at: int
-
-    @property
-    def stamp(self) -> FileStamp:
-        """What is kept of the file as it was read."""
-        return FileStamp(self.size_bytes, self.mtime_ns, self.inode, self.read_at)
 
 
 class ReadSkip(NamedTuple):
@@ -143,7 +135,7 @@ def _as_text(data: bytes, info: os.stat_result, read_at: int) -> FileText | Read
     text, encoding = decoded
     # A zero behind the sample is a hole that a cut log leaves; SQLite would take it for the text's end.
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
-    return FileText(text, sha256, len(data), info.st_mtime_ns, info.st_ino, encoding, read_at)
+    return FileText(text, sha256, FileStamp(len(data), info.st_mtime_ns, info.st_ino, read_at), encoding)
 
 
 def _decode(data: bytes) -> tuple[str, str] | str:

@@ -332,7 +332,9 @@ class _Scan:
         if not gone or artifacts.artifact_at(change.connection, root_id, prepared.path) is not None:
             return None  # nothing, or another run has taken the new file in by now
         name = os.path.basename(prepared.path)
-        gone.sort(key=lambda one: (one.inode != prepared.file.inode, os.path.basename(one.path) != name, one.path))
+        gone.sort(
+            key=lambda one: (one.inode != prepared.file.stamp.inode, os.path.basename(one.path) != name, one.path)
+        )
         best = gone[0]
         candidates.remove(best)
         return best

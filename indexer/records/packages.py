@@ -11,6 +11,7 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path, without_secret
 from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import document_of
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
@@ -156,7 +157,7 @@ def save_text(
     if not text.strip():
         raise UsageError("There is no text.", "Pipe it in: ctxrank package save - --title TITLE … < notes.md")
     data = text.encode("utf-8", "replace")
-    file = FileText(text.replace("\r\n", "\n"), "", len(data), 0, 0, "utf-8", now_us())
+    file = FileText(text.replace("\r\n", "\n"), "", FileStamp(len(data), 0, 0, now_us()), "utf-8")
     path = text_path(title)
     return _save(store, checked._replace(path=path, title=title), file, create_session, mode, notes)
 
@@ -274,7 +275,7 @@ def insert(
     }
     row |= {"session_id": session_id, "group_id": group_id, "artifact_id": artifact_id, "version": version}
     row |= {"id": number, "supersedes": replaced, "superseded_by": None, "created_at": created_at}
-    row["size_bytes"] = prepared.file.size_bytes if prepared else None
+    row["size_bytes"] = prepared.file.stamp.size_bytes if prepared else None
     package_id = rows.insert(connection, "packages", row)
     if replaced is not None:
         mark_superseded(change, replaced, package_id)

@@ -58,7 +58,7 @@ class ArtifactImport:
             ("path",),
             self._prepare,
             self._write,
-            weight=lambda row: 0 if row.prepared is None else row.prepared.file.size_bytes,
+            weight=lambda row: 0 if row.prepared is None else row.prepared.file.stamp.size_bytes,
         )
 
     def _prepare(self, fields: Fields, key: str) -> _Artifact:

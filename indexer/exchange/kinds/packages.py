@@ -404,4 +404,4 @@ def _is_here(connection: apsw.Connection, package_id: int) -> bool:
 
 
 def _weight(row: _Package) -> int:
-    return 0 if row.prepared is None else row.prepared.file.size_bytes
+    return 0 if row.prepared is None else row.prepared.file.stamp.size_bytes
