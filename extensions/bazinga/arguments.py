@@ -8,7 +8,7 @@ called; the function has the command's name, with underscores), what becomes of 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 
 from ctxrank.indexer.exceptions import UsageError
@@ -99,6 +99,29 @@ def read(arguments: tuple[str, ...], declaration: Declaration) -> Arguments:
     if len(positionals) > most and is_anywhere:
         raise UsageError(f"Unexpected argument {positionals[most]!a}: it takes {' '.join(words)}.", _flags_hint(flags))
     return Arguments(positionals, declaration, values)
+
+
+def leading_options(
+    words: Sequence[str], valued: Collection[str], switches: Collection[str], *, lacking: str = "{} needs a value."
+) -> tuple[dict[str, str], list[str]]:
+    """The options that the words begin with, as `--name value` or `--name=value`, and what follows them.
+
+    Raises UsageError, in the words of `lacking`, for one without its value.
+    """
+    given: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        name, has_value, value = rest[0].partition("=")
+        if rest[0] in switches:
+            given[name] = ""
+        elif name not in valued:
+            break
+        elif not has_value and len(rest) == 1:
+            raise UsageError(lacking.format(name))
+        else:
+            given[name] = value if has_value else rest.pop(1)
+        del rest[0]
+    return given, rest
 
 
 def _flag(argument: str, flags: tuple[str, ...]) -> str | None:

@@ -15,7 +15,7 @@ from importlib import import_module
 import apsw
 
 from ctxrank.cli.call import Call, Reply, answered, leave, shown
-from ctxrank.extensions.bazinga.arguments import COMMANDS, Declaration, Unknown, read
+from ctxrank.extensions.bazinga.arguments import COMMANDS, Declaration, Unknown, leading_options, read
 from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json
 from ctxrank.extensions.bazinga.place import Place, WrongPlaceError
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
@@ -125,19 +125,9 @@ def _sentence(error: CtxrankError) -> str:
 
 def _globals(call: Call, arguments: tuple[str, ...]) -> tuple[Place, bool, tuple[str, ...]]:
     """The options before the command's name; they win over the options before `bazinga`."""
-    given: dict[str, str | None] = {"--db": call.db, "--project-root": None}
-    is_quiet = call.verbosity < 0
-    rest = list(arguments)
-    while rest and rest[0].startswith("-"):
-        word = rest.pop(0)
-        name, has_value, value = word.partition("=")
-        if word == "--quiet":
-            is_quiet = True
-        elif name not in given:
-            hint = "Options before COMMAND are --db, --project-root and --quiet."
-            raise UsageError(f"Unknown option {word!a}.", hint)
-        elif not has_value and not rest:
-            raise UsageError(f"{name} needs a value.")
-        else:
-            given[name] = value if has_value else rest.pop(0)
-    return Place(given["--db"], given["--project-root"], call.root), is_quiet, tuple(rest)
+    given, rest = leading_options(arguments, ("--db", "--project-root"), ("--quiet",))
+    if rest and rest[0].startswith("-"):
+        hint = "Options before COMMAND are --db, --project-root and --quiet."
+        raise UsageError(f"Unknown option {rest[0]!a}.", hint)
+    place = Place(given.get("--db", call.db), given.get("--project-root"), call.root)
+    return place, "--quiet" in given or call.verbosity < 0, tuple(rest)

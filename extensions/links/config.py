@@ -52,40 +52,25 @@ def load_linked_config(tree: Tree) -> LinkedConfig:
         values, _ = read_config_file(path, within=tree.folder)
     top = values if is_dict(values) else {}
     check = top.get("check")
-    sections = [top, check if is_dict(check) else {}]
+    check = {**top, **(check if is_dict(check) else {})}
+    given = check.get("severities") or check.get("rules") or {}
+    if not is_dict(given):
+        raise UsageError(f"{path}: severities is '{given}'.", "Write them as 'rule: severity' lines.")
     severities = dict(RULES)
-    is_bidirectional = False
-    for section in sections:
-        for key in ("severities", "rules"):
-            severities.update(_severities(section.get(key), path))
-        if "strict_bidirectional" in section:
-            is_bidirectional = _flag(section["strict_bidirectional"], path)
-    if is_bidirectional:
-        severities["one-way-annotation"] = "error"
-    return LinkedConfig(severities, is_bidirectional, _starts(top.get("annotations"), path))
-
-
-def _severities(value: object, path: str) -> dict[str, str]:
-    if value is None:
-        return {}
-    if not is_dict(value):
-        raise UsageError(f"{path}: severities is '{value}'.", "Write them as 'rule: severity' lines.")
-    chosen: dict[str, str] = {}
-    for rule, severity in value.items():
+    for rule, severity in given.items():
         # YAML reads a bare `off` as false.
         text = "off" if severity is False else str(severity).strip().lower()
         if rule not in RULES:
             raise UsageError(f"{path}: '{rule}' is not a rule.", f"Rules are {', '.join(RULES)}.")
         if text not in SEVERITIES:
             raise UsageError(f"{path}: the severity of {rule} is '{severity}'.", f"Give {', '.join(SEVERITIES)}.")
-        chosen[str(rule)] = text
-    return chosen
-
-
-def _flag(value: object, path: str) -> bool:
-    if not isinstance(value, bool):
-        raise UsageError(f"{path}: strict_bidirectional is '{value}'.", "Give true or false.")
-    return value
+        severities[str(rule)] = text
+    is_bidirectional = check.get("strict_bidirectional", False)
+    if not isinstance(is_bidirectional, bool):
+        raise UsageError(f"{path}: strict_bidirectional is '{is_bidirectional}'.", "Give true or false.")
+    if is_bidirectional:
+        severities["one-way-annotation"] = "error"
+    return LinkedConfig(severities, is_bidirectional, _starts(top.get("annotations"), path))
 
 
 def _starts(value: object, path: str) -> tuple[str, ...]:

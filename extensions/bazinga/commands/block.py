@@ -6,7 +6,7 @@ An orchestrator that called it for the context alone changes the call's beginnin
 import os
 from math import ceil
 
-from ctxrank.extensions.bazinga.arguments import Arguments, whole_number
+from ctxrank.extensions.bazinga.arguments import Arguments, leading_options, whole_number
 from ctxrank.extensions.bazinga.call import BazingaCall, Json
 from ctxrank.extensions.bazinga.place import open_store_of, project_folder
 from ctxrank.extensions.bazinga.records.context_block import (
@@ -49,6 +49,7 @@ Read: {_READ.replace(" ", ", ")}, --json-output
 Taken and ignored: {_IGNORED.replace(" ", ", ")}
 """
 _VALUED = frozenset(f"{_READ} {_IGNORED}".split())
+_LACKING = "argument {}: expected one argument."
 _NOTHING = ContextBlock("", (), ())
 
 
@@ -111,21 +112,11 @@ def _values(call: BazingaCall) -> dict[str, str]:
     """The flags by name; those of a params file where the call itself does not give them."""
     given: dict[str, str] = {}
     arguments = [argument for argument in call.arguments if argument]  # empty ones go, as there
-    at = 0
-    while at < len(arguments):
-        name, has_value, value = arguments[at].partition("=")
-        at += 1
-        if name in SWITCHES:
-            given[name] = ""
-        elif name in _VALUED:
-            if not has_value:
-                if at == len(arguments):
-                    raise UsageError(f"argument {name}: expected one argument.")
-                value = arguments[at]
-                at += 1
-            given[name] = value
-        else:
-            call.warn(f"WARNING: the unknown argument {one_line(arguments[at - 1])} is ignored.")
+    while arguments:
+        options, arguments = leading_options(arguments, _VALUED, SWITCHES, lacking=_LACKING)
+        given |= options
+        if arguments:
+            call.warn(f"WARNING: the unknown argument {one_line(arguments.pop(0))} is ignored.")
     path = given.get("--params-file")
     return given if path is None else {**_params(path), **given}
 

@@ -3,7 +3,7 @@
 import os
 
 from ctxrank.cli.call import shown
-from ctxrank.extensions.bazinga.arguments import Arguments
+from ctxrank.extensions.bazinga.arguments import Arguments, leading_options
 from ctxrank.extensions.bazinga.call import BazingaCall
 from ctxrank.extensions.bazinga.database.importer import import_bazinga
 from ctxrank.extensions.bazinga.place import project_folder
@@ -39,24 +39,16 @@ def uninstall(call: BazingaCall, _: Arguments) -> None:
 
 def _requested(call: BazingaCall) -> tuple[str, bool]:
     """(the project, whether it is a dry run). Raises UsageError."""
-    root, is_dry_run = call.place.project_root, False
-    words = list(call.arguments)
-    while words:
-        word = words.pop(0)
-        name, has_value, value = word.partition("=")
-        if word == "--dry-run":
-            is_dry_run = True
-        elif name == "--project-root" and (has_value or words):
-            root = value if has_value else words.pop(0)
-        else:
-            raise UsageError(f"Unexpected argument {word!a}.", "Flags are --project-root DIR and --dry-run.")
-    root = root or project_folder()
+    given, rest = leading_options(call.arguments, ("--project-root",), ("--dry-run",))
+    if rest:
+        raise UsageError(f"Unexpected argument {rest[0]!a}.", "Flags are --project-root DIR and --dry-run.")
+    root = given.get("--project-root") or call.place.project_root or project_folder()
     if root is None:
         raise UsageError(
             "There is no project of BAZINGA here: no folder with .claude/ and bazinga/ in it.",
             "Run it in the project, or name that: --project-root DIR.",
         )
-    return os.path.abspath(root), is_dry_run
+    return os.path.abspath(root), "--dry-run" in given
 
 
 def _saying(call: BazingaCall) -> steps.Say:

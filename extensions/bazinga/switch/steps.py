@@ -5,6 +5,7 @@ bytes, mode and times stay), and the new one takes the name. At any moment the n
 scripts, so that a second run, or an uninstall, finds out where the first one stopped.
 """
 
+import ast
 import contextlib
 import hashlib
 import json
@@ -123,7 +124,7 @@ def _replacement(script: Script, old: bytes) -> bytes:
     if script is DATABASE_SCRIPT:
         return _own_file("placed_dispatcher.py")
     lines = old.splitlines(keepends=True)
-    at = main_line(old)
+    at = main_line(ast.parse(old))
     return b"".join([*lines[:at], _own_file("placed_hook.py"), b"\n\n", *lines[at:]])
 
 

@@ -77,7 +77,7 @@ def _missing(script: Script, text: bytes) -> str:
     except (SyntaxError, ValueError, RecursionError) as error:
         return f"it is not Python ({error})"
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
-    if "main" not in functions or _main_line(module) is None:
+    if "main" not in functions or main_line(module) is None:
         return "it has no main() that it runs at its end"
     if script is DATABASE_SCRIPT:
         classes = [node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "BazingaDB"]
@@ -93,14 +93,8 @@ def _missing(script: Script, text: bytes) -> str:
     return ""
 
 
-def main_line(text: bytes) -> int:
-    """The line (from 0) of the last statement of a script that is known: `if __name__ == "__main__":`."""
-    found = _main_line(ast.parse(text))
-    assert found is not None, "it was checked before"
-    return found
-
-
-def _main_line(module: ast.Module) -> int | None:
+def main_line(module: ast.Module) -> int | None:
+    """The line (from 0) of the last statement, `if __name__ == "__main__":`; None for a script that ends otherwise."""
     last = module.body[-1] if module.body else None
     is_main = (
         isinstance(last, ast.If)
