@@ -13,7 +13,8 @@ from ctxrank.indexer.catalogue import kinds_of
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.declarations import Column, Kind, Meaning
 from ctxrank.indexer.exchange.forwarding import Forwarding, number_there
-from ctxrank.indexer.exchange.merge import COUNTED, exported_name
+from ctxrank.indexer.exchange.merge import exported_name
+from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION

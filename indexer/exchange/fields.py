@@ -157,10 +157,6 @@ class Fields:
         value = self._values.get(name)
         return "[]" if value is None or value == [] else self._texts.json_list(_dumped(value, "[]"))
 
-    def numbers(self, name: str) -> tuple[int, ...]:
-        """A list of whole numbers; what is none is left out."""
-        return tuple(item for item in self._list(name) if isinstance(item, int) and 0 < item <= MAX_NUMBER)
-
     def items(self, name: str) -> tuple[object, ...]:
         """A list of anything, to look something up by; never to be stored or shown."""
         return tuple(self._list(name))

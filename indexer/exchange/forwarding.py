@@ -6,8 +6,8 @@ import apsw
 
 from ctxrank.indexer.declarations import Kind
 from ctxrank.indexer.exchange import merge
-from ctxrank.indexer.exchange.merge import COUNTED, Counts
-from ctxrank.indexer.exchange.register import Entry, read_entry, source_of
+from ctxrank.indexer.exchange.merge import Counts
+from ctxrank.indexer.exchange.register import COUNTED, Entry, read_entry, source_of
 from ctxrank.indexer.light_typing import NamedTuple, is_list
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.ids import origin_and_number, origins_of

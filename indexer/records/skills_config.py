@@ -19,6 +19,7 @@ from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.store.config import SKILLS_CONFIG_PATH as SKILLS_CONFIG_PATH  # for those who seed from it
 from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.rows import put_setting
 from ctxrank.indexer.store.store import Change
 
 SKILLS_CONFIG = "skills_config"
@@ -98,7 +99,7 @@ def seed_skills(change: Change, value: object, *, team: Team = NO_TEAM, session_
     """
     seeded, text = _checked(value, team)
     if session_id is None:
-        _set(change, SKILLS_CONFIG, text)
+        put_setting(change.connection, SKILLS_CONFIG, text)
         change.connection.execute("DELETE FROM settings WHERE key = ?", (_IS_FROM_PROJECT,))
     else:
         change.connection.execute("UPDATE sessions SET skills_config = ? WHERE id = ?", (text, session_id))
@@ -116,12 +117,8 @@ def seed_from_project(change: Change, value: object, team: Team = NO_TEAM) -> Se
     if is_by_hand or not _merged(value, team):
         return None
     seeded = seed_skills(change, value, team=team)
-    _set(change, _IS_FROM_PROJECT, "true")
+    put_setting(change.connection, _IS_FROM_PROJECT, "true")
     return seeded
-
-
-def _set(change: Change, key: str, value: str) -> None:
-    change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, value))
 
 
 def _in_force(primary: apsw.Connection, session: Session | None) -> object:
