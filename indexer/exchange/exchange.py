@@ -14,7 +14,6 @@ from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.import_lines import LineImport, bring_batches
-from ctxrank.indexer.exchange.kinds.artifacts import remove_foreign_file
 from ctxrank.indexer.exchange.lines import BadLine, Line, batches
 from ctxrank.indexer.exchange.origin_removal import is_blocked
 from ctxrank.indexer.exchange.register import (
@@ -152,12 +151,6 @@ class Exchange:
         for _, removal in removals:
             if removal.row_id:
                 numbers.setdefault(removal.kind, []).append(removal.row_id)
-        for number in numbers.pop("artifact", []):
-            if number < 0:
-                with self._store.write() as change:
-                    remove_foreign_file(change, number)
-            else:
-                numbers.setdefault("artifact", []).append(number)
         self._forgotten.update(forget_numbers(self._store, numbers))
         with self._store.write() as change:
             for of, removal in removals:

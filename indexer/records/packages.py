@@ -8,7 +8,7 @@ import apsw
 from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent, saved_type
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path, without_secret
 from ctxrank.indexer.files.read import FileText, read_text_file
@@ -222,12 +222,9 @@ def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPacka
     texts = IncomingTexts(mode)
     type_, like, note = saved_type(texts.line(new.type), team)
     notes = [note]
-    priority = new.priority.strip().lower()
-    if priority not in PRIORITIES:
-        raise UsageError(f"'{new.priority}' is not a priority.", f"Priorities are {', '.join(PRIORITIES)}.")
+    priority = require_word(new.priority.strip().lower(), PRIORITIES, "a priority", "Priorities", new.priority)
     scope = (new.scope or ("global" if is_session_wide(new.group) else "group")).strip().lower()
-    if scope not in SCOPES:
-        raise UsageError(f"'{new.scope}' is not a scope.", f"Scopes are {', '.join(SCOPES)}.")
+    require_word(scope, SCOPES, "a scope", "Scopes", new.scope or "")
     if scope == "group" and is_session_wide(new.group):
         raise UsageError("A package of scope 'group' needs a group.", "Give --group, or --scope global.")
     if not one_line(new.summary).strip():

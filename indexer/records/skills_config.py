@@ -13,7 +13,7 @@ follows the store's, or else what an import brought along.
 import apsw
 
 from ctxrank.indexer.agents import AGENTS, ALIASES, NO_TEAM, Team, fold_agent, folded_name
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import UsageError, require_word
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
@@ -67,9 +67,7 @@ def skill_levels(
     In the testing modes minimal and disabled test-coverage and test-pattern-analysis are mandatory for none.
     Raises UsageError for an unknown testing mode.
     """
-    mode = testing_mode.strip().lower()
-    if mode not in TESTING_MODES:
-        raise UsageError(f"'{testing_mode}' is not a testing mode.", f"Modes are {', '.join(TESTING_MODES)}.")
+    mode = require_word(testing_mode.strip().lower(), TESTING_MODES, "a testing mode", "Modes", testing_mode)
     name, agents = fold_agent(agent, team), _agents(_in_force(primary, session), team)
     skills = agents[name] if name in agents else agents.get(team.like(name), {})
     excused = () if mode == "full" else _TEST_SKILLS
