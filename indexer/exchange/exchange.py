@@ -49,13 +49,14 @@ _MAX_PREFILTER = 20
 
 
 class _Removal(NamedTuple):
-    """A record that goes: its key in the ledger of its origin, and its row here."""
+    """A record that goes: its key in the register of its origin, its row here (0: none), and what the log notes."""
 
+    of: str
     kind: str
     key: str
     row_id: int
     seq: int
-    is_order: bool
+    gone: int
 
 
 class _Order(NamedTuple):
@@ -111,7 +112,7 @@ class Exchange:
         """The lines of wanted origins, each with its origin and its kind."""
         for line in lines:
             if isinstance(line, BadLine):
-                self._account.skip("unreadable", line.shown, line.reason)
+                self._account.skip("unreadable", f"line {line.number}", line.reason)
                 continue
             self.read[line.record] += 1
             uuid = line.values.get("origin", self._sender)
@@ -137,76 +138,57 @@ class Exchange:
 
     def _remove(self, uuid: str, lines: list[Line]) -> None:
         """Apply that records were removed by their origin, or that every store has to forget them."""
-        numbers: dict[str, list[int]] = {}
-        removals: list[tuple[str, _Removal]] = []
+        removals: list[_Removal] = []
         with self._store.write() as change:
             for line in lines:
                 try:
-                    of, removal = self._removal(change, uuid, line)
+                    removals += self._removal(change, uuid, line)
                 except UsageError as error:
                     self._account.skip(REMOVED, line.shown, error.message)
-                    continue
-                if removal is not None:
-                    removals.append((of, removal))
-        for _, removal in removals:
-            if removal.row_id:
-                numbers.setdefault(removal.kind, []).append(removal.row_id)
+        numbers: dict[str, list[int]] = {}
+        for one in removals:
+            if one.row_id:
+                numbers.setdefault(one.kind, []).append(one.row_id)
         self._forgotten.update(forget_numbers(self._store, numbers))
         with self._store.write() as change:
-            for of, removal in removals:
-                self._note(change, of, removal)
+            for one in removals:
+                # Row 0: it may be made again, by its origin.
+                write_entry(change.connection, source_of(one.of), one.kind, one.key, str(one.seq))
+                if one.row_id < 0:
+                    query = "UPDATE record_log SET gone = ? WHERE kind = ? AND number = ? AND gone > 0"
+                    change.connection.execute(query, (one.gone, one.kind, one.row_id))
 
-    def _removal(self, change: Change, uuid: str, line: Line) -> tuple[str, _Removal | None]:
-        """What a line removes here, None where it is later here; errors and strategies lose what the origin counted."""
+    def _removal(self, change: Change, uuid: str, line: Line) -> Iterator[_Removal]:
+        """What a line removes here, unless it is later here; errors and strategies lose what the origin counted."""
         connection, values = change.connection, line.values
         kind, number, seq = values.get("kind"), number_of(values), seq_of(values)
         if not isinstance(kind, str) or kind not in KINDS or KINDS[kind].is_container:
             raise UsageError("its 'kind' is not one of a record")
-        of = values.get("of", uuid)
+        of, is_order = values.get("of", uuid), "of" in values
         if not isinstance(of, str) or not is_uuid(of):
             raise UsageError("its 'of' is not the uuid of a store")
-        is_order = "of" in values
-        origin = Origin(of, origin_code(connection, of))
-        key, row_id = str(number), origin.local(number)
-        if kind in COUNTED:
-            return of, self._uncount(change, kind, origin, number, seq, is_order=is_order)
-        known = read_entry(connection, source_of(of), kind, key)
-        if known is not None and known.seq >= (GONE if is_order else seq):
-            return of, None
-        if origin.code == 0 and not is_order:
-            return of, None  # our own log knows better
-        query = f"SELECT id FROM {KINDS[kind].table.name} WHERE id = ?"
-        here = read_value(connection, query, (row_id,), int)
-        return of, _Removal(kind, key, here or 0, GONE if is_order else seq, is_order)
-
-    def _uncount(
-        self, change: Change, kind: str, origin: Origin, number: int, seq: int, *, is_order: bool
-    ) -> _Removal | None:
-        connection, table = change.connection, KINDS[kind].table.name
-        source = source_of(origin.uuid)
-        numbered = read_entry(connection, source, f"{kind} number", number)
-        row_id = (numbered.target_id if numbered is not None else 0) or origin.local(number)
-        names = KINDS[kind].identity
-        identity = connection.execute(f"SELECT {', '.join(names)} FROM {table} WHERE id = ?", (row_id,)).fetchone()
+        origin, table = Origin(of, origin_code(connection, of)), KINDS[kind].table.name
+        key, row_id, gone = str(number), origin.local(number), 2 if is_order else 3
+        if kind not in COUNTED:
+            known = read_entry(connection, source_of(of), kind, key)
+            seq = GONE if is_order else seq
+            if (known is None or known.seq < seq) and (origin.code or is_order):  # else our own log knows better
+                here = read_value(connection, f"SELECT id FROM {table} WHERE id = ?", (row_id,), int)
+                yield _Removal(of, kind, key, here or 0, seq, gone)
+            return
+        numbered = read_entry(connection, source_of(of), f"{kind} number", number)
+        row_id = (numbered.target_id if numbered is not None else 0) or row_id
+        names = ", ".join(KINDS[kind].identity)
+        identity = connection.execute(f"SELECT {names} FROM {table} WHERE id = ?", (row_id,)).fetchone()
         if identity is None:
-            return None
+            return
         key = row_key(*identity)
-        entry = read_entry(connection, source, kind, key)
+        known = read_entry(connection, source_of(of), kind, key)
         if is_order:
-            return _Removal(kind, key, row_id, seq, is_order)
-        if entry is None or entry.seq >= seq:
-            return None
-        is_left = merge.uncount(change, kind, row_id, origin.code)
-        return _Removal(kind, key, 0 if is_left else row_id, seq, is_order)
-
-    def _note(self, change: Change, of: str, removal: _Removal) -> None:
-        # Row 0: it may be made again, by its origin.
-        write_entry(change.connection, source_of(of), removal.kind, removal.key, str(removal.seq))
-        if removal.row_id < 0:
-            change.connection.execute(
-                "UPDATE record_log SET gone = ? WHERE kind = ? AND number = ? AND gone > 0",
-                (2 if removal.is_order else 3, removal.kind, removal.row_id),
-            )
+            yield _Removal(of, kind, key, row_id, seq, gone)
+        elif known is not None and known.seq < seq:
+            is_left = merge.uncount(change, kind, row_id, origin.code)
+            yield _Removal(of, kind, key, 0 if is_left else row_id, seq, gone)
 
     def _forget(self, lines: list[Line]) -> None:
         """Carry out orders and enter them, so that one that was interrupted is carried out again.

@@ -46,11 +46,6 @@ class BadLine(NamedTuple):
     number: int
     reason: str
 
-    @property
-    def shown(self) -> str:
-        """What a report calls it."""
-        return f"line {self.number}"
-
 
 class LineReader:
     """Reads a file from its header to its end line; `end_counts` is None until that was met."""

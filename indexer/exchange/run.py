@@ -6,20 +6,21 @@ done, and the next one goes on where it stopped.
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import VERSION
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.merge import UNKNOWN, find_merged, make_merged, note_maker
-from ctxrank.indexer.exchange.register import Identity, Ledger
+from ctxrank.indexer.exchange.register import Identity, Ledger, Origin
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import find_group, is_session_wide, require_group, session_id_of
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.documents import TextCount
+from ctxrank.indexer.store.ids import origin_code
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.vocabulary import local_counter
 
@@ -120,14 +121,6 @@ class Written(NamedTuple):
     is_joined: bool = False
 
 
-class Incoming(NamedTuple, Generic[Row]):
-    """A row on its way in; `shown` is what a report calls it."""
-
-    identity: Identity
-    shown: str
-    row: Row
-
-
 # Writes a new row (the id is None) or over the row that it became before. A UsageError skips the row.
 Writer = Callable[[Change, Row, int | None], Written]
 _NEW, _UPDATED, _UNCHANGED = KindCount(1), KindCount(0, 1), KindCount(0, 0, 1)
@@ -156,7 +149,7 @@ class ImportRun:
     ) -> None:
         """Bring in what is new or changed of some lines of one kind, each prepared outside a transaction."""
         self.account.add(kind, KindCount())
-        ready: list[Incoming[Row]] = []
+        ready: list[tuple[Identity, str, Row]] = []
         for line in lines:
             try:
                 identity = self.ledger.identify(kind, line.values)
@@ -164,7 +157,7 @@ class ImportRun:
                     self.account.add(kind, _UNCHANGED)
                     continue
                 fields = Fields(line.values, self.texts.of_record(line.values.values()))
-                ready.append(Incoming(identity, line.shown, prepare(fields, identity)))
+                ready.append((identity, line.shown, prepare(fields, identity)))
             except UsageError as error:
                 self.account.skip(kind, line.shown, error.message)
             except RecursionError:
@@ -175,33 +168,30 @@ class ImportRun:
         if ready:
             self._put(kind, ready, write)
 
-    def _put(self, kind: str, rows: list[Incoming[Row]], write: Writer[Row]) -> None:
+    def _put(self, kind: str, rows: list[tuple[Identity, str, Row]], write: Writer[Row]) -> None:
         """Bring rows in and enter them into the register, in one transaction; they count once it is committed."""
-        done: list[KindCount | tuple[str, str]] = []
+        done: list[tuple[str, KindCount | str]] = []
         with self.store.write() as change:
             change.count_tokens = self._count
-            done += (self._written(change, kind, incoming, write) for incoming in rows)
-        for one in done:
-            if isinstance(one, KindCount):
-                self.account.add(kind, one)
+            done += ((shown, self._written(change, kind, identity, row, write)) for identity, shown, row in rows)
+        for shown, result in done:
+            if isinstance(result, str):
+                self.account.skip(kind, shown, result)
             else:
-                self.account.skip(kind, *one)
+                self.account.add(kind, result)
 
-    def _written(
-        self, change: Change, kind: str, incoming: Incoming[Row], write: Writer[Row]
-    ) -> KindCount | tuple[str, str]:
-        """What a row counts as, or what it is called and why it is skipped."""
-        key, state, _ = incoming.identity
-        known = self.ledger.entry(kind, key)
-        if not self.ledger.is_news(known, state):  # another import was faster
+    def _written(self, change: Change, kind: str, identity: Identity, row: Row, write: Writer[Row]) -> KindCount | str:
+        """What a row counts as, or why it is skipped."""
+        known = self.ledger.entry(kind, identity.key)
+        if not self.ledger.is_news(known, identity.state):  # another import was faster
             return _UNCHANGED
         counted = self.account.recounted
         try:
-            written = write(change, incoming.row, None if known is None else known.target_id or None)
+            written = write(change, row, None if known is None else known.target_id or None)
         except UsageError as error:
             self.account.recounted = counted
-            return incoming.shown, error.message
-        self.ledger.record(kind, key, state, written.target_id)
+            return error.message
+        self.ledger.record(kind, identity.key, identity.state, written.target_id)
         if not written.is_change:
             return _UNCHANGED
         return _NEW if known is None and not written.is_joined else _UPDATED
@@ -213,6 +203,10 @@ class ImportRun:
             return None
         self.account.recounted += 1
         return TextCount(counter.count(text), counter.name)
+
+    def maker(self, change: Change, uuid: str | None) -> Origin:
+        """The store that a line names; None: the one whose lines these are."""
+        return self.origin if uuid is None else Origin(uuid, origin_code(change.connection, uuid))
 
     def session_id(self, change: Change, name: str, project: str | None, moment: int | None) -> int:
         """The session here of this name. Raises UsageError where there is none.

@@ -16,12 +16,11 @@ from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.columns import ColumnReader, Values
 from ctxrank.indexer.exchange.kinds.hooks import Hooks
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import Identity, Origin
+from ctxrank.indexer.exchange.register import Identity
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import read, revise
 from ctxrank.indexer.store.connection import read_value
-from ctxrank.indexer.store.ids import origin_code
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
 
@@ -120,8 +119,7 @@ class RecordImport:
         it is as old as the first of them.
         """
         kind, values, origin = self.kind, row.values, self.run.origin
-        maker = origin if row.of is None else Origin(row.of, origin_code(change.connection, row.of))
-        number = maker.local(row.number) if row.number else None
+        number = self.run.maker(change, row.of).local(row.number) if row.number else None
         same = self._same(change, values)
         if row.of is None and number is not None:
             self.run.ledger.record(f"{kind.name} number", str(row.number), "", same or number)

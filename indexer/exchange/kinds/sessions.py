@@ -7,11 +7,11 @@ from ctxrank.indexer.declarations import Value
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.hooks import Hooks
-from ctxrank.indexer.exchange.register import Identity, Origin, is_uuid, write_entry
+from ctxrank.indexer.exchange.register import Identity, is_uuid, write_entry
 from ctxrank.indexer.light_typing import cast
 from ctxrank.indexer.records import sessions
 from ctxrank.indexer.store.connection import read_column, read_value
-from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER, origin_code
+from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER
 from ctxrank.indexer.store.store import Change
 
 _NUMBER_DIGITS = 10
@@ -41,7 +41,7 @@ class GroupHooks(Hooks):
         number, _, uuid = str(item).partition("@")
         if not number.isdecimal() or len(number) > _NUMBER_DIGITS or not is_uuid(uuid):
             return None
-        return Origin(uuid, origin_code(change.connection, uuid)).local(int(number))
+        return self.run.maker(change, uuid).local(int(number))
 
 
 def refer(change: Change, group_id: int, package_id: int) -> bool:

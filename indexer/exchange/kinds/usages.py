@@ -9,12 +9,12 @@ from typing import Any
 
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import Identity, Origin, remove_entry, write_entry
+from ctxrank.indexer.exchange.register import Identity, remove_entry, write_entry
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple, cast
-from ctxrank.indexer.records.packages import Consumer, consumers_of
-from ctxrank.indexer.store.connection import read_rows, read_value
-from ctxrank.indexer.store.ids import origin_code
+from ctxrank.indexer.records.packages import Consumer
+from ctxrank.indexer.store.connection import read_map, read_value
+from ctxrank.indexer.store.rows import Value, insert, update
 from ctxrank.indexer.store.store import Change
 
 USAGE = "usage"
@@ -59,22 +59,15 @@ class UsageImport:
         return _Row(identity.number, fields.store("of"), read_usage(fields))
 
     def _write(self, change: Change, row: _Row, target: int | None) -> Written:
-        origin = self._run.origin
-        maker = origin if row.of is None else Origin(row.of, origin_code(change.connection, row.of))
-        package_id = maker.local(row.number)
+        package_id = self._run.maker(change, row.of).local(row.number)
         query = "SELECT session_id FROM packages WHERE id = ?"
         session_id = read_value(change.connection, query, (package_id,), int)
         if session_id is None:
             waiting = json.dumps([[list(one) for one in part] for part in row.usage])
-            write_entry(change.connection, _WAITING, origin.uuid, package_id, waiting, package_id)
+            write_entry(change.connection, _WAITING, self._run.origin.uuid, package_id, waiting, package_id)
             return Written(package_id, is_change=False)
         put_usage(self._run, change, package_id, session_id, row.usage)
         return Written(package_id)
-
-
-class _Waiting(NamedTuple):
-    uuid: str
-    said: str
 
 
 def unite_waiting(run: ImportRun, change: Change, package_id: int, session_id: int) -> None:
@@ -83,11 +76,11 @@ def unite_waiting(run: ImportRun, change: Change, package_id: int, session_id: i
         SELECT kind, digest FROM imported_rows
          WHERE source = ? AND kind IN (SELECT uuid FROM origins) AND source_key = ?
     """
-    for waiting in list(read_rows(change.connection, query, (_WAITING, str(package_id)), _Waiting)):
-        consumers, deliveries = cast("tuple[list[list[Any]], list[list[Any]]]", json.loads(waiting.said))
+    for uuid, said in read_map(change.connection, query, (_WAITING, str(package_id)), str, str).items():
+        consumers, deliveries = cast("tuple[list[list[Any]], list[list[Any]]]", json.loads(said))
         usage = Usage(tuple(Consumer(*one) for one in consumers), tuple(Delivery(*one) for one in deliveries))
         put_usage(run, change, package_id, session_id, usage)
-        remove_entry(change.connection, _WAITING, waiting.uuid, package_id)
+        remove_entry(change.connection, _WAITING, uuid, package_id)
 
 
 def read_usage(fields: Fields) -> Usage:
@@ -135,33 +128,16 @@ def _put_consumers(change: Change, package_id: int, exported: tuple[Consumer, ..
 
     `said_by` is the code of the store that says so.
     """
-    connection = change.connection
-    here = consumers_of(connection, package_id)
     for consumer in exported:
-        same_agent = [row for row in here if row.agent == consumer.agent]
-        if consumer.consumed_at is None:
-            if same_agent:
-                continue
-        elif any(row.iteration == consumer.iteration and row.consumed_at is not None for row in same_agent):
-            query = """
-                UPDATE package_consumers SET consumed_at = ?1, origin = ?2
-                 WHERE package_id = ?3 AND agent = ?4 AND iteration IS ?5 AND consumed_at < ?1
-            """
-            connection.execute(query, (consumer.consumed_at, said_by, package_id, consumer.agent, consumer.iteration))
-            continue
-        elif pending := next((row for row in same_agent if row.consumed_at is None), None):
-            connection.execute(
-                """
-                UPDATE package_consumers SET iteration = ?, consumed_at = ?, origin = ?
-                 WHERE id = (SELECT id FROM package_consumers
-                              WHERE package_id = ? AND agent = ? AND consumed_at IS NULL ORDER BY id LIMIT 1)
-                """,
-                (consumer.iteration, consumer.consumed_at, said_by, package_id, consumer.agent),
-            )
-            here[here.index(pending)] = consumer
-            continue
-        connection.execute(
-            "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
-            (package_id, *consumer, said_by),
-        )
-        here.append(consumer)
+        # Who took it at the same iteration, else who may; a designation says nothing of an agent that is known.
+        query = """
+            SELECT id, consumed_at FROM package_consumers
+             WHERE package_id = ?1 AND agent = ?2 AND (?4 IS NULL OR consumed_at IS NULL OR iteration IS ?3)
+             ORDER BY consumed_at IS NULL, id LIMIT 1
+        """
+        known = change.connection.execute(query, (package_id, *consumer)).fetchone()
+        said: dict[str, Value] = {**consumer._asdict(), "package_id": package_id, "origin": said_by}
+        if known is None:
+            insert(change.connection, "package_consumers", said)
+        elif consumer.consumed_at is not None and consumer.consumed_at > (known[1] or 0):
+            update(change.connection, "package_consumers", known[0], said)
