@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 
-from ctxrank.cli.declare import Command, NoJson
+from ctxrank.cli.declare import Command
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -154,8 +154,8 @@ def list_reply(
 
 def run_command(command: Command, call: Call, values: Mapping[str, object]) -> int:
     """Run a command's action and print its reply; returns the exit code."""
-    if call.is_json and isinstance(command.answer, NoJson) and command.answer.refusal is not None:
-        raise UsageError(*command.answer.refusal)
+    if call.is_json and command.prints[1:]:
+        raise UsageError(*command.prints[1:])
     if call.verbosity <= 0:
         return finish(call, act(command, call, values))
     return _timed(command, call, values)

@@ -12,7 +12,8 @@ the version. A line of the list is a point of a command line, a word that may fo
 from collections.abc import Iterator, Mapping
 
 from ctxrank.cli.call import Call, Reply
-from ctxrank.cli.declare import GLOBALS, Command, Declared, OneOf, Parameter, Path
+from ctxrank.cli.command_table import GLOBALS, parameter
+from ctxrank.cli.declare import Command, Declared, OneOf, Parameter, Path
 from ctxrank.cli.main import declared_commands
 
 # The words behind `ctxrank`, up to the one that is being typed, are its arguments; the list is its input.
@@ -103,7 +104,7 @@ def script_of(shell: str, declared: Mapping[str, Declared]) -> str:
 def word_list(declared: Mapping[str, Declared]) -> Iterator[tuple[str, str, str]]:
     """(point of a command line, word or '' for an argument, what it takes), for all that can be completed."""
     yield "", "", " ".join(declared)
-    yield from _words_of("*", (*GLOBALS, Parameter(("-h", "--help"), True, is_flag=True)))
+    yield from _words_of("*", (*GLOBALS, parameter("flag", "-h --help")))
     for name, one in declared.items():
         if isinstance(one, Command):
             yield from _words_of(name, one.parameters)

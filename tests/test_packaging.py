@@ -57,9 +57,9 @@ def test_every_file_of_the_plugin_is_package_data() -> None:
 def test_every_file_of_the_page_is_package_data() -> None:
     home = ROOT / "extensions" / "web"
     data = _project()["tool"]["setuptools"]["package-data"]
-    patterns = data["ctxrank.extensions.web"] if is_dict(data) else None
-    assert is_list(patterns)
-    shipped = {path for pattern in patterns for path in home.glob(str(pattern))}
+    assert is_dict(data)
+    patterns = [*_listed(data["*"]), *_listed(data["ctxrank.extensions.web"])]
+    shipped = {path for pattern in patterns for path in home.glob(pattern)}
     beside = {path for path in home.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
     assert shipped == beside
 

@@ -9,7 +9,7 @@ is no record: its fields stay as they are, in their order.
 
 from collections.abc import Mapping
 
-from ctxrank.cli.declare import AnyOf, Fields, NoJson, Nullable, Shape
+from ctxrank.cli.declare import Fields, Nullable, Shape
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list, is_tuple
 
@@ -24,9 +24,8 @@ class Extended(NamedTuple):
     more: Mapping[str, object]
 
 
-def answer(declared: Fields | AnyOf | NoJson, payload: object) -> dict[str, object]:
+def answer(forms: tuple[Fields, ...], payload: object) -> dict[str, object]:
     """A command's payload as JSON: a record, or a dict of what an answer has. A record is of the first form."""
-    forms = declared.forms if isinstance(declared, AnyOf) else (_ANY if isinstance(declared, NoJson) else declared,)
     if not is_dict(payload):
         return {
             name.removesuffix("?"): _of_record(one, name.removesuffix("?"), payload) for name, one in forms[0].items()
