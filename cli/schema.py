@@ -12,7 +12,15 @@ from ctxrank.cli.command_table import GLOBALS
 from ctxrank.cli.declare import Command, Declared, Fields, Nullable, OneOf, Parameter, Path, Shape, Whole
 from ctxrank.cli.main import declared_commands
 from ctxrank.cli.output.envelope import SCHEMA_VERSION
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import (
+    CtxrankError,
+    DamagedError,
+    LockedError,
+    NoStoreError,
+    NotFoundError,
+    UntrustedError,
+    UsageError,
+)
 from ctxrank.indexer.light_typing import is_dict, is_list, is_tuple
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -28,9 +36,8 @@ EXIT_CODES = {
     7: "locked",
     130: "interrupted",
 }
-_KINDS = {
-    "not_found": 1, "usage": 2, "no_store": 3, "untrusted": 3, "damaged": 5, "refused": 6, "locked": 7,
-}  # fmt: skip
+_FAILURES = (NotFoundError, UsageError, NoStoreError, UntrustedError, DamagedError, CtxrankError, LockedError)
+_KINDS = {one.kind: one.exit_code for one in _FAILURES}
 _WORDS: Mapping[str, Mapping[str, object]] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},

@@ -48,6 +48,7 @@ PERMITTED = {
     # what is installed with the program, or is the system's
     "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
     "cli/command_table.py rows_of": "the program's own tables",
+    "cli/completion.py _script": "as above",
     "indexer/errors/parse/tables.py rows": "as above",
     "indexer/redaction/rules.py _read": "as above",
     "indexer/text/invisible.py _ranges": "as above",

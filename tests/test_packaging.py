@@ -34,7 +34,7 @@ def test_everything_beside_the_modules_is_package_data() -> None:
         for path in (ROOT / folder).rglob("*")
         if path.is_file()
         and path.suffix not in (".py", ".pyc", ".c", ".h", ".so")
-        and not {"plugin", "web"} & set(path.parts)
+        and not {"plugin", "shells", "web"} & set(path.parts)
     }
     assert kinds == {"py.typed", "*.sql", "*.pyi", "*.tsv", "*.txt"}
 
@@ -45,6 +45,11 @@ def test_every_table_is_package_data() -> None:
     beside = {home for home in tables if not (home / "__init__.py").exists()}  # of no package of its own
     assert is_dict(data) and data["ctxrank.indexer.errors"] == ["tables/*.tsv"]
     assert beside == {ROOT / "indexer" / "errors" / "tables"}
+
+
+def test_every_script_of_a_shell_is_package_data() -> None:
+    data = _project()["tool"]["setuptools"]["package-data"]
+    assert is_dict(data) and data["ctxrank.cli"] == ["shells/*"]
 
 
 def test_every_file_of_the_plugin_is_package_data() -> None:
