@@ -133,6 +133,13 @@ class Reply(NamedTuple):
     form: str = ""  # "json": in JSON whatever the call says
 
 
+class Extended(NamedTuple):
+    """A record with fields that are not its own, for JSON."""
+
+    record: object
+    more: Mapping[str, object]
+
+
 def list_reply(
     page: "Page[Row]",
     payload: Callable[[], Mapping[str, object]],

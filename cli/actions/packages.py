@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import apsw
 
 from ctxrank.cli.actions.given import given_text
-from ctxrank.cli.call import Call, Reply, list_reply, shown
-from ctxrank.cli.output.shaped import Extended
+from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records import packages as records

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.errors.words import record_words, times
-from ctxrank.cli.call import Call, shown
-from ctxrank.cli.output.shaped import Extended
+from ctxrank.cli.call import Call, Extended, shown
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.errors.listing import Recognition, StoredError
 from ctxrank.indexer.errors.patterns import title_of
