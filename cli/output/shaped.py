@@ -15,7 +15,6 @@ from ctxrank.cli.call import Extended
 from ctxrank.cli.declare import AnyOf, Fields, NoJson, Nullable, Shape
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.light_typing import is_dict, is_list, is_tuple
-from ctxrank.indexer.store.ids import public_id
 
 _ABSENT = object()
 _ANY: Fields = {}
@@ -60,6 +59,8 @@ def _of_word(shape: str, value: object) -> object:
     if word == "time" and isinstance(value, int):
         return format_us(value)
     if word == "id" and isinstance(value, int):
+        from ctxrank.indexer.store.ids import public_id  # noqa: PLC0415  what declarations say has no ids
+
         return public_id(more, value)
     return round(value, int(more)) if more and isinstance(value, float) else value
 
