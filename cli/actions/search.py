@@ -34,7 +34,7 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
     since, until = (None if one is None else parse_time(one, now=now) for one in (options["since"], options["until"]))
     request = SearchRequest(
         _from_stdin(call) if is_stdin else " ".join(query), options["limit"], options["kinds"],
-        session=tuple(filter(None, options["sessions"])),
+        session=tuple(one for one in options["sessions"] if one),
         group=tuple(one for one in options["groups"] if one not in ("", "-")),
         agent=options["agents"], type=options["types"], phase=options["phases"], priority=options["priorities"],
         path=options["paths"], since=since, until=until, is_explained=options["explain"],
