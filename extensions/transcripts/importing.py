@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.agents.event import CLAUDE_CODE
 from ctxrank.cli.agents.messages import Speaker, keep_text
-from ctxrank.cli.agents.session import HookCall, is_main_branch, role_of
+from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.extensions.transcripts.reading import Action, Message, Repair, Story, TranscriptReader, Unsolved, Where
@@ -37,7 +37,6 @@ from ctxrank.indexer.records.sessions import (
     find_session,
     has_session,
     project_in_force,
-    require_group,
 )
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.config import Config, load_config
@@ -282,11 +281,6 @@ class _Importer:
             known = self._sessions[where.session] = find_session(self._store.primary, where.session)
         return known
 
-    def _group(self, where: Where) -> str | None:
-        return (
-            where.branch if where.branch and not is_main_branch(where.branch) and where.branch.isprintable() else None
-        )
-
     def _keep_failure(
         self, told: Repair | Unsolved, actions: tuple[Action, ...] | None, others: tuple[Action, ...]
     ) -> None:
@@ -303,14 +297,14 @@ class _Importer:
             "actions": shown_actions, "others": of_others,
         }  # fmt: skip
         with self._store.write() as change:
-            group_id = self._group_id(change, session, told.where)
+            group = group_id(change, session.id, group_of(told.where.branch))
             sighted = self._sighted(change, session, failure, told.failed_at_us)
             is_new = sighted is None
             if actions is not None:
                 event = record_event(
                     change,
                     session.id,
-                    group_id,
+                    group,
                     REPAIR,
                     json.dumps(payload, ensure_ascii=False),
                     idempotency_key=told.id,
@@ -323,7 +317,7 @@ class _Importer:
             elif is_new:
                 sighting = Sighting(failure.signature, failure.unit, told.failed_at_us, resolved_at)
                 pattern = pattern_of(change.connection, failure.signature, self._project)
-                sighted = see(change, session.id, group_id or 0, sighting, pattern)
+                sighted = see(change, session.id, group or 0, sighting, pattern)
             if sighted is not None:
                 self._sightings.add(sighted)
         if is_new:
@@ -333,15 +327,6 @@ class _Importer:
                 self._repaired[failure.signature.instance] = failure
                 last = ", then ".join(text for _, text in shown_actions[-_MAX_ACTIONS_SHOWN:])
                 self._save(failure, f"{RAN_NEXT}{last}")
-
-    def _group_id(self, change: Change, session: Session, where: Where) -> int | None:
-        group = self._group(where)
-        if group is None:
-            return None
-        try:
-            return require_group(change, session.id, group)
-        except UsageError:
-            return None
 
     def _sighted(self, change: Change, session: Session, failure: _Failure, at_us: int) -> int | None:
         """The sighting that the failure has already: of an earlier import, or as a hook saw it. One has one failure."""
@@ -371,7 +356,7 @@ class _Importer:
 
     def _keep_message(self, message: Message) -> None:
         speaker = Speaker(
-            self._session(message.where), self._group(message.where),
+            self._session(message.where), group_of(message.where.branch),
             role_of(self._config, self._settings, message.where.agent or "main"), TRANSCRIPT,
         )  # fmt: skip
         files = [name for name in message.files if not name.startswith("..")]
