@@ -86,7 +86,7 @@ def _form(command: str) -> tuple[list[str], set[str], list[str]]:
     words = words_of(command)
     added = {word for word in words if word.startswith("-")}
     while words:
-        starter = next((one for one in _STARTERS if words[: len(one)] == one and len(words) > len(one)), [])
+        starter = next((one for one in _STARTERS if words[: len(one)] == one and words[len(one) :]), list[str]())
         if starter == ["sudo"]:
             rest = _unraised(words)
             added.add(" ".join(words[: len(words) - len(rest)]))
