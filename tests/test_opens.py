@@ -43,8 +43,7 @@ PERMITTED = {
     "indexer/store/known_stores.py alone_in": "a folder of the user's own, to lock it",
     "indexer/store/known_stores.py write_privately": "makes a file in the user's own state folder",
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
-    "indexer/store/location.py _is_known": "whether the user trusts a store: on each call",
-    "indexer/store/trust.py read_state": "the same, where it says why not",
+    "indexer/store/location.py read_state": "whether the user trusts a store: on each call",
     # what is installed with the program, or is the system's
     "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
     "indexer/errors/parse/tables.py rows": "the program's own tables",

@@ -29,7 +29,17 @@ from ctxrank.indexer.store.connection import (
     sqlite_errors,
     translate,
 )
-from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, at, refuse_unwritable_name
+from ctxrank.indexer.store.location import (
+    FOLDER,
+    PRIMARY_FILE,
+    Identity,
+    Location,
+    at,
+    identity_of,
+    is_known,
+    refuse_unwritable_name,
+    untrusted,
+)
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -38,7 +48,6 @@ if TYPE_CHECKING:
     from ctxrank.indexer.deadline import Deadline
     from ctxrank.indexer.redaction.user_rules import UserRules
     from ctxrank.indexer.store.blocklist import Blocklist
-    from ctxrank.indexer.store.trust import Identity
     from ctxrank.indexer.store.wide_settings import WideSettings
 
     Parameters = ParamSpec("Parameters")
@@ -287,7 +296,7 @@ def open_at(
     busy_ms: int | None,
     *,
     create: bool = False,
-    announce: "Callable[[Identity, str], None] | None" = None,
+    announce: Callable[[Identity, str], None] | None = None,
 ) -> Store:
     """Open the store at a location; one that is made is announced. Raises DamagedError, LockedError, UntrustedError."""
     wait = busy_timeout_ms() if busy_ms is None else busy_ms
@@ -341,13 +350,11 @@ def _refuse_strange(primary: apsw.Connection, path: str) -> None:
 
 def prove(primary: apsw.Connection, path: str) -> None:
     """Ask a store that is open who it is: its file alone did not say. Raises UntrustedError."""
-    from ctxrank.indexer.store.trust import identity_of, is_known, untrusted  # noqa: PLC0415  rare
-
     if not is_known(identity_of(primary)):
         raise untrusted(path)
 
 
-def _bring_up_to_date(primary: apsw.Connection, path: str, announce: "Callable[[Identity, str], None] | None") -> bool:
+def _bring_up_to_date(primary: apsw.Connection, path: str, announce: Callable[[Identity, str], None] | None) -> bool:
     """Bring a file to the present schema; returns whether a store was made of it, which was none before."""
     try:
         _refuse_strange(primary, path)
