@@ -58,7 +58,7 @@ PERMITTED = {
     "extensions/web/application.py _static_files": "what this package itself ships",
     "extensions/web/command.py _open": "no file: the browser",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
-    "indexer/store/wide_settings.py WideSettings.password": "the file that the user's own configuration names",
+    "extensions/opensearch/settings.py password_of": "the file that the user's own configuration names",
     # what the user names on the command line, which may be a pipe or a link
     "cli/actions/given.py read_given_start": "a file that the user named, bounded",
     "cli/actions/upkeep/exchange.py _opened": "the file of an import, read line by line, each bounded",

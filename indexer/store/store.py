@@ -21,6 +21,7 @@ from ctxrank.indexer.store.connection import (
     APPLICATION_ID,
     DAMAGED_STEP,
     SCHEMA_VERSION,
+    Values,
     busy_timeout_ms,
     immediate,
     open_database,
@@ -28,6 +29,7 @@ from ctxrank.indexer.store.connection import (
     read_value,
     sqlite_errors,
     translate,
+    wait_for_locks,
 )
 from ctxrank.indexer.store.location import (
     FOLDER,
@@ -177,6 +179,17 @@ class Store:
             change = Change(self.primary, self.user_rules)
             yield change
             change.finish()
+
+    def write_if_free(self, query: str, values: Values) -> None:
+        """Run one statement, which may as well be left out: where the store is locked or cannot be written, it is."""
+        wait_for_locks(self.primary, 0)
+        try:
+            with self.write() as change:
+                change.connection.execute(query, values)
+        except CtxrankError:
+            pass
+        finally:
+            wait_for_locks(self.primary, self.busy_ms)
 
     def blocklist(self) -> "Blocklist":
         """What was purged, as it is now: a scan asks for it before a file is read."""

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from linked_builders import copy_fixture
 
+from ctxrank.extensions.team.state import write_state
 from ctxrank.indexer.exceptions import LockedError
 from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.store.location import TEAM_LOCK, Location
 from ctxrank.indexer.store.one_process import only_one
-from ctxrank.indexer.store.team_log import TeamState, write_state
+from ctxrank.indexer.store.team_log import TeamState
 
 # Each of these costs more than a tenth of a bare interpreter's start; click three of them, with what it imports.
 _FORBIDDEN = (
