@@ -29,8 +29,9 @@ words in `declare.py`, a shape of this table or of `shapes.tsv`, [of such], {of 
 """
 
 import os
+from collections.abc import Iterable
 
-from ctxrank.cli.call import import_member
+from ctxrank.cli.call import imported
 from ctxrank.cli.declare import (
     BASIC,
     Command,
@@ -57,7 +58,7 @@ _FINDS = {0: "found", 1: "nothing found"}
 
 def rows_of(package: str, name: str) -> Rows:
     """The rows of a table in a package's folder. Raises UsageError where an installation leaves the package out."""
-    folder = os.path.dirname(import_member(package, "__file__", name))
+    folder = os.path.dirname(str(imported(f"{package}:__file__", name)))
     with open(os.path.join(folder, f"{name}.tsv"), encoding="utf-8") as file:
         return [line.split("\t") for line in file.read().rstrip("\n").split("\n") if line[:1] != "#"]
 
@@ -70,7 +71,7 @@ class CommandTable:
         self._help = ""  # of a group
         self._rows: dict[str, Rows] = {}
         rows = rows_of(package, name)
-        self._shapes = Shapes(rows)
+        self.fields = Shapes(rows).fields
         last: Rows = []
         for row in rows:
             if row[0] in ("command", "old", "from"):
@@ -99,7 +100,7 @@ class CommandTable:
             help="\n".join(row[-1] for row in rows if row[0] == "").strip("\n").replace("\\b", "\b"),
             parameters=tuple(one for row in rows for one in _parameters(*row)),
             exits=exits or (_FINDS if "finds" in cells else _DONE),
-            fields=self._shapes.fields,
+            fields=self.fields,
             forms=cells.get("answer", (name,)),
             prints=cells.get("prints", ()),
             line=cells.get("line", ()),
@@ -156,7 +157,7 @@ class Shapes:
         if "|" in type_ or type_ == "null":
             return tuple(None if one == "null" else one for one in type_.split("|"))
         name = type_.removesuffix("?")
-        if name in BASIC:
+        if name.partition(":")[0] in BASIC:
             return type_
         return self._named(name) if name == type_ else Nullable(self._named(name))
 
@@ -209,8 +210,7 @@ def _type(cell: str) -> Type:
     if ".." in cell:
         least, _, most = cell.partition("..")
         return Whole(int(least) if least else None, int(most) if most else None)
-    module, _, member = cell.partition(":")
-    return OneOf(tuple(import_member(module, member, cell)) if member else tuple(cell.split("|")))
+    return OneOf(tuple(cast("Iterable[str]", imported(cell, cell)) if ":" in cell else cell.split("|")))
 
 
 GLOBALS = (

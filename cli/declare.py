@@ -72,7 +72,8 @@ class Parameter(NamedTuple):
 
 # What a value of an answer is, as `schema.py` reads it: one of these words, with ? also null; ("high", "low"), one of
 # these values; [shape], an array of such; {"key": shape}, an object, where "key?" may be absent and "*" means keys that
-# are data; Nullable(shape), or null. An "id" is kind:number, a "row" a number, or "12@9f3c27ab" of another store.
+# are data; Nullable(shape), or null. An "id" is kind:number, a "row" a number, or "12@9f3c27ab" of another store;
+# "id:error" says the kind of a number, "number:4" how many decimals.
 BASIC = ("string", "integer", "number", "boolean", "time", "id", "row", "any")
 Shape = object
 Fields = Mapping[str, Shape]
