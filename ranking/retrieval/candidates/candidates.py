@@ -6,14 +6,14 @@ matches too many rows, only those are scored that may be among the best (thresho
 """
 
 from collections.abc import Iterable
-from operator import itemgetter
+from itertools import accumulate
+from operator import itemgetter, sub
 
-from ctxrank.indexer.engine import Engine, Row, RowQuery, Statistics
+from ctxrank.indexer.engine import Row, RowQuery
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.facets import Scope, index_rowid
-from ctxrank.ranking.formulas.bm25 import tf_saturation
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
-from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, row_query
+from ctxrank.ranking.retrieval.candidates.scorer import Scorer, TermScore, term_scores_of
+from ctxrank.ranking.retrieval.plan import Plan, row_query
 
 if TYPE_CHECKING:
     from ctxrank.ranking.retrieval.candidates.threshold import ThresholdFn
@@ -64,29 +64,13 @@ class Candidates(NamedTuple):
     pruned_count: int = 0  # documents that match and were found to be none of the best
 
 
-class TermScore(NamedTuple):
-    """What one term gave to one row: for explanations."""
-
-    term: QueryTerm
-    tf: float
-    length: int
-    average_length: float
-    score: float
-
-
 def no_threshold(scores: list[float]) -> float:
     """That every row matters, so that as many are scored as can be afforded."""
     return 0.0
 
 
 def find_candidates(
-    engine: Engine,
-    statistics: Statistics,
-    plan: Plan,
-    scope: Scope,
-    *,
-    threshold_of: "ThresholdFn" = no_threshold,
-    essential_share: float = ESSENTIAL_SHARE,
+    plan: Plan, scope: Scope, *, threshold_of: "ThresholdFn" = no_threshold, essential_share: float = ESSENTIAL_SHARE
 ) -> Candidates:
     """All rows that match, or those that may be among the best, scored; in no particular order.
 
@@ -95,16 +79,15 @@ def find_candidates(
     """
     if not plan.can_match:
         return Candidates([], is_complete=True)
-    scored = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores
-    query = row_query(plan, scope)
-    is_complete = True
-    pruned_count = 0
+    engine, query = plan.engine, row_query(plan, scope)
+    scored = Scorer(plan).scores
+    is_complete, pruned_count = True, 0
     if engine.row_limit is not None:
         rows = engine.best_rows(query, plan.tuning.weights, engine.row_limit)
         is_complete = len(rows) < engine.row_limit
         scores = scored(rows)
     elif scope.is_narrow:
-        rows, is_complete = _scoped_rows(engine, plan, query, essential_share)
+        rows, is_complete = _scoped_rows(plan, query, essential_share)
         scores = scored(rows)
     elif not plan.required and sum(term.df + term.path_df for term in plan.terms) <= MAX_ENUMERATED:
         rows = engine.rows(query)
@@ -114,60 +97,34 @@ def find_candidates(
             generate_candidates,
         )
 
-        rows, scores, is_complete, pruned_count = generate_candidates(
-            engine, statistics, plan, query, scored, threshold_of
-        )
+        rows, scores, is_complete, pruned_count = generate_candidates(plan, query, scored, threshold_of)
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
     held = [(row[0], row[1], score, ()) for row, score in zip(rows, scores, strict=True) if score or plan.required]
     return Candidates(list(map(Candidate._make, held)), is_complete, pruned_count)
 
 
-def term_scores(engine: Engine, statistics: Statistics, plan: Plan, rowid: int) -> list[TermScore]:
+def term_scores(plan: Plan, rowid: int) -> list[TermScore]:
     """The summands of one row's score, the largest first: what `find_candidates` added up."""
-    rows = engine.rows_of([rowid])
+    rows = plan.engine.rows_of([rowid])
     if not rows:
         return []
-    length, average_length = rows[0][2], statistics.average_length
-    k1, b = plan.tuning.k1, plan.tuning.b
-    parts = [
-        TermScore(
-            term=plan.terms[at], tf=tf, length=length, average_length=average_length,
-            score=plan.terms[at].value * tf_saturation(tf, length, average_length, k1, b),
-        )
-        for at, tf in next(Scorer(engine, plan.terms, average_length, plan.tuning).frequencies(rows)).items()
-    ]  # fmt: skip
-    parts.sort(key=lambda part: (-part.score, part.term.text))
-    return parts
+    return term_scores_of(plan, next(Scorer(plan).frequencies(rows)), rows[0][2], plan.statistics.average_length)
 
 
-def _scoped_rows(engine: Engine, plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], bool]:
+def _scoped_rows(plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], bool]:
     """The rows of a scope by the terms that are worth most, and whether these are all."""
-    terms = plan.terms if plan.required else _essential(plan.terms, essential_share)
+    terms, scope = plan.terms, query.scope
+    if len(terms) > _SHORT_QUERY_TERMS and not plan.required:
+        values = [term.value for term in terms]
+        rooms = accumulate(values, sub, initial=essential_share * sum(values))
+        terms = tuple(term for term, room in zip(terms, rooms, strict=False) if room > 0)
     if len(terms) < len(plan.terms):
-        rows = engine.rows(row_query(plan._replace(terms=terms), query.scope))
+        rows = plan.engine.rows(row_query(plan._replace(terms=terms), scope))
         if len(rows) >= _ENOUGH_SCOPED:
-            return rows + _own_rows(engine, query.scope, rows), False
+            if scope.document_ids is None or len(scope.session_ids) != 1:
+                return rows, False
+            # The own rows (title, summary, path) of wanted documents come, too.
+            own = {index_rowid(scope.session_ids[0], document_id) for document_id in scope.document_ids}
+            return rows + plan.engine.rows_of(sorted(own.difference(row[0] for row in rows))), False
         # The rare terms are not where the filters look, or hardly: the others must do.
-    return engine.rows(query), True
-
-
-def _own_rows(engine: Engine, scope: Scope, rows: list[Row]) -> list[Row]:
-    """The own rows (title, summary, path) of wanted documents that the essential terms did not find."""
-    if scope.document_ids is None or len(scope.session_ids) != 1:
-        return []
-    own = {index_rowid(scope.session_ids[0], document_id) for document_id in scope.document_ids}
-    return engine.rows_of(sorted(own.difference(row[0] for row in rows)))
-
-
-def _essential(terms: tuple[QueryTerm, ...], share: float) -> tuple[QueryTerm, ...]:
-    """The most valuable terms that together are worth most of a long query; all of a short one."""
-    if len(terms) <= _SHORT_QUERY_TERMS:
-        return terms
-    room = share * sum(term.value for term in terms)
-    essential: list[QueryTerm] = []
-    for term in terms:
-        if room <= 0:
-            break
-        room -= term.value
-        essential.append(term)
-    return tuple(essential)
+    return plan.engine.rows(query), True

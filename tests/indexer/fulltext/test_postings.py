@@ -103,7 +103,7 @@ def _bounds(engine: Fts5Engine, text: str) -> tuple[dict[int, float], dict[int, 
         plan = make_plan(plain_query(text), engine, statistics)
         words = listed_words(plan)
         rows = engine.rows(RowQuery(AnyOf(tuple(TermClause((word.term,), (word.term,)) for word in words))))
-        scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(rows)
+        scores = Scorer(plan).scores(rows)
         return held, {row[0]: score for row, score in zip(rows, scores, strict=True)}
 
 
