@@ -17,8 +17,14 @@ from ctxrank.indexer.engine import PhraseClause, RowQuery
 from ctxrank.indexer.extensions import NAMED_DOCUMENTS, is_installed, provided
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope, document_id_of
-from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates, best_first, find_candidates
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import (
+    Bonus,
+    Candidate,
+    Candidates,
+    Scorer,
+    best_first,
+    find_candidates,
+)
 from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import Query, is_line_of_code

@@ -4,8 +4,7 @@ from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation, ScoreShares
 from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM, HeuristicParts
-from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, term_scores
-from ctxrank.ranking.retrieval.candidates.scorer import TermScore
+from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, TermScore, term_scores
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm
 from ctxrank.ranking.retrieval.rerank import TEST

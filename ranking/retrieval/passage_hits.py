@@ -16,8 +16,7 @@ from math import fsum
 
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, best_first
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Scorer, best_first
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan
 

@@ -17,8 +17,7 @@ in all sentences 0.02 more, but the passages of long sources are as many again a
 
 from math import fsum
 
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, best_first
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer, TermScore, term_scores_of
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Scorer, TermScore, best_first, term_scores_of
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.questions import is_prose

@@ -18,8 +18,7 @@ from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.material import FILE_STATES, Spawn, StoredPassage, passages_of
 from ctxrank.ranking.context.assembly.request import IncludedPassage
 from ctxrank.ranking.formulas.blend import calibrated, half_score
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, best_first, term_scores
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, Scorer, best_first, term_scores
 from ctxrank.ranking.retrieval.grouping import HitGroup, grouped
 from ctxrank.ranking.retrieval.plan import Plan, clause_of, row_query
 from ctxrank.ranking.retrieval.rerank import reranked

@@ -19,7 +19,7 @@ from ctxrank.indexer.store.documents import Document, document_id, put, remove
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.bm25 import tf_saturation
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Scorer
 from ctxrank.ranking.retrieval.candidates.threshold import listed_words
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.query import plain_query

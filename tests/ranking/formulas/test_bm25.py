@@ -17,8 +17,7 @@ from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.bm25 import WEIGHTS, inverse_document_frequency, tf_saturation
-from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Scorer, find_candidates, term_scores
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import parse_query
 

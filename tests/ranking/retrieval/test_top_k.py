@@ -20,8 +20,7 @@ from ctxrank.ranking import SearchRequest, SearchResult, search
 from ctxrank.ranking.formulas.bm25 import tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.candidates import candidates, threshold
-from ctxrank.ranking.retrieval.candidates.candidates import find_candidates
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Scorer, find_candidates
 from ctxrank.ranking.retrieval.candidates.threshold import listed_words
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.query import parse_query, plain_query
