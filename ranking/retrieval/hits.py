@@ -10,14 +10,13 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import DAMAGED_STEP
 from ctxrank.indexer.store.freshness import file_state
 from ctxrank.indexer.store.ids import PACKAGE, public_id
-from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
+from ctxrank.indexer.store.parents import ParentDocument, RankingSignals, StoredPassage
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.static_features import Signals
 from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.snippets import Snippet, SnippetLine, Span
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.engine import RankingSignals
     from ctxrank.ranking.formulas.explanation import Explanation, ScoreShares
     from ctxrank.ranking.retrieval.facet_counts import FacetCounts
     from ctxrank.ranking.retrieval.filters import Filters
@@ -143,7 +142,7 @@ class Question(NamedTuple):
         """The day that recency is measured from."""
         return (now_us() if self.request.as_of is None else self.request.as_of) // DAY_US
 
-    def signals(self, document: "ParentDocument | RankingSignals") -> Signals:
+    def signals(self, document: ParentDocument | RankingSignals) -> Signals:
         """What the heuristic knows of a document."""
         return Signals(document.priority, days=self.today - document.created_at // DAY_US)
 
