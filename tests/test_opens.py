@@ -51,7 +51,7 @@ PERMITTED = {
     "cli/completion.py _script": "as above",
     "indexer/errors/parse/tables.py rows": "as above",
     "indexer/redaction/rules.py _read": "as above",
-    "indexer/text/invisible.py _ranges": "as above",
+    "indexer/text/tables.py rows": "as above",
     "indexer/store/migrations.py _read_sql": "the program's own SQL files",
     "indexer/owners.py apply_schema": "an installed extension's own SQL files",
     "indexer/systems.py _mounts_of_linux": "the system's list of mounts",

@@ -33,12 +33,10 @@ from ctxrank.indexer.engine import (
     PATH,
     TEXT,
     Clause,
-    FeatureBounds,
     FieldWeights,
     IndexHealth,
     IndexTerm,
     ListedWord,
-    RankingSignals,
     Readiness,
     Row,
     RowQuery,
@@ -48,18 +46,22 @@ from ctxrank.indexer.engine import (
 )
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.fulltext.dictionary import unstemmed
-from ctxrank.indexer.fulltext.forward import unpack_counts
+from ctxrank.indexer.fulltext.forward import weighted_count
 from ctxrank.indexer.fulltext.index_file import FINGERPRINT, Index
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast, contextmanager, is_dict, is_list
 from ctxrank.indexer.store.change_log import changes_after
-from ctxrank.indexer.store.connection import read_column, read_value, snapshot
+from ctxrank.indexer.store.connection import read_column, snapshot
 from ctxrank.indexer.store.facets import document_id_of, id_list, parent_condition
 from ctxrank.indexer.store.parents import (
+    FeatureBounds,
     ParentDocument,
+    RankingSignals,
     StoredPassage,
     count_documents,
+    read_feature_bounds,
     read_parents,
     read_passages,
+    read_signals,
 )
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
@@ -175,10 +177,6 @@ class WideEngine:
     def tokens(self, text: str) -> list[str]:
         """The terms that FTS5's own tokenizer makes of a text, in order."""
         return self._tokenizer.tokens(text)
-
-    def words(self, text: str) -> list[str]:
-        """The words that these terms are made of, as they are written but in lower case."""
-        return self._tokenizer.words(text)
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
@@ -298,7 +296,7 @@ class WideEngine:
                 if at >= 0:
                     packed = counts[at + width : counts.index(" ", at + width)]
                     if packed not in weighted:
-                        weighted[packed] = _weighted(int(packed), weights)
+                        weighted[packed] = weighted_count(int(packed), weights)
                     found.append((id_, weighted[packed]))
             yield found
 
@@ -322,12 +320,7 @@ class WideEngine:
 
     def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
         """Of these documents those that are still there and not newer than the index, in no particular order."""
-        sql = """
-            SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL FROM documents AS d
-             WHERE d.id IN (SELECT value FROM json_each(?)) AND d.seq <= ?
-        """
-        rows = self._primary.execute(sql, (id_list(document_ids), self._applied_seq)).fetchall()
-        return [RankingSignals(*row) for row in cast("list[tuple[int, str, int, bool]]", rows)]
+        return read_signals(self._primary, "main", document_ids, self._applied_seq)
 
     def parents(self, document_ids: Iterable[int]) -> dict[int, ParentDocument]:
         """Documents as hits show them. Raises TypeError for a corrupt one."""
@@ -339,12 +332,7 @@ class WideEngine:
 
     def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
         """Which of these priorities were ever stored, and whether there are passages."""
-        has_passages = read_value(self._primary, "SELECT 1 FROM documents WHERE owner_id > 0 LIMIT 1", (), int)
-        places = ", ".join("?" * len(priorities))
-        stored = read_column(self._primary, f"SELECT text FROM labels WHERE text IN ({places})", tuple(priorities), str)
-        return FeatureBounds(has_passages is not None, tuple(stored))
-
-    # Questions to the cluster
+        return read_feature_bounds(self._primary, "main", priorities)
 
     def _filtered(self, query: RowQuery) -> Query:
         """Rows that a query finds, none ranked."""
@@ -450,8 +438,3 @@ def engine_for(store: Store, settings: WideSettings) -> WideEngine:
             engine.close()
         engine = store.other_engine = WideEngine(store, settings)
     return engine
-
-
-def _weighted(packed: int, weights: FieldWeights) -> float:
-    title, body, path, identifiers = unpack_counts(packed)
-    return weights.title * title + weights.body * body + weights.path * path + weights.identifiers * identifiers
