@@ -255,7 +255,7 @@ def _of_documents(texts: IncomingTexts) -> _Source:
             after = after._replace(passage_key=_passage_key(change, row.id, before, after, now.document.owner_title))
         documents.replace(change, row.id, after)
 
-    columns = ", ".join(f"d.{'record_id' if name == 'number' else name}" for name in documents.Document._fields[:-2])
+    columns = ", ".join(f"d.{name}" for name in documents.COLUMNS_OF_DOCUMENT)
     select = f"SELECT d.id, d.seq, o.title, {columns} FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id"
     return _Source(select, "d.id", row_of, clean, write, is_counted=True)
 
