@@ -28,7 +28,7 @@ PERMITTED = {
     "cli/loopback.py made_token": "makes the file of a token in the store, for its user alone",
     "indexer/store/one_process.py only_one": "a lock file in the store: one line at most is read",
     "indexer/store/one_process.py holder": "as above",
-    "indexer/files/git.py Git._fill": "makes files in a folder that was just made",
+    "indexer/files/git.py _fill": "makes files in a folder that was just made",
     "cli/actions/upkeep/exchange.py _write_file": "makes the file that an export is written to",
     "extensions/team/snapshot.py write_snapshot": "makes the file that a snapshot is written to",
     "extensions/team/snapshot.py bring_snapshot": "a snapshot that the user named, line by line, each bounded",

@@ -201,9 +201,13 @@ def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
     rows.update(change.connection, "artifacts", artifact_id, _columns(stamp, "indexed"))
 
 
-def mark_stale(change: Change, artifact_id: int, reason: str) -> None:
-    """The file cannot be looked at now; what is known of it stays findable."""
-    rows.update(change.connection, "artifacts", artifact_id, {"state": "stale", "reason": reason})
+def mark(change: Change, artifact: Artifact, state: str, reason: str) -> None:
+    """What was found out about a file without reading it; what is known of a stale one stays findable."""
+    if state == "skipped":  # there is no file for us: whatever takes its place differs
+        withdraw(change, artifact.id)
+        record_skipped(change, artifact.root_id, artifact.path, FileStamp(-1, -1, -1, now_us()), reason, "")
+    else:
+        rows.update(change.connection, "artifacts", artifact.id, {"state": state, "reason": reason})
 
 
 def mark_root_stale(change: Change, root: int, reason: str) -> None:
