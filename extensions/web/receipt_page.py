@@ -26,7 +26,8 @@ def values(ask: Commands, given: Parameters) -> Json:
     )  # fmt: skip
     task = address("/links", task=inputs.get("task"), budget=inputs.get("budget"))
     return {
-        "receipt": receipt, "held": held, **left_out(ask, omitted, titles, receipt["agent"]), "back": address("/receipt", id=receipt["id"]),
+        "receipt": receipt, "held": held, **left_out(ask, omitted, titles, receipt["agent"]),
+        "back": address("/receipt", id=receipt["id"]),
         "again": again if receipt["kind"] == "assemble" else task,
         "asked": [(called, inputs[name]) for name, called in _ASKED.items() if inputs.get(name)],
         "others": {name: value for name, value in inputs.items() if name not in (*_ASKED, *_ABOVE)},

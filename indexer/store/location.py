@@ -61,7 +61,7 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
             raise CtxrankError(f"{primary} is no regular file.", "Name a store's database: .ctxrank/ctxrank.db.")
         return at(primary, root)
     here = os.path.abspath(start or os.getcwd())
-    for folder in _upwards(here):
+    for folder in upwards(here):
         location = trusted_in(folder, root)
         if location is not None:
             return location
@@ -203,7 +203,8 @@ def refuse_unwritable_name(path: str) -> None:
         raise UsageError(f"The path {shown} is not UTF-8.", "Rename the folder, or use another one.") from error
 
 
-def _upwards(folder: str) -> list[str]:
+def upwards(folder: str) -> list[str]:
+    """A folder and all folders that it lies in, the nearest first."""
     folders = [folder]
     while (parent := os.path.dirname(folder)) != folder:
         folders.append(parent)
@@ -213,7 +214,7 @@ def _upwards(folder: str) -> list[str]:
 
 def _linked_worktree(here: str) -> tuple[str, str] | None:
     """(the main worktree's folder, the linked one's) if `here` lies in a linked one."""
-    for folder in _upwards(here):
+    for folder in upwards(here):
         main = main_worktree(folder)
         if main is not None:
             return main, folder
@@ -229,21 +230,25 @@ def main_worktree(folder: str) -> str | None:
     Both are needed: a `.git` file may point into any other project. A worktree of a bare repository has no main
     worktree: files next to that repository are not ours.
     """
-    marker = os.path.join(folder, ".git")
-    if not os.path.isfile(marker):
-        return None
+    own = git_folder(folder) if os.path.isfile(os.path.join(folder, ".git")) else ""
+    common, _, name = own.rpartition(os.sep + "worktrees" + os.sep)
+    return os.path.dirname(common) if name and os.path.basename(common) == ".git" else None
+
+
+def git_folder(folder: str) -> str:
+    """The folder that git keeps for a checkout: its `.git`, or what that file names and what names it; '' for none."""
     from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
 
+    marker = os.path.join(folder, ".git")
+    if os.path.isdir(marker) and not os.path.islink(marker):
+        return marker
     try:
         line = _first_line(read_beneath(folder, ".git", _MAX_MARKER_BYTES))
-        gitdir = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
-        common, _, name = gitdir.rpartition(os.sep + "worktrees" + os.sep)
-        if not name or os.path.basename(common) != ".git":
-            return None
-        back = os.path.join(gitdir, _first_line(read_beneath(gitdir, "gitdir", _MAX_MARKER_BYTES)))
-        return os.path.dirname(common) if os.path.realpath(back) == os.path.realpath(marker) else None
+        own = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
+        back = os.path.join(own, _first_line(read_beneath(own, "gitdir", _MAX_MARKER_BYTES)))
+        return own if os.path.realpath(back) == os.path.realpath(marker) else ""
     except (OSError, ValueError):  # a path with a zero byte is no path
-        return None
+        return ""
 
 
 def _first_line(data: bytes) -> str:
