@@ -13,13 +13,10 @@ from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
-    from typing import Any
-
     from ctxrank.indexer.store.connection import Page, Row
     from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.store_pool import StorePool
 
-_PACKAGE = "ctxrank"
 DURABLE = "durable"  # an option of commands that write, which their actions do not see
 _STDOUT = "<stdout>"  # what `streams.py` says failed
 
@@ -133,6 +130,13 @@ class Reply(NamedTuple):
     form: str = ""  # "json": in JSON whatever the call says
 
 
+class Extended(NamedTuple):
+    """A record with fields that are not its own, for JSON."""
+
+    record: object
+    more: Mapping[str, object]
+
+
 def list_reply(
     page: "Page[Row]",
     payload: Callable[[], Mapping[str, object]],
@@ -207,26 +211,19 @@ def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
 
 
 def action_of(command: Command) -> Callable[..., Reply]:
-    """The function that a command names, imported now."""
-    module, _, name = command.action.partition(":")
-    return cast("Callable[..., Reply]", import_member(module, name, command.name))
+    """The function that a command names, imported now. Raises UsageError where an installation leaves it out."""
+    return cast("Callable[..., Reply]", imported(command.action, command.name))
 
 
-def import_member(module: str, member: str, command: str) -> "Any":
-    """What a module calls `member`. Raises UsageError where an installation leaves the room of a command out."""
+def imported(place: str, command: str) -> object:
+    """What a module has, `module:member`. Raises UsageError where an installation leaves a command's room out."""
+    module, _, member = place.partition(":")
     try:
         return getattr(__import__(module, fromlist=[member]), member)  # importlib's own function would load warnings
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != _PACKAGE:
-            raise
-        raise not_installed(f"'{command}'", error.name) from error
+    except ModuleNotFoundError:
+        from ctxrank.indexer.extensions import provided  # noqa: PLC0415  a query needs no extension
 
-
-def not_installed(what: str, module: str) -> UsageError:
-    """What an installation says that leaves a room, or what one needs, out."""
-    if module.partition(".")[0] == _PACKAGE:
-        return UsageError(f"{what} is not installed.", f"This installation leaves {module} out.")
-    return UsageError(f"{what} needs {module}, which is not installed.", "Install ctxrank with what it depends on.")
+        return provided(place, command)  # which says so
 
 
 def finish(call: Call, reply: Reply) -> int:

@@ -90,7 +90,7 @@ class NoJson(NamedTuple):
 
 # What a value of an answer is, as `schema.py` reads it:
 #   "string"  "integer"  "number"  "boolean"  "time"  "id" (kind:number)  "row" (a number, "12@9f3c27ab" of another
-#   store)  "any"; with ? also null
+#   store)  "any"; with ? also null; "id:error" for the kind of a number, "number:4" for how many decimals
 #   ("high", "low")      one of these values        [shape]        an array of such
 #   {"key": shape}       an object; "key?" may be absent, "*" means keys that are data
 #   Nullable(shape)      or null                    AnyOf(a, b)    one of several forms

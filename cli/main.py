@@ -7,10 +7,11 @@
 import sys
 from collections.abc import Mapping
 
-from ctxrank.cli.call import answered, import_member, leave, shown
+from ctxrank.cli.call import answered, imported, leave, shown
 from ctxrank.cli.declare import Declared
 from ctxrank.cli.parse import read, run_plain
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.light_typing import cast
 
 # The everyday ones first: `click_commands.py` says how many of them the first page of help describes.
 COMMANDS = {
@@ -88,7 +89,7 @@ def find_command(name: str) -> Declared | None:
 
 def load_command(name: str, module: str) -> Declared:
     """The command that a module declares. Raises UsageError where an installation leaves the module's room out."""
-    declared: Mapping[str, Declared] = import_member(module, "COMMANDS", name)
+    declared = cast("Mapping[str, Declared]", imported(f"{module}:COMMANDS", name))
     return declared[name]
 
 

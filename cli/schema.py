@@ -153,7 +153,7 @@ def failure_schema() -> _Json:
 def value_schema(shape: Shape) -> _Json:
     """The JSON Schema of a value of this shape."""
     if isinstance(shape, str):
-        known = _WORDS[shape.removesuffix("?")]
+        known = _WORDS[shape.removesuffix("?").partition(":")[0]]
         if not shape.endswith("?"):
             return dict(known)
         types = known["type"]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import apsw
 
-from ctxrank.cli.call import not_installed
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.extensions import absence
 from ctxrank.indexer.store.connection import DAMAGED_STEP, file_uri, require_value, translate
 from ctxrank.indexer.store.location import find_store
 
@@ -24,7 +24,7 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
     if os.environ.get("CTXRANK_TRACEBACK"):
         traceback.print_exception(error)
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return not_installed("What was asked for", error.name)
+        return absence(error.name, "What was asked for")
     if isinstance(error, apsw.Error):
         return translate(error, "the store")
     if isinstance(error, UnicodeDecodeError):  # every text that comes from outside is decoded forgivingly

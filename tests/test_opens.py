@@ -44,8 +44,7 @@ PERMITTED = {
     "indexer/store/known_stores.py alone_in": "a folder of the user's own, to lock it",
     "indexer/store/known_stores.py write_privately": "makes a file in the user's own state folder",
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
-    "indexer/store/location.py _is_known": "whether the user trusts a store: on each call",
-    "indexer/store/trust.py read_state": "the same, where it says why not",
+    "indexer/store/location.py read_state": "whether the user trusts a store: on each call",
     # what is installed with the program, or is the system's
     "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
     "indexer/errors/parse/tables.py rows": "the program's own tables",
@@ -60,7 +59,7 @@ PERMITTED = {
     "extensions/web/application.py _static_files": "what this package itself ships",
     "extensions/web/command.py _open": "no file: the browser",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
-    "indexer/store/wide_settings.py WideSettings.password": "the file that the user's own configuration names",
+    "extensions/opensearch/settings.py password_of": "the file that the user's own configuration names",
     # what the user names on the command line, which may be a pipe or a link
     "cli/actions/given.py read_given_start": "a file that the user named, bounded",
     "cli/actions/upkeep/exchange.py _opened": "the file of an import, read line by line, each bounded",

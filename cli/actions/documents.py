@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.receipts import show as show_receipt
 from ctxrank.cli.actions.sessions import show_session
-from ctxrank.cli.call import Call, Reply, shown
-from ctxrank.cli.output.shaped import Extended
+from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Reply, list_reply, shown
-from ctxrank.cli.output.shaped import Extended
+from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.injections import StoredInjection, list_injections

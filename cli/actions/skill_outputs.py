@@ -5,8 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import decoded, read_given, readable
-from ctxrank.cli.call import Call, Reply, list_reply, shown
-from ctxrank.cli.output.shaped import Extended
+from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.sessions import find_session

@@ -6,10 +6,10 @@ calls succeed, so the first question is one row of the store, and no more is loa
 
 import os
 
-from ctxrank.cli.actions.errors.words import times
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
+from ctxrank.cli.output.lines import times
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.injections import injected_lines

@@ -18,8 +18,9 @@ from ctxrank.cli.agents.injected_text import MAX_CHARACTERS
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall, branch_of
 from ctxrank.cli.agents.watchdog import MAX_MEMORY_BYTES, Watchdog
-from ctxrank.cli.call import Call, Reply, import_member
+from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.extensions import provided
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.hook_settings import hook_settings
 from ctxrank.indexer.store.location import SERVE_LOCK, find_store
@@ -134,7 +135,7 @@ def _said(call: HookCall) -> str | Mapping[str, object] | None:
     module, _, function = (answer or _ANSWERS.get(name, "")).partition(":")
     if not module:
         return None
-    said: str | Mapping[str, object] | None = import_member(f"ctxrank.cli.agents.{module}", function, "hook")(call)
+    said: str | Mapping[str, object] | None = provided(f"ctxrank.cli.agents.{module}:{function}", "hook")(call)
     return said
 
 

@@ -4,20 +4,24 @@ from ctxrank.cli.declare import ENGINE, EXPLANATION, Command, Nullable, Path, by
 
 _PACKAGE_FIELDS = {
     "id": "row", "file_path": "string", "priority": "string", "type": "string", "producer": "string",
-    "summary": "string", "detail": ("title", "summary", "passage", "full"), "tokens": "integer", "score": "number",
+    "summary": "string",
     "passages": [
         {"id": "row", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}
     ],
+    "detail": ("title", "summary", "passage", "full"), "tokens": "integer", "score": "number",
     "label": "string?", "reason": "string", "file_state": ("changed", "missing", "current", "elsewhere", None),
     "created_at": "time",
     "explanation": Nullable(EXPLANATION),
 }  # fmt: skip
 _FILE_FIELDS = {
-    "id": "row", "path": "string", "detail": ("path", "passage"), "tokens": "integer", "score": "number",
-    "passages": _PACKAGE_FIELDS["passages"], "label": "string?", "reason": "string",
+    "id": "row", "path": "string", "passages": _PACKAGE_FIELDS["passages"], "detail": ("path", "passage"),
+    "tokens": "integer", "score": "number", "label": "string?", "reason": "string",
     "file_state": ("changed", "missing", "current", "elsewhere", None),
 }  # fmt: skip
-_LINKED_FIELDS = {"id": "string", "type": "string", "title": "string", "level": "string", "tier": "string"}
+_LINKED_FIELDS = {
+    "id": "string", "type": "string", "title": "string", "status": "string", "level": "string", "tokens": "integer",
+    "tier": "string", "chain": ["string"], "reason": "string",
+}  # fmt: skip
 _REASONING_FIELDS = {
     "id": "row", "agent": "string", "phase": "string", "content": "string", "confidence": "string?",
     "tokens": "integer",

@@ -2,20 +2,22 @@
 
 from ctxrank.cli.commands.kinds import ERROR_SHOW, ERROR_STATE, ERRORS
 from ctxrank.cli.commands.options import DURABLE
-from ctxrank.cli.declare import Command, Group, NoJson, Nullable, Path, Whole, argument, by_name, option, page
+from ctxrank.cli.declare import Command, Group, NoJson, Nullable, Path, Whole, argument, by_name, option
 
-_MATCH_FIELDS = {
-    "id": "id", "grade": "string", "confidence": "number", "state": ERROR_STATE, "why": ["string"],
-    "recognition": "number", "confirmations": "integer", "refutations": "integer", "masked": ["string"],
-    "differences": ["string"],
+_JUDGEMENT = {"id": "id:error", "grade": "string", "confidence": "number:4", "state": ERROR_STATE}
+_EVIDENCE = {
+    "why": ["string"], "recognition": "number:4", "confirmations": "integer", "refutations": "integer",
+    "masked": ["string"], "differences": ["string"],
 }  # fmt: skip
+_MATCH_FIELDS = {**_JUDGEMENT, **_EVIDENCE}
 _FIX_FIELDS = {
-    **_MATCH_FIELDS,
+    **_JUDGEMENT,
     "solution": "string",
     "occurrences": "integer",
     "error": "string",
     "lang": "string?",
     "last_seen": "time",
+    **_EVIDENCE,
 }
 _UNIT_FIELDS = {
     "line": "integer", "text": "string", "message": "string", "type": "string?", "codes": ["string"],
@@ -27,8 +29,8 @@ _SIGNATURE_FIELDS = {
     "family": "string", "language": "string?", "place": "string?", "template": "string", "instance": "string",
 }  # fmt: skip
 _OUTCOME_FIELDS = {
-    "id": "id", "before": ERROR_STATE, "state": ERROR_STATE, "confirmations": "integer", "refutations": "integer",
-    "confidence": "number",
+    "id": "id:error", "before": ERROR_STATE, "state": ERROR_STATE, "confirmations": "integer", "refutations": "integer",
+    "confidence": "number:4",
 }  # fmt: skip
 
 _FAILURE_GROUP = option("--group", help="And for this task group; none, - or 'global' means the whole session.")
@@ -64,7 +66,9 @@ _MATCH = Command(
     ),
     answer={
         "signature": Nullable(_SIGNATURE_FIELDS),
-        **page("matches", _FIX_FIELDS),
+        "total": "integer",
+        "has_more": "boolean",
+        "matches": [_FIX_FIELDS],
         "reason": "string",
         "errors": "integer",
         "unsure": [_MATCH_FIELDS],
@@ -97,7 +101,7 @@ _SAVE = Command(
         DURABLE,
     ),
     answer={
-        "id": "id",
+        "id": "id:error",
         "new": "boolean",
         "occurrences": "integer",
         "state": ERROR_STATE,

@@ -85,7 +85,7 @@ _STRATEGY_FIELDS = {
     "created_at": "time",
 }
 _ERROR_FIELDS = {
-    "id": "id",
+    "id": "id:error",
     "project": "string",
     "lang": "string?",
     "error_type": "string",
@@ -99,7 +99,7 @@ _ERROR_FIELDS = {
     "last_seen": "time",
     "created_at": "time",
     "expires_at": "time",
-    "confidence": "number",
+    "confidence": "number:4",
     "expired": "boolean",
 }
 _RECOGNITION_FIELDS = {

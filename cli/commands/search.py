@@ -1,24 +1,24 @@
 """`ctxrank search`: past findings, ranked."""
 
-from ctxrank.cli.declare import ENGINE, EXPLANATION, FOUND, TEAM, Command, OneOf, Whole, argument, by_name, option, page
+from ctxrank.cli.declare import ENGINE, EXPLANATION, FOUND, TEAM, Command, OneOf, Whole, argument, by_name, option
 
-_HIT_FIELDS = {
+HIT_FIELDS = {
     "id": "id", "kind": "string", "title": "string", "path": "string", "score": "number?", "snippet": "string",
     "session_id": "string?", "group_id": "string?", "priority": "string?", "created_at": "time",
     "superseded_by": "id?", "agent": "string?", "type": "string?",
     "file_state": ("current", "changed", "missing", "elsewhere", None),
     "passages": [
         {
-            "id": "id", "heading": "string", "start_line": "integer", "end_line": "integer", "snippet": "string",
-            "score": "number", "match_line": "integer",
+            "id": "id:passage", "heading": "string", "start_line": "integer", "end_line": "integer",
+            "snippet": "string", "score": "number", "match_line": "integer",
             "lines": [{"number": "integer", "text": "string", "marks": [["integer"]]}],
         }
     ],
     "folded?": [{"id": "id", "path": "string"}],
     "explanation?": EXPLANATION, "marks?": [["integer"]],
     "shares?": {
-        "words": "number", "together": "number", "priority": "number", "group": "number", "recency": "number",
-        "terms": [{"term": "string", "value": "number"}],
+        "words": "number:6", "together": "number:6", "priority": "number:6", "group": "number:6", "recency": "number:6",
+        "terms": [{"term": "string", "value": "number:6"}],
     },
 }  # fmt: skip
 _FACET_FIELDS = [{"value": "string", "count": "integer"}]
@@ -71,9 +71,11 @@ _SEARCH = Command(
     answer={
         "engine": ENGINE,
         "query": "string",
-        **page("hits", _HIT_FIELDS),
+        "total": "integer",
+        "has_more": "boolean",
         "capped": "boolean",
         "exact": "boolean",
+        "hits": [HIT_FIELDS],
         "relaxed?": "boolean",
         "reason?": "string",
         "stale?": "integer",
@@ -92,6 +94,6 @@ _SEARCH = Command(
         "out_of_date?": [{"path": "string", "state": ("changed", "missing")}],
     },
     exits=FOUND,
-    line=_HIT_FIELDS,
+    line=HIT_FIELDS,
 )
 COMMANDS = by_name(_SEARCH)

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import pytest
 from jsonschema import Draft202012Validator
 
+from ctxrank.cli.call import Extended
 from ctxrank.cli.declare import AnyOf, Nullable
-from ctxrank.cli.output.shaped import Extended, answer, shaped
+from ctxrank.cli.output.shaped import answer, shaped
 from ctxrank.cli.schema import value_schema
 
 FIELDS = {

@@ -6,17 +6,18 @@ The command comes first: the store is opened after it has ended, and what is wro
 import os
 from collections.abc import Sequence
 
+from ctxrank.cli.actions.errors.lookup import record_sighting
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import failed_commands
 from ctxrank.indexer.errors.failed_commands import FailedCommand
 from ctxrank.indexer.errors.failure_text import read_failure_text
-from ctxrank.indexer.errors.failures import Failure, Place, record_failure, resolve, sign_older
+from ctxrank.indexer.errors.failures import Place, resolve, sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import fingerprint
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
-from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
+from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import project_in_force, session_id_of
@@ -132,7 +133,9 @@ def learn_from_failure(
     known = failed_commands.recall(store.primary, run.key, now=run.span.ended_at)
     if known is None or known.unit != answer.unit:  # else the tree stays as it was noted, and git need not be asked
         _remember(store, run, answer.unit)
-    _record_sighting(call, store, run, answer)
+    if run.place.session is not None and answer.signature is not None:
+        place = Place(run.place.session, run.place.group)
+        record_sighting(call.note, store, answer, place, create_session=run.place.create_session)
     return answer
 
 
@@ -155,18 +158,6 @@ def _say_known(call: Call, answer: ErrorAnswer | None) -> None:
 
 def _recognised(store: Store, run: CommandRun, text: str) -> ErrorAnswer:
     return recognise(store.primary, text, Asked(run.project, run.span.ended_at, run.place.lang, mode=run.mode))
-
-
-def _record_sighting(call: Call, store: Store, run: CommandRun, answer: ErrorAnswer) -> None:
-    if run.place.session is None or answer.signature is None:
-        return
-    pattern_id = answer.fixes[0].match.pattern_id if answer.fixes else None
-    place = Place(run.place.session, run.place.group)
-    try:
-        failure = Failure(answer.signature, answer.unit, pattern_id)
-        record_failure(store, place, failure, create_session=run.place.create_session)
-    except NotFoundError as error:
-        call.note(f"the failure is not recorded: {error.message} {error.hint}")
 
 
 def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
