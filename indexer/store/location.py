@@ -79,20 +79,17 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
     named = db or os.environ.get("CTXRANK_DB")
     if named:
         return _named_store(os.path.abspath(os.path.join(named, PRIMARY_FILE) if os.path.isdir(named) else named), root)
-    here = os.path.abspath(start or os.getcwd())
-    folders = upwards(here)
+    folders = upwards(os.path.abspath(start or os.getcwd()))
     for folder in folders:
         location = trusted_in(folder, root)
         if location is not None:
             return location
         _explain_unreachable(os.path.join(folder, FOLDER))
     for folder in folders:
-        main = main_worktree(folder)
-        if main is not None:  # the store is shared; the files are the worktree's own
-            location = trusted_in(main, root or os.environ.get("CTXRANK_ROOT") or folder)
-            if location is not None:
-                return location
-    raise NoStoreError(f"There is no {FOLDER} folder in {here} or above it.", "Make one with 'ctxrank init'.")
+        main = main_worktree(folder)  # the store is shared; the files are the worktree's own
+        if main and (location := trusted_in(main, root or os.environ.get("CTXRANK_ROOT") or folder)):
+            return location
+    raise NoStoreError(f"There is no {FOLDER} folder in {folders[0]} or above it.", "Make one with 'ctxrank init'.")
 
 
 def _named_store(primary: str, root: str | None) -> Location:
@@ -392,19 +389,18 @@ def main_worktree(folder: str) -> str | None:
 
 def git_folder(folder: str) -> str:
     """The folder that git keeps for a checkout: its `.git`, or what that file names and what names it; '' for none."""
-    from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
-
     marker = os.path.join(folder, ".git")
     if os.path.isdir(marker) and not os.path.islink(marker):
         return marker
     try:
-        line = _first_line(read_beneath(folder, ".git", _MAX_MARKER_BYTES))
-        own = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
-        back = os.path.join(own, _first_line(read_beneath(own, "gitdir", _MAX_MARKER_BYTES)))
+        own = os.path.normpath(os.path.join(folder, _first_line(folder, ".git").removeprefix("gitdir:").strip()))
+        back = os.path.join(own, _first_line(own, "gitdir"))
         return own if os.path.realpath(back) == os.path.realpath(marker) else ""
     except (OSError, ValueError):  # a path with a zero byte is no path
         return ""
 
 
-def _first_line(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()
+def _first_line(folder: str, name: str) -> str:
+    from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
+
+    return read_beneath(folder, name, _MAX_MARKER_BYTES).decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()
