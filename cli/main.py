@@ -7,7 +7,7 @@
 import sys
 from collections.abc import Mapping
 
-from ctxrank.cli.call import answered, imported, leave, shown
+from ctxrank.cli.call import answered, given_options, imported, leave, shown
 from ctxrank.cli.declare import Declared
 from ctxrank.cli.parse import read, run_plain
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
@@ -107,9 +107,10 @@ def declared_commands() -> dict[str, Declared]:
 def _explained(error: Exception, arguments: list[str]) -> CtxrankError:
     if isinstance(error, CtxrankError):
         return error
-    from ctxrank.cli.unexpected import explained, named_store  # noqa: PLC0415  rare
+    from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
-    return explained(error, *named_store(arguments))
+    given = given_options(arguments, ("--db", "--root"))
+    return explained(error, given.get("--db"), given.get("--root"))
 
 
 def _fail(error: CtxrankError, arguments: list[str]) -> int:
