@@ -34,7 +34,7 @@ PERMITTED = {
     "extensions/team/snapshot.py bring_snapshot": "a snapshot that the user named, line by line, each bounded",
     "extensions/team/schema.py _migrate": "the program's own SQL files",
     "cli/agents/install.py _unfinished": "makes a file beside the runner's, whose place it takes",
-    "cli/agents/log.py _append": "adds a line to the hook's log in the user's own state folder",
+    "cli/agents/log.py note_failure": "adds a line to the hook's log in the user's own state folder",
     "extensions/bazinga/arguments.py data": "the program's own tables",
     "cli/agents/shell_line.py _programs": "as above",
     "extensions/bazinga/commands/block.py _write": "makes the file that --output-file names",

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.agents.event import CLAUDE_CODE
-from ctxrank.cli.agents.messages import Speaker, keep_text
+from ctxrank.cli.agents.messages import keep_text
 from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
@@ -30,6 +30,7 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.privacy.retention import UNCONFIRMED_DAYS, prune_unconfirmed
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.injections import injected_lines
+from ctxrank.indexer.records.reasoning import NewReasoning
 from ctxrank.indexer.records.sessions import (
     NewSession,
     Session,
@@ -38,6 +39,7 @@ from ctxrank.indexer.records.sessions import (
     has_session,
     project_in_force,
 )
+from ctxrank.indexer.records.unconfirmed import unconfirmed_name
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_column, read_value
@@ -313,13 +315,13 @@ class _Importer:
     def _keep_message(self, message: Message) -> None:
         where = message.where
         role = role_of(self._config, self._settings, where.agent or "main")
-        speaker = Speaker(self._session(where), group_of(where.branch), role, TRANSCRIPT)
-        phases = () if message.is_last else ("decisions",)
+        session, agent = self._session(where), unconfirmed_name(TRANSCRIPT)
         files = json.dumps([name for name in message.files if not name.startswith("..")])
-        self.counts["entries"] += keep_text(
-            self._store, speaker, message.text, self._injected, self._mode, phases=phases, created_at=message.at_us,
-            references=files,
-        )  # fmt: skip
+        entry = NewReasoning(session.name, group_of(where.branch), role, "", "", agent)
+        entry = entry._replace(references=files, created_at=message.at_us)
+        phases = () if message.is_last else ("decisions",)
+        kept = keep_text(self._store, session, entry, message.text, self._injected, self._mode, phases)
+        self.counts["entries"] += kept
 
     def learn_fixes(self) -> None:
         """Of each failure that ended in this import, what it has ended after in two sessions or more."""
