@@ -19,7 +19,8 @@ from typing import BinaryIO
 from ctxrank.cli.agents.event import object_of, text_of
 from ctxrank.cli.agents.failures import COMMAND_TOOLS, MAX_OUTPUT_CHARS, without_exit_code
 from ctxrank.cli.agents.injected_text import public_part
-from ctxrank.cli.agents.shell_line import adds_to, has_form_of, includes, is_looking, simple_commands
+from ctxrank.cli.agents.shell_line import is_looking, simple_commands
+from ctxrank.extensions.transcripts.command_form import adds_to, has_form_of, includes
 from ctxrank.indexer.clock import parse_time
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
