@@ -1,7 +1,7 @@
 """What one check found: an id that stays, a result, the evidence for it, and a next step that harms nothing."""
 
 from collections.abc import Iterable, Iterator
-from enum import Enum
+from enum import StrEnum
 
 import apsw
 
@@ -13,7 +13,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 DAMAGE_ERRORS = (*INDEX_READ_ERRORS, DamagedError)
 
 
-class Result(Enum):
+class Result(StrEnum):
     """How serious a finding is: `warn` can stay as it is, `fail` cannot."""
 
     OK = "ok"
@@ -21,7 +21,7 @@ class Result(Enum):
     FAIL = "fail"
 
 
-class Repair(Enum):
+class Repair(StrEnum):
     """What `--repair` can do about a finding, in the order in which it is done."""
 
     NONE = ""
