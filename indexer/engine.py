@@ -247,6 +247,10 @@ if TYPE_CHECKING:
     class ClusterIndex(Protocol):
         """The port of an index in a cluster: what makes its engine, and says how far it is."""
 
+        def settings(self, value: object, name: str) -> "WideSettings":
+            """What a section of the configuration says. Raises UsageError."""
+            ...
+
         def engine_for(self, store: "Store", settings: "WideSettings") -> "Engine":
             """The engine that asks the cluster; a cluster that is away is the engine's to answer for."""
             ...

@@ -39,7 +39,7 @@ SECTION = f"{_PACKAGE}.{{}}.section:SECTION"  # context.section.Section, of whic
 NAMED_DOCUMENTS = f"{_PACKAGE}.links.store:documents_named"  # of retrieval.search: those of an id of their own
 INDEX_STEP = f"{_PACKAGE}.links.sync:index_linked"  # cli.actions.upkeep.index_step.IndexStep
 ROUTE = f"{_PACKAGE}.web.port:PAGES"  # cli.route.Route
-TRANSCRIPTS = f"{_PACKAGE}.transcripts.port:IMPORTER"  # cli.agents.session.Importer
+TRANSCRIPTS = f"{_PACKAGE}.transcripts.importing:on_session_end"  # a function of cli.agents.session.HookCall
 
 
 def provided(port: str, wanted: str) -> "Any":

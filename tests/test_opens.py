@@ -24,7 +24,7 @@ PERMITTED = {
     "indexer/store/connection.py _create_private": "makes a database before SQLite does, for its mode",
     "indexer/store/store.py make_folder": "makes the .gitignore of a store's folder",
     "indexer/store/store.py _sync_folder": "a folder, to sync the names in it",
-    "extensions/transcripts/importing.py _Importer._read": "a transcript in a folder that the user named, line by line",
+    "extensions/transcripts/importing.py _Importer.bring": "a transcript in a folder that the user named, line by line",
     "cli/loopback.py made_token": "makes the file of a token in the store, for its user alone",
     "indexer/store/one_process.py only_one": "a lock file in the store: one line at most is read",
     "indexer/store/one_process.py holder": "as above",
@@ -36,6 +36,7 @@ PERMITTED = {
     "cli/agents/install.py _unfinished": "makes a file beside the runner's, whose place it takes",
     "cli/agents/log.py _append": "adds a line to the hook's log in the user's own state folder",
     "extensions/bazinga/arguments.py data": "the program's own tables",
+    "cli/agents/shell_line.py _programs": "as above",
     "extensions/bazinga/commands/block.py _write": "makes the file that --output-file names",
     "extensions/bazinga/switch/steps.py _write": "makes a file beside the script whose place it takes",
     "extensions/bazinga/switch/placed_switch.py command_of_ctxrank": "what install noted beside this very file",
@@ -43,8 +44,7 @@ PERMITTED = {
     "indexer/store/known_stores.py alone_in": "a folder of the user's own, to lock it",
     "indexer/store/known_stores.py write_privately": "makes a file in the user's own state folder",
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
-    "indexer/store/location.py _is_known": "whether the user trusts a store: on each call",
-    "indexer/store/trust.py read_state": "the same, where it says why not",
+    "indexer/store/location.py read_state": "whether the user trusts a store: on each call",
     # what is installed with the program, or is the system's
     "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
     "indexer/errors/parse/tables.py rows": "the program's own tables",
@@ -59,7 +59,7 @@ PERMITTED = {
     "extensions/web/application.py _static_files": "what this package itself ships",
     "extensions/web/command.py _open": "no file: the browser",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
-    "indexer/store/wide_settings.py WideSettings.password": "the file that the user's own configuration names",
+    "extensions/opensearch/settings.py password_of": "the file that the user's own configuration names",
     # what the user names on the command line, which may be a pipe or a link
     "cli/actions/given.py read_given_start": "a file that the user named, bounded",
     "cli/actions/upkeep/exchange.py _opened": "the file of an import, read line by line, each bounded",

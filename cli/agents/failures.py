@@ -7,12 +7,12 @@ calls succeed, so the first question is one row of the store, and no more is loa
 import os
 
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
-from ctxrank.cli.agents.injected_text import fenced, public_part, reference, tokens_of, without_echo
+from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.output.lines import times
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.records.injections import Injection, injected_lines
+from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.digests import digest_of
@@ -50,7 +50,9 @@ def on_tool_end(call: HookCall) -> str:
         answer = _learn_from_failure(call, command, output)
     else:
         answer = _recognised(call, output)
-    return "" if answer is None else _said(call, answer)
+    known = () if answer is None else answer.fixes
+    fixes = [_fix(fix) for fix in known if fix.match.state != "refuted"]
+    return call.say("This failure is known:\n", fixes[:_MAX_FIXES], FIX_TOKENS)
 
 
 def _command(call: HookCall) -> str:
@@ -157,20 +159,12 @@ def _quiet() -> "Call":
     return Call(verbosity=-1)
 
 
-def _said(call: HookCall, answer: "ErrorAnswer") -> str:
-    fixes = [fix for fix in answer.fixes if fix.match.state != "refuted"][:_MAX_FIXES]
-    text, count = reference("This failure is known:\n", [_fix(fix) for fix in fixes], FIX_TOKENS)
-    if text:
-        ids = tuple(public_id("error", fix.match.pattern_id) for fix in fixes[:count])
-        call.note(Injection(call.event.name, ids, tokens_of(text), len(text)), text)
-    return text
-
-
-def _fix(fix: "Fix") -> str:
+def _fix(fix: "Fix") -> tuple[str, str]:
     match = fix.match
     id_ = public_id("error", match.pattern_id)
     record = "confirmed" if match.state == "confirmed" else "unconfirmed"
     about = f"{id_} · {match.grade} · confidence {match.confidence:.2f} · {record} · seen {times(fix.occurrences)}"
     error = fix.message if fix.message.startswith(fix.error_type) else f"{fix.error_type}: {fix.message}"
     next_step = f"If it helps: `ctxrank error confirm {id_}`; if not: `ctxrank error refute {id_}`.\n"
-    return f"**Known error** {one_line(error)[:300]}\n{about}\n\n{fenced(fix.solution, _SOLUTION_CHARS)}\n{next_step}"
+    solution = fenced(fix.solution, _SOLUTION_CHARS)
+    return id_, f"**Known error** {one_line(error)[:300]}\n{about}\n\n{solution}\n{next_step}"

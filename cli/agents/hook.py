@@ -20,20 +20,32 @@ from ctxrank.cli.agents.session import HookCall, branch_of
 from ctxrank.cli.agents.watchdog import MAX_MEMORY_BYTES, Watchdog
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.extensions import TRANSCRIPTS, is_installed, provided
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.extensions import provided
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.hook_settings import hook_settings
 from ctxrank.indexer.store.location import SERVE_LOCK, find_store
 from ctxrank.indexer.systems import unbound_memory
 
-if TYPE_CHECKING:
-    from ctxrank.cli.agents.session import Importer
-
 _CHUNK_BYTES = 256 * 1024
 # A person waits for what is said; what is kept may wait for other writers.
 _SAYS_WAIT_MS, _KEEPS_WAIT_MS = 250, 5_000
 _KEEPING = ("SubagentStop", "Stop", "SessionEnd", "PostToolUse", "PostToolUseFailure")
+# What answers an event: each loads what it needs.
+_ANSWERS = {
+    "SessionStart": "prompts:on_start",
+    "UserPromptSubmit": "prompts:on_prompt",
+    "SubagentStart": "spawns:on_agent_start",
+    "PostToolUse": "failures:on_tool_end",
+    "PostToolUseFailure": "failures:on_tool_end",
+    "SubagentStop": "stops:on_stop",
+    "Stop": "stops:on_stop",
+    "SessionEnd": "stops:on_session_end",
+}
+_ANSWERS_TO_SPAWNS = {
+    "PreToolUse": "spawns:on_spawn",
+    "PostToolUse": "spawns:on_spawn_end",
+    "PostToolUseFailure": "spawns:on_spawn_end",
+}
 _OPTIONS = {"--runner": "runner", "--db": "db", "--root": "root"}
 
 
@@ -119,39 +131,12 @@ def _answer(event: Event, call: Call) -> str:
 def _said(call: HookCall) -> str | Mapping[str, object] | None:
     """What goes before the model, or the tool's new input; nothing for most events."""
     name = call.event.name
-    if name in ("SessionStart", "UserPromptSubmit"):
-        from ctxrank.cli.agents.prompts import on_prompt, on_start  # noqa: PLC0415  each event loads what it needs
-
-        return on_start(call) if name == "SessionStart" else on_prompt(call)
-    if name in ("SubagentStop", "Stop"):
-        from ctxrank.cli.agents.stops import on_stop  # noqa: PLC0415  as above
-
-        on_stop(call)
+    answer = _ANSWERS_TO_SPAWNS.get(name) if call.event.text("tool_name") in SPAWNING_TOOLS else None
+    module, _, function = (answer or _ANSWERS.get(name, "")).partition(":")
+    if not module:
         return None
-    if name == "SessionEnd":
-        if is_installed("transcripts"):
-            importer: Importer = provided(TRANSCRIPTS, "import transcripts")
-            importer.on_session_end(call)
-        return None
-    tool = call.event.text("tool_name")
-    if name == "SubagentStart" or tool in SPAWNING_TOOLS:
-        return _said_of_spawn(call)
-    if name == "PreToolUse":
-        return None
-    from ctxrank.cli.agents.failures import on_tool_end  # noqa: PLC0415  as above
-
-    return on_tool_end(call)
-
-
-def _said_of_spawn(call: HookCall) -> str | Mapping[str, object] | None:
-    from ctxrank.cli.agents.spawns import on_agent_start, on_spawn, on_spawn_end  # noqa: PLC0415  as above
-
-    if call.event.name == "PreToolUse":
-        return on_spawn(call)
-    if call.event.name == "SubagentStart":
-        return on_agent_start(call)
-    on_spawn_end(call)
-    return None
+    said: str | Mapping[str, object] | None = provided(f"ctxrank.cli.agents.{module}:{function}", "hook")(call)
+    return said
 
 
 def _options(words: Sequence[str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """`ctxrank install` and `uninstall`: ours put into a runner's files, and taken out of them again.
 
-Each file that was there keeps a copy of how it was before ours came in, FILE.before-ctxrank. Where nobody else has
-changed the file since, uninstall puts that copy back, byte for byte; else it takes our part out of what is there now.
+Each file that was there keeps a copy of how it was before ours came in, FILE.before-ctxrank. Uninstall takes our part
+out of what is there now; where that gives the copy, byte for byte, the copy goes too.
 
 Runners write these files, too, while they run. So a change is made under the lock that Claude Code takes for its own
 file (a folder FILE.lock), from what is read then, and again where that is another text by the time of the replacement.
@@ -14,10 +14,10 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 
-from ctxrank.cli.agents.runner_files import Edit, Place, RunnerFile, runner_files
+from ctxrank.cli.agents.runner_files import Place, RunnerFile, runner_files
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
@@ -49,21 +49,19 @@ class _Change(NamedTuple):
         return "made" if self.before is None else "removed" if self.after is None else "changed"
 
 
-_Plan = Callable[[], _Change]  # reads the file anew
+_Plan = Callable[[RunnerFile, Place], _Change]  # reads the file
 
 
 def install(call: Call, runner: str, is_user: bool, is_project: bool, with_mcp: bool, dry_run: bool) -> Reply:
     """Put ours into a runner's files."""
     place = _place(call, is_user=is_user, is_project=is_project)
-    files = runner_files(runner, place, _own_command(), with_mcp=with_mcp)
-    return _reply(call, runner, [partial(_installed, file, place) for file in files], place, dry_run=dry_run)
+    return _reply(call, runner, place, _installed, with_mcp=with_mcp, dry_run=dry_run)
 
 
 def uninstall(call: Call, runner: str, is_user: bool, is_project: bool, dry_run: bool) -> Reply:
     """Take ours out of a runner's files."""
     place = _place(call, is_user=is_user, is_project=is_project)
-    files = runner_files(runner, place, _own_command(), with_mcp=True)
-    return _reply(call, runner, [partial(_uninstalled, file, place) for file in files], place, dry_run=dry_run)
+    return _reply(call, runner, place, _uninstalled, with_mcp=True, dry_run=dry_run)
 
 
 def _place(call: Call, *, is_user: bool, is_project: bool) -> Place:
@@ -102,18 +100,10 @@ def _uninstalled(file: RunnerFile, place: Place) -> _Change:
     before = _read(file.path, place)
     if before is None:
         return _Change(file.path, None, None)
-    copy = _read(_copy_of(file.path), place)
-    if copy is not None and _would_be(file.with_ours, copy) == before:
-        return _Change(file.path, before, copy, is_restored=True)
     after = file.without_ours(before)
+    if after == _read(_copy_of(file.path), place):
+        return _Change(file.path, before, after, is_restored=True)
     return _Change(file.path, before, after or (None if before else ""))
-
-
-def _would_be(edit: Edit, text: str) -> str | None:
-    try:
-        return edit(text)
-    except UsageError:
-        return None
 
 
 def _copy_of(path: str) -> str:
@@ -135,11 +125,14 @@ def _read(path: str, place: Place) -> str | None:
         raise CtxrankError(f"{path} cannot be read: {error.strerror}.", "Check who owns it.") from error
 
 
-def _reply(call: Call, runner: str, plans: list[_Plan], place: Place, *, dry_run: bool) -> Reply:
+def _reply(call: Call, runner: str, place: Place, plan: _Plan, *, with_mcp: bool, dry_run: bool) -> Reply:
     """Write what has changed, and say what that was. Nothing is written where one of the files is refused."""
-    changes = [plan() for plan in plans]
+    files = runner_files(runner, place, _own_command(), with_mcp=with_mcp)
+    changes = [plan(file, place) for file in files]
     if not dry_run:
-        changes = [_apply(change, plan, place) for change, plan in zip(changes, plans, strict=True)]
+        changes = [
+            _apply(change, partial(plan, file, place), place) for change, file in zip(changes, files, strict=True)
+        ]
     has_changed = any(change.kind != "none" for change in changes)
     note = "a dry run: no file is changed." if dry_run else "start a new session of the runner."
     return Reply(
@@ -177,16 +170,27 @@ def _diff(change: _Change) -> Iterator[str]:
     yield from difflib.unified_diff(before, after, change.path, change.path)
 
 
-def _apply(change: _Change, plan: _Plan, place: Place) -> _Change:
+def _apply(change: _Change, plan: Callable[[], _Change], place: Place) -> _Change:
     """Make a file what it is to be, and return what was done. Raises CtxrankError where the system refuses."""
     if change.kind == "none":
         return change
+    folder = os.path.dirname(os.path.realpath(change.path))
     try:
-        os.makedirs(os.path.dirname(os.path.realpath(change.path)), exist_ok=True)
+        os.makedirs(folder, exist_ok=True)
         with _lock(change.path):
-            change = _replace(plan, place)
-        if change.after is None:
-            _remove_empty_folders(os.path.dirname(os.path.realpath(change.path)), os.path.realpath(place.folder))
+            for _ in range(_TRIES):
+                change = plan()
+                if change.kind == "none" or _has_replaced(change, place):
+                    break
+            else:
+                raise CtxrankError(
+                    f"{change.path} is changed by another program all the time.", "End that one, and run it again."
+                )
+        while change.after is None and folder != (top := os.path.realpath(place.folder)):
+            if not is_inside(top, folder) or os.listdir(folder):
+                break
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
     except OSError as error:
         raise CtxrankError(
             f"{change.path} cannot be written: {error.strerror}.", "What was written before it is kept; run it again."
@@ -194,31 +198,23 @@ def _apply(change: _Change, plan: _Plan, place: Place) -> _Change:
     return change
 
 
-def _replace(plan: _Plan, place: Place) -> _Change:
-    """Put a plan into effect: the one for the text that is there when it is replaced. Raises OSError, CtxrankError."""
-    for _ in range(_TRIES):
-        change = plan()
-        if change.kind == "none":
-            return change
-        real = os.path.realpath(change.path)
-        if change.copy is not None and change.before is not None and not os.path.lexists(change.copy):
-            copy = os.path.realpath(change.copy)
-            os.replace(_unfinished(copy, change.before, real), copy)
-        unfinished = None if change.after is None else _unfinished(real, change.after, real)
-        try:
-            if _read(change.path, place) != change.before:
-                continue
-            if unfinished is None:
-                os.unlink(real)
-            else:
-                os.replace(unfinished, real)
-        finally:
-            if unfinished is not None and os.path.lexists(unfinished):
-                os.unlink(unfinished)
-        if change.is_restored:
-            os.unlink(_copy_of(change.path))
-        return change
-    raise CtxrankError(f"{plan().path} is changed by another program all the time.", "End that one, and run it again.")
+def _has_replaced(change: _Change, place: Place) -> bool:
+    """Put a change into effect, unless the file is another one by now. Raises OSError, CtxrankError."""
+    real = os.path.realpath(change.path)
+    if change.copy is not None and change.before is not None and not os.path.lexists(change.copy):
+        copy = os.path.realpath(change.copy)
+        with _unfinished(copy, change.before, real) as new:
+            os.replace(new, copy)
+    with nullcontext() if change.after is None else _unfinished(real, change.after, real) as new:
+        if _read(change.path, place) != change.before:
+            return False
+        if new is None:
+            os.unlink(real)
+        else:
+            os.replace(new, real)
+    if change.is_restored:
+        os.unlink(_copy_of(change.path))
+    return True
 
 
 @contextmanager
@@ -244,31 +240,18 @@ def _lock(path: str) -> Generator[None, None, None]:
             os.rmdir(lock)
 
 
-def _unfinished(path: str, text: str, like: str) -> str:
-    """A file next to the one of this path that may take its place, with the mode of another one where that is there.
-
-    Returns its name. Raises OSError.
-    """
+@contextmanager
+def _unfinished(path: str, text: str, like: str) -> Generator[str, None, None]:
+    """The name of a new file that may take the place of this one, with the mode of `like`. Raises OSError."""
     unfinished = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
-    descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     try:
-        try:
+        with open(unfinished, "x", encoding="utf-8", newline="") as file:
             if os.path.exists(like):
-                os.fchmod(descriptor, os.stat(like).st_mode & 0o777)
-            rest = memoryview(text.encode())
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            sync(descriptor)
-        finally:
-            os.close(descriptor)
-    except BaseException:
-        os.unlink(unfinished)
-        raise
-    return unfinished
-
-
-def _remove_empty_folders(folder: str, top: str) -> None:
-    """Remove the folders that a file leaves empty, up to the project's."""
-    while folder != top and is_inside(top, folder) and not os.listdir(folder):
-        os.rmdir(folder)
-        folder = os.path.dirname(folder)
+                os.fchmod(file.fileno(), os.stat(like).st_mode & 0o777)
+            file.write(text)
+            file.flush()
+            sync(file.fileno())
+        yield unfinished
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(unfinished)

@@ -53,8 +53,7 @@ class Speaker(NamedTuple):
 
 def keep_message(call: HookCall) -> None:
     """Keep the last message of an agent as reasoning, an entry for each of its phases."""
-    agent_type = call.event.text("agent_type") if call.event.name == "SubagentStop" else ""
-    speaker = Speaker(call.session, call.group, call.role_of(agent_type or "main"), agent_type)
+    speaker = Speaker(call.session, call.group, call.role_of(call.agent_type or "main"), call.agent_type)
     injected = injected_lines(call.store.primary)
     keep_text(call.store, speaker, call.event.text("last_assistant_message"), injected, call.config.redaction_mode)
 

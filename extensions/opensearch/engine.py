@@ -24,6 +24,7 @@ from ctxrank.extensions.opensearch.queries import (
     scope_filters,
     values_query,
 )
+from ctxrank.extensions.opensearch.settings import password_of
 from ctxrank.extensions.opensearch.updater import index_name, is_of_this_history, read_state, send_batch, send_changes
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.engine import (
@@ -431,7 +432,7 @@ class WideEngine:
 def connect(settings: WideSettings, *, patience_s: float = 60, away_s: float | None = None) -> Cluster:
     """The cluster of the configuration; nothing is sent yet. Raises ClusterError."""
     try:
-        login = Login(settings.user, settings.password()) if settings.user else None
+        login = Login(settings.user, password_of(settings)) if settings.user else None
         return Cluster(
             settings.urls, login=login, authority=settings.authority or None, patience_s=patience_s, away_s=away_s
         )

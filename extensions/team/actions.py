@@ -14,16 +14,17 @@ from ctxrank.extensions.team.label import as_json, sentence
 from ctxrank.extensions.team.log import TeamLog, connect
 from ctxrank.extensions.team.schema import prepare
 from ctxrank.extensions.team.snapshot import bring_snapshot, write_snapshot
+from ctxrank.extensions.team.state import drop_state, unpushed
 from ctxrank.extensions.team.sync import LateMember, Synced, state_of, synchronize
 from ctxrank.extensions.team.watch import LogWatch
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
-from ctxrank.indexer.store.config import load_config, team_dsn
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.store.location import TEAM_LOCK
 from ctxrank.indexer.store.one_process import holder, only_one
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.store.team_log import ENVIRONMENT, TeamState, drop_state, read_state, unpushed
+from ctxrank.indexer.store.team_log import ENVIRONMENT, TeamState, read_state
 
 
 def init(call: Call, project: str, machines: tuple[str, ...]) -> Reply:
@@ -199,8 +200,7 @@ def connected(store: Store, deadline: Deadline | None = None) -> Generator[TeamL
 
 
 def _dsn(store: Store) -> str:
-    load_config(store)
-    dsn = team_dsn(store)
+    dsn = load_config(store).team_dsn
     if not dsn:
         raise UsageError(
             "It is not said where the team's log is.",

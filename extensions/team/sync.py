@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ctxrank.extensions.team.log import Head, LogLine, Pushed, TeamLog
 from ctxrank.extensions.team.sealing import MAX_RECORD_BYTES, Register, Sealed, mark_of, seal, unseal
+from ctxrank.extensions.team.state import write_state
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.exchange import FORGET, REMOVED, Exchange
@@ -29,7 +30,7 @@ from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.store.team_log import TeamState, read_state, write_state
+from ctxrank.indexer.store.team_log import TeamState, read_state
 
 _SPOKEN_OF = ", ".join(f"'{kind}'" for kind in (*sorted(COUNTED), USAGE))
 _ROUNDS = 3  # carrying out an order changes records of ours, which are pushed in the same call

@@ -14,7 +14,7 @@ from ctxrank.indexer.files.read import FileText
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
-from ctxrank.indexer.store import documents
+from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
 from ctxrank.indexer.store.freshness import ELSEWHERE, PACKAGES_ELSEWHERE, TEXT_PATH
 from ctxrank.indexer.store.store import Change
@@ -164,49 +164,46 @@ def awaited_paths(connection: apsw.Connection) -> set[str]:
 def record(change: Change, root: int, prepared: PreparedFile) -> int:
     """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners."""
     file = prepared.file
-    return _put(change, (root, prepared.path, "indexed", "", *file.stamp, file.sha256, file.encoding, RULESET_VERSION))
+    values = {**_columns(file.stamp, "indexed"), "sha256": file.sha256, "encoding": file.encoding}
+    return _put(change, root, prepared.path, values)
 
 
 def record_skipped(change: Change, root: int, path: str, stamp: FileStamp, reason: str, sha256: str) -> None:
     """Write the row of a file that has no text for us, so that it is not read again while it stays as it is."""
-    _put(change, (root, path, "skipped", reason, *stamp, sha256, "", RULESET_VERSION))
+    _put(change, root, path, {**_columns(stamp, "skipped", reason), "sha256": sha256, "encoding": ""})
 
 
-def _put(change: Change, row: tuple[int | str, ...]) -> int:
-    """Write a row, which begins with its root and path, and return its id.
+def _columns(stamp: FileStamp, state: str, reason: str = "") -> dict[str, int | str]:
+    stat = zip(("size_bytes", "mtime_ns", "inode", "indexed_at"), stamp, strict=True)
+    return {**dict(stat), "state": state, "reason": reason}
+
+
+def _put(change: Change, root: int, path: str, values: dict[str, int | str]) -> int:
+    """Write a row and return its id.
 
     What another store exported of the path goes: a path is one artifact, and this machine has a file there now.
     """
-    query = "SELECT id FROM artifacts WHERE root_id = ? AND path = ? AND reason = ?"
-    known = read_value(change.connection, query, (*row[:2], ELSEWHERE), int)
+    known = artifact_elsewhere(change.connection, root, path)
     if known is not None:
-        release(change, known)
-        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known,))
-    query = """
-        INSERT INTO artifacts
-               (root_id, path, state, reason, size_bytes, mtime_ns, inode, indexed_at, sha256, encoding, ruleset)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (root_id, path) DO UPDATE
-           SET state = excluded.state, reason = excluded.reason, size_bytes = excluded.size_bytes,
-               mtime_ns = excluded.mtime_ns, inode = excluded.inode, indexed_at = excluded.indexed_at,
-               sha256 = excluded.sha256, encoding = excluded.encoding, ruleset = excluded.ruleset
+        release(change, known.id)
+        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known.id,))
+    row = {"root_id": root, "path": path, **values, "ruleset": RULESET_VERSION}
+    query = f"""
+        INSERT INTO artifacts ({", ".join(row)}) VALUES ({", ".join("?" * len(row))})
+            ON CONFLICT (root_id, path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in row)}
         RETURNING id
     """
-    return require_value(change.connection, query, row, int)
+    return require_value(change.connection, query, tuple(row.values()), int)
 
 
 def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
     """The same bytes with another stat, or read again: nothing that can be found has changed."""
-    change.connection.execute(
-        "UPDATE artifacts SET state = 'indexed', reason = '', size_bytes = ?, mtime_ns = ?, inode = ?,"
-        " indexed_at = ? WHERE id = ?",
-        (*stamp, artifact_id),
-    )
+    rows.update(change.connection, "artifacts", artifact_id, _columns(stamp, "indexed"))
 
 
 def mark_stale(change: Change, artifact_id: int, reason: str) -> None:
     """The file cannot be looked at now; what is known of it stays findable."""
-    change.connection.execute("UPDATE artifacts SET state = 'stale', reason = ? WHERE id = ?", (reason, artifact_id))
+    rows.update(change.connection, "artifacts", artifact_id, {"state": "stale", "reason": reason})
 
 
 def mark_root_stale(change: Change, root: int, reason: str) -> None:

@@ -38,10 +38,6 @@ _MAX_SMALL_FILE_BYTES = 16 * 1024 * 1024  # HEAD, a ref, packed-refs, the shallo
 _MAX_OBJECT_FILES = 1_000_000
 _MAX_ALLOCATION = "1g"  # of one object: a tree or a commit that claims to be larger is not read
 _MAX_REF_DEPTH = 5
-_SHA1_BYTES = 20
-# gitformat-index(5): a header; entries of stat data, a digest, flags and a name, each padded with NUL; extensions.
-_INDEX_HEADER_BYTES, _INDEX_STAT_BYTES, _INDEX_PADDING, _INDEX_EXTENSION_BYTES = 12, 40, 8, 8
-_IS_EXTENDED = 0x40
 _LEFTOVER_SECONDS = 3600
 _SCRATCH_PREFIX = "git-"
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -171,34 +167,6 @@ def _packed_ref(repository: Repository, name: str) -> str:
     at = packed.find(f" {name}\n")
     commit = packed[packed.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
     return commit if _COMMIT.fullmatch(commit) else ""
-
-
-def index_names(repository: Repository) -> list[str] | None:
-    """The names in the index, from the top; None where only git can tell (gitformat-index(5): 2 and 3 in one file)."""
-    try:
-        data = read_beneath(repository.own, "index", _MAX_SMALL_FILE_BYTES)
-    except OSError:
-        return None
-    if data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
-        return None
-    digest = len(head_commit(repository)) // 2 or _SHA1_BYTES
-    names: list[str] = []
-    at, end = _INDEX_HEADER_BYTES, len(data) - digest
-    for _ in range(int.from_bytes(data[8:12], "big")):
-        flags = at + _INDEX_STAT_BYTES + digest
-        name = flags + (4 if flags < end and data[flags] & _IS_EXTENDED else 2)
-        after = data.find(b"\0", name, end)
-        if after < 0:
-            return None
-        if data[name : name + 1] in b"/" or b"../" in data[name:after]:
-            return None  # empty, or of another place: git says what it thinks of it
-        names.append(os.fsdecode(data[name:after]))
-        at += (after - at) // _INDEX_PADDING * _INDEX_PADDING + _INDEX_PADDING
-    while at < end:
-        if not b"A" <= data[at : at + 1] <= b"Z":
-            return None  # an index in two files, or of folders
-        at += _INDEX_EXTENSION_BYTES + int.from_bytes(data[at + 4 : at + _INDEX_EXTENSION_BYTES], "big")
-    return names
 
 
 class Git:

@@ -110,6 +110,20 @@ def replace_passage(
     change.connection.execute(_UPDATE, (*_passage_row(change, facets, owner_id, passage), document_id))
 
 
+def copy_passages(change: Change, of_id: int, owner_id: int) -> None:
+    """Give the passages of a document to another one, too, with its facets, and number the changes."""
+    facets = ("session_id", "group_id", "agent", "type", "priority", "created_at")
+    values = [f"o.{name}" if name in facets else f"p.{name}" for name in _COLUMNS[4:]]
+    query = f"""
+        INSERT INTO documents ({", ".join(_COLUMNS)})
+        SELECT ?, p.kind, p.record_id, o.id, {", ".join(values)}
+          FROM documents AS p, documents AS o WHERE p.id = ? AND o.id = ?
+    """
+    passages = "SELECT id FROM documents WHERE owner_id = ? ORDER BY start_line, id"
+    for passage_id in read_column(change.connection, passages, (of_id,), int):
+        change.connection.execute(query, (change.next_seq(), passage_id, owner_id))
+
+
 def _passage_row(
     change: Change, facets: PassageFacets, owner_id: int, passage: NewPassage
 ) -> tuple[str | int | None, ...]:

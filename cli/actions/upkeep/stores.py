@@ -17,9 +17,8 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import create_named_store, create_store
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import remember
-from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, identity_of, is_known
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.store.trust import identity_of, is_known
 
 if TYPE_CHECKING:  # most stores have no team
     from ctxrank.indexer.engine import ClusterIndex, ClusterStatus
