@@ -27,7 +27,6 @@ COMMAND_TOOLS = ("Bash", "shell", "local_shell", "exec_command", "unified_exec")
 FIX_TOKENS = 600
 _SOLUTION_CHARS = 1200
 _MAX_FIXES = 2
-_MAX_COMMAND_CHARS = 200
 MAX_OUTPUT_CHARS = 512 * 1024
 _OUTPUTS = ("stdout", "output", "stderr", "error", "message")
 _EXIT_CODE = "exit code "  # "Exit code 1" is the first line that Claude Code puts before what a command printed
@@ -110,20 +109,17 @@ def _folder(call: HookCall) -> str:
 
 
 def _run(call: HookCall, command: str) -> "CommandRun":
-    from ctxrank.cli.actions.errors.run import CommandRun, RunPlace, Span  # noqa: PLC0415  only after a failure
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  as above
+    from ctxrank.cli.actions.errors.run import CommandRun, shown_command  # noqa: PLC0415  only after a failure
 
-    place = RunPlace(call.session.name, call.group, True, None, None)  # first: a session is older than what fails in it
+    session = call.session.name  # first: a session is older than what fails in it
     ended_at = now_us()
     duration_ms = call.event.fields.get("duration_ms")
     is_known = isinstance(duration_ms, int | float) and not isinstance(duration_ms, bool) and 0 <= duration_ms < 1e9
     started_at = ended_at - int(float(str(duration_ms)) * 1000) if is_known else ended_at
     mode = call.config.redaction_mode
-    shown = IncomingTexts(mode).line(command)
-    if len(shown) > _MAX_COMMAND_CHARS:
-        shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
+    kept = shown_command(command, mode)
     key, folder, project = _key(call, command), _folder(call), call.project
-    return CommandRun(key, shown, folder, project, place, Span(started_at, ended_at), mode)
+    return CommandRun(key, kept, folder, project, session, call.group, started_at, ended_at, mode)
 
 
 def _learn_from_success(call: HookCall, command: str) -> None:
