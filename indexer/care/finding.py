@@ -1,5 +1,6 @@
 """What one check found: an id that stays, a result, the evidence for it, and a next step that harms nothing.
 
+<<<<<<< HEAD
 find("schema", "older", version=9, known=11)       in the words of findings.tsv, which has each check and case
 """
 
@@ -7,6 +8,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache
+=======
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+>>>>>>> h-actions
 
 import apsw
 
@@ -19,7 +24,7 @@ DAMAGE_ERRORS = (*INDEX_READ_ERRORS, DamagedError)
 HEALS_STEP = "The next search heals it; 'ctxrank doctor --repair rebuild' does it now."
 
 
-class Result(Enum):
+class Result(StrEnum):
     """How serious a finding is: `warn` can stay as it is, `fail` cannot."""
 
     OK = "ok"
@@ -27,7 +32,7 @@ class Result(Enum):
     FAIL = "fail"
 
 
-class Repair(Enum):
+class Repair(StrEnum):
     """What `--repair` can do about a finding, in the order in which it is done."""
 
     NONE = ""
