@@ -112,17 +112,9 @@ def _run(call: HookCall, command: str) -> "CommandRun":
     took = call.event.fields.get("duration_ms")
     took_ms = took if isinstance(took, int | float) and not isinstance(took, bool) and 0 <= took < 1e9 else 0
     mode = call.config.redaction_mode
-<<<<<<< HEAD
-    shown = IncomingTexts(mode).line(command)
-    if len(shown) > _MAX_COMMAND_CHARS:
-        shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
-    span = Span(ended_at - int(took_ms * 1000), ended_at)
-    return CommandRun(_key(call, command), shown, _folder(call), call.project, place, span, mode)
-=======
-    kept = shown_command(command, mode)
-    key, folder, project = _key(call, command), _folder(call), call.project
-    return CommandRun(key, kept, folder, project, session, call.group, started_at, ended_at, mode)
->>>>>>> h-actions
+    started_at = ended_at - int(took_ms * 1000)
+    key, folder, kept = _key(call, command), _folder(call), shown_command(command, mode)
+    return CommandRun(key, kept, folder, call.project, session, call.group, started_at, ended_at, mode)
 
 
 def _learn_from_success(call: HookCall, command: str) -> None:

@@ -1,17 +1,12 @@
 """What one check found: an id that stays, a result, the evidence for it, and a next step that harms nothing.
 
-<<<<<<< HEAD
 find("schema", "older", version=9, known=11)       in the words of findings.tsv, which has each check and case
 """
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum
-from functools import cache
-=======
-from collections.abc import Iterable, Iterator
 from enum import StrEnum
->>>>>>> h-actions
+from functools import cache
 
 import apsw
 
