@@ -21,10 +21,10 @@ from ctxrank.ranking.context.assembly.assemble import (
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
 from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
-from ctxrank.ranking.context.assembly.request import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
 
 if TYPE_CHECKING:
-    from ctxrank.ranking.context.assembly.request import Assembly, IncludedPackage
+    from ctxrank.ranking.context.assembly.shapes import Assembly, IncludedPackage
 
 _FORMS = ("markdown", "json", "compact")
 _SERVED_AS = "developer"  # whose limits an agent gets that is not named or not known
