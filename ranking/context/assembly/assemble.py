@@ -9,7 +9,7 @@ With a task text and an index the score is the blend; else it is the heuristic a
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, IndexHealth, Readiness
 from ctxrank.indexer.exceptions import NotFoundError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import (
@@ -26,6 +26,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, OPENSEARCH, Config, load_config
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import joined
 from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
 from ctxrank.ranking.context.assembly import block, memory
 from ctxrank.ranking.context.assembly.composition import compose, fitting
@@ -54,18 +55,11 @@ if TYPE_CHECKING:  # most stores have packages alone
 
     from ctxrank.ranking.context.assembly.files import FoundFiles
 
-__all__ = ["LOCK_WAIT_MS", "Draft", "assemble", "assemble_without_session", "make_assembly"]
+__all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembly"]
 
 CATCH_UP_MS = 50
 _MAX_WORDS = 2000  # of a task text; the rarest 32 terms are what counts
 _NAMES = ("group", "model", "project", "lang", "framework", "task_id")
-
-
-class Draft(NamedTuple):
-    """An assembly of which nothing is recorded yet, and what it was made from; None without a known session."""
-
-    assembly: Assembly
-    spawn: Spawn | None
 
 
 def assemble(store: Store, request: AssembleRequest, config: Config | None = None) -> Assembly:
@@ -99,8 +93,11 @@ def assemble_without_session(store: Store, request: AssembleRequest, config: Con
 
 def make_assembly(
     store: Store, request: AssembleRequest, config: Config | None = None, session: Session | None = None
-) -> Draft:
-    """The same without a trace in the store; `session` stands in for one that is not in it."""
+) -> tuple[Assembly, Spawn | None]:
+    """The same without a trace in the store, and what it was made from, None without a known session.
+
+    `session` stands in for one that is not in the store.
+    """
     if config is None:
         config = load_config(store)
     request = _cleaned(request, config.redaction_mode)
@@ -108,9 +105,11 @@ def make_assembly(
     agent, zone = empty.agent, empty.usage.zone
     fixed = ""  # the whole text, where nothing is read for it
     if not config.enable_context_assembler:
-        fixed, empty = block.switched_off(agent), empty._replace(reason="switched off in the configuration")
+        fixed = joined(block.opening(agent), block.SWITCHED_OFF)
+        empty = empty._replace(reason="switched off in the configuration")
     elif zone in (Zone.EMERGENCY, Zone.WRAP_UP):
-        fixed = (block.emergency if zone is Zone.EMERGENCY else block.wrap_up)(agent, empty.usage)
+        said = block.EMERGENCY if zone is Zone.EMERGENCY else block.WRAP_UP
+        fixed = joined(block.opening(agent), block.zone_line(empty.usage), said)
     prices = Prices(model_factor(empty.model))
     if fixed:
         # What is left of the context in these zones is smaller than any text: only a requested budget shortens it.
@@ -121,7 +120,7 @@ def make_assembly(
             session = session or find_session(store.primary, request.session)
         except NotFoundError:
             if fixed:  # it needs no session, so one that is not there only leaves it without a receipt
-                return Draft(empty, None)
+                return empty, None
             raise
         group: Group | None = None
         if request.group is not None and not is_session_wide(request.group):
@@ -136,7 +135,7 @@ def make_assembly(
         spawn = Spawn(
             store, request, config, agent, session, group, zone, project, limit, prices, store.last_seq(), as_of, now
         )
-        return Draft(empty if fixed else _assembled(spawn, empty), spawn)
+        return (empty if fixed else _assembled(spawn, empty)), spawn
 
 
 def _cleaned(request: AssembleRequest, mode: RedactionMode) -> AssembleRequest:

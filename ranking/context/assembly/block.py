@@ -32,6 +32,19 @@ EMPTY = (
     "### Relevant Packages (0/0)\n\nNo context packages found for this session/group. "
     "The agent will proceed with task and specialization context only.\n"
 )
+FALLBACK = (
+    ":warning: Context assembly encountered an error. Proceeding with minimal context.\n\n"
+    "**Fallback Mode**: Task and specialization context only. Context packages unavailable.\n"
+)
+WRAP_UP = "### Essential Info Only\n\nMinimal context mode active. Focus on completing current task.\n"
+EMERGENCY = (
+    "Context assembly skipped due to token budget constraints.\n"
+    "Suggest: Complete current operation and start new session.\n"
+)
+SWITCHED_OFF = (
+    "Context assembly is switched off (enable_context_assembler: false). "
+    "The agent will proceed with task and specialization context only.\n"
+)
 NO_PACKAGES = "### Relevant Packages (0/0)\n\nNo context packages found for this session/group.\n"
 NOTHING_FITS = "No package fits into the token budget.\n"
 ONLY_LOW = "Only packages of low priority are known; this zone leaves them out.\n"
@@ -71,25 +84,6 @@ def zone_line(usage: Usage) -> str:
     }[usage.zone]
 
 
-def wrap_up(agent: str, usage: Usage) -> str:
-    """The whole block in the Wrap-up zone."""
-    return joined(
-        opening(agent),
-        zone_line(usage),
-        "### Essential Info Only\n\nMinimal context mode active. Focus on completing current task.\n",
-    )
-
-
-def emergency(agent: str, usage: Usage) -> str:
-    """The whole block in the Emergency zone."""
-    return joined(
-        opening(agent),
-        zone_line(usage),
-        "Context assembly skipped due to token budget constraints.\n"
-        "Suggest: Complete current operation and start new session.\n",
-    )
-
-
 def nothing_known(agent: str) -> str:
     """The whole block of a session that the store has never heard of: its first spawn, mostly."""
     return joined(opening(agent), EMPTY)
@@ -97,20 +91,7 @@ def nothing_known(agent: str) -> str:
 
 def fallback(agent: str) -> str:
     """The whole block where assembling failed: a spawn goes on without it."""
-    return joined(
-        opening(agent),
-        ":warning: Context assembly encountered an error. Proceeding with minimal context.\n",
-        "**Fallback Mode**: Task and specialization context only. Context packages unavailable.\n",
-    )
-
-
-def switched_off(agent: str) -> str:
-    """The whole block where the configuration says `enable_context_assembler: false`."""
-    return joined(
-        opening(agent),
-        "Context assembly is switched off (enable_context_assembler: false). "
-        "The agent will proceed with task and specialization context only.\n",
-    )
+    return joined(opening(agent), FALLBACK)
 
 
 def packages_heading(count: int, available: int, level: str = "") -> str:
