@@ -100,7 +100,9 @@ def make_assembly(
     """
     if config is None:
         config = load_config(store)
-    request = _cleaned(request, config.redaction_mode)
+    # The task is given to what reads it alone, and the request without it to all others.
+    task = cleaned_task(request.task, config.redaction_mode)
+    request = _cleaned(request._replace(task=""), config.redaction_mode)
     empty = _empty(request, config)
     agent, zone = empty.agent, empty.usage.zone
     fixed = ""  # the whole text, where nothing is read for it
@@ -135,14 +137,15 @@ def make_assembly(
         spawn = Spawn(
             store, request, config, agent, session, group, zone, project, limit, prices, store.last_seq(), as_of, now
         )
-        return (empty if fixed else _assembled(spawn, empty)), spawn
+        result = empty if fixed else _assembled(spawn, empty, task)
+        return result, spawn._replace(request=request._replace(task=task))
 
 
 def _cleaned(request: AssembleRequest, mode: RedactionMode) -> AssembleRequest:
-    """The request as a receipt may keep it."""
+    """The request with its names as a receipt may keep them."""
     given = ((name, getattr(request, name)) for name in _NAMES)
     names: dict[str, Any] = {name: cleaned_name(value, mode) for name, value in given if value is not None}
-    return request._replace(agent=cleaned_name(request.agent, mode), task=cleaned_task(request.task, mode), **names)
+    return request._replace(agent=cleaned_name(request.agent, mode), **names)
 
 
 def _empty(request: AssembleRequest, config: Config) -> Assembly:
@@ -181,8 +184,8 @@ def _limit(request: AssembleRequest, config: Config, agent: str) -> int:
     return config.retrieval_limits.get(config.team.served_as(agent), DEFAULT_RETRIEVAL_LIMIT)
 
 
-def _assembled(spawn: Spawn, empty: Assembly) -> Assembly:
-    request, config, budget, task = spawn.request, spawn.config, empty.budget, spawn.request.task
+def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
+    request, config, budget = spawn.request, spawn.config, empty.budget
     notes = list(empty.notes)
     part = None
     if any(getattr(request, field) is not None for field in SECTIONS):
@@ -192,7 +195,6 @@ def _assembled(spawn: Spawn, empty: Assembly) -> Assembly:
         asked = AskedSection(config, empty.usage, budget, model_factor(empty.model), is_bound)
         part = section_part(spawn.store, request, asked)
         task = task or part.subject
-    spawn = spawn._replace(request=request._replace(task=""))
     readiness, selection, files = _select(spawn, task, eligible_packages(spawn))
     chosen = selection.packages[: spawn.limit]
     folders: dict[str, str | None] = {}
