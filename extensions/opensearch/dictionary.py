@@ -37,7 +37,7 @@ class Dictionary:
 
     def __init__(self) -> None:
         tokenizer = Index(apsw.Connection(":memory:"), IndexHealth.OK, "")
-        self.tokens, self.words = tokenizer.tokens, tokenizer.words
+        self.tokens = tokenizer.tokens
         self.tokens_at, self.find_words = tokenizer.tokens_at, tokenizer.find_words
         self._tokenizer = tokenizer
         self.forget_terms()

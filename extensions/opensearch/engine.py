@@ -22,6 +22,7 @@ from ctxrank.extensions.opensearch.queries import (
     scope_filters,
     values_query,
 )
+from ctxrank.extensions.opensearch.settings import password_of
 from ctxrank.extensions.opensearch.updater import (
     index_name,
     is_of_this_history,
@@ -33,11 +34,9 @@ from ctxrank.extensions.opensearch.updater import (
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.engine import (
     Clause,
-    FeatureBounds,
     FieldWeights,
     IndexHealth,
     ListedWord,
-    RankingSignals,
     Readiness,
     Row,
     RowQuery,
@@ -46,18 +45,22 @@ from ctxrank.indexer.engine import (
     TermClause,
 )
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.fulltext.forward import unpack_counts
+from ctxrank.indexer.fulltext.forward import weighted_count
 from ctxrank.indexer.fulltext.index_file import FINGERPRINT
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast, contextmanager, is_dict, is_list
 from ctxrank.indexer.store.change_log import changes_after
-from ctxrank.indexer.store.connection import read_column, read_value, snapshot
+from ctxrank.indexer.store.connection import read_column, snapshot
 from ctxrank.indexer.store.facets import document_id_of, id_list, parent_condition
 from ctxrank.indexer.store.parents import (
+    FeatureBounds,
     ParentDocument,
+    RankingSignals,
     StoredPassage,
     count_documents,
+    read_feature_bounds,
     read_parents,
     read_passages,
+    read_signals,
 )
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
@@ -235,7 +238,7 @@ class WideEngine(Dictionary):
                 if at >= 0:
                     packed = counts[at + width : counts.index(" ", at + width)]
                     if packed not in weighted:
-                        weighted[packed] = _weighted(int(packed), weights)
+                        weighted[packed] = weighted_count(int(packed), weights)
                     found.append((id_, weighted[packed]))
             yield found
 
@@ -259,12 +262,7 @@ class WideEngine(Dictionary):
 
     def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
         """Of these documents those that are still there and not newer than the index, in no particular order."""
-        sql = """
-            SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL FROM documents AS d
-             WHERE d.id IN (SELECT value FROM json_each(?)) AND d.seq <= ?
-        """
-        rows = self._primary.execute(sql, (id_list(document_ids), self._applied_seq)).fetchall()
-        return [RankingSignals(*row) for row in cast("list[tuple[int, str, int, bool]]", rows)]
+        return read_signals(self._primary, "main", document_ids, self._applied_seq)
 
     def parents(self, document_ids: Iterable[int]) -> dict[int, ParentDocument]:
         """Documents as hits show them. Raises TypeError for a corrupt one."""
@@ -276,12 +274,7 @@ class WideEngine(Dictionary):
 
     def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
         """Which of these priorities were ever stored, and whether there are passages."""
-        has_passages = read_value(self._primary, "SELECT 1 FROM documents WHERE owner_id > 0 LIMIT 1", (), int)
-        places = ", ".join("?" * len(priorities))
-        stored = read_column(self._primary, f"SELECT text FROM labels WHERE text IN ({places})", tuple(priorities), str)
-        return FeatureBounds(has_passages is not None, tuple(stored))
-
-    # Questions to the cluster
+        return read_feature_bounds(self._primary, "main", priorities)
 
     def _filtered(self, query: RowQuery) -> Query:
         """Rows that a query finds, none ranked."""
@@ -369,7 +362,7 @@ class WideEngine(Dictionary):
 def connect(settings: WideSettings, *, patience_s: float = 60, away_s: float | None = None) -> Cluster:
     """The cluster of the configuration; nothing is sent yet. Raises ClusterError."""
     try:
-        login = Login(settings.user, settings.password()) if settings.user else None
+        login = Login(settings.user, password_of(settings)) if settings.user else None
         return Cluster(
             settings.urls, login=login, authority=settings.authority or None, patience_s=patience_s, away_s=away_s
         )
@@ -387,8 +380,3 @@ def engine_for(store: Store, settings: WideSettings) -> WideEngine:
             engine.close()
         engine = store.other_engine = WideEngine(store, settings)
     return engine
-
-
-def _weighted(packed: int, weights: FieldWeights) -> float:
-    title, body, path, identifiers = unpack_counts(packed)
-    return weights.title * title + weights.body * body + weights.path * path + weights.identifiers * identifiers
