@@ -9,6 +9,7 @@ import os
 
 from ctxrank.cli.call import shown
 from ctxrank.extensions.bazinga.place import Place, open_store_of
+from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.store import Store
 
@@ -79,6 +80,11 @@ class BazingaCall:
         """Say what was done, unless --quiet."""
         if not self.is_quiet:
             self.write(f"✓ {shown(text)}\n")
+
+    def failed(self, act: str, error: CtxrankError, hint: str = "") -> Failed:
+        """What to raise where something could not be saved; why is said."""
+        self.complain(f"Failed to save {act}: {error.message} {hint}".rstrip())
+        return failure(error.message)
 
     def complain(self, text: str) -> None:
         """Say what is wrong, always."""

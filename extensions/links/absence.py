@@ -10,7 +10,7 @@ the budget dropped it (which the receipt says). Changes since the receipt are li
 import re
 from collections.abc import Iterator, Mapping
 
-from ctxrank.extensions.links.closure import is_followed, reach
+from ctxrank.extensions.links.closure import is_followed, near_ids, reach
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.store import KIND
 from ctxrank.extensions.links.sync import sync_tree
@@ -58,12 +58,9 @@ def load_graph_of(store: Store, receipt: Receipt) -> Graph:
 
 
 def _unknown(id_: str, graph: Graph, receipt: Receipt) -> NotFoundError:
-    from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
-
-    near = get_close_matches(id_.upper(), sorted(graph.nodes), n=3)
     linkers = [node.id for node in graph.nodes.values() if any(link.id == id_ for link in node.links)]
     said = f" Links to it: {', '.join(sorted(linkers)[:_MAX_NAMED])}." if linkers else ""
-    hint = f"Did you mean {' or '.join(near)}?" if near else "'ctxrank search --kind linked WORDS' finds artifacts."
+    hint = near_ids(id_, graph.nodes) or "'ctxrank search --kind linked WORDS' finds artifacts."
     return NotFoundError(f"There is no artifact {id_}, and receipt {receipt.id} does not name it.{said}", hint)
 
 

@@ -14,7 +14,7 @@ The result is in the order in which a budget is spent: identity, task, direct sp
 decisions, transitive decisions; T2 after T1, in the same order of types.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ctxrank.extensions.links.artifact import Link
 from ctxrank.extensions.links.graph import Graph, Node
@@ -68,22 +68,24 @@ class Closure(NamedTuple):
 
 def find_task(graph: Graph, wanted: str) -> Node:
     """The task of an id, case forgiven. Raises NotFoundError with near ids, UsageError for another artifact."""
-    node = graph.nodes.get(wanted) or {id_.lower(): found for id_, found in graph.nodes.items()}.get(wanted.lower())
-    tasks = [id_ for id_, found in graph.nodes.items() if found.type == "task"]
+    by_fold = {id_.lower(): found for id_, found in graph.nodes.items()}
+    node = graph.nodes.get(wanted) or by_fold.get(wanted.lower())
+    tasks = sorted(id_ for id_, found in graph.nodes.items() if found.type == "task")
+    known = f"Tasks: {', '.join(tasks[:8]) or 'none yet'}."
     if node is None:
-        from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
-
-        near = get_close_matches(wanted.upper(), sorted(tasks), n=3)
-        known = (
-            f"Did you mean {' or '.join(near)}?" if near else f"Tasks: {', '.join(sorted(tasks)[:8]) or 'none yet'}."
-        )
-        raise NotFoundError(f"There is no task {wanted!a}.", known)
+        raise NotFoundError(f"There is no task {wanted!a}.", near_ids(wanted, tasks) or known)
     if node.type != "task":
-        raise UsageError(
-            f"{node.id} is a {node.type}; context starts from a task.",
-            f"'ctxrank check --trace PATH' says what governs it. Tasks: {', '.join(sorted(tasks)[:8]) or 'none yet'}.",
-        )
+        hint = f"'ctxrank check --trace PATH' says what governs it. {known}"
+        raise UsageError(f"{node.id} is a {node.type}; context starts from a task.", hint)
     return node
+
+
+def near_ids(wanted: str, known: Iterable[str]) -> str:
+    """Which of these ids could have been meant; '' for none."""
+    from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
+
+    near = get_close_matches(wanted.upper(), sorted(known), n=3)
+    return f"Did you mean {' or '.join(near)}?" if near else ""
 
 
 def reach(graph: Graph, task: Node, *, hops: int | None = None, with_identity: bool = True) -> Closure:

@@ -4,7 +4,7 @@ import json
 
 from ctxrank.cli.actions.given import read_given
 from ctxrank.extensions.bazinga.arguments import Arguments, group_name, whole_number
-from ctxrank.extensions.bazinga.call import BazingaCall, Json, failure
+from ctxrank.extensions.bazinga.call import BazingaCall, Json
 from ctxrank.extensions.bazinga.records.views import TOKEN_USAGE, VIEWS
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.records.events import record_event
@@ -30,8 +30,7 @@ def save_event(call: BazingaCall, given: Arguments) -> Json:
             group_id = None if group is None else require_group(change, owner.id, group)
             event = record_event(change, owner.id, group_id, subtype, clean, idempotency_key=key)
     except NotFoundError as error:
-        call.complain(f"Failed to save {subtype} event: {error.message}")
-        raise failure(error.message) from error
+        raise call.failed(f"{subtype} event", error) from error
     answer: Json = {"success": True, "event_id": event.id, "session_id": session, "event_subtype": subtype}
     if not event.is_new:
         call.done(f"Event already exists (idempotent, id={event.id})")

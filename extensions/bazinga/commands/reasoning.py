@@ -4,7 +4,7 @@ import json
 
 from ctxrank.cli.actions.given import decoded, read_given, readable
 from ctxrank.extensions.bazinga.arguments import Arguments, group_name, one_of
-from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, failure, text_moment
+from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, text_moment
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.records import reasoning
 from ctxrank.indexer.store.connection import read_value
@@ -42,8 +42,7 @@ def save_reasoning(call: BazingaCall, given: Arguments) -> Json:
     try:
         saved = reasoning.save_reasoning(call.store, new, mode=call.mode, notes_agent=False)
     except NotFoundError as error:
-        call.complain(f"Failed to save {agent} reasoning: {error.message}")
-        raise failure(error.message) from error
+        raise call.failed(f"{agent} reasoning", error) from error
     for note in saved.notes:
         call.complain(f"Warning: {note}")
     query = "SELECT length(content) FROM reasoning WHERE id = ?"

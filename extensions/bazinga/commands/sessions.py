@@ -4,7 +4,7 @@ import json
 
 from ctxrank.cli.actions.project_skills import project_skills, seed
 from ctxrank.extensions.bazinga.arguments import Arguments, one_of, whole_number
-from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, failure
+from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json
 from ctxrank.extensions.bazinga.commands.events import tokens_by
 from ctxrank.extensions.bazinga.records.groups import TIERS, save_group, specialization
 from ctxrank.extensions.bazinga.records.views import VIEWS
@@ -103,8 +103,7 @@ def create_task_group(call: BazingaCall, given: Arguments) -> Json:
         save_group(call.store, session, name, given["name"], given.get("status"), others, call.mode)
     except (UsageError, NotFoundError) as error:
         hint = "Make it with create-session." if isinstance(error, NotFoundError) else error.hint
-        call.complain(f"Failed to save task group {name}: {error.message} {hint}".rstrip())
-        raise failure(error.message) from error
+        raise call.failed(f"task group {name}", error, hint) from error
     (group,) = call.select(f"{VIEWS['task_groups']} WHERE s.name = ? AND g.name = ?", session, name)
     call.done(f"Task group saved: {name} (session: {session})")
     return {"success": True, "task_group": group}
