@@ -53,11 +53,11 @@ def load_linked_config(tree: Tree) -> LinkedConfig:
     top = values if is_dict(values) else {}
     check = top.get("check")
     check = {**top, **(check if is_dict(check) else {})}
-    given = check.get("severities") or check.get("rules") or {}
-    if not is_dict(given):
+    given = check.get("severities") or check.get("rules")
+    if given and not is_dict(given):
         raise UsageError(f"{path}: severities is '{given}'.", "Write them as 'rule: severity' lines.")
     severities = dict(RULES)
-    for rule, severity in given.items():
+    for rule, severity in given.items() if is_dict(given) else ():
         # YAML reads a bare `off` as false.
         text = "off" if severity is False else str(severity).strip().lower()
         if rule not in RULES:
