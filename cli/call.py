@@ -142,11 +142,11 @@ def list_reply(
     key: str,
     lines: Iterable[str],
     nothing: str = "",
-    notes: tuple[str, ...] = (),
+    absent: tuple[str, ...] = (),
     record: "Callable[[Row], object] | None" = None,
     **more: object,
 ) -> Reply:
-    """The reply of a command that lists; 1 where there is nothing, which `nothing` says to who reads the text.
+    """The reply of a command that lists; 1 where there is nothing, which `absent` says, `nothing` in text alone.
 
     `record` makes what becomes JSON of a row, if that is not the row itself; `more` are further fields.
     """
@@ -160,7 +160,7 @@ def list_reply(
         outcome="matched" if page else "no_match",
         exit_code=0 if page else 1,
         text_notes=(cut,) if page.has_more else () if page or not nothing else (nothing,),
-        notes=notes,
+        notes=() if page else absent,
     )  # fmt: skip
 
 

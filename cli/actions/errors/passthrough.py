@@ -73,24 +73,15 @@ class _Stream:
         data = os.read(self.source, _CHUNK_BYTES)
         self.capture.feed(data)
         rest = memoryview(data)
-        try:
-            while rest:
+        while rest:
+            try:
                 rest = rest[os.write(self._target, rest) :]
-        except BlockingIOError:
-            select.select([], [self._target], [])
-            _write_all(self._target, rest)
-        except OSError:
-            # Our reader has gone: the command is to learn it by its next write, as it would without us.
-            return False
+            except BlockingIOError:  # another process has made it non-blocking
+                select.select([], [self._target], [])
+            except OSError:
+                # Our reader has gone: the command is to learn it by its next write, as it would without us.
+                return False
         return bool(data)
-
-
-def _write_all(target: int, rest: memoryview) -> None:
-    """Write to a stream that another process has made non-blocking."""
-    while rest:
-        select.select([], [target], [])
-        with contextlib.suppress(BlockingIOError):
-            rest = rest[os.write(target, rest) :]
 
 
 def _pass_on(process: "subprocess.Popen[bytes]") -> tuple[Capture, Capture]:

@@ -16,6 +16,7 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.forwarding import last_number
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl as import_lines
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.systems import sync
@@ -51,25 +52,17 @@ def _opened(file: str, stack: contextlib.ExitStack) -> BinaryIO:
 
 
 def export(
-    call: Call,
-    sessions: tuple[str, ...],
-    kinds: tuple[str, ...],
-    output: str | None,
-    force: bool,
-    since: int | None = None,
-    all_origins: bool = False,
+    call: Call, kinds: tuple[str, ...], output: str | None, force: bool, since: int | None = None, **options: Any
 ) -> Reply:
     """Write the lines as they come, to stdout or into a file that is whole or is not there."""
     gc.enable()  # this may take a while: see cli/entry.py
     target = None if output in (None, "-") else output
     if target is not None:
         _refuse_to_replace(target, force=force)
+    kinds = tuple(kind.strip().lower() for kind in kinds)
     with call.open() as store:
-        wanted = [kind.strip().lower() for kind in kinds]
-        lines = export_lines(
-            store, sessions=sessions, kinds=wanted, since=since, all_origins=all_origins,
-            mode=load_config(store).redaction_mode,
-        )  # fmt: skip
+        mode = load_config(store).redaction_mode
+        lines = export_lines(store, kinds=kinds, since=since, mode=mode, **options)
         reached = last_number(store.primary)
         with contextlib.closing(lines):  # its snapshot ends before the store is closed
             if target is None:

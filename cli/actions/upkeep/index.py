@@ -44,10 +44,7 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
         if call.root is not None and not dry_run:
             allow(store.location, store.primary, call.root)
         mode = load_config(store).redaction_mode
-        if dry_run:
-            done = Indexed(index_artifacts(store, paths, mode=mode, is_dry_run=True, progress=advance))
-        else:
-            done = bring_up_to_date(store, mode, paths, advance)
+        done = bring_up_to_date(store, mode, paths, advance, is_dry_run=dry_run)
     report = done.report
     absent = [without_secret(path, mode) for path in paths if not os.path.lexists(path)]
     is_wrong = bool(absent) and not (report.removed or report.moved)
@@ -65,13 +62,17 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
 
 
 def bring_up_to_date(
-    store: Store, mode: RedactionMode, paths: Sequence[str] = (), progress: Progress | None = None
+    store: Store,
+    mode: RedactionMode,
+    paths: Sequence[str] = (),
+    progress: Progress | None = None,
+    *,
+    is_dry_run: bool = False,
 ) -> Indexed:
     """Index what is new or changed, with linked artifacts and dates: what `index` does. Raises LockedError."""
     first_seq = store.last_seq()
-    report = index_artifacts(store, paths, mode=mode, progress=progress)
-    linked = run_step(store, mode)
-    return Indexed(report, linked, date_documents(store, first_seq))
+    report = index_artifacts(store, paths, mode=mode, is_dry_run=is_dry_run, progress=progress)
+    return Indexed(report) if is_dry_run else Indexed(report, run_step(store, mode), date_documents(store, first_seq))
 
 
 def index_for_search(call: Call, store: Store, mode: RedactionMode) -> None:

@@ -38,8 +38,14 @@ def purge(
             "One thing at a time.", "Give an ID, or one of --session, --path, --secret, --origin, --redact."
         )
     gc.enable()  # this may take a while: see cli/entry.py
-    if "secret" in named:
-        named["secret"] = _read(named["secret"])
+    if "secret" in named:  # from a file or from stdin: on a command line others would see it
+        try:
+            named["secret"] = read_given(named["secret"]).decode("utf-8-sig", "surrogateescape")
+        except OSError as error:
+            raise UsageError(
+                f"The file of --secret cannot be read: {error.strerror}.",
+                "It takes the name of a file that holds the secret, or '-' for stdin; never the secret itself.",
+            ) from error
     with call.open() as store:
         if is_list or allow:
             return _kept_out(store, allow)
@@ -95,17 +101,6 @@ def _forget(store: Store, named: dict[str, str], *, backups: bool, dry_run: bool
         )
     is_erased = not dry_run and forgetting.finish_forgetting(store)
     return PurgeReport({}, (), (), is_erased=is_erased, is_dry_run=dry_run)
-
-
-def _read(name: str) -> str:
-    """The secrets, from a file or from stdin: on a command line others would see them."""
-    try:
-        return read_given(name).decode("utf-8-sig", "surrogateescape")
-    except OSError as error:
-        raise UsageError(
-            f"The file of --secret cannot be read: {error.strerror}.",
-            "It takes the name of a file that holds the secret, or '-' for stdin; never the secret itself.",
-        ) from error
 
 
 def _forgot_lines(forgot: PurgeReport) -> Iterator[str]:

@@ -67,7 +67,8 @@ def follow(call: Call, paths: tuple[str, ...]) -> Reply:
         if not os.path.exists(path):
             raise UsageError(f"'{given}' is not there, so it cannot be followed.", "Give a path that is there.")
     follower = _Follower(call, root, paths)
-    with _followed_once(folder), contextlib.suppress(_Stopped), _ended_by_sigterm() as stopping:
+    only_follower = only_one(os.path.join(folder, WATCH_LOCK), str(os.getpid()), _locked)
+    with only_follower, contextlib.suppress(_Stopped), _ended_by_sigterm() as stopping:
         try:
             # The first round comes at once, without changes: what changes during the whole run is seen after it. No
             # filter: a round would wait for a moment without changes in what is ignored, such as a store in use.
@@ -121,9 +122,8 @@ class _Follower:
         head = self._commit()
         if self._has_begun and not self._pending and head == self._head:
             return
-        call = self._call
         try:
-            with call.open() as store:
+            with self._call.open() as store:
                 done = self._index(store)
         except LockedError as error:
             if not self._is_waiting:
@@ -134,7 +134,7 @@ class _Follower:
         self._has_begun, self._is_waiting = True, False
         self._head = head
         self._pending.clear()
-        if done is not None and (is_first or _has_changes(done)):
+        if done is not None and (is_first or any(_counts(done).values())):
             self._print(done)
         if is_first:
             self._call.note(f"following {self._root}; Ctrl-C ends it.")
@@ -176,43 +176,31 @@ class _Follower:
             emit_json_line(answer(INDEX.answer, answer_of(done)))
         else:
             report = done.report
-            linked = done.linked.written + done.linked.removed if done.linked is not None else 0
-            counts = [
-                f"{count} {verb}"
-                for verb, count in (
-                    ("added", len(report.added)), ("changed", len(report.changed)), ("moved", len(report.moved)),
-                    ("removed", len(report.removed)), ("linked", linked),
-                    ("dated", done.dates.committed if done.dates is not None else 0),
-                )
-                if count
-            ]  # fmt: skip
+            counts = ", ".join(f"{count} {verb}" for verb, count in _counts(done).items() if count)
             named = [*report.added, *report.changed, *(to for _, to in report.moved), *report.removed]
             names = ", ".join(named[:_SHOWN_PATHS]) + (" …" if len(named) > _SHOWN_PATHS else "")
-            facts = f"{', '.join(counts) or 'nothing to do'}{': ' if names else ''}{names}"
+            facts = f"{counts or 'nothing to do'}{': ' if names else ''}{names}"
             print(f"{time.strftime('%H:%M:%S')} {shown(facts)}")
             for note in text_notes(done):
                 self._call.note(note)
         sys.stdout.flush()
 
 
-def _has_changes(done: Indexed) -> bool:
+def _counts(done: Indexed) -> dict[str, int]:
+    """How much a run changed, by what it did."""
     report, linked, dates = done
-    return bool(
-        report.added or report.changed or report.moved or report.removed
-        or (linked is not None and (linked.written or linked.removed))
-        or (dates is not None and dates.committed)
-    )  # fmt: skip
+    return {
+        "added": len(report.added), "changed": len(report.changed), "moved": len(report.moved),
+        "removed": len(report.removed), "linked": 0 if linked is None else linked.written + linked.removed,
+        "dated": 0 if dates is None else dates.committed,
+    }  # fmt: skip
 
 
-def _followed_once(folder: str) -> contextlib.AbstractContextManager[None]:
-    """Hold the store's lock of followers. Raises LockedError, CtxrankError where its place is no file."""
-    return only_one(
-        os.path.join(folder, WATCH_LOCK), str(os.getpid()),
-        lambda pid: LockedError(
-            f"Process {pid} follows this store already." if pid else "Another process follows this store.",
-            "One is enough: it takes in every change below its root.",
-        ),
-    )  # fmt: skip
+def _locked(pid: str) -> LockedError:
+    return LockedError(
+        f"Process {pid} follows this store already." if pid else "Another process follows this store.",
+        "One is enough: it takes in every change below its root.",
+    )
 
 
 @contextlib.contextmanager
