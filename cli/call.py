@@ -6,9 +6,9 @@ nothing else; talk goes to stderr.
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ctxrank.cli.declare import Command, NoJson
+from ctxrank.cli.declare import Command
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -166,8 +166,8 @@ def list_reply(
 
 def run_command(command: Command, call: Call, values: Mapping[str, object]) -> int:
     """Run a command's action and print its reply; returns the exit code."""
-    if call.is_json and isinstance(command.answer, NoJson) and command.answer.refusal is not None:
-        raise UsageError(*command.answer.refusal)
+    if call.is_json and command.prints[1:]:
+        raise UsageError(*command.prints[1:])
     if call.verbosity <= 0:
         return finish(call, act(command, call, values))
     return _timed(command, call, values)
@@ -216,6 +216,16 @@ def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
     )  # fmt: skip
     call.note(", ".join(f"{seconds * 1000:.0f} ms {what}" for what, seconds in parts) + ".")
     return code
+
+
+def given_options(words: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """The values that a command line gives to some options, wherever they are; other words are passed over."""
+    found: dict[str, str] = {}
+    for word, next_word in zip(words, (*words[1:], ""), strict=False):
+        name, has_value, value = word.partition("=")
+        if name in names and (value := value if has_value else next_word):
+            found[name] = value
+    return found
 
 
 def action_of(command: Command) -> Callable[..., Reply]:
