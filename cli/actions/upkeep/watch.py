@@ -96,9 +96,8 @@ class _Follower:
         self._root = root
         self._starts = starts
         self._pending: set[str] = set()
-        self._has_begun = False
         self._is_waiting = False
-        self._head = ""
+        self._head: str | None = None  # the commit of the last run; None before the first one
         self._outputs = {(info.st_dev, info.st_ino) for info in map(os.fstat, (1, 2))}
 
     def is_of_interest(self, path: str) -> bool:
@@ -120,41 +119,37 @@ class _Follower:
             raise CtxrankError(f"{self._root} is gone.", "Call 'ctxrank index --watch' again where it is.")
         self._pending.update(os.path.relpath(path, self._root) for path in changed)
         head = self._commit()
-        if self._has_begun and not self._pending and head == self._head:
+        if not self._pending and head == self._head:
             return
         try:
             with self._call.open() as store:
-                done = self._index(store)
+                done = self._index(store, head)
         except LockedError as error:
             if not self._is_waiting:
                 self._call.note(f"{error.message} It is tried again until it is free.")
             self._is_waiting = True
             return
-        is_first = not self._has_begun
-        self._has_begun, self._is_waiting = True, False
-        self._head = head
+        is_first, self._head, self._is_waiting = self._head is None, head, False
         self._pending.clear()
         if done is not None and (is_first or any(_counts(done).values())):
             self._print(done)
         if is_first:
             self._call.note(f"following {self._root}; Ctrl-C ends it.")
 
-    def _index(self, store: Store) -> Indexed | None:
+    def _index(self, store: Store, head: str) -> Indexed | None:
         mode = load_config(store).redaction_mode
-        if not self._has_begun:
+        if self._head is None:
             with progress_bar("indexing", self._call) as advance:
                 return bring_up_to_date(store, mode, self._starts, advance)
         if any(os.path.basename(path) in _IGNORE_FILES for path in self._pending):
             return bring_up_to_date(store, mode, self._starts)
         linked = [path for path in self._pending if path.split(os.sep)[0] == STEP_FOLDER]
         files = sorted(path for path in self._pending.difference(linked) if self._is_ours(store, path))
-        if not files and not linked and self._commit() == self._head:
+        if not files and not linked and head == self._head:
             return None
-        if len(files) > _MAX_PATHS:
-            return bring_up_to_date(store, mode, self._starts)
         # A path that is never indexed itself: linked artifacts and dates alone.
         named = [os.path.join(store.location.root, path) for path in files or (STEP_FOLDER,)]
-        return bring_up_to_date(store, mode, named)
+        return bring_up_to_date(store, mode, self._starts if len(files) > _MAX_PATHS else named)
 
     def _is_ours(self, store: Store, path: str) -> bool:
         """Whether the store knows a path, or something below it, or an ignore file leaves it to be indexed."""
