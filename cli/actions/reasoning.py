@@ -30,18 +30,11 @@ _KIND = "reasoning"
 _WHOLE_SESSION = "(whole session)"
 
 
-def save(
-    call: Call,
-    text: str | None,
-    content: str | None,
-    content_file: str | None,
-    references: tuple[str, ...],
-    create_session: bool,
-    **options: Any,
-) -> Reply:
+def save(call: Call, text: str | None, content: str | None, content_file: str | None, **options: Any) -> Reply:
     """Save one entry."""
     given = given_text(call.note, text, content_file, content)
-    refs = json.dumps([reference for reference in references if reference.strip()])
+    refs = json.dumps([reference for reference in options.pop("references") if reference.strip()])
+    create_session: bool = options.pop("create_session")
     new = NewReasoning(content=given, references=refs, **options)
     with call.open() as store:
         config = load_config(store)

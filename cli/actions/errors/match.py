@@ -36,6 +36,7 @@ def match(
         if session is not None and not failure.trouble:
             record_sighting(call.note, store, answer, Place(session, group), create_session=create_session)
     is_cut = answer.total > len(answer.fixes)
+    notes = [f"{len(answer.fixes)} of {answer.total}; -n shows more at once."] if is_cut else []
     return Reply(
         lambda: Extended(
             answer,
@@ -53,11 +54,7 @@ def match(
         (line for fix in answer.fixes for line in _fix_lines(call, fix)),
         outcome=answer.outcome,
         exit_code=0 if answer.fixes else 1,
-        text_notes=tuple(
-            _why_unknown(answer, seen)
-            if not answer.fixes
-            else (f"{len(answer.fixes)} of {answer.total}; -n shows more at once.",) * is_cut
-        ),
+        text_notes=tuple(notes if answer.fixes else _why_unknown(answer, seen)),
     )
 
 

@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ctxrank.cli.actions.upkeep.index_step import StepReport, run_step
 from ctxrank.cli.call import Call, Extended, Reply, shown
@@ -139,7 +139,7 @@ def rebuild(call: Call) -> Reply:
     return index_reply(payload, lines, trouble, missing)._replace(text_notes=notes)
 
 
-def index_reply(payload: dict[str, object], lines: Iterable[str], trouble: str, stale: int) -> Reply:
+def index_reply(payload: Mapping[str, object], lines: Iterable[str], trouble: str, stale: int) -> Reply:
     """The reply of what rewrites an index, which cannot answer where there is trouble: 6."""
     return Reply(
         lambda: payload,

@@ -113,7 +113,7 @@ def optimize(call: Call) -> Reply:
     notes = [] if done.is_complete else ["another process reads: a log was left as it is, and is cut by a later call."]
     if done.index_trouble:
         notes.append(f"the index cannot be used: {done.index_trouble}.")
-    payload: dict[str, object] = {
+    payload = {
         "files": [tuple(one) for one in done.files], "complete": done.is_complete, "stale": done.stale,
         "reason": done.index_trouble,
     }  # fmt: skip
