@@ -25,22 +25,19 @@ from ctxrank.indexer.systems import sync
 def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = ()) -> Reply:
     """Bring in the lines of an export; 5 where the file is not whole."""
     gc.enable()  # this may take a while: see cli/entry.py
-    with contextlib.ExitStack() as stack:
-        source = _opened(file, stack)
-        store = stack.enter_context(call.open())
+    with _opened(file) as source, call.open() as store, progress_bar("importing", call) as advance:
         trust_as_used(store)
-        advance = stack.enter_context(progress_bar("importing", call))
         mode = load_config(store).redaction_mode
         report = import_lines(store, source, mode=mode, progress=advance, from_origins=from_origins)
     return import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
 
 
-def _opened(file: str, stack: contextlib.ExitStack) -> BinaryIO:
-    """The file for reading bytes; '-' is stdin."""
+def _opened(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    """The file for reading bytes; '-' is stdin, which stays open."""
     if file == "-":
-        return sys.stdin.buffer
+        return contextlib.nullcontext(sys.stdin.buffer)
     try:
-        return stack.enter_context(open(file, "rb"))
+        return open(file, "rb")
     except FileNotFoundError as error:
         raise UsageError(
             f"There is no file {file}.", "Give one that 'ctxrank export' wrote, or - for stdin."

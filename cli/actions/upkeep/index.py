@@ -48,15 +48,16 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
     report = done.report
     absent = [without_secret(path, mode) for path in paths if not os.path.lexists(path)]
     is_wrong = bool(absent) and not (report.removed or report.moved)
-    made_room = tuple(
+    notes = [f"there is no {', '.join(absent)}, and it was never indexed."] if is_wrong else []
+    notes += [
         f"{path} is this machine's file now: the text that another store exported of that path is gone."
         for path in report.made_room
-    )
+    ]
     return Reply(
         lambda: answer_of(done, dry_run=dry_run),
         _lines(call, done, dry_run=dry_run),
         exit_code=2 if is_wrong else 0,
-        notes=(*(f"there is no {', '.join(absent)}, and it was never indexed." for _ in range(is_wrong)), *made_room),
+        notes=tuple(notes),
         text_notes=text_notes(done),
     )
 
