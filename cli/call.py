@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ctxrank.cli.declare import Command
-from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
@@ -69,22 +69,6 @@ class Call(NamedTuple):
         store.before_close = _wake  # of a store without a team it is not called
         return store
 
-    def open_for_links(self) -> "Store":
-        """The same for commands about `.contextia/`, which may be there without a store: says where to make one."""
-        try:
-            return self.open()
-        except NoStoreError as error:
-            folder = os.getcwd()
-            while not os.path.isdir(os.path.join(folder, ".contextia")):
-                parent = os.path.dirname(folder)
-                if parent == folder:
-                    raise
-                folder = parent
-            raise NoStoreError(
-                f"{error.message} What is read from {os.path.join(folder, '.contextia')} is kept in a store.",
-                f"Make one next to it with 'ctxrank init {folder}'.",
-            ) from error
-
     def note(self, text: str) -> None:
         """Talk to the person: on stderr, unless --quiet; or to whoever hears the notes instead."""
         if self.heard is not None:
@@ -142,11 +126,11 @@ def list_reply(
     key: str,
     lines: Iterable[str],
     nothing: str = "",
-    notes: tuple[str, ...] = (),
+    absent: tuple[str, ...] = (),
     record: "Callable[[Row], object] | None" = None,
     **more: object,
 ) -> Reply:
-    """The reply of a command that lists; 1 where there is nothing, which `nothing` says to who reads the text.
+    """The reply of a command that lists; 1 where there is nothing, which `absent` says, `nothing` in text alone.
 
     `record` makes what becomes JSON of a row, if that is not the row itself; `more` are further fields.
     """
@@ -160,7 +144,7 @@ def list_reply(
         outcome="matched" if page else "no_match",
         exit_code=0 if page else 1,
         text_notes=(cut,) if page.has_more else () if page or not nothing else (nothing,),
-        notes=notes,
+        notes=() if page else absent,
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ __all__ = [
     "search",
 ]
 
-_HOMES = {
+_HOMES = {  # of what is not in ctxrank.api
     "Assembly": "ctxrank.ranking.context.assembly.shapes",
     "CtxrankError": "ctxrank.indexer.exceptions",
     "ErrorAnswer": "ctxrank.ranking.errors.answer",
@@ -67,15 +67,8 @@ _HOMES = {
     "SavedReasoning": "ctxrank.indexer.records.reasoning",
     "SearchResult": "ctxrank.ranking.retrieval.hits",
     "Store": "ctxrank.indexer.store.store",
-    "assemble": "ctxrank.api",
     "create_store": "ctxrank.indexer.opening",
-    "index": "ctxrank.api",
-    "match_error": "ctxrank.api",
     "open_store": "ctxrank.indexer.opening",
-    "save_error": "ctxrank.api",
-    "save_package": "ctxrank.api",
-    "save_reasoning": "ctxrank.api",
-    "search": "ctxrank.api",
 }
 
 # In a checkout the three other folders lie beside this one; installed, they lie in it.
@@ -88,11 +81,11 @@ def __getattr__(name: str) -> "Any":
         from importlib.metadata import version  # noqa: PLC0415  start-up: it costs more than a bare start
 
         return version("ctxrank")
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415  start-up: only for a name not loaded yet
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES.get(name, "ctxrank.api")), name)
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,7 @@ from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.errors.solutions import SavedKnownError
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.files.scan import IndexReport, index_artifacts
+from ctxrank.indexer.files.scan import IndexReport
 from ctxrank.indexer.light_typing import require_type
 from ctxrank.indexer.records import reasoning
 from ctxrank.indexer.records.packages import NewPackage, SavedPackage
@@ -173,10 +173,8 @@ def index(store: Store, paths: Words = (), *, dry_run: bool = False) -> IndexRep
     A dry run reports the same and changes nothing. Raises UsageError for a path outside the root, LockedError,
     TypeError.
     """
-    starts, mode = _words("paths", paths), load_config(store).redaction_mode
-    if dry_run:
-        return index_artifacts(store, starts, mode=mode, is_dry_run=True)
-    return bring_up_to_date(store, mode, starts).report
+    mode = load_config(store).redaction_mode
+    return bring_up_to_date(store, mode, _words("paths", paths), is_dry_run=dry_run).report
 
 
 @_checked

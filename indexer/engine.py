@@ -216,14 +216,6 @@ class ClusterStatus(NamedTuple):
     size_bytes: int = 0  # of one copy
     trouble: str = ""
 
-    def as_json(self) -> dict[str, object]:
-        """The fields of an answer."""
-        return {
-            "nodes": self.nodes, "index": self.name, "used": self.is_used, "documents": self.documents,
-            "behind": self.behind, "set_aside": self.set_aside, "bytes": self.size_bytes,
-            "trouble": self.trouble or None,
-        }  # fmt: skip
-
 
 if TYPE_CHECKING:
 

@@ -232,10 +232,10 @@ def _error(call: Call, options: dict[str, Any]) -> bytes | None:
     if name == "-" and "-" in (options["task"], options["task_file"]):
         call.note("stdin holds the task; --error-file - is ignored.")
         return None
-    from ctxrank.cli.actions.errors.failure_input import GivenFailure, capture_given  # noqa: PLC0415  only after a failure
+    from ctxrank.cli.actions.errors.failure_input import capture_given  # noqa: PLC0415  only after a failure
 
     try:
-        return capture_given(GivenFailure(name))
+        return capture_given(name)
     except UsageError as error:
         call.note(f"The error file is ignored: {error.message}")
         return None

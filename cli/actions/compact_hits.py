@@ -6,6 +6,9 @@ A line is at most MAX_TOKENS, as `estimate_tokens` counts: the id and the place 
 TITLE_TOKENS allow, and of the snippet what is left.
 """
 
+from bisect import bisect_right
+
+from ctxrank.cli.actions.search import marked
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.tokens import estimate_tokens
 from ctxrank.ranking.retrieval.hits import Hit
@@ -45,12 +48,7 @@ def _best_text(hit: Hit, title: str) -> str:
     if hit.passages and is_code(hit.path):
         best = hit.passages[0]
         return " ".join(one_line(line.text) for line in best.lines if line.number == best.match_line)
-    pieces: list[str] = []
-    at = 0
-    for start, end in hit.marks:
-        pieces += [hit.snippet[at:start], hit.snippet[start + len(MARK) : end - len(MARK)]]
-        at = end
-    text = one_line("".join([*pieces, hit.snippet[at:]]))
+    text = one_line(marked(hit.snippet, hit.marks, MARK))
     text = text.removeprefix(f"{ELLIPSIS} ").removesuffix(f" {ELLIPSIS}")
     heading = text.lstrip("# ")
     return heading.removeprefix(title).lstrip("# ") if heading.startswith(title) else text
@@ -60,13 +58,7 @@ def _cut(text: str, tokens: int) -> str:
     """As many characters as there is room for, cut after a word where there is one; … where something is missing."""
     if estimate_tokens(text) <= tokens:
         return text
-    fits, too_many = 0, len(text)
-    while too_many - fits > 1:
-        middle = (fits + too_many) // 2
-        if estimate_tokens(f"{text[:middle]} {ELLIPSIS}") <= tokens:
-            fits = middle
-        else:
-            too_many = middle
+    fits = bisect_right(range(1, len(text)), tokens, key=lambda at: estimate_tokens(f"{text[:at]} {ELLIPSIS}"))
     whole_words = text[:fits].rpartition(" ")[0]
     kept = (whole_words or text[:fits]).rstrip()
     return f"{kept} {ELLIPSIS}" if kept else ""

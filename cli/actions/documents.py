@@ -7,8 +7,9 @@ from ctxrank.cli.actions.receipts import show as show_receipt
 from ctxrank.cli.actions.sessions import show_session
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.indexer.exceptions import NotFoundError
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.reader import ShownDocument, read_document
-from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
+from ctxrank.indexer.records.receipts import ASSEMBLY, Receipt, get_receipt, list_receipts
 from ctxrank.indexer.records.related import Related, read_related
 from ctxrank.indexer.store.ids import local_ref, public_id, without_origin
 from ctxrank.indexer.text.lines import one_line, printable
@@ -72,46 +73,26 @@ def _document_lines(call: Call, found: ShownDocument, depth: str) -> Iterator[st
         yield printable(passage.text).rstrip("\n")
 
 
-def why(
-    call: Call,
-    document: str,
-    receipt_id: int | None,
-    session: str | None,
-    group: str | None,
-    agent: str | None,
-    task: str | None,
-) -> Reply:
+def why(call: Call, document: str, receipt_id: int | None, task: str | None, **options: Any) -> Reply:
     """Ask the newest receipt that fits."""
     with call.open() as store:
         given = document
         document = without_origin(store.primary, document.strip())
-        linked = task is not None or _is_linked(document)
+        # An artifact of .contextia/ is asked for by its own id, or by ours.
+        linked = task is not None or document.startswith(f"{_LINKED}:") or bool(_ARTIFACT_ID.fullmatch(document))
         if receipt_id is not None:
             receipt = get_receipt(store.primary, receipt_id)
         else:
-            found = list_receipts(store.primary, session=session, group=group, agent=agent)
-            receipt = _newest(found, task, is_linked=linked)
-        if linked:
-            answer = ask_receipt(store, document, receipt)
-        else:
-            answer = ask_receipt(store, local_ref(store.primary, given), receipt)
+            receipt = _newest(list_receipts(store.primary, **options), task, is_linked=linked)
+        answer = ask_receipt(store, document if linked else local_ref(store.primary, given), receipt)
     return Reply(lambda: Extended(answer, {"receipt": receipt.id}), _why_lines(answer, receipt))
-
-
-def _is_linked(document: str) -> bool:
-    """Whether an artifact of .contextia/ is asked for, by its own id or by ours."""
-    return document.startswith(f"{_LINKED}:") or _ARTIFACT_ID.fullmatch(document) is not None
 
 
 def _newest(receipts: list[Receipt], task: str | None, *, is_linked: bool) -> Receipt:
     """The newest receipt that could name the document."""
-    for receipt in receipts:
-        if is_linked:
-            fits = receipt.task_id and (task is None or receipt.task_id.lower() == task.lower())
-        else:
-            fits = receipt.kind == "assemble"
-        if fits:
-            return receipt
+    for one in receipts:
+        if one.task_id and (task is None or one.task_id.lower() == task.lower()) if is_linked else one.kind == ASSEMBLY:
+            return one
     if is_linked:
         raise NotFoundError(
             f"There is no receipt of a context{f' of {task!a}' if task else ''}.", "Each 'ctxrank context' leaves one."

@@ -21,6 +21,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
 from ctxrank.indexer.records.sessions import Session, find_group, is_session_wide, list_groups
 from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
@@ -105,6 +106,15 @@ def readable(text: str, say: Say) -> str:
         count = "1 byte was" if strange == 1 else f"{strange} bytes were"
         say(f"{count} zero or not UTF-8, shown as \ufffd.")
     return clean
+
+
+def number_of(database: apsw.Connection, text: str, kind: str, example: int) -> int:
+    """The row of a record of this kind, `error:3` or 3. Raises UsageError, NotFoundError."""
+    ref = local_ref(database, text, kind)
+    if ref.kind != kind:
+        a = "an" if kind[0] in "aeiou" else "a"
+        raise UsageError(f"{ref} is not {a} {kind}.", f"Give {a} {kind}'s id, such as {example} or {kind}:{example}.")
+    return ref.number
 
 
 def others_know(primary: apsw.Connection, table: str, project: str) -> str:

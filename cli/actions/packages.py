@@ -2,13 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import apsw
-
-from ctxrank.cli.actions.given import given_text
+from ctxrank.cli.actions.given import given_text, number_of
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.clock import format_day, format_us
-from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records import packages as records
 from ctxrank.indexer.records.packages import Consumer, NewPackage, Package, SavedPackage
@@ -16,7 +13,7 @@ from ctxrank.indexer.records.reader import state_of
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE
-from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, local_ref, public_id
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 
 
@@ -68,7 +65,7 @@ def list_(call: Call, **options: Any) -> Reply:
 def show(call: Call, package_id: str) -> Reply:
     """Read one package and its consumers."""
     with call.open() as store:
-        package = records.get_package(store.primary, package_number(store.primary, package_id))
+        package = records.get_package(store.primary, number_of(store.primary, package_id, PACKAGE, 12))
         consumers = records.consumers_of(store.primary, package.id)
         state = state_of(store, DocumentRef(PACKAGE, package.id))
     return Reply(
@@ -80,7 +77,7 @@ def show(call: Call, package_id: str) -> Reply:
 def supersede(call: Call, old_id: str, new_id: str) -> Reply:
     """Replace one package by another."""
     with call.open() as store:
-        old, new = package_number(store.primary, old_id), package_number(store.primary, new_id)
+        old, new = number_of(store.primary, old_id, PACKAGE, 12), number_of(store.primary, new_id, PACKAGE, 12)
         records.supersede(store, old, new)
     return Reply(
         lambda: {"superseded": old, "by": new},
@@ -91,21 +88,13 @@ def supersede(call: Call, old_id: str, new_id: str) -> Reply:
 def consume(call: Call, package_id: str, agent: str, iteration: int) -> Reply:
     """Record that an agent has taken a package."""
     with call.open() as store:
-        number = package_number(store.primary, package_id)
+        number = number_of(store.primary, package_id, PACKAGE, 12)
         is_new = records.consume(store, number, agent, iteration, team=load_config(store).team)
     done = "consumed" if is_new else "was consumed before"
     return Reply(
         lambda: {"package": number, "agent": agent, "iteration": iteration, "recorded": is_new},
         [f"{public_id(PACKAGE, number)} {done} at iteration {iteration}"],
     )
-
-
-def package_number(database: apsw.Connection, text: str) -> int:
-    """The number of a package of this store. Raises UsageError, NotFoundError."""
-    ref = local_ref(database, text)
-    if ref.kind != PACKAGE:
-        raise UsageError(f"{ref} is not a package.", "Give a package's id, such as 12 or package:12.")
-    return ref.number
 
 
 def _package_lines(call: Call, package: Package, file_state: str) -> Iterator[str]:

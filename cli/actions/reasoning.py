@@ -30,18 +30,11 @@ _KIND = "reasoning"
 _WHOLE_SESSION = "(whole session)"
 
 
-def save(
-    call: Call,
-    text: str | None,
-    content: str | None,
-    content_file: str | None,
-    references: tuple[str, ...],
-    create_session: bool,
-    **options: Any,
-) -> Reply:
+def save(call: Call, text: str | None, content: str | None, content_file: str | None, **options: Any) -> Reply:
     """Save one entry."""
     given = given_text(call.note, text, content_file, content)
-    refs = json.dumps([reference for reference in references if reference.strip()])
+    refs = json.dumps([reference for reference in options.pop("references") if reference.strip()])
+    create_session: bool = options.pop("create_session")
     new = NewReasoning(content=given, references=refs, **options)
     with call.open() as store:
         config = load_config(store)
@@ -60,8 +53,8 @@ def get(
         phase = None if phase is None else normalise_phase(phase)
         found = _entries(call, store, session, group, agent=agent, phase=phase, limit=limit)
     lines = (line for entry in found for line in _entry_lines(call, entry, is_full=is_full))
-    notes = () if found else ("no reasoning.", *_unknown_agent(agent, team))
-    return list_reply(found, _KIND, lines, notes=notes, record=_with_references)
+    absent = ("no reasoning.", *_unknown_agent(agent, team))
+    return list_reply(found, _KIND, lines, absent=absent, record=_with_references)
 
 
 def timeline(call: Call, session: str, group: str | None, is_full: bool) -> Reply:
@@ -69,7 +62,7 @@ def timeline(call: Call, session: str, group: str | None, is_full: bool) -> Repl
     with call.open() as store:
         found = _entries(call, store, session, group, oldest_first=True)
     lines = _timeline_lines(session, found, is_full=is_full) if found else ()
-    return list_reply(found, _KIND, lines, notes=() if found else ("no reasoning.",), record=_with_references)
+    return list_reply(found, _KIND, lines, absent=("no reasoning.",), record=_with_references)
 
 
 def _entries(call: Call, store: Store, session: str, group: str | None, **wanted: Any) -> Page[ReasoningEntry]:
@@ -106,8 +99,9 @@ def handoffs(call: Call, session: str, limit: int) -> Reply:
         find_session(store.primary, session)
         found = list_events(store.primary, session, subtype=REASONING_HANDOFF, limit=limit)
     lines = (_handoff_line(call, event) for event in found)
-    notes = () if found else ("no hand-offs.",)
-    return list_reply(found, "handoffs", lines, notes=notes, record=lambda event: Extended(event, _handoff(event)))
+    return list_reply(
+        found, "handoffs", lines, absent=("no hand-offs.",), record=lambda event: Extended(event, _handoff(event))
+    )
 
 
 def _unknown_agent(agent: str | None, team: Team) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.injections import StoredInjection, list_injections
 from ctxrank.indexer.records.receipts import Entry, Receipt, get_receipt, list_receipts
 from ctxrank.indexer.records.sessions import find_session
-from ctxrank.ranking.context.replay import Difference, Replay, difference, replay_receipt
+from ctxrank.ranking.context.replay import Difference, difference, replay_receipt
 
 
 def list_(
@@ -44,44 +44,32 @@ def _of_injection(one: StoredInjection) -> Extended:
 def _injection_line(call: Call, one: StoredInjection) -> str:
     event, ids, tokens, _, receipt = one.injection
     what = f"receipt {receipt}" if receipt is not None else ", ".join(ids)
-    about = f"{tokens} tokens · {format_us(one.created_at)} · {shown(what)}"
-    return f"{call.bold(shown(event))} {shown(place(one.session, one.group))} · {about}"
+    about = f"{shown(place(one.session, one.group))} · {tokens} tokens · {format_us(one.created_at)} · {shown(what)}"
+    return f"{call.bold(shown(event))} {about}"
 
 
 def show(call: Call, receipt_id: int) -> Reply:
     """Read one receipt."""
     with call.open() as store:
         receipt = get_receipt(store.primary, receipt_id)
-    return Reply(lambda: {"receipt": receipt}, _details(call, receipt))
-
-
-def _details(call: Call, receipt: Receipt) -> Iterator[str]:
-    yield _receipt_line(call, receipt)
-    for name, value in receipt.inputs.items():
-        yield f"   {shown(name)}: {_input(name, value)}"
-    for entry in receipt.entries:
-        yield _entry_line(entry)
+    inputs = (f"   {shown(name)}: {_input(name, value)}" for name, value in receipt.inputs.items())
+    return Reply(
+        lambda: {"receipt": receipt}, (_receipt_line(call, receipt), *inputs, *map(_entry_line, receipt.entries))
+    )
 
 
 def replay(call: Call, receipt_id: int, is_text: bool) -> Reply:
     """Make an assembly again; 1 where other bytes come out."""
     with call.open() as store:
         result = replay_receipt(store, get_receipt(store.primary, receipt_id))
+    lines = [f"receipt {receipt_id}: {'the same bytes' if result.is_same else 'other bytes, because'}"]
+    lines += [] if result.is_same else [f"   {shown(change)}" for change in result.changes]
     return Reply(
         lambda: Extended(result, {"receipt": receipt_id}),
-        () if is_text else _replay_lines(receipt_id, result),
+        [] if is_text else lines,
         text=result.text if is_text else "",
         exit_code=0 if result.is_same else 1,
     )
-
-
-def _replay_lines(receipt_id: int, result: Replay) -> Iterator[str]:
-    if result.is_same:
-        yield f"receipt {receipt_id}: the same bytes"
-        return
-    yield f"receipt {receipt_id}: other bytes, because"
-    for change in result.changes:
-        yield f"   {shown(change)}"
 
 
 def diff(call: Call, one: int, other: int) -> Reply:

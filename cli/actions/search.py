@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ctxrank.cli.sharing import Sharing
     from ctxrank.indexer.store.out_of_date import OutOfDate
     from ctxrank.indexer.store.store import Store
+    from ctxrank.indexer.store.team_log import TeamState
     from ctxrank.ranking.retrieval.hits import SearchResult
     from ctxrank.ranking.retrieval.snippets import Span
 
@@ -33,8 +34,13 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
     form = call.form(format_)
     is_stdin = query == ("-",)
     since, until = (None if one is None else parse_time(one, now=now) for one in (options["since"], options["until"]))
+    text = " ".join(query)
+    if is_stdin:
+        from ctxrank.cli.actions.given import MAX_QUERY_BYTES, decoded, read_given  # noqa: PLC0415  start-up: rare
+
+        text = decoded(read_given("-", MAX_QUERY_BYTES), call.note)
     request = SearchRequest(
-        _from_stdin(call) if is_stdin else " ".join(query), options["limit"], options["kinds"],
+        text, options["limit"], options["kinds"],
         session=tuple(one for one in options["sessions"] if one),
         group=tuple(one for one in options["groups"] if one not in ("", "-")),
         agent=options["agents"], type=options["types"], phase=options["phases"], priority=options["priorities"],
@@ -73,12 +79,7 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
         outcome=result.outcome,
         engine=result.engine,
         exit_code=0 if result.hits else 1,
-        text_notes=(
-            *_text_notes(result),
-            *_freshness_notes(out_of_date),
-            # Where the log is away or this store is behind it.
-            *((f"{_sharing().sentence(team)}.",) if team is not None and (team.behind or team.trouble) else ()),
-        ),
+        text_notes=tuple(_text_notes(result, out_of_date, team)),
         form=form,
     )
 
@@ -100,12 +101,6 @@ def _sharing() -> "Sharing":
     return sharing("team")
 
 
-def _from_stdin(call: Call) -> str:
-    from ctxrank.cli.actions.given import MAX_QUERY_BYTES, decoded, read_given  # noqa: PLC0415  start-up: rare
-
-    return decoded(read_given("-", MAX_QUERY_BYTES), call.note)
-
-
 def _out_of_date(store: "Store", result: "SearchResult") -> "list[OutOfDate]":
     """The files of the hits that are not as they were indexed; of an answer without hits, some that may have had one.
 
@@ -121,15 +116,18 @@ def _out_of_date(store: "Store", result: "SearchResult") -> "list[OutOfDate]":
     return [OutOfDate(*file) for file in changed.items()] or files_out_of_date(store)
 
 
-def _freshness_notes(files: "list[OutOfDate]") -> Iterator[str]:
+def _text_notes(result: "SearchResult", files: "list[OutOfDate]", team: "TeamState | None") -> Iterator[str]:
+    """What the JSON says by its fields."""
+    yield from _notes_on_hits(result)
     if files:
         named = ", ".join(f"{file.path} ({file.state})" for file in files[:_NAMED_FILES])
         more = f" and {len(files) - _NAMED_FILES} more" if len(files) > _NAMED_FILES else ""
         yield f"out of date: {named}{more}; 'ctxrank index' takes in what has changed, and so does 'search --fresh'."
+    if team is not None and (team.behind or team.trouble):  # the log is away or this store is behind it
+        yield f"{_sharing().sentence(team)}."
 
 
-def _text_notes(result: "SearchResult") -> Iterator[str]:
-    """What the JSON says by its fields."""
+def _notes_on_hits(result: "SearchResult") -> Iterator[str]:
     if result.reason:
         by = "by heuristics" if result.engine == "heuristic" else "of the index that is here"
         yield f"degraded: {result.reason}; these hits are {by}."
@@ -182,11 +180,11 @@ _FILE_STATES = {
 
 
 def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
-    where = "/".join(part for part in (hit.session, hit.group) if part)
     score = "" if hit.score is None else f"score {hit.score:.3f}"
-    facts = [hit.id, hit.priority, hit.type, where, format_day(hit.created_at), score]
+    where = "/".join(filter(None, (hit.session, hit.group)))
+    about = (hit.id, hit.priority, hit.type, where, format_day(hit.created_at), score)
     yield f"{place}. {call.bold(one_line(hit.title))}"
-    yield f"   {call.dim(one_line(' · '.join(fact for fact in facts if fact)))}"
+    yield f"   {call.dim(one_line(' · '.join(filter(None, about))))}"
     state = _FILE_STATES.get(hit.file_state, "")
     if hit.superseded_by:
         state += f" (superseded by {hit.superseded_by})"
@@ -220,11 +218,14 @@ def _code_lines(call: Call, hit: Hit) -> Iterator[str]:
 
 def _marked(call: Call, text: str, marks: "tuple[Span, ...]", mark: str = "") -> str:
     """The text; on a terminal what is marked is emphasised, without the marks around it."""
-    if not call.is_colored:
-        return text
+    return marked(text, marks, mark, "\x1b[1;33m", "\x1b[0m") if call.is_colored else text
+
+
+def marked(text: str, marks: "tuple[Span, ...]", mark: str, before: str = "", after: str = "") -> str:
+    """The text with this before and after what is marked, in place of the marks."""
     pieces: list[str] = []
     at = 0
     for start, end in marks:
-        pieces += [text[at:start], f"\x1b[1;33m{text[start + len(mark) : end - len(mark)]}\x1b[0m"]
+        pieces += [text[at:start], before, text[start + len(mark) : end - len(mark)], after]
         at = end
     return "".join([*pieces, text[at:]])

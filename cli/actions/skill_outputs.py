@@ -67,8 +67,8 @@ def outputs(call: Call, skill: str | None, session: str, **options: Any) -> Repl
         found = list_skill_outputs(store.primary, session, skill, **options)
         known = () if found else reported_skills(store.primary, session)
     lines = (line for entry in found for line in _output_lines(call, entry))
-    notes = () if found else (f"no outputs that fit. {_reported(session, known)}",)
-    return list_reply(found, "outputs", lines, notes=notes, record=_with_output)
+    absent = (f"no outputs that fit. {_reported(session, known)}",)
+    return list_reply(found, "outputs", lines, absent=absent, record=_with_output)
 
 
 def _reported(session: str, known: tuple[str, ...]) -> str:

@@ -31,7 +31,9 @@ from ctxrank.ranking.context.assembly.skills import suggest_skills
 def seed(call: Call, file: str | None, session: str | None) -> Reply:
     """Take over a skills configuration."""
     with call.open() as store:
-        path = _existing(file, store.location.root)
+        path = os.path.join(store.location.root, SKILLS_CONFIG_PATH) if file is None else file
+        if not os.path.exists(path):
+            raise UsageError(f"There is no file {path}.", "Give the skills configuration: ctxrank skill seed FILE.")
         value, _ = read_config_file(path, within=store.location.root if file is None else None)
         session_id = None if session is None else find_session(store.primary, session).id
         team = load_config(store).team
@@ -46,32 +48,21 @@ def seed(call: Call, file: str | None, session: str | None) -> Reply:
     )
 
 
-def _existing(file: str | None, root: str) -> str:
-    """The file to seed from: as named from here, or the project's own."""
-    path = os.path.join(root, SKILLS_CONFIG_PATH) if file is None else file
-    if not os.path.exists(path):
-        raise UsageError(f"There is no file {path}.", "Give the skills configuration: ctxrank skill seed FILE.")
-    return path
-
-
 def checklist(call: Call, agent: str, session: str | None, testing_mode: str) -> Reply:
     """Make the section of an agent's block that names its skills."""
     with call.open() as store:
-        owner = _session(store, session)
-        agent, team = _agent_and_team(store, agent)
+        owner, agent, team = _asked(store, session, agent)
         levels = skill_levels(store.primary, agent, team=team, session=owner, testing_mode=testing_mode)
         text = checklist_of(levels, team.like(agent))
-        note = ""
-        if not text and (levels.mandatory or levels.optional):
-            note = f"{agent} gets no checklist: it passes work on."
-        elif not text:
+        note = f"{agent} gets no checklist: it passes work on."
+        if not (levels.mandatory or levels.optional):
             note = _why_empty(store, agent, team, owner, "mandatory or optional")
     return Reply(
         lambda: Extended(levels, {"agent": agent, "text": text}),
         [text] if text else [],
         outcome="matched" if text else "no_match",
         exit_code=0 if text else 1,
-        notes=(note,) if note else (),
+        notes=() if text else (note,),
     )
 
 
@@ -85,7 +76,7 @@ def evidence(
         raise UsageError(f"--since {since} is not in the past.", "Give an age such as 30m, or an earlier time.")
     with call.open() as store:
         owner = find_session(store.primary, session)
-        agent, team = _agent_and_team(store, agent)
+        _, agent, team = _asked(store, None, agent)
         mandatory = skill_levels(store.primary, agent, team=team, session=owner, testing_mode=testing_mode).mandatory
         checked = check_evidence(store.primary, owner, agent, skills or mandatory, since_us=since_us, **options)
         reason = "" if skills or mandatory else _why_empty(store, agent, team, owner, "mandatory")
@@ -117,28 +108,21 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
     if not text.strip():
         raise UsageError("The task is empty.", "Say in words what the agent is to do.")
     with call.open() as store:
-        owner = _session(store, session)
-        agent, team = _agent_and_team(store, agent)
+        owner, agent, team = _asked(store, session, agent)
         levels = skill_levels(store.primary, agent, team=team, session=owner)
         found = suggest_skills(text, levels)
-        note = ""
+        absent = f"nothing in the task calls for one of {', '.join(levels.optional)}."
         if not levels.optional:
-            note = _why_empty(store, agent, team, owner, "optional")
-        elif not found:
-            note = f"nothing in the task calls for one of {', '.join(levels.optional)}."
+            absent = _why_empty(store, agent, team, owner, "optional")
     lines = (f"{call.bold(suggestion.skill)}: {suggestion.reason}" for suggestion in found)
-    notes = (note,) if note else ()
-    return list_reply(Page(found, len(found)), "suggestions", lines, notes=notes, agent=agent)
+    return list_reply(Page(found, len(found)), "suggestions", lines, absent=(absent,), agent=agent)
 
 
-def _agent_and_team(store: Store, text: str) -> tuple[str, Team]:
-    """The name of an agent or a role, and the roles that there are."""
+def _asked(store: Store, session: str | None, agent: str) -> tuple[Session | None, str, Team]:
+    """The session, the name of an agent or a role, and the roles that there are."""
     team = load_config(store).team
-    return fold_agent(text, team), team
-
-
-def _session(store: Store, name: str | None) -> Session | None:
-    return None if name is None else find_session(store.primary, name)
+    owner = None if session is None else find_session(store.primary, session)
+    return owner, fold_agent(agent, team), team
 
 
 def _why_empty(store: Store, agent: str, team: Team, session: Session | None, levels: str) -> str:

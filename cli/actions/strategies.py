@@ -43,7 +43,7 @@ def list_(call: Call, project: str | None, topic: str | None, is_full: bool, **o
         found = list_strategies(store.primary, project=project, topic=topic, **options)
         elsewhere = "" if found or project is None else others_know(store.primary, "strategies", project)
     lines = (line for strategy in found for line in _stored_lines(call, strategy, is_full=is_full))
-    return list_reply(found, "strategies", lines, notes=() if found else (f"no strategies.{elsewhere}",))
+    return list_reply(found, "strategies", lines, absent=(f"no strategies.{elsewhere}",))
 
 
 def helpful(call: Call, ref: str, increment: int) -> Reply:
@@ -67,7 +67,7 @@ def extract(call: Call, session: str, group: str | None, project: str | None, **
             note_unknown_group(call, store, find_session(store.primary, session), group)
     nothing = f"nothing to extract: no completion of an agent other than {', '.join(JUDGES)}."
     return list_reply(
-        Page(saved, len(saved)), "strategies", map(_saved_line, saved), notes=() if saved else (nothing,),
+        Page(saved, len(saved)), "strategies", map(_saved_line, saved), absent=(nothing,),
         session_id=session, group_id=None if is_session_wide(group) else group, extracted=len(saved),
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from ctxrank.cli.call import Extended
 from ctxrank.cli.declare import Fields, Nullable, Shape
 from ctxrank.indexer.clock import format_us
-from ctxrank.indexer.light_typing import is_dict, is_list, is_tuple
+from ctxrank.indexer.light_typing import cast, is_dict, is_list, is_tuple
 
 _ABSENT = object()
 _ANY: Fields = {}
@@ -32,15 +32,15 @@ def answer(forms: tuple[Fields, ...], payload: object) -> dict[str, object]:
 
 def shaped(shape: Shape, value: object) -> object:
     """A value as JSON."""
+    if isinstance(shape, str):
+        return value if shape in _AS_IT_IS else _of_word(shape, value)
     if isinstance(shape, Nullable):
         return None if value is None else shaped(shape.shape, value)
-    if isinstance(shape, str):
-        return _of_word(shape, value)
     if is_list(shape) and (is_list(value) or is_tuple(value)):
         return [shaped(shape[0], one) for one in value]
     if not is_dict(shape):
         return None if value == "" and is_tuple(shape) and None in shape else value
-    fields = {str(name): one for name, one in shape.items()}
+    fields = cast("Fields", shape)
     if is_dict(value):
         return _of_dict(fields, value.items())
     if is_tuple(value) and not hasattr(value, "_fields"):
@@ -50,8 +50,6 @@ def shaped(shape: Shape, value: object) -> object:
 
 
 def _of_word(shape: str, value: object) -> object:
-    if shape in _AS_IT_IS:
-        return value
     if value == "" and shape.endswith("?"):
         return None
     word, _, more = shape.removesuffix("?").partition(":")

@@ -11,13 +11,16 @@ import stat
 import sys
 
 from ctxrank.extensions.links.artifact import FOLDER
-from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, NotFoundError
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Unreadable, walk
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
+
+if TYPE_CHECKING:
+    from ctxrank.cli.call import Call
 
 _PLACES = ("system/specs", "system/norms", "system/rationale", "work/tasks")
 # An ignore file does not hide an artifact. One that is too large to be read is met, so that `check` names it.
@@ -103,3 +106,20 @@ def _holds_tree(folder: str) -> bool:
         return stat.S_ISDIR(os.lstat(os.path.join(folder, FOLDER)).st_mode)
     except OSError:
         return False
+
+
+def open_for_links(call: "Call") -> Store:
+    """The store, without which `.contextia/` may be there: the error says where to make one. Raises NoStoreError."""
+    try:
+        return call.open()
+    except NoStoreError as error:
+        folder = os.getcwd()
+        while not os.path.isdir(os.path.join(folder, FOLDER)):
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                raise
+            folder = parent
+        raise NoStoreError(
+            f"{error.message} What is read from {os.path.join(folder, FOLDER)} is kept in a store.",
+            f"Make one next to it with 'ctxrank init {folder}'.",
+        ) from error

@@ -53,3 +53,25 @@ def test_what_is_no_record_stays_and_one_of_several_forms_is_told_by_its_keys() 
         "more": 1,
     }
     assert answer(forms, {"other": None}) == {"other": None}
+
+
+class Match(NamedTuple):
+    pattern_id: int
+    confidence: float
+    moved: tuple[tuple[str, str], ...] = ()
+    reason: str = ""
+    stale: int = 0
+
+
+def test_a_field_that_may_be_left_out_is_where_it_is_empty_and_stays_where_it_is_given() -> None:
+    shape = {"reason?": "string", "stale?": "integer", "team?": "any", "marks?": ["integer"]}
+    assert shaped(shape, Match(1, 0.5, stale=3)) == {"stale": 3}
+    assert shaped(shape, Extended(Match(1, 0.5), {"team": None, "marks": ()})) == {"marks": []}
+
+
+def test_numbers_become_ids_of_their_kind_and_are_rounded_and_pairs_get_names() -> None:
+    shape = {"id": "id:error", "confidence": "number:2", "moved": [{"from": "string", "to": "string?"}]}
+    made = shaped(shape, Extended(Match(7, 0.123, (("a.md", ""),)), {"id": 7}))
+    assert made == {"id": "error:7", "confidence": 0.12, "moved": [{"from": "a.md", "to": None}]}
+    validator: Any = Draft202012Validator(value_schema(shape))
+    validator.validate(made)

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-import apsw
-
-from ctxrank.cli.actions.errors.failure_input import GivenFailure, read_given
+from ctxrank.cli.actions.errors.failure_input import read_given
 from ctxrank.cli.actions.errors.lookup import Whose, save_solution
 from ctxrank.cli.actions.errors.views import details_lines, error_json, error_lines, own_confidence
-from ctxrank.cli.actions.given import others_know
+from ctxrank.cli.actions.given import number_of, others_know
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.cli.output.lines import times
 from ctxrank.indexer.errors.failures import resolve
@@ -16,11 +14,10 @@ from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.errors.solutions import SavedKnownError
 from ctxrank.indexer.errors.solutions import confirm as count_outcome
-from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.ids import local_ref, public_id
+from ctxrank.indexer.store.ids import public_id
 
 _KIND = "error"
 
@@ -28,8 +25,8 @@ _KIND = "error"
 def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **options: Any) -> Reply:
     """Save what fixed a failure, or count a known one."""
     with call.open() as store:
-        given = GivenFailure(options["file"], options["error_type"], options["message"])
-        failure = read_given(given, load_config(store).redaction_mode)
+        mode = load_config(store).redaction_mode
+        failure = read_given(options["file"], options["error_type"], options["message"], mode)
         saved, project, answer = save_solution(
             store, failure, solution, Whose(options["project"], options["session"], options["lang"]), call.note,
             "Give the failure's output, or --type and --message.", hints=hints, is_final=is_final,
@@ -71,14 +68,13 @@ def list_(call: Call, project: str | None, state: str | None, **options: Any) ->
         found = list_errors(store.primary, project=project, state=state, **options)
         elsewhere = "" if found or project is None else others_know(store.primary, "error_patterns", project)
     lines = (line for error in found for line in error_lines(call, error))
-    notes = () if found else (f"no known errors.{elsewhere}",)
-    return list_reply(found, "errors", lines, notes=notes, record=error_json)
+    return list_reply(found, "errors", lines, absent=(f"no known errors.{elsewhere}",), record=error_json)
 
 
 def show(call: Call, error: str) -> Reply:
     """Read one known error and what it is recognised by."""
     with call.open() as store:
-        found = get_error(store.primary, _number(store.primary, error))
+        found = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
         by = recognition_of(store.primary, found.id)
     return Reply(
         lambda: {"error": error_json(found), "recognised_by": by and Extended(by, {"masked": by.headline})},
@@ -99,7 +95,7 @@ def refute(call: Call, error: str) -> Reply:
 def _count(call: Call, error: str, *, has_helped: bool, session: str | None) -> Reply:
     with call.open() as store:
         session_id = None if session is None else find_session(store.primary, session).id
-        before = get_error(store.primary, _number(store.primary, error))
+        before = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
         record = count_outcome(store, before.id, has_helped=has_helped)
         if session_id is not None:
             with store.write() as change:
@@ -114,11 +110,3 @@ def _count(call: Call, error: str, *, has_helped: bool, session: str | None) -> 
             f"confidence {own_confidence(before):.2f} → {own_confidence(after):.2f}"
         ],
     )
-
-
-def _number(database: apsw.Connection, text: str) -> int:
-    """`error:3` or 3. Raises UsageError, NotFoundError."""
-    ref = local_ref(database, text, _KIND)
-    if ref.kind != _KIND:
-        raise UsageError(f"{ref} is not an error.", "Give an error's id, such as 3 or error:3.")
-    return ref.number

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ctxrank.cli.actions.errors.failure_input import GivenFailure, read_given
+from ctxrank.cli.actions.errors.failure_input import read_given
 from ctxrank.cli.actions.errors.lookup import Whose, look_up, record_sighting
 from ctxrank.cli.actions.errors.views import record_words
 from ctxrank.cli.call import Call, Extended, Reply, shown
@@ -26,8 +26,8 @@ def match(
 ) -> Reply:
     """Recognise a failure and record it for its session; 1 where it is not known."""
     with call.open() as store:
-        given = GivenFailure(options["file"], options["error_type"], options["message"])
-        failure = read_given(given, load_config(store).redaction_mode)
+        mode = load_config(store).redaction_mode
+        failure = read_given(options["file"], options["error_type"], options["message"], mode)
         whose = Whose(options["project"], session, options["lang"])
         project, answer = look_up(store, failure, whose, call.note, options["limit"])
         seen = None
@@ -36,6 +36,7 @@ def match(
         if session is not None and not failure.trouble:
             record_sighting(call.note, store, answer, Place(session, group), create_session=create_session)
     is_cut = answer.total > len(answer.fixes)
+    notes = [f"{len(answer.fixes)} of {answer.total}; -n shows more at once."] if is_cut else []
     return Reply(
         lambda: Extended(
             answer,
@@ -53,11 +54,7 @@ def match(
         (line for fix in answer.fixes for line in _fix_lines(call, fix)),
         outcome=answer.outcome,
         exit_code=0 if answer.fixes else 1,
-        text_notes=tuple(
-            _why_unknown(answer, seen)
-            if not answer.fixes
-            else (f"{len(answer.fixes)} of {answer.total}; -n shows more at once.",) * is_cut
-        ),
+        text_notes=tuple(notes if answer.fixes else _why_unknown(answer, seen)),
     )
 
 

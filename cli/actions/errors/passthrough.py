@@ -11,6 +11,7 @@ a shell's: 127 for a command that is not there, 126 for one that cannot be run, 
 import contextlib
 import os
 import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -60,61 +61,40 @@ def run_through(command: Sequence[str]) -> Finished:
     return Finished(code if code >= 0 else BY_SIGNAL - code, stdout.data(), stderr.data())
 
 
-class _Stream:
-    """One of the command's streams on its way to one of ours."""
-
-    def __init__(self, source: int, target: int) -> None:
-        self.source = source
-        self.capture = Capture()
-        self._target = target
-
-    def pass_on(self) -> bool:
-        """Pass on what is there; False at the end, and where our reader has gone."""
-        data = os.read(self.source, _CHUNK_BYTES)
-        self.capture.feed(data)
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[os.write(self._target, rest) :]
-        except BlockingIOError:
-            select.select([], [self._target], [])
-            _write_all(self._target, rest)
-        except OSError:
-            # Our reader has gone: the command is to learn it by its next write, as it would without us.
-            return False
-        return bool(data)
-
-
-def _write_all(target: int, rest: memoryview) -> None:
-    """Write to a stream that another process has made non-blocking."""
-    while rest:
-        select.select([], [target], [])
-        with contextlib.suppress(BlockingIOError):
-            rest = rest[os.write(target, rest) :]
-
-
 def _pass_on(process: "subprocess.Popen[bytes]") -> tuple[Capture, Capture]:
+    """Its stdout to ours, its stderr to ours, as they come, until both have ended."""
     assert process.stdout is not None and process.stderr is not None, "both were asked for"
-    pipes = {process.stdout.fileno(): process.stdout, process.stderr.fileno(): process.stderr}
-    streams = {source: _Stream(source, target) for source, target in zip(pipes, (1, 2), strict=True)}
-    captures = tuple(stream.capture for stream in streams.values())
-    poll = select.poll()
-    for source in streams:
-        poll.register(source, select.POLLIN)
+    captures = {1: Capture(), 2: Capture()}
+    pipes = {1: process.stdout, 2: process.stderr}
     silent_ms = 0
-    while streams:
-        ready = poll.poll(_LOOK_EVERY_MS)
-        for source, _ in ready:
-            if not streams[source].pass_on():
-                poll.unregister(source)
-                del streams[source]
-                pipes[source].close()
-        silent_ms = 0 if ready or process.poll() is None else silent_ms + _LOOK_EVERY_MS
-        if silent_ms >= _GRACE_MS:
-            break
+    with selectors.PollSelector() as waiting:
+        for target, pipe in pipes.items():
+            waiting.register(pipe, selectors.EVENT_READ, target)
+        while waiting.get_map() and silent_ms < _GRACE_MS:
+            ready = waiting.select(_LOOK_EVERY_MS / 1000)
+            for key, _ in ready:
+                data = os.read(key.fd, _CHUNK_BYTES)
+                captures[key.data].feed(data)
+                if not data or not _is_written(key.data, data):
+                    waiting.unregister(key.fd)
+                    pipes[key.data].close()
+            silent_ms = 0 if ready or process.poll() is None else silent_ms + _LOOK_EVERY_MS
     for pipe in pipes.values():
         pipe.close()
-    return captures[0], captures[1]
+    return captures[1], captures[2]
+
+
+def _is_written(target: int, data: bytes) -> bool:
+    """False where our reader has gone: the command is to learn it by its next write, as it would without us."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(target, rest) :]
+        except BlockingIOError:  # another process has made it non-blocking
+            select.select([], [target], [])
+        except OSError:
+            return False
+    return True
 
 
 @contextlib.contextmanager

@@ -25,16 +25,6 @@ class _Diagnosis(NamedTuple):
     report: care.RepairReport
     after: Sequence[Finding]
 
-    @property
-    def exit_code(self) -> int:
-        """5: something failed, or records were lost; 7: a file was locked."""
-        salvaged = self.report.salvaged if self.mode == _APPLY else None
-        has_lost = salvaged is not None and not salvaged.is_complete
-        findings = self.after or self.findings
-        if has_lost or any(finding.result is Result.FAIL for finding in findings):
-            return 5
-        return 7 if any(finding.is_locked for finding in findings) else 0
-
 
 def doctor(call: Call, deep: bool, repair: str | None) -> Reply:
     """Examine the store, and repair it where that is asked for."""
@@ -49,10 +39,12 @@ def doctor(call: Call, deep: bool, repair: str | None) -> Reply:
     after: list[Finding] = []
     if repair in (_DRY_RUN, _APPLY) and steps:
         report = care.repair(location, steps, is_dry_run=repair == _DRY_RUN)
-    if repair == _APPLY and steps:
-        after = list(examine(location, is_deep=deep))
+        after = list(examine(location, is_deep=deep)) if repair == _APPLY else []
     found = _Diagnosis(findings, repair, steps, report, after)
-    return Reply(lambda: _answer(found), _lines(call, found), exit_code=found.exit_code)
+    is_lost = repair == _APPLY and report.salvaged is not None and not report.salvaged.is_complete
+    has_failed = is_lost or any(finding.result is Result.FAIL for finding in after or findings)
+    is_locked = any(finding.is_locked for finding in after or findings)
+    return Reply(lambda: _answer(found), _lines(call, found), exit_code=5 if has_failed else 7 if is_locked else 0)
 
 
 def _lines(call: Call, found: _Diagnosis) -> Iterator[str]:

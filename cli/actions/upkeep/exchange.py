@@ -16,6 +16,7 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.forwarding import last_number
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl as import_lines
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.systems import sync
@@ -24,22 +25,19 @@ from ctxrank.indexer.systems import sync
 def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = ()) -> Reply:
     """Bring in the lines of an export; 5 where the file is not whole."""
     gc.enable()  # this may take a while: see cli/entry.py
-    with contextlib.ExitStack() as stack:
-        source = _opened(file, stack)
-        store = stack.enter_context(call.open())
+    with _opened(file) as source, call.open() as store, progress_bar("importing", call) as advance:
         trust_as_used(store)
-        advance = stack.enter_context(progress_bar("importing", call))
         mode = load_config(store).redaction_mode
         report = import_lines(store, source, mode=mode, progress=advance, from_origins=from_origins)
     return import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
 
 
-def _opened(file: str, stack: contextlib.ExitStack) -> BinaryIO:
-    """The file for reading bytes; '-' is stdin."""
+def _opened(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    """The file for reading bytes; '-' is stdin, which stays open."""
     if file == "-":
-        return sys.stdin.buffer
+        return contextlib.nullcontext(sys.stdin.buffer)
     try:
-        return stack.enter_context(open(file, "rb"))
+        return open(file, "rb")
     except FileNotFoundError as error:
         raise UsageError(
             f"There is no file {file}.", "Give one that 'ctxrank export' wrote, or - for stdin."
@@ -51,25 +49,17 @@ def _opened(file: str, stack: contextlib.ExitStack) -> BinaryIO:
 
 
 def export(
-    call: Call,
-    sessions: tuple[str, ...],
-    kinds: tuple[str, ...],
-    output: str | None,
-    force: bool,
-    since: int | None = None,
-    all_origins: bool = False,
+    call: Call, kinds: tuple[str, ...], output: str | None, force: bool, since: int | None = None, **options: Any
 ) -> Reply:
     """Write the lines as they come, to stdout or into a file that is whole or is not there."""
     gc.enable()  # this may take a while: see cli/entry.py
     target = None if output in (None, "-") else output
     if target is not None:
         _refuse_to_replace(target, force=force)
+    kinds = tuple(kind.strip().lower() for kind in kinds)
     with call.open() as store:
-        wanted = [kind.strip().lower() for kind in kinds]
-        lines = export_lines(
-            store, sessions=sessions, kinds=wanted, since=since, all_origins=all_origins,
-            mode=load_config(store).redaction_mode,
-        )  # fmt: skip
+        mode = load_config(store).redaction_mode
+        lines = export_lines(store, kinds=kinds, since=since, mode=mode, **options)
         reached = last_number(store.primary)
         with contextlib.closing(lines):  # its snapshot ends before the store is closed
             if target is None:

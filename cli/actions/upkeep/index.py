@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ctxrank.cli.actions.upkeep.index_step import StepReport, run_step
 from ctxrank.cli.call import Call, Extended, Reply, shown
@@ -44,34 +44,36 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
         if call.root is not None and not dry_run:
             allow(store.location, store.primary, call.root)
         mode = load_config(store).redaction_mode
-        if dry_run:
-            done = Indexed(index_artifacts(store, paths, mode=mode, is_dry_run=True, progress=advance))
-        else:
-            done = bring_up_to_date(store, mode, paths, advance)
+        done = bring_up_to_date(store, mode, paths, advance, is_dry_run=dry_run)
     report = done.report
     absent = [without_secret(path, mode) for path in paths if not os.path.lexists(path)]
     is_wrong = bool(absent) and not (report.removed or report.moved)
-    made_room = tuple(
+    notes = [f"there is no {', '.join(absent)}, and it was never indexed."] if is_wrong else []
+    notes += [
         f"{path} is this machine's file now: the text that another store exported of that path is gone."
         for path in report.made_room
-    )
+    ]
     return Reply(
         lambda: answer_of(done, dry_run=dry_run),
         _lines(call, done, dry_run=dry_run),
         exit_code=2 if is_wrong else 0,
-        notes=(*(f"there is no {', '.join(absent)}, and it was never indexed." for _ in range(is_wrong)), *made_room),
+        notes=tuple(notes),
         text_notes=text_notes(done),
     )
 
 
 def bring_up_to_date(
-    store: Store, mode: RedactionMode, paths: Sequence[str] = (), progress: Progress | None = None
+    store: Store,
+    mode: RedactionMode,
+    paths: Sequence[str] = (),
+    progress: Progress | None = None,
+    *,
+    is_dry_run: bool = False,
 ) -> Indexed:
     """Index what is new or changed, with linked artifacts and dates: what `index` does. Raises LockedError."""
     first_seq = store.last_seq()
-    report = index_artifacts(store, paths, mode=mode, progress=progress)
-    linked = run_step(store, mode)
-    return Indexed(report, linked, date_documents(store, first_seq))
+    report = index_artifacts(store, paths, mode=mode, is_dry_run=is_dry_run, progress=progress)
+    return Indexed(report) if is_dry_run else Indexed(report, run_step(store, mode), date_documents(store, first_seq))
 
 
 def index_for_search(call: Call, store: Store, mode: RedactionMode) -> None:
@@ -138,7 +140,7 @@ def rebuild(call: Call) -> Reply:
     return index_reply(payload, lines, trouble, missing)._replace(text_notes=notes)
 
 
-def index_reply(payload: dict[str, object], lines: Iterable[str], trouble: str, stale: int) -> Reply:
+def index_reply(payload: Mapping[str, object], lines: Iterable[str], trouble: str, stale: int) -> Reply:
     """The reply of what rewrites an index, which cannot answer where there is trouble: 6."""
     return Reply(
         lambda: payload,

@@ -1,7 +1,7 @@
 """`ctxrank purge`: remove what is stored to the last byte, or take secrets out of it."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ctxrank.cli.actions.given import read_given
 from ctxrank.cli.call import Call, Extended, Reply
@@ -19,7 +19,7 @@ from ctxrank.indexer.privacy.erase import (
     is_redaction_unfinished,
 )
 from ctxrank.indexer.privacy.purge import PurgeReport
-from ctxrank.indexer.privacy.redact_again import RedactedAgain, redact_again
+from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.store import blocklist
 from ctxrank.indexer.store.config import load_config
@@ -38,8 +38,14 @@ def purge(
             "One thing at a time.", "Give an ID, or one of --session, --path, --secret, --origin, --redact."
         )
     gc.enable()  # this may take a while: see cli/entry.py
-    if "secret" in named:
-        named["secret"] = _read(named["secret"])
+    if "secret" in named:  # from a file or from stdin: on a command line others would see it
+        try:
+            named["secret"] = read_given(named["secret"]).decode("utf-8-sig", "surrogateescape")
+        except OSError as error:
+            raise UsageError(
+                f"The file of --secret cannot be read: {error.strerror}.",
+                "It takes the name of a file that holds the secret, or '-' for stdin; never the secret itself.",
+            ) from error
     with call.open() as store:
         if is_list or allow:
             return _kept_out(store, allow)
@@ -97,21 +103,12 @@ def _forget(store: Store, named: dict[str, str], *, backups: bool, dry_run: bool
     return PurgeReport({}, (), (), is_erased=is_erased, is_dry_run=dry_run)
 
 
-def _read(name: str) -> str:
-    """The secrets, from a file or from stdin: on a command line others would see them."""
-    try:
-        return read_given(name).decode("utf-8-sig", "surrogateescape")
-    except OSError as error:
-        raise UsageError(
-            f"The file of --secret cannot be read: {error.strerror}.",
-            "It takes the name of a file that holds the secret, or '-' for stdin; never the secret itself.",
-        ) from error
+def _counted(counts: Mapping[str, int], verb: str) -> list[str]:
+    return [f"{kind:<10} {count} {verb}" for kind, count in counts.items()]
 
 
 def _forgot_lines(forgot: PurgeReport) -> Iterator[str]:
-    verb = "would go" if forgot.is_dry_run else "gone"
-    for kind, count in forgot.removed.items():
-        yield f"{kind:<10} {count} {verb}"
+    yield from _counted(forgot.removed, "would go" if forgot.is_dry_run else "gone")
     if forgot.kept_out:
         yield f"kept out   {', '.join(map(str, forgot.kept_out))} (see 'ctxrank purge --list')"
     if not forgot.is_dry_run:
@@ -136,22 +133,16 @@ def _redact(call: Call, store: Store, *, dry_run: bool) -> Reply:
         call.note(note)
     was_due = is_erasing_due(store.primary)
     report = redact_again(store, config.redaction_mode, is_dry_run=dry_run)
-    is_done = report.is_erased or report.is_dry_run
+    is_done = report.is_erased or dry_run
+    verb = "would be redacted" if dry_run else "redacted"
+    lines = _counted({**report.redacted, "total": sum(report.redacted.values())}, verb)
+    lines[-1] += f", {report.looked_at} looked at"
+    if not dry_run and (report.redacted or was_due):  # else there was nothing to forget
+        lines.append("purged" if report.is_erased else "not yet purged")
+    more = {"looked_at": report.looked_at, "forgotten": report.is_erased, "dry_run": dry_run}
     return Reply(
-        lambda: {
-            "redacted": dict(report.redacted), "looked_at": report.looked_at, "forgotten": report.is_erased,
-            "dry_run": dry_run,
-        },
-        _redacted_lines(report, was_due=was_due),
+        lambda: {"redacted": dict(report.redacted), **more},
+        lines,
         exit_code=0 if is_done else LockedError.exit_code,
         notes=() if is_done else (_what_is_in_the_way(store),),
-    )  # fmt: skip
-
-
-def _redacted_lines(report: RedactedAgain, *, was_due: bool) -> Iterator[str]:
-    verb = "would be redacted" if report.is_dry_run else "redacted"
-    for kind, count in report.redacted.items():
-        yield f"{kind:<10} {count} {verb}"
-    yield f"{'total':<10} {sum(report.redacted.values())} {verb}, {report.looked_at} looked at"
-    if not report.is_dry_run and (report.redacted or was_due):  # else there was nothing to forget
-        yield "purged" if report.is_erased else "not yet purged"
+    )

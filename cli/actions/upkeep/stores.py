@@ -39,15 +39,11 @@ def init(call: Call, folder: str | None) -> Reply:
         is_usual = os.path.basename(store.location.folder) == FOLDER
         path = store.location.folder if is_usual else store.location.primary
         trouble = _not_known(store)
-        path_of_project = store.location.project
-    where = "in" if is_usual else "at"
-    next_steps = (
-        *(f"found {found}" for found in (proposals(path_of_project) if is_new else ())),
-        "next: 'ctxrank index' for files, 'ctxrank save' for findings.",
-    )
+        found = [f"found {one}" for one in proposals(store.location.project)] if is_new else []
+    next_steps = (*found, "next: 'ctxrank index' for files, 'ctxrank save' for findings.")
     return Reply(
         lambda: {"store": path, "created": is_new, "trusted": not trouble},
-        [f"{'Made' if is_new else 'There is already'} a store {where} {shown(path)}"],
+        [f"{'Made' if is_new else 'There is already'} a store {'in' if is_usual else 'at'} {shown(path)}"],
         notes=(trouble,) if trouble else (),
         text_notes=next_steps if is_new else (),
     )
@@ -76,7 +72,8 @@ def status(call: Call) -> Reply:
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
     more = {
         "engine": engine, "processes": found.processes, "hook_failures": failures or None,
-        "team": None if team is None else sharing("team").as_json(team), "wide": wide,
+        "team": None if team is None else sharing("team").as_json(team), 
+        "wide": wide and Extended(wide, {"index": wide.name, "bytes": wide.size_bytes}),
     }  # fmt: skip
     return Reply(
         lambda: Extended(found, more),
@@ -116,7 +113,7 @@ def optimize(call: Call) -> Reply:
     notes = [] if done.is_complete else ["another process reads: a log was left as it is, and is cut by a later call."]
     if done.index_trouble:
         notes.append(f"the index cannot be used: {done.index_trouble}.")
-    payload: dict[str, object] = {
+    payload = {
         "files": [tuple(one) for one in done.files], "complete": done.is_complete, "stale": done.stale,
         "reason": done.index_trouble,
     }  # fmt: skip

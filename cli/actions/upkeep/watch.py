@@ -67,7 +67,8 @@ def follow(call: Call, paths: tuple[str, ...]) -> Reply:
         if not os.path.exists(path):
             raise UsageError(f"'{given}' is not there, so it cannot be followed.", "Give a path that is there.")
     follower = _Follower(call, root, paths)
-    with _followed_once(folder), contextlib.suppress(_Stopped), _ended_by_sigterm() as stopping:
+    only_follower = only_one(os.path.join(folder, WATCH_LOCK), str(os.getpid()), _locked)
+    with only_follower, contextlib.suppress(_Stopped), _ended_by_sigterm() as stopping:
         try:
             # The first round comes at once, without changes: what changes during the whole run is seen after it. No
             # filter: a round would wait for a moment without changes in what is ignored, such as a store in use.
@@ -95,9 +96,8 @@ class _Follower:
         self._root = root
         self._starts = starts
         self._pending: set[str] = set()
-        self._has_begun = False
         self._is_waiting = False
-        self._head = ""
+        self._head: str | None = None  # the commit of the last run; None before the first one
         self._outputs = {(info.st_dev, info.st_ino) for info in map(os.fstat, (1, 2))}
 
     def is_of_interest(self, path: str) -> bool:
@@ -119,42 +119,37 @@ class _Follower:
             raise CtxrankError(f"{self._root} is gone.", "Call 'ctxrank index --watch' again where it is.")
         self._pending.update(os.path.relpath(path, self._root) for path in changed)
         head = self._commit()
-        if self._has_begun and not self._pending and head == self._head:
+        if not self._pending and head == self._head:
             return
-        call = self._call
         try:
-            with call.open() as store:
-                done = self._index(store)
+            with self._call.open() as store:
+                done = self._index(store, head)
         except LockedError as error:
             if not self._is_waiting:
                 self._call.note(f"{error.message} It is tried again until it is free.")
             self._is_waiting = True
             return
-        is_first = not self._has_begun
-        self._has_begun, self._is_waiting = True, False
-        self._head = head
+        is_first, self._head, self._is_waiting = self._head is None, head, False
         self._pending.clear()
-        if done is not None and (is_first or _has_changes(done)):
+        if done is not None and (is_first or any(_counts(done).values())):
             self._print(done)
         if is_first:
             self._call.note(f"following {self._root}; Ctrl-C ends it.")
 
-    def _index(self, store: Store) -> Indexed | None:
+    def _index(self, store: Store, head: str) -> Indexed | None:
         mode = load_config(store).redaction_mode
-        if not self._has_begun:
+        if self._head is None:
             with progress_bar("indexing", self._call) as advance:
                 return bring_up_to_date(store, mode, self._starts, advance)
         if any(os.path.basename(path) in _IGNORE_FILES for path in self._pending):
             return bring_up_to_date(store, mode, self._starts)
         linked = [path for path in self._pending if path.split(os.sep)[0] == STEP_FOLDER]
         files = sorted(path for path in self._pending.difference(linked) if self._is_ours(store, path))
-        if not files and not linked and self._commit() == self._head:
+        if not files and not linked and head == self._head:
             return None
-        if len(files) > _MAX_PATHS:
-            return bring_up_to_date(store, mode, self._starts)
         # A path that is never indexed itself: linked artifacts and dates alone.
         named = [os.path.join(store.location.root, path) for path in files or (STEP_FOLDER,)]
-        return bring_up_to_date(store, mode, named)
+        return bring_up_to_date(store, mode, self._starts if len(files) > _MAX_PATHS else named)
 
     def _is_ours(self, store: Store, path: str) -> bool:
         """Whether the store knows a path, or something below it, or an ignore file leaves it to be indexed."""
@@ -176,43 +171,31 @@ class _Follower:
             emit_json_line(answer(command_table(CORE, "index").command("index").answer, answer_of(done)))
         else:
             report = done.report
-            linked = done.linked.written + done.linked.removed if done.linked is not None else 0
-            counts = [
-                f"{count} {verb}"
-                for verb, count in (
-                    ("added", len(report.added)), ("changed", len(report.changed)), ("moved", len(report.moved)),
-                    ("removed", len(report.removed)), ("linked", linked),
-                    ("dated", done.dates.committed if done.dates is not None else 0),
-                )
-                if count
-            ]  # fmt: skip
+            counts = ", ".join(f"{count} {verb}" for verb, count in _counts(done).items() if count)
             named = [*report.added, *report.changed, *(to for _, to in report.moved), *report.removed]
             names = ", ".join(named[:_SHOWN_PATHS]) + (" …" if len(named) > _SHOWN_PATHS else "")
-            facts = f"{', '.join(counts) or 'nothing to do'}{': ' if names else ''}{names}"
+            facts = f"{counts or 'nothing to do'}{': ' if names else ''}{names}"
             print(f"{time.strftime('%H:%M:%S')} {shown(facts)}")
             for note in text_notes(done):
                 self._call.note(note)
         sys.stdout.flush()
 
 
-def _has_changes(done: Indexed) -> bool:
+def _counts(done: Indexed) -> dict[str, int]:
+    """How much a run changed, by what it did."""
     report, linked, dates = done
-    return bool(
-        report.added or report.changed or report.moved or report.removed
-        or (linked is not None and (linked.written or linked.removed))
-        or (dates is not None and dates.committed)
-    )  # fmt: skip
+    return {
+        "added": len(report.added), "changed": len(report.changed), "moved": len(report.moved),
+        "removed": len(report.removed), "linked": 0 if linked is None else linked.written + linked.removed,
+        "dated": 0 if dates is None else dates.committed,
+    }  # fmt: skip
 
 
-def _followed_once(folder: str) -> contextlib.AbstractContextManager[None]:
-    """Hold the store's lock of followers. Raises LockedError, CtxrankError where its place is no file."""
-    return only_one(
-        os.path.join(folder, WATCH_LOCK), str(os.getpid()),
-        lambda pid: LockedError(
-            f"Process {pid} follows this store already." if pid else "Another process follows this store.",
-            "One is enough: it takes in every change below its root.",
-        ),
-    )  # fmt: skip
+def _locked(pid: str) -> LockedError:
+    return LockedError(
+        f"Process {pid} follows this store already." if pid else "Another process follows this store.",
+        "One is enough: it takes in every change below its root.",
+    )
 
 
 @contextlib.contextmanager
