@@ -42,13 +42,13 @@ def whole_cli(commands: Table) -> "LazyGroup":
     """The command `ctxrank` itself."""
     group = LazyGroup(
         name="ctxrank",
-        lazy=commands,
         callback=click.pass_context(_begin),
         help=_HELP,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         epilog="Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no trusted store, 4 degraded or stale "
         "under --strict, 5 damaged, 6 the system refused, 7 locked.",
     )
+    group.lazy = commands
     group.params = [
         click.Option(
             ("--version",), is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
@@ -65,9 +65,7 @@ class LazyGroup(click.Group):
     `lazy` maps a command's name to (package, one line of help): help lists them without reading any.
     """
 
-    def __init__(self, *args: Any, lazy: Table, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.lazy = lazy
+    lazy: Table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the table, the everyday ones first, without those that are not installed."""
@@ -174,23 +172,15 @@ def _callback(command: declare.Command) -> Any:
 
 
 def _parameter(one: declare.Parameter) -> click.Parameter:
+    attributes: dict[str, Any] = {"type": _type(one.type), "required": one.required, "metavar": one.metavar}
     if not one.is_option:
-        default: dict[str, Any] = {} if one.default is None else {"default": one.default}
-        return click.Argument(
-            (one.name,),
-            type=_type(one.type),
-            nargs=one.nargs,
-            required=one.required,
-            metavar=one.metavar,
-            **default,
-        )
-    attributes: dict[str, Any] = {"required": one.required, "multiple": one.multiple, "metavar": one.metavar}
+        return click.Argument((one.name,), nargs=-1 if one.is_many else 1, **attributes)
     if one.default is not None or one.off_words:
         attributes["default"] = one.default
     return click.Option(
         (*one.declared, one.name),
         is_flag=one.is_flag or None,
-        type=_type(one.type),
+        multiple=one.is_many,
         help=one.help,
         show_default=one.default not in (None, "") and "[default" not in (one.help or ""),
         **attributes,

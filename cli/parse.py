@@ -94,7 +94,7 @@ def _split(words: list[str], options: tuple[Parameter, ...], *, is_interspersed:
                 return None
             value = words[at]
             at += 1
-        if option.multiple:
+        if option.is_many:
             earlier = given.get(option.name, ())
             assert isinstance(earlier, tuple)
             given[option.name] = (*earlier, value)
@@ -107,7 +107,7 @@ def _with_arguments(given: _Values, words: list[str], parameters: tuple[Paramete
     """The words given to the arguments, in turn; at most the last one takes more than one."""
     values = dict(given)
     for parameter in parameters:
-        if parameter.nargs == -1:
+        if parameter.is_many:
             values[parameter.name] = tuple(words)
             words = []
         elif words:

@@ -105,7 +105,7 @@ def _parameter_json(one: Parameter) -> _Json:
         "type": _type_name(one),
         "words": [*one.on_words, *one.off_words] if one.is_option else [],
         "required": one.required,
-        "multiple": one.multiple or one.nargs == -1,
+        "multiple": one.is_many,
         "default": None if one.required else list(default) if is_tuple(default) else default,
         "metavar": one.metavar,
         "help": one.help,
