@@ -373,15 +373,15 @@ def _select_by_task(
                 from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 
                 group = matches.groups.get(id_)
-                explanation = explain_blend(engine, statistics, matches.plan, group, row.text or 0.0, row.parts)
-            words = matched_words(engine, matches, id_)
+                explanation = explain_blend(matches.plan, group, row.text or 0.0, row.parts)
+            words = matched_words(matches, id_)
             passage_ids = tuple(matches.passage_ids(id_))
             within.append(row._replace(words=words, passage_ids=passage_ids, explanation=explanation))
         files = None
         if with_files:
             from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with indexed files
 
-            files = find_files(engine, statistics, matches.plan)
+            files = find_files(matches.plan)
     return selection._replace(packages=within + selection.packages[limit:], floored=floored), files
 
 

@@ -16,7 +16,7 @@ from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
-from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic, heuristic
+from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, Signals, heuristic
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
@@ -91,7 +91,7 @@ def rank_packages(
             parts = heuristic(signals)
             rows.append(RankedPackage(package, None, parts, parts.total))
         else:
-            parts = blended_heuristic(signals)
+            parts = heuristic(signals, BLENDED)
             text = text_score(package.document_id)
             rows.append(RankedPackage(package, text, parts, blended(text, parts.total)))
     rows.sort(key=_order)
@@ -164,7 +164,6 @@ class TaskMatches(NamedTuple):
     half: float
     half_known: float  # the same of the words that the index knows
     plan: Plan
-    statistics: Statistics
 
     def text_score(self, document_id: int) -> float:
         """T of a package; 0 where nothing of it matches."""
@@ -198,21 +197,20 @@ def match_task(
     half = half_score(plan.values)
     half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
     if not document_ids:
-        return TaskMatches({}, half, half_known, plan, statistics)
+        return TaskMatches({}, half, half_known, plan)
     scope = Scope(
         kinds=("package", "passage"), session_ids=tuple(session_ids), is_current=True, document_ids=document_ids
     )
-    found = find_candidates(engine, statistics, plan, scope)
-    found = reranked(engine, statistics, plan, found)
-    return TaskMatches(grouped(found.rows), half, half_known, plan, statistics)
+    found = reranked(plan, find_candidates(plan, scope))
+    return TaskMatches(grouped(found.rows), half, half_known, plan)
 
 
-def matched_words(engine: Engine, matches: TaskMatches, document_id: int) -> tuple[str, ...]:
+def matched_words(matches: TaskMatches, document_id: int) -> tuple[str, ...]:
     """The words of the task that the package's best row rests on, the most telling first."""
     group = matches.groups.get(document_id)
     if group is None:
         return ()
-    scores = term_scores(engine, matches.statistics, matches.plan, group.best.rowid)
+    scores = term_scores(matches.plan, group.best.rowid)
     words = dict.fromkeys(part.term.text.lower() for part in scores)
     return tuple(words)[:_NAMED_WORDS]
 
