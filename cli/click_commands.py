@@ -40,23 +40,23 @@ def run_by_click(arguments: list[str], commands: Table) -> int:
 
 def whole_cli(commands: Table) -> "LazyGroup":
     """The command `ctxrank` itself."""
-    group = LazyGroup(
-        name="ctxrank",
-        callback=click.pass_context(_begin),
+
+    @click.group(
+        "ctxrank",
+        cls=LazyGroup,
         help=_HELP,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         epilog="Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no trusted store, 4 degraded or stale "
         "under --strict, 5 damaged, 6 the system refused, 7 locked.",
     )
-    group.lazy = commands
-    group.params = [
-        click.Option(
-            ("--version",), is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
-            help="Show the version and exit.",
-        ),
-        *_global_options(),
-    ]  # fmt: skip
-    return group
+    @click.version_option(package_name="ctxrank", message="ctxrank %(version)s")
+    @click.pass_context
+    def whole(context: click.Context, /, **given: Any) -> None:
+        context.obj = Call.at_start().merged(given)
+
+    whole.lazy = commands
+    whole.params += _global_options()
+    return whole
 
 
 class LazyGroup(click.Group):
@@ -190,28 +190,13 @@ def _parameter(one: declare.Parameter) -> click.Parameter:
 def _type(declared: declare.Type | None) -> Any:
     if isinstance(declared, declare.OneOf):
         return click.Choice(declared.words)
-    if isinstance(declared, declare.Path):
-        return click.Path(file_okay=False) if declared.is_folder else None
-    if declared is None or declared == declare.Whole():
-        return None if declared is None else click.INT
-    return click.IntRange(declared.least, declared.most)
+    if isinstance(declared, declare.Whole):
+        return click.INT if declared == declare.Whole() else click.IntRange(*declared)
+    return click.Path(file_okay=False) if declared == declare.Path(is_folder=True) else None
 
 
 def _global_options() -> list[click.Parameter]:
     return [_parameter(one) for one in GLOBALS]
-
-
-def _begin(ctx: click.Context, /, **given: Any) -> None:
-    ctx.obj = Call.at_start().merged(given)
-
-
-def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
-    if not is_wanted or ctx.resilient_parsing:
-        return
-    from importlib.metadata import version  # noqa: PLC0415  costs more than a bare start; only --version pays
-
-    click.echo(f"ctxrank {version('ctxrank')}")
-    ctx.exit()
 
 
 _HELP = """Ranked context for coding agents, from one local index.
