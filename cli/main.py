@@ -6,7 +6,7 @@
 
 import sys
 
-from ctxrank.cli.call import answered, leave, run_command, shown
+from ctxrank.cli.call import answered, given_options, leave, run_command, shown
 from ctxrank.cli.command_table import command_table, rows_of
 from ctxrank.cli.declare import Declared
 from ctxrank.cli.parse import read
@@ -61,9 +61,10 @@ def declared_commands() -> dict[str, Declared]:
 def _explained(error: Exception, arguments: list[str]) -> CtxrankError:
     if isinstance(error, CtxrankError):
         return error
-    from ctxrank.cli.unexpected import explained, named_store  # noqa: PLC0415  rare
+    from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
-    return explained(error, *named_store(arguments))
+    given = given_options(arguments, ("--db", "--root"))
+    return explained(error, given.get("--db"), given.get("--root"))
 
 
 def _fail(error: CtxrankError, arguments: list[str]) -> int:
