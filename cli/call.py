@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ctxrank.cli.declare import Command
-from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
@@ -45,7 +45,7 @@ class Call(NamedTuple):
         return cls(is_colored=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
 
     def merged(self, given: Mapping[str, object]) -> "Call":
-        """With options given later, by the names of declare.GLOBALS, over those given before."""
+        """With options given later, by the names of command_table.GLOBALS, over those given before."""
         db, root = given.get("db"), given.get("root")
         return Call(
             str(db) if db else self.db,
@@ -68,22 +68,6 @@ class Call(NamedTuple):
         store = open_store(self.db, root=self.root, start=start, busy_ms=busy_ms)
         store.before_close = _wake  # of a store without a team it is not called
         return store
-
-    def open_for_links(self) -> "Store":
-        """The same for commands about `.contextia/`, which may be there without a store: says where to make one."""
-        try:
-            return self.open()
-        except NoStoreError as error:
-            folder = os.getcwd()
-            while not os.path.isdir(os.path.join(folder, ".contextia")):
-                parent = os.path.dirname(folder)
-                if parent == folder:
-                    raise
-                folder = parent
-            raise NoStoreError(
-                f"{error.message} What is read from {os.path.join(folder, '.contextia')} is kept in a store.",
-                f"Make one next to it with 'ctxrank init {folder}'.",
-            ) from error
 
     def note(self, text: str) -> None:
         """Talk to the person: on stderr, unless --quiet; or to whoever hears the notes instead."""

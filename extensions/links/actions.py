@@ -11,7 +11,7 @@ from ctxrank.extensions.links.graph import load_graph
 from ctxrank.extensions.links.suggestions import Suggestion
 from ctxrank.extensions.links.suggestions import suggest as find_suggestions
 from ctxrank.extensions.links.sync import sync_tree
-from ctxrank.extensions.links.tree import require_tree
+from ctxrank.extensions.links.tree import open_store, require_tree
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.store.config import load_config
@@ -27,7 +27,7 @@ def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least
     if is_suggesting:
         return _suggest(call, least)
     gc.enable()  # this may take a while: see cli/entry.py
-    with call.open_for_links() as store:
+    with open_store(call) as store:
         report = check_tree(store, require_tree(store.location), load_config(store).redaction_mode)
     failed = report.count("error") + (report.count("warning") if strict else 0)
     return Reply(
@@ -59,7 +59,7 @@ def _number(count: int, noun: str) -> str:
 
 def _trace(call: Call, path: str) -> Reply:
     """Find the artifacts that govern a file; 1 where none does."""
-    with call.open_for_links() as store:
+    with open_store(call) as store:
         tree = require_tree(store.location)
         wanted = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), path), tree.folder)
         wanted = contained_path(tree.folder, wanted)
@@ -93,7 +93,7 @@ def _governor_line(one: Governor) -> str:
 
 def _suggest(call: Call, least: int) -> Reply:
     """What search found again and again, and which list it belongs into; 1 where there is nothing."""
-    with call.open_for_links() as store:
+    with open_store(call) as store:
         tree = require_tree(store.location)
         found = find_suggestions(store, tree, load_config(store).redaction_mode, least)
     return list_reply(

@@ -3,6 +3,7 @@
 from ctxrank.cli.call import Call, Reply
 from ctxrank.extensions.links.context import ContextRequest
 from ctxrank.extensions.links.receipt import make_context, record_context
+from ctxrank.extensions.links.tree import open_store
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.receipts import Recording
 
@@ -24,7 +25,7 @@ def context(
     """Pack what the task reaches, and keep a receipt of it."""
     form = "markdown" if format_ == "markdown" else "compact"
     request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
-    with call.open_for_links() as store:
+    with open_store(call) as store:
         draft = make_context(store, request)
         engine = "fts5" if store.wide is None else "opensearch"
         recording = Recording(None, None, "") if no_receipt else record_context(store, draft)

@@ -11,13 +11,16 @@ import stat
 import sys
 
 from ctxrank.extensions.links.artifact import FOLDER
-from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, NotFoundError
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Unreadable, walk
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
+
+if TYPE_CHECKING:
+    from ctxrank.cli.call import Call
 
 _PLACES = ("system/specs", "system/norms", "system/rationale", "work/tasks")
 # An ignore file does not hide an artifact. One that is too large to be read is met, so that `check` names it.
@@ -34,15 +37,8 @@ class Tree(NamedTuple):
 
 def find_tree(location: Location, start: str | None = None) -> Tree | None:
     """The nearest `.contextia` from `start` (default: here) upwards, else the one under the store's root."""
-    here = os.path.abspath(start or os.getcwd())
-    while True:
-        if _holds_tree(here):
-            return tree_at(location, here)
-        parent = os.path.dirname(here)
-        if parent == here:
-            break
-        here = parent
-    return tree_at(location, location.root) if _holds_tree(location.root) else None
+    folder = _folder_above(start or os.getcwd()) or (location.root if _holds_tree(location.root) else "")
+    return tree_at(location, folder) if folder else None
 
 
 def require_tree(location: Location, start: str | None = None) -> Tree:
@@ -54,6 +50,20 @@ def require_tree(location: Location, start: str | None = None) -> Tree:
             f"Linked artifacts are Markdown in {FOLDER}/system/ (specs, norms, rationale) and {FOLDER}/work/tasks.",
         )
     return tree
+
+
+def open_store(call: "Call") -> Store:
+    """The store that a call means; where only `.contextia` is there, the NoStoreError says where to make one."""
+    try:
+        return call.open()
+    except NoStoreError as error:
+        folder = _folder_above(os.getcwd())
+        if not folder:
+            raise
+        raise NoStoreError(
+            f"{error.message} What is read from {os.path.join(folder, FOLDER)} is kept in a store.",
+            f"Make one next to it with 'ctxrank init {folder}'.",
+        ) from error
 
 
 def tree_at(location: Location, folder: str) -> Tree:
@@ -96,6 +106,16 @@ def list_files(tree: Tree) -> list[FoundFile]:
             elif isinstance(entry, Unreadable):  # what cannot be looked at is not gone
                 raise CtxrankError(f"{entry.path} cannot be read: {entry.reason}.", "Check its permissions.")
     return sorted(found)
+
+
+def _folder_above(start: str) -> str:
+    folder = os.path.abspath(start)
+    while not _holds_tree(folder):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return ""
+        folder = parent
+    return folder
 
 
 def _holds_tree(folder: str) -> bool:
