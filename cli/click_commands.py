@@ -1,16 +1,16 @@
 """The commands as click sees them: for help, for mistakes, and for every spelling that `parse.py` leaves to it."""
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 import click
 
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call, run_command
-from ctxrank.cli.command_table import GLOBAL_NAMES, GLOBALS, command_table
+from ctxrank.cli.command_table import CORE, GLOBAL_NAMES, GLOBALS, command_table
 from ctxrank.cli.names import OTHER_WORDS
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.extensions import is_installed
 
 Table = Mapping[str, tuple[str, str]]
 COMMON = 20  # so many of the table, the first ones, are described by the first page of help; it names the others
@@ -69,7 +69,8 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the table, the everyday ones first, without those that are not installed."""
-        return [name for name, (package, _) in self.lazy.items() if _is_installed(package)]
+        extensions = {name: package.rpartition(".")[2] for name, (package, _) in self.lazy.items() if package != CORE}
+        return [name for name in self.lazy if name not in extensions or is_installed(extensions[name])]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command by its declaration."""
@@ -101,14 +102,6 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, self.lazy[name][1]) for name in common if name in installed])
         with formatter.section("More, each with --help"):
             formatter.write_text(", ".join(name for name in others if name in installed))
-
-
-def _is_installed(package: str) -> bool:
-    """Whether an installation has a command's package; the package itself is not imported."""
-    try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:  # its folder is left out
-        return False
 
 
 class StoreCommand(click.Command):
