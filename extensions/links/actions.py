@@ -4,7 +4,7 @@ import gc
 import os
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.extensions.links.annotations import Governor, trace_path
 from ctxrank.extensions.links.check import CheckReport, check_tree, counted
 from ctxrank.extensions.links.graph import load_graph
@@ -74,16 +74,9 @@ def _trace(call: Call, path: str) -> Reply:
         "artifacts",
         map(_governor_line, governors),
         f"nothing governs {wanted}.",
-        record=_governor_json,
+        record=lambda one: Extended(one.node, {"reasons": one.reasons, "line": one.line or None}),
         path=wanted,
     )
-
-
-def _governor_json(one: Governor) -> dict[str, object]:
-    return {
-        "id": one.node.id, "type": one.node.type, "title": one.node.title, "status": one.node.status or None,
-        "path": one.node.path, "reasons": list(one.reasons), "line": one.line or None,
-    }  # fmt: skip
 
 
 def _governor_line(one: Governor) -> str:
