@@ -45,7 +45,7 @@ class Call(NamedTuple):
         return cls(is_colored=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
 
     def merged(self, given: Mapping[str, object]) -> "Call":
-        """With options given later, by the names of declare.GLOBALS, over those given before."""
+        """With options given later, by the names of command_table.GLOBALS, over those given before."""
         db, root = given.get("db"), given.get("root")
         return Call(
             str(db) if db else self.db,

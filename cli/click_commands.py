@@ -1,16 +1,16 @@
 """The commands as click sees them: for help, for mistakes, and for every spelling that `parse.py` leaves to it."""
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 import click
 
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call, run_command
-from ctxrank.cli.command_table import GLOBAL_NAMES, GLOBALS, command_table
+from ctxrank.cli.command_table import CORE, GLOBAL_NAMES, GLOBALS, command_table
 from ctxrank.cli.names import OTHER_WORDS
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.extensions import is_installed
 
 Table = Mapping[str, tuple[str, str]]
 COMMON = 20  # so many of the table, the first ones, are described by the first page of help; it names the others
@@ -40,23 +40,23 @@ def run_by_click(arguments: list[str], commands: Table) -> int:
 
 def whole_cli(commands: Table) -> "LazyGroup":
     """The command `ctxrank` itself."""
-    group = LazyGroup(
-        name="ctxrank",
-        lazy=commands,
-        callback=click.pass_context(_begin),
+
+    @click.group(
+        "ctxrank",
+        cls=LazyGroup,
         help=_HELP,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
         epilog="Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no trusted store, 4 degraded or stale "
         "under --strict, 5 damaged, 6 the system refused, 7 locked.",
     )
-    group.params = [
-        click.Option(
-            ("--version",), is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
-            help="Show the version and exit.",
-        ),
-        *_global_options(),
-    ]  # fmt: skip
-    return group
+    @click.version_option(package_name="ctxrank", message="ctxrank %(version)s")
+    @click.pass_context
+    def whole(context: click.Context, /, **given: Any) -> None:
+        context.obj = Call.at_start().merged(given)
+
+    whole.lazy = commands
+    whole.params += _global_options()
+    return whole
 
 
 class LazyGroup(click.Group):
@@ -65,13 +65,12 @@ class LazyGroup(click.Group):
     `lazy` maps a command's name to (package, one line of help): help lists them without reading any.
     """
 
-    def __init__(self, *args: Any, lazy: Table, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.lazy = lazy
+    lazy: Table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the table, the everyday ones first, without those that are not installed."""
-        return [name for name, (package, _) in self.lazy.items() if _is_installed(package)]
+        extensions = {name: package.rpartition(".")[2] for name, (package, _) in self.lazy.items() if package != CORE}
+        return [name for name in self.lazy if name not in extensions or is_installed(extensions[name])]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command by its declaration."""
@@ -103,14 +102,6 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, self.lazy[name][1]) for name in common if name in installed])
         with formatter.section("More, each with --help"):
             formatter.write_text(", ".join(name for name in others if name in installed))
-
-
-def _is_installed(package: str) -> bool:
-    """Whether an installation has a command's package; the package itself is not imported."""
-    try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:  # its folder is left out
-        return False
 
 
 class StoreCommand(click.Command):
@@ -174,23 +165,15 @@ def _callback(command: declare.Command) -> Any:
 
 
 def _parameter(one: declare.Parameter) -> click.Parameter:
+    attributes: dict[str, Any] = {"type": _type(one.type), "required": one.required, "metavar": one.metavar}
     if not one.is_option:
-        default: dict[str, Any] = {} if one.default is None else {"default": one.default}
-        return click.Argument(
-            (one.name,),
-            type=_type(one.type),
-            nargs=one.nargs,
-            required=one.required,
-            metavar=one.metavar,
-            **default,
-        )
-    attributes: dict[str, Any] = {"required": one.required, "multiple": one.multiple, "metavar": one.metavar}
+        return click.Argument((one.name,), nargs=-1 if one.is_many else 1, **attributes)
     if one.default is not None or one.off_words:
         attributes["default"] = one.default
     return click.Option(
         (*one.declared, one.name),
         is_flag=one.is_flag or None,
-        type=_type(one.type),
+        multiple=one.is_many,
         help=one.help,
         show_default=one.default not in (None, "") and "[default" not in (one.help or ""),
         **attributes,
@@ -200,28 +183,13 @@ def _parameter(one: declare.Parameter) -> click.Parameter:
 def _type(declared: declare.Type | None) -> Any:
     if isinstance(declared, declare.OneOf):
         return click.Choice(declared.words)
-    if isinstance(declared, declare.Path):
-        return click.Path(file_okay=False) if declared.is_folder else None
-    if declared is None or declared == declare.Whole():
-        return None if declared is None else click.INT
-    return click.IntRange(declared.least, declared.most)
+    if isinstance(declared, declare.Whole):
+        return click.INT if declared == declare.Whole() else click.IntRange(*declared)
+    return click.Path(file_okay=False) if declared == declare.Path(is_folder=True) else None
 
 
 def _global_options() -> list[click.Parameter]:
     return [_parameter(one) for one in GLOBALS]
-
-
-def _begin(ctx: click.Context, /, **given: Any) -> None:
-    ctx.obj = Call.at_start().merged(given)
-
-
-def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
-    if not is_wanted or ctx.resilient_parsing:
-        return
-    from importlib.metadata import version  # noqa: PLC0415  costs more than a bare start; only --version pays
-
-    click.echo(f"ctxrank {version('ctxrank')}")
-    ctx.exit()
 
 
 _HELP = """Ranked context for coding agents, from one local index.

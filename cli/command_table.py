@@ -186,8 +186,8 @@ def parameter(kind: str, words: str, type_: str = "", default: str = "", help: s
     type_read = _type(type_) if type_ else None
     if kind == "argument":
         word, _, metavar = words.partition(" ")
-        count = -1 if "..." in word else 1
-        return Parameter(word.strip("[]."), (), type_read, None, word[0] != "[", count, False, False, metavar or None)
+        is_needed, is_many = word[0] != "[", "..." in word
+        return Parameter(word.strip("[]."), (), type_read, None, is_needed, is_many, metavar=metavar or None)
     declared: tuple[str, ...] = ()
     name = metavar = ""
     for word in words.split():
@@ -200,8 +200,8 @@ def parameter(kind: str, words: str, type_: str = "", default: str = "", help: s
     value = int(default) if default and isinstance(type_read, Whole) else default.strip('"') if default else None
     if not name:
         name = max((word.partition("/")[0] for word in declared), key=len).lstrip("-").replace("-", "_")
-    needed, several, is_flag = kind == "required", kind == "repeated", kind == "flag"
-    return Parameter(name, declared, type_read, value, needed, 1, several, is_flag, metavar or None, help)
+    is_needed, is_many, is_flag = kind == "required", kind == "repeated", kind == "flag"
+    return Parameter(name, declared, type_read, value, is_needed, is_many, is_flag, metavar or None, help)
 
 
 def _type(cell: str) -> Type:

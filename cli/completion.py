@@ -59,4 +59,4 @@ def _words_of(place: str, parameters: tuple[Parameter, ...]) -> Iterator[tuple[s
             takes = " ".join(one.type.words)
         elif isinstance(one.type, Path):
             takes = "<folder>" if one.type.is_folder else "<file>"
-        yield from ((place, word, takes) for word in ((*one.on_words, *one.off_words) if one.is_option else ("",)))
+        yield from ((place, word, takes) for word in ((*one.on_words, *one.off_words) or ("",)))

@@ -41,8 +41,7 @@ class Parameter(NamedTuple):
     type: Type | None = None
     default: object = None
     required: bool = False
-    nargs: int = 1
-    multiple: bool = False
+    is_many: bool = False  # an option that may be repeated, an argument that takes all words that are left
     is_flag: bool = False
     metavar: str | None = None
     help: str | None = None
@@ -65,7 +64,7 @@ class Parameter(NamedTuple):
     @property
     def nothing_given(self) -> object:
         """What the action gets where the command line says nothing."""
-        if self.multiple or self.nargs == -1:
+        if self.is_many:
             return ()
         return False if self.is_flag and not self.off_words else self.default
 

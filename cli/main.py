@@ -6,10 +6,10 @@
 
 import sys
 
-from ctxrank.cli.call import answered, given_options, leave, shown
+from ctxrank.cli.call import answered, given_options, leave, run_command, shown
 from ctxrank.cli.command_table import command_table, rows_of
 from ctxrank.cli.declare import Declared
-from ctxrank.cli.parse import read, run_plain
+from ctxrank.cli.parse import read
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
 # Each command, the everyday ones first: its package and its line in the first page of help. How many of them that page
@@ -30,7 +30,7 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     plain = read(arguments, find_command)
     if plain is not None:
-        return run_plain(plain)
+        return run_command(*plain)
     # Loading click would double what a query waits for.
     from ctxrank.cli.names import renamed  # noqa: PLC0415
 

@@ -9,8 +9,8 @@ read, it reads as click would; tests/cli/test_parse.py holds both against each o
 import os
 from collections.abc import Callable
 
-from ctxrank.cli.call import Call, run_command
-from ctxrank.cli.command_table import GLOBAL_NAMES, GLOBALS
+from ctxrank.cli.call import Call
+from ctxrank.cli.command_table import GLOBALS
 from ctxrank.cli.declare import Command, Declared, Group, OneOf, Parameter, Type, Whole
 from ctxrank.indexer.light_typing import NamedTuple, is_tuple
 
@@ -19,28 +19,19 @@ _Values = dict[str, object]
 
 
 class PlainCall(NamedTuple):
-    """A command, the global options before its name, and those after it, and what is its own."""
+    """What `run_command` takes: a command, the call with its global options, and the values of its parameters."""
 
     command: Command
-    before: _Values
-    after: _Values
+    call: Call
     values: _Values
-
-
-class _Split(NamedTuple):
-    """Words as options and others; `rest` is what was not looked at."""
-
-    given: _Values
-    others: list[str]
-    rest: list[str]
 
 
 def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainCall | None:
     """The call that these words mean, or None where click has to say; `find` gives the command of a name."""
     before = _split(arguments, GLOBALS, is_interspersed=False)
-    if before is None or not before.rest:
+    if before is None or not before[1]:
         return None
-    name, *rest = before.rest
+    name, *rest = before[1]
     found = find(name)
     if isinstance(found, Group) and rest:
         found = found.command(rest.pop(0))
@@ -50,23 +41,23 @@ def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainC
     split = _split(rest, (*options, *GLOBALS), is_interspersed=found.is_interspersed)
     if split is None:
         return None
-    arguments_ = tuple(parameter for parameter in found.parameters if not parameter.is_option)
-    given = _with_arguments(split.given, [*split.others, *split.rest], arguments_)
-    if given is None:
-        return None
-    values = converted(given, found.parameters)
+    given, words = split
+    for parameter in found.parameters:
+        if not parameter.is_option and parameter.is_many:
+            given[parameter.name] = tuple(words)
+            words = []
+        elif not parameter.is_option and words:
+            given[parameter.name] = words.pop(0)
+    values = None if words else converted(given, found.parameters)
     if values is None:
         return None
-    return PlainCall(found, before.given, {name: given[name] for name in GLOBAL_NAMES if name in given}, values)
+    return PlainCall(found, Call.at_start().merged(before[0]).merged(given), values)
 
 
-def run_plain(plain: PlainCall) -> int:
-    """Call the command; returns its exit code."""
-    return run_command(plain.command, Call.at_start().merged(plain.before).merged(plain.after), plain.values)
-
-
-def _split(words: list[str], options: tuple[Parameter, ...], *, is_interspersed: bool) -> _Split | None:
-    """Options with their values, apart from the other words."""
+def _split(
+    words: list[str], options: tuple[Parameter, ...], *, is_interspersed: bool
+) -> tuple[_Values, list[str]] | None:
+    """Options with their values, and the other words, all from the first of them on where it is not interspersed."""
     on = {word: option for option in options for word in option.on_words}
     off = {word: option for option in options for word in option.off_words}
     given: _Values = {}
@@ -77,11 +68,11 @@ def _split(words: list[str], options: tuple[Parameter, ...], *, is_interspersed:
         at += 1
         if len(word) < 2 or word[0] != "-":
             if not is_interspersed:
-                return _Split(given, others, words[at - 1 :])
+                return given, words[at - 1 :]
             others.append(word)
             continue
         if word == "--":
-            return _Split(given, others, words[at:])
+            return given, [*others, *words[at:]]
         name, has_value, value = word.partition("=")
         option = on.get(name) or off.get(name)
         if option is None or (has_value and (option.is_flag or name[:2] != "--")):
@@ -94,26 +85,13 @@ def _split(words: list[str], options: tuple[Parameter, ...], *, is_interspersed:
                 return None
             value = words[at]
             at += 1
-        if option.multiple:
+        if option.is_many:
             earlier = given.get(option.name, ())
             assert isinstance(earlier, tuple)
             given[option.name] = (*earlier, value)
         else:
             given[option.name] = value
-    return _Split(given, others, [])
-
-
-def _with_arguments(given: _Values, words: list[str], parameters: tuple[Parameter, ...]) -> _Values | None:
-    """The words given to the arguments, in turn; at most the last one takes more than one."""
-    values = dict(given)
-    for parameter in parameters:
-        if parameter.nargs == -1:
-            values[parameter.name] = tuple(words)
-            words = []
-        elif words:
-            values[parameter.name] = words[0]
-            words = words[1:]
-    return None if words else values
+    return given, others
 
 
 def converted(given: _Values, parameters: tuple[Parameter, ...]) -> _Values | None:

@@ -48,6 +48,7 @@ _WORDS: Mapping[str, Mapping[str, object]] = {
     "id": {"type": "string", "pattern": r"^[a-z]+:[0-9]+(@[0-9a-f]{8,32})?$"},
     "any": {},
 }
+_TYPE_NAMES = {type(None): "string", Whole: "integer", OneOf: "choice", Path: "path"}
 _Json = dict[str, object]
 
 
@@ -60,7 +61,7 @@ def schema(call: Call, words: tuple[str, ...]) -> Reply:
     payload = {
         "commands": {name: _command_json(one) for name, one in chosen.items()},
         "global_options": [_parameter_json(one) for one in GLOBALS],
-        "exit_codes": {str(code): meaning for code, meaning in EXIT_CODES.items()},
+        "exit_codes": EXIT_CODES,
         "failure": failure_schema(),
     }
     return Reply(lambda: payload, form="json")
@@ -68,20 +69,19 @@ def schema(call: Call, words: tuple[str, ...]) -> Reply:
 
 def commands_of(declared: Mapping[str, Declared]) -> list[tuple[str, Command]]:
     """Every command by its whole name: `package list`."""
-    found: list[tuple[str, Command]] = []
-    for name, one in declared.items():
-        if isinstance(one, Command):
-            found.append((name, one))
-            continue
-        found += [(f"{name} {inner}", command) for inner, command in one.listed.items()]
-    return found
+    return [
+        (f"{name} {inner}".rstrip(), command)
+        for name, one in declared.items()
+        for inner, command in ({"": one} if isinstance(one, Command) else one.listed).items()
+    ]
 
 
 def _command_json(command: Command) -> _Json:
+    failures = {code: EXIT_CODES[code] for code in (*_KINDS.values(), 130)}
     value: _Json = {
         "help": command.help.replace("\b\n", ""),
         "parameters": [_parameter_json(one) for one in command.parameters],
-        "exit_codes": {str(code): meaning for code, meaning in _exit_codes(command).items()},
+        "exit_codes": dict(sorted({**failures, **command.exits}.items())),
         "answer": answer_schema(command.answer) if command.answer else None,
     }
     if command.prints:
@@ -91,22 +91,16 @@ def _command_json(command: Command) -> _Json:
     return value
 
 
-def _exit_codes(command: Command) -> dict[int, str]:
-    failures = {code: EXIT_CODES[code] for code in (*_KINDS.values(), 130)}
-    return dict(sorted({**failures, **command.exits}.items()))
-
-
 def _parameter_json(one: Parameter) -> _Json:
-    default = one.nothing_given
     kind = "flag" if one.is_flag else "option" if one.is_option else "argument"
     value: _Json = {
         "name": one.name,
         "kind": kind,
-        "type": _type_name(one),
-        "words": [*one.on_words, *one.off_words] if one.is_option else [],
+        "type": "boolean" if one.is_flag else _TYPE_NAMES[type(one.type)],
+        "words": [*one.on_words, *one.off_words],
         "required": one.required,
-        "multiple": one.multiple or one.nargs == -1,
-        "default": None if one.required else list(default) if is_tuple(default) else default,
+        "multiple": one.is_many,
+        "default": None if one.required else one.nothing_given,
         "metavar": one.metavar,
         "help": one.help,
     }
@@ -115,13 +109,6 @@ def _parameter_json(one: Parameter) -> _Json:
     if isinstance(one.type, Whole):
         value["minimum"], value["maximum"] = one.type.least, one.type.most
     return value
-
-
-def _type_name(one: Parameter) -> str:
-    if one.is_flag:
-        return "boolean"
-    names = {Whole: "integer", OneOf: "choice", Path: "path"}
-    return "string" if one.type is None else names[type(one.type)]
 
 
 def answer_schema(forms: tuple[Fields, ...]) -> _Json:

@@ -67,7 +67,7 @@ def _values(command: Command, given: Mapping[str, object]) -> dict[str, object]:
             if not isinstance(value, bool):
                 raise UsageError(f"'{name}' is true or false, not {_short(value)}.", "Leave it out for the default.")
             words[name] = value
-        elif parameter.multiple or parameter.nargs == -1:
+        elif parameter.is_many:
             many = value if is_list(value) or is_tuple(value) else [value]
             words[name] = tuple(_word(name, one) for one in many)
         else:

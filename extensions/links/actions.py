@@ -4,14 +4,14 @@ import gc
 import os
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.extensions.links.annotations import Governor, trace_path
 from ctxrank.extensions.links.check import CheckReport, check_tree, counted
 from ctxrank.extensions.links.graph import load_graph
 from ctxrank.extensions.links.suggestions import Suggestion
 from ctxrank.extensions.links.suggestions import suggest as find_suggestions
 from ctxrank.extensions.links.sync import sync_tree
-from ctxrank.extensions.links.tree import open_for_links, require_tree
+from ctxrank.extensions.links.tree import open_store, require_tree
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.store.config import load_config
@@ -27,7 +27,7 @@ def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least
     if is_suggesting:
         return _suggest(call, least)
     gc.enable()  # this may take a while: see cli/entry.py
-    with open_for_links(call) as store:
+    with open_store(call) as store:
         report = check_tree(store, require_tree(store.location), load_config(store).redaction_mode)
     failed = report.count("error") + (report.count("warning") if strict else 0)
     return Reply(
@@ -59,7 +59,7 @@ def _number(count: int, noun: str) -> str:
 
 def _trace(call: Call, path: str) -> Reply:
     """Find the artifacts that govern a file; 1 where none does."""
-    with open_for_links(call) as store:
+    with open_store(call) as store:
         tree = require_tree(store.location)
         wanted = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), path), tree.folder)
         wanted = contained_path(tree.folder, wanted)
@@ -74,16 +74,9 @@ def _trace(call: Call, path: str) -> Reply:
         "artifacts",
         map(_governor_line, governors),
         f"nothing governs {wanted}.",
-        record=_governor_json,
+        record=lambda one: Extended(one.node, {"reasons": one.reasons, "line": one.line or None}),
         path=wanted,
     )
-
-
-def _governor_json(one: Governor) -> dict[str, object]:
-    return {
-        "id": one.node.id, "type": one.node.type, "title": one.node.title, "status": one.node.status or None,
-        "path": one.node.path, "reasons": list(one.reasons), "line": one.line or None,
-    }  # fmt: skip
 
 
 def _governor_line(one: Governor) -> str:
@@ -93,7 +86,7 @@ def _governor_line(one: Governor) -> str:
 
 def _suggest(call: Call, least: int) -> Reply:
     """What search found again and again, and which list it belongs into; 1 where there is nothing."""
-    with open_for_links(call) as store:
+    with open_store(call) as store:
         tree = require_tree(store.location)
         found = find_suggestions(store, tree, load_config(store).redaction_mode, least)
     return list_reply(

@@ -1,13 +1,14 @@
 """`ctxrank context`: what a task's links reach, within a budget."""
 
-from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.call import Call, Extended, Reply
 from ctxrank.extensions.links.context import ContextRequest
 from ctxrank.extensions.links.receipt import make_context, record_context
-from ctxrank.extensions.links.tree import open_for_links
+from ctxrank.extensions.links.tree import open_store
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.receipts import Recording
 
 if TYPE_CHECKING:
+    from ctxrank.extensions.links.pack import PackedArtifact
     from ctxrank.extensions.links.receipt import ContextDraft
 
 
@@ -25,7 +26,7 @@ def context(
     """Pack what the task reaches, and keep a receipt of it."""
     form = "markdown" if format_ == "markdown" else "compact"
     request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
-    with open_for_links(call) as store:
+    with open_store(call) as store:
         draft = make_context(store, request)
         engine = "fts5" if store.wide is None else "opensearch"
         recording = Recording(None, None, "") if no_receipt else record_context(store, draft)
@@ -43,32 +44,18 @@ def context(
 
 def _as_json(draft: "ContextDraft", budget: int | None, recording: Recording) -> dict[str, object]:
     part = draft.part
-    artifacts: list[dict[str, object]] = []
-    for shown in part.shown:
-        one = shown.artifact
-        artifacts.append(
-            {
-                "id": one.node.id, "type": one.node.type, "title": one.node.title, "status": one.node.status or None,
-                "superseded_by": one.node.superseded_by or None, "path": one.node.path, "level": shown.level,
-                "lowered": shown.is_lowered, "tokens": shown.tokens, "whole": shown.whole, "tier": f"T{one.tier}",
-                "chain": list(one.chain), "reason": one.reason,
-            }
-        )  # fmt: skip
-    omitted: list[dict[str, object]] = [
-        {
-            "id": left.artifact.node.id, "type": left.artifact.node.type, "title": left.artifact.node.title,
-            "tokens": left.tokens, "tier": f"T{left.artifact.tier}", "chain": list(left.artifact.chain),
-            "reason": "budget",
-        }
-        for left in part.omitted
-    ]  # fmt: skip
     return {
         "receipt": recording.receipt,
         "shared_prefix_tokens": recording.shared_prefix_tokens,
         "budget": {"limit": budget, "used": part.used, "counter": part.counter},
-        "artifacts": artifacts,
-        "omitted": omitted,
-        "missing": [missing._asdict() for missing in part.missing],
+        "artifacts": [_with_node(one, lowered=one.is_lowered) for one in part.shown],
+        "omitted": [_with_node(one, reason="budget") for one in part.omitted],
+        "missing": part.missing,
         "warnings": [*draft.material.notes, *part.warnings],
         "text": part.text,
     }
+
+
+def _with_node(one: "PackedArtifact", **more: object) -> Extended:
+    artifact = one.artifact
+    return Extended(artifact.node, {**artifact._asdict(), **one._asdict(), "tier": f"T{artifact.tier}", **more})

@@ -37,15 +37,8 @@ class Tree(NamedTuple):
 
 def find_tree(location: Location, start: str | None = None) -> Tree | None:
     """The nearest `.contextia` from `start` (default: here) upwards, else the one under the store's root."""
-    here = os.path.abspath(start or os.getcwd())
-    while True:
-        if _holds_tree(here):
-            return tree_at(location, here)
-        parent = os.path.dirname(here)
-        if parent == here:
-            break
-        here = parent
-    return tree_at(location, location.root) if _holds_tree(location.root) else None
+    folder = _folder_above(start or os.getcwd()) or (location.root if _holds_tree(location.root) else "")
+    return tree_at(location, folder) if folder else None
 
 
 def require_tree(location: Location, start: str | None = None) -> Tree:
@@ -57,6 +50,20 @@ def require_tree(location: Location, start: str | None = None) -> Tree:
             f"Linked artifacts are Markdown in {FOLDER}/system/ (specs, norms, rationale) and {FOLDER}/work/tasks.",
         )
     return tree
+
+
+def open_store(call: "Call") -> Store:
+    """The store that a call means; where only `.contextia` is there, the NoStoreError says where to make one."""
+    try:
+        return call.open()
+    except NoStoreError as error:
+        folder = _folder_above(os.getcwd())
+        if not folder:
+            raise
+        raise NoStoreError(
+            f"{error.message} What is read from {os.path.join(folder, FOLDER)} is kept in a store.",
+            f"Make one next to it with 'ctxrank init {folder}'.",
+        ) from error
 
 
 def tree_at(location: Location, folder: str) -> Tree:
@@ -101,25 +108,18 @@ def list_files(tree: Tree) -> list[FoundFile]:
     return sorted(found)
 
 
+def _folder_above(start: str) -> str:
+    folder = os.path.abspath(start)
+    while not _holds_tree(folder):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return ""
+        folder = parent
+    return folder
+
+
 def _holds_tree(folder: str) -> bool:
     try:
         return stat.S_ISDIR(os.lstat(os.path.join(folder, FOLDER)).st_mode)
     except OSError:
         return False
-
-
-def open_for_links(call: "Call") -> Store:
-    """The store, without which `.contextia/` may be there: the error says where to make one. Raises NoStoreError."""
-    try:
-        return call.open()
-    except NoStoreError as error:
-        folder = os.getcwd()
-        while not os.path.isdir(os.path.join(folder, FOLDER)):
-            parent = os.path.dirname(folder)
-            if parent == folder:
-                raise
-            folder = parent
-        raise NoStoreError(
-            f"{error.message} What is read from {os.path.join(folder, FOLDER)} is kept in a store.",
-            f"Make one next to it with 'ctxrank init {folder}'.",
-        ) from error

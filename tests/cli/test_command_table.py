@@ -53,16 +53,16 @@ def test_what_tables_share_is_taken_by_some_and_said_once() -> None:
 @each_row(
     "row, wanted",
     [
-        ("argument\tfile FILE\tfile", ("file", True, 1, "FILE")),
-        ("argument\t[words...] [WORD]...", ("words", False, -1, "[WORD]...")),
-        ("argument\tquery...", ("query", True, -1, None)),
+        ("argument\tfile FILE\tfile", ("file", True, False, "FILE")),
+        ("argument\t[words...] [WORD]...", ("words", False, True, "[WORD]...")),
+        ("argument\tquery...", ("query", True, True, None)),
     ],
 )
 def test_an_argument_says_by_its_mark_whether_it_is_needed_and_how_many_it_takes(
     row: str, wanted: tuple[object, ...]
 ) -> None:
     one = parameter(*row.split("\t"))
-    assert (one.name, one.required, one.nargs, one.metavar) == wanted and not one.is_option
+    assert (one.name, one.required, one.is_many, one.metavar) == wanted and not one.is_option
 
 
 @each_row(
@@ -74,7 +74,7 @@ def test_an_argument_says_by_its_mark_whether_it_is_needed_and_how_many_it_takes
         ),
         (
             "repeated\t--path GLOB paths\t\t\tWhich.",
-            Parameter("paths", ("--path",), None, multiple=True, metavar="GLOB", help="Which."),
+            Parameter("paths", ("--path",), None, is_many=True, metavar="GLOB", help="Which."),
         ),
         ("flag\t--dry-run\t\t\tNo.", Parameter("dry_run", ("--dry-run",), is_flag=True, help="No.")),
         ('option\t--by\ta|b\t""\tHow.', Parameter("by", ("--by",), OneOf(("a", "b")), "", help="How.")),

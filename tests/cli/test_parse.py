@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from ctxrank.cli import declare
-from ctxrank.cli.call import DURABLE, Call, Reply, action_of
+from ctxrank.cli.call import DURABLE, Call, Reply, action_of, run_command
 from ctxrank.cli.click_commands import run_by_click
 from ctxrank.cli.command_table import GLOBALS, CommandTable
 from ctxrank.cli.main import COMMANDS, find_command, run
-from ctxrank.cli.parse import read, run_plain
+from ctxrank.cli.parse import read
 from ctxrank.indexer.exceptions import UsageError
 
 Called = list[tuple[Call, dict[str, object]]]
@@ -81,7 +81,7 @@ def _plainly(path: tuple[str, ...], words: list[str]) -> Called | None:
     plain = read(words, {path[0]: found}.get)
     if plain is None:
         return None
-    run_plain(plain)
+    run_command(*plain)
     return calls
 
 
