@@ -6,20 +6,17 @@ nothing else; talk goes to stderr.
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ctxrank.cli.declare import Command, NoJson
+from ctxrank.cli.declare import Command
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
-    from typing import Any
-
     from ctxrank.indexer.store.connection import Page, Row
     from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.store_pool import StorePool
 
-_PACKAGE = "ctxrank"
 DURABLE = "durable"  # an option of commands that write, which their actions do not see
 _STDOUT = "<stdout>"  # what `streams.py` says failed
 
@@ -133,29 +130,44 @@ class Reply(NamedTuple):
     form: str = ""  # "json": in JSON whatever the call says
 
 
+class Extended(NamedTuple):
+    """A record with fields that are not its own, for JSON."""
+
+    record: object
+    more: Mapping[str, object]
+
+
 def list_reply(
     page: "Page[Row]",
-    payload: Callable[[], Mapping[str, object]],
+    key: str,
     lines: Iterable[str],
     nothing: str = "",
     notes: tuple[str, ...] = (),
+    record: "Callable[[Row], object] | None" = None,
+    **more: object,
 ) -> Reply:
-    """The reply of a command that lists; 1 where there is nothing, which `nothing` says to who reads the text."""
+    """The reply of a command that lists; 1 where there is nothing, which `nothing` says to who reads the text.
+
+    `record` makes what becomes JSON of a row, if that is not the row itself; `more` are further fields.
+    """
     cut = f"{len(page)} of {page.total}; -n shows more at once."
     return Reply(
-        lambda: {"total": page.total, "has_more": page.has_more, **payload()},
+        lambda: {
+            "total": page.total, "has_more": page.has_more, **more,
+            key: list(page) if record is None else list(map(record, page)),
+        },
         lines,
         outcome="matched" if page else "no_match",
         exit_code=0 if page else 1,
         text_notes=(cut,) if page.has_more else () if page or not nothing else (nothing,),
         notes=notes,
-    )
+    )  # fmt: skip
 
 
 def run_command(command: Command, call: Call, values: Mapping[str, object]) -> int:
     """Run a command's action and print its reply; returns the exit code."""
-    if call.is_json and isinstance(command.answer, NoJson) and command.answer.refusal is not None:
-        raise UsageError(*command.answer.refusal)
+    if call.is_json and command.prints[1:]:
+        raise UsageError(*command.prints[1:])
     if call.verbosity <= 0:
         return finish(call, act(command, call, values))
     return _timed(command, call, values)
@@ -206,27 +218,30 @@ def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
     return code
 
 
+def given_options(words: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """The values that a command line gives to some options, wherever they are; other words are passed over."""
+    found: dict[str, str] = {}
+    for word, next_word in zip(words, (*words[1:], ""), strict=False):
+        name, has_value, value = word.partition("=")
+        if name in names and (value := value if has_value else next_word):
+            found[name] = value
+    return found
+
+
 def action_of(command: Command) -> Callable[..., Reply]:
-    """The function that a command names, imported now."""
-    module, _, name = command.action.partition(":")
-    return cast("Callable[..., Reply]", import_member(module, name, command.name))
+    """The function that a command names, imported now. Raises UsageError where an installation leaves it out."""
+    return cast("Callable[..., Reply]", imported(command.action, command.name))
 
 
-def import_member(module: str, member: str, command: str) -> "Any":
-    """What a module calls `member`. Raises UsageError where an installation leaves the room of a command out."""
+def imported(place: str, command: str) -> object:
+    """What a module has, `module:member`. Raises UsageError where an installation leaves a command's room out."""
+    module, _, member = place.partition(":")
     try:
         return getattr(__import__(module, fromlist=[member]), member)  # importlib's own function would load warnings
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != _PACKAGE:
-            raise
-        raise not_installed(f"'{command}'", error.name) from error
+    except ModuleNotFoundError:
+        from ctxrank.indexer.extensions import provided  # noqa: PLC0415  a query needs no extension
 
-
-def not_installed(what: str, module: str) -> UsageError:
-    """What an installation says that leaves a room, or what one needs, out."""
-    if module.partition(".")[0] == _PACKAGE:
-        return UsageError(f"{what} is not installed.", f"This installation leaves {module} out.")
-    return UsageError(f"{what} needs {module}, which is not installed.", "Install ctxrank with what it depends on.")
+        return provided(place, command)  # which says so
 
 
 def finish(call: Call, reply: Reply) -> int:

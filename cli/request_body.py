@@ -3,11 +3,14 @@
 A Content-Length may be refused at once; a body that is sent in chunks has none, and is counted as it comes.
 """
 
-from starlette.types import Message, Receive
+from starlette.types import Message, Receive, Scope
 
 
-async def read_body(receive: Receive, most: int) -> Receive | None:
-    """What gives a request's body once more, as one message; None where it has more bytes than this."""
+async def read_body(scope: Scope, receive: Receive, most: int) -> Receive | None:
+    """What gives a request's body once more, as one message; None where it has, or announces, more bytes than this."""
+    announced = dict[bytes, bytes](scope["headers"]).get(b"content-length", b"0")
+    if not announced.isdigit() or int(announced) > most:
+        return None
     chunks: list[bytes] = []
     left = most
     message = await receive()

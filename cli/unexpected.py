@@ -3,12 +3,11 @@
 import errno
 import os
 import traceback
-from collections.abc import Sequence
 
 import apsw
 
-from ctxrank.cli.call import not_installed
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.extensions import absence
 from ctxrank.indexer.store.connection import DAMAGED_STEP, file_uri, require_value, translate
 from ctxrank.indexer.store.location import find_store
 
@@ -24,7 +23,7 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
     if os.environ.get("CTXRANK_TRACEBACK"):
         traceback.print_exception(error)
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return not_installed("What was asked for", error.name)
+        return absence(error.name, "What was asked for")
     if isinstance(error, apsw.Error):
         return translate(error, "the store")
     if isinstance(error, UnicodeDecodeError):  # every text that comes from outside is decoded forgivingly
@@ -72,15 +71,3 @@ def _damage(db: str | None, root: str | None) -> str:
     except (apsw.Error, CtxrankError, OSError, UnicodeDecodeError):
         return ""
     return "" if found == "ok" else found.strip().split("\n")[-1]
-
-
-def named_store(arguments: Sequence[str]) -> tuple[str | None, str | None]:
-    """What a command line gives as --db and --root."""
-    found: dict[str, str] = {}
-    for name in ("--db", "--root"):
-        for place, word in enumerate(arguments):
-            if word == name and place + 1 < len(arguments):
-                found[name] = arguments[place + 1]
-            elif word.startswith(f"{name}="):
-                found[name] = word.partition("=")[2]
-    return found.get("--db"), found.get("--root")

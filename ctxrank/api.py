@@ -5,31 +5,50 @@ has a `message`, a `hint` and an `exit_code`.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import wraps
+from typing import ParamSpec, TypeVar, get_origin
 
+from ctxrank.cli.actions.errors.lookup import Whose, look_up, save_solution
+from ctxrank.cli.actions.packages import save_finding
 from ctxrank.cli.actions.upkeep.index import bring_up_to_date
 from ctxrank.indexer.clock import now_us, parse_time
-from ctxrank.indexer.errors import solutions
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
-from ctxrank.indexer.errors.failures import sign_older
+from ctxrank.indexer.errors.solutions import SavedKnownError
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.scan import IndexReport, index_artifacts
 from ctxrank.indexer.light_typing import require_type
-from ctxrank.indexer.records import packages, reasoning
-from ctxrank.indexer.records.sessions import project_in_force
+from ctxrank.indexer.records import reasoning
+from ctxrank.indexer.records.packages import NewPackage, SavedPackage
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
-from ctxrank.ranking.errors.answer import MAX_FIXES, Asked, ErrorAnswer, recognise
+from ctxrank.ranking.errors.answer import MAX_FIXES, ErrorAnswer
 from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search as search_store
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Words = str | Sequence[str]
 Moment = str | datetime
 
 
+def _checked(call: Callable[P, R]) -> Callable[P, R]:
+    """The call, which raises TypeError for an argument of another type than it is annotated with."""
+    kinds = {name: getattr(kind, "__args__", (kind,)) for name, kind in call.__annotations__.items()}
+
+    @wraps(call)
+    def checking(*given: P.args, **named: P.kwargs) -> R:
+        for name, value in (*zip(kinds, given, strict=False), *named.items()):
+            require_type(value, name, *(get_origin(one) or one for one in kinds.get(name, (object,))))
+        return call(*given, **named)
+
+    return checking
+
+
+@_checked
 def save_package(
     store: Store,
     path: str | None = None,
@@ -45,7 +64,7 @@ def save_package(
     scope: str | None = None,
     consumers: Words = (),
     create_session: bool = False,
-) -> packages.SavedPackage:
+) -> SavedPackage:
     """Save a finding: a file below the store's root with a summary, or a `text` with a `title`, kept in the store.
 
     A path or title that the session and group know becomes its next version. `type` is research, failures, decisions,
@@ -56,27 +75,16 @@ def save_package(
     Raises UsageError (a bad value, a file that is not there or has no text), NotFoundError for an unknown session
     unless `create_session`, LockedError, TypeError.
     """
-    require_type(store, "store", Store)
-    _require_texts(session=session, type=type, producer=producer, summary=summary, title=title, priority=priority)
-    _require_texts_or_none(path=path, text=text, group=group, scope=scope)
-    config = load_config(store)
-    new = packages.NewPackage(
+    if (path is None) == (text is None):
+        raise UsageError("A package has either a file or a text: not both, not none.", "Give path, or text and title.")
+    new = NewPackage(
         session, group, type, path or "", producer, summary, priority, scope, _words("consumers", consumers),
         title=title,
     )  # fmt: skip
-    if text is not None:
-        if path is not None:
-            raise UsageError("A package has a file or a text, not both.", "Leave path or text out.")
-        return packages.save_text(
-            store, new, text, create_session=create_session, mode=config.redaction_mode, team=config.team
-        )
-    if path is None:
-        raise UsageError("A package needs a file or a text.", "Give path, or text and title.")
-    return packages.save_package(
-        store, new, create_session=create_session, mode=config.redaction_mode, team=config.team, needs_file=True
-    )
+    return save_finding(store, new, text, create_session=create_session)
 
 
+@_checked
 def save_reasoning(
     store: Store,
     content: str,
@@ -98,10 +106,6 @@ def save_reasoning(
 
     Raises UsageError, NotFoundError for an unknown session unless `create_session`, LockedError, TypeError.
     """
-    require_type(store, "store", Store)
-    _require_texts(content=content, session=session, agent=agent, phase=phase, agent_name=agent_name)
-    _require_texts_or_none(group=group, confidence=confidence)
-    require_type(iteration, "iteration", int)
     config = load_config(store)
     new = reasoning.NewReasoning(
         session, group, agent, phase, content, agent_name, iteration, confidence,
@@ -112,6 +116,7 @@ def save_reasoning(
     )
 
 
+@_checked
 def save_error(
     store: Store,
     failure: str | bytes,
@@ -123,7 +128,7 @@ def save_error(
     session: str | None = None,
     lang: str | None = None,
     replace: bool = False,
-) -> solutions.SavedKnownError:
+) -> SavedKnownError:
     """Save what fixed a failure, or count a known one once more.
 
     `failure` is what was printed, or with `error_type` a message alone. The project is the session's where none is
@@ -131,24 +136,14 @@ def save_error(
 
     Raises UsageError (no failure, no solution), LockedError, TypeError.
     """
-    require_type(store, "store", Store)
-    _require_texts(solution=solution, error_type=error_type)
-    _require_texts_or_none(project=project, session=session, lang=lang)
-    mode = load_config(store).redaction_mode
-    given = _failure(store, failure, error_type)
-    if given.trouble:
-        raise UsageError(given.trouble, "Give the failure's output, or its message with error_type.")
-    whose = project_in_force(store.primary, project, session)
-    sign_older(store)
-    answer = recognise(store.primary, given.text, Asked(whose, now_us(), lang, mode=mode))
-    known = next((fix.match.pattern_id for fix in answer.fixes if fix.match.grade == "template"), None)
-    new = solutions.NewKnownError(
-        given.text, solution, whose, lang, _words("hints", hints), is_final=replace, known_id=known,
-        secrets=given.secrets,
+    saved, _, _ = save_solution(
+        store, _failure(store, failure, error_type), solution, Whose(project, session, lang), None,
+        "Give the failure's output, or its message with error_type.", hints=_words("hints", hints), is_final=replace,
     )  # fmt: skip
-    return solutions.save_error(store, new, mode=mode)
+    return saved
 
 
+@_checked
 def match_error(
     store: Store,
     failure: str | bytes,
@@ -165,32 +160,26 @@ def match_error(
 
     Raises UsageError, LockedError, TypeError.
     """
-    require_type(store, "store", Store)
-    _require_texts(error_type=error_type)
-    _require_texts_or_none(project=project, session=session, lang=lang)
-    _require_at_least(1, "limit", limit)
-    given = _failure(store, failure, error_type)
-    if given.trouble:
-        return ErrorAnswer("no_match", given.trouble, (), None, "", 0)
-    sign_older(store)
-    mode = load_config(store).redaction_mode
-    asked = Asked(project_in_force(store.primary, project, session), now_us(), lang, limit, mode)
-    return recognise(store.primary, given.text, asked)
+    if limit < 1:
+        raise UsageError(f"limit is {limit}.", "Give a whole number from 1.")
+    _, answer = look_up(store, _failure(store, failure, error_type), Whose(project, session, lang), None, limit)
+    return answer
 
 
+@_checked
 def index(store: Store, paths: Words = (), *, dry_run: bool = False) -> IndexReport:
     """Bring the store in step with the files below its root, or below `paths`, which start from the working folder.
 
     A dry run reports the same and changes nothing. Raises UsageError for a path outside the root, LockedError,
     TypeError.
     """
-    require_type(store, "store", Store)
     starts, mode = _words("paths", paths), load_config(store).redaction_mode
     if dry_run:
         return index_artifacts(store, starts, mode=mode, is_dry_run=True)
     return bring_up_to_date(store, mode, starts).report
 
 
+@_checked
 def search(
     store: Store,
     query: str,
@@ -220,19 +209,18 @@ def search(
 
     Raises UsageError for a kind, phase, moment or limit that is none, CtxrankError, TypeError.
     """
-    require_type(store, "store", Store)
     if plain and syntax:
         raise UsageError("plain and syntax exclude each other.", "Give one of them.")
-    now = now_us()
     request = SearchRequest(
         query, limit, _words("kind", kind), _words("session", session), _words("group", group),
         _words("agent", agent), _words("type", type), _words("phase", phase), _words("priority", priority),
-        _words("path", path), _moment("since", since, now), _moment("until", until, now), is_explained=explain,
+        _words("path", path), _moment(since), _moment(until), is_explained=explain,
         is_by_passage=passages, is_plain=plain, is_syntax=syntax, is_folded=folded,
     )  # fmt: skip
     return search_store(store, request)
 
 
+@_checked
 def assemble(
     store: Store,
     *,
@@ -268,11 +256,10 @@ def assemble(
 
     Raises NotFoundError for an unknown session, UsageError for a bad value, CtxrankError, TypeError.
     """
-    require_type(store, "store", Store)
     output = error_output.encode() if isinstance(error_output, str) else error_output
     request = AssembleRequest(
         session, agent, group, task, model, current_tokens, iteration, limit, budget, reach, detail, reasoning,
-        reasoning_level, project, lang, framework, _moment("as_of", as_of, now_us()), is_marking=mark,
+        reasoning_level, project, lang, framework, _moment(as_of), is_marking=mark,
         is_explained=explain, with_files=files, with_skills=skills, testing_mode=testing_mode, error_output=output,
         task_id=task_id,
     )  # fmt: skip
@@ -280,42 +267,23 @@ def assemble(
 
 
 def _failure(store: Store, failure: str | bytes, error_type: str) -> FailureText:
-    require_type(failure, "failure", str, bytes)
     mode = load_config(store).redaction_mode
-    if not error_type:
-        return read_failure_text(failure.encode("utf-8", "replace") if isinstance(failure, str) else failure, mode)
-    return told_failure(error_type, failure if isinstance(failure, str) else failure.decode("utf-8", "replace"), mode)
+    data = failure.encode("utf-8", "replace") if isinstance(failure, str) else failure
+    return (
+        told_failure(error_type, data.decode("utf-8", "replace"), mode) if error_type else read_failure_text(data, mode)
+    )
 
 
 def _words(name: str, value: Words) -> tuple[str, ...]:
     """One text or several. Raises TypeError."""
-    require_type(value, name, str, Sequence)
     words = (value,) if isinstance(value, str) else tuple(value)
     for word in words:
         require_type(word, name, str)
     return words
 
 
-def _moment(name: str, value: Moment | None, now: int) -> int | None:
-    """Microseconds since 1970. Raises TypeError; UsageError for a text that is no moment."""
+def _moment(value: Moment | None) -> int | None:
+    """Microseconds since 1970. Raises UsageError for a text that is no moment."""
     if value is None:
         return None
-    require_type(value, name, str, datetime)
-    return parse_time(value if isinstance(value, str) else value.isoformat(), now=now)
-
-
-def _require_texts(**values: str) -> None:
-    for name, value in values.items():
-        require_type(value, name, str)
-
-
-def _require_texts_or_none(**values: str | None) -> None:
-    for name, value in values.items():
-        if value is not None:
-            require_type(value, name, str)
-
-
-def _require_at_least(least: int, name: str, value: int) -> None:
-    require_type(value, name, int)
-    if value < least:
-        raise UsageError(f"{name} is {value}.", f"Give a whole number from {least}.")
+    return parse_time(value if isinstance(value, str) else value.isoformat(), now=now_us())

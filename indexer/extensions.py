@@ -27,7 +27,8 @@ EXTENSIONS: Mapping[str, str] = {
     "evaluation": "measuring the ranking",
     "salvage": "reading a damaged file page by page",
 }
-_PACKAGE = "ctxrank.extensions"
+_OURS = "ctxrank."
+_PACKAGE = f"{_OURS}extensions"
 OWNERS = ("links",)  # those that may have tables in a store
 
 ENGINE = f"{_PACKAGE}.opensearch.port:CLUSTER"  # engine.ClusterIndex
@@ -38,16 +39,21 @@ SECTION = f"{_PACKAGE}.{{}}.section:SECTION"  # context.section.Section, of whic
 NAMED_DOCUMENTS = f"{_PACKAGE}.links.store:documents_named"  # of retrieval.search: those of an id of their own
 INDEX_STEP = f"{_PACKAGE}.links.sync:index_linked"  # cli.actions.upkeep.index_step.IndexStep
 ROUTE = f"{_PACKAGE}.web.port:PAGES"  # cli.route.Route
-TRANSCRIPTS = f"{_PACKAGE}.transcripts.port:IMPORTER"  # cli.agents.session.Importer
+TRANSCRIPTS = f"{_PACKAGE}.transcripts.importing:on_session_end"  # a function of cli.agents.session.HookCall
 
 
 def provided(port: str, wanted: str) -> "Any":
-    """What answers at a port. Raises UsageError where the extension is absent; `wanted` is what was asked for."""
+    """What a module has by this name, `module:member`: of a port, or the function of a command.
+
+    Raises UsageError where an installation leaves a room of ours out; `wanted` is what was asked for.
+    """
     module, _, member = port.partition(":")
     try:
         return getattr(__import__(module, fromlist=[member]), member)  # importlib's own function would load warnings
     except ModuleNotFoundError as error:
-        raise absence(error, module, wanted) from error
+        if error.name is None or not error.name.startswith(_OURS):
+            raise
+        raise absence(error.name, f"'{wanted}'") from error
 
 
 def is_installed(extension: str) -> bool:
@@ -59,13 +65,10 @@ def is_installed(extension: str) -> bool:
     return True
 
 
-def absence(error: ModuleNotFoundError, module: str, wanted: str) -> UsageError:
-    """The sentence for a room that is not installed. Raises the error itself where something else is missing."""
-    if error.name is None or not module.startswith(error.name):
-        raise error
-    return UsageError(f"'{wanted}' is not installed.", f"This installation leaves {_described(error.name)} out.")
-
-
-def _described(module: str) -> str:
+def absence(module: str, what: str) -> UsageError:
+    """The sentence for what needs a module that is not installed."""
+    if not module.startswith(_OURS):
+        return UsageError(f"{what} needs {module}, which is not installed.", "Install ctxrank with what it depends on.")
     name = module.removeprefix(f"{_PACKAGE}.")
-    return f"{module} ({EXTENSIONS[name]})" if name in EXTENSIONS else module
+    described = f"{module} ({EXTENSIONS[name]})" if name in EXTENSIONS else module
+    return UsageError(f"{what} is not installed.", f"This installation leaves {described} out.")

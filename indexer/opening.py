@@ -4,12 +4,23 @@ import os
 
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast
-from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, at, find_store, trusted_in
+from ctxrank.indexer.store.location import (
+    FOLDER,
+    PRIMARY_FILE,
+    Identity,
+    Location,
+    at,
+    find_store,
+    is_new,
+    is_trusted,
+    refuse_foreign,
+    refuse_other_owner,
+    trusted_in,
+)
 from ctxrank.indexer.store.store import IndexConsumer, Store, make_folder, open_at
 
 if TYPE_CHECKING:
     from ctxrank.indexer.engine import ClusterIndex, Engine
-    from ctxrank.indexer.store.trust import Identity
 
 
 def open_store(
@@ -44,7 +55,18 @@ def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = 
     A store that is made is written down as this user's, where their state folder can be written. Raises
     UntrustedError for one that is there and that they neither made nor trust.
     """
-    location = made_location(folder, root)
+    primary = os.path.join(os.path.abspath(folder), FOLDER, PRIMARY_FILE)
+    must_prove = False
+    if not os.path.lexists(primary):
+        home = os.path.dirname(primary)
+        if os.path.lexists(home):
+            refuse_other_owner(home, os.lstat(home).st_uid)
+    elif is_new(primary):  # another process is just making it, or was killed before it was done
+        refuse_foreign(primary)
+        must_prove = True
+    else:
+        must_prove = not is_trusted(primary)
+    location = make_folder(folder, root)._replace(must_prove=must_prove)
     return open_at(location, _consumer_of, busy_ms, create=True, announce=_remember)
 
 
@@ -63,28 +85,7 @@ def create_named_store(db: str, *, root: str | None = None) -> Store:
     return open_at(at(path, root), _consumer_of, None, create=True, announce=_remember)
 
 
-def made_location(folder: str, root: str | None = None) -> Location:
-    """Where the store of a folder is, or is to be made. Raises UntrustedError."""
-    primary = os.path.join(os.path.abspath(folder), FOLDER, PRIMARY_FILE)
-    from ctxrank.indexer.store.trust import (  # noqa: PLC0415  start-up: a query makes no store
-        is_new,
-        refuse_foreign,
-        refuse_other_owner,
-    )
-
-    if not os.path.lexists(primary):
-        refuse_other_owner(os.path.dirname(primary))
-        return make_folder(folder, root)
-    if is_new(primary):  # another process is just making it, or was killed before it was done
-        refuse_foreign(primary)
-        return make_folder(folder, root)._replace(must_prove=True)
-    found = trusted_in(os.path.abspath(folder), root)
-    assert found is not None, "the file is there"
-    make_folder(folder, root)
-    return found
-
-
-def _remember(identity: "Identity", primary: str) -> None:
+def _remember(identity: Identity, primary: str) -> None:
     """Write down that a store was made; of a home that cannot be written `init` speaks."""
     import contextlib  # noqa: PLC0415  start-up: a query makes no store
 

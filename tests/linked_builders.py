@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ctxrank.extensions.links.artifact import LevelTexts, Link
 from ctxrank.extensions.links.graph import Graph, Node
-from ctxrank.extensions.links.store import StoredTexts
+from ctxrank.extensions.links.store import StoredTexts, estimated_counts
 from ctxrank.extensions.links.tables import OWNER
 from ctxrank.extensions.links.tree import Tree, require_tree
 from ctxrank.indexer.store.store import Store
@@ -83,4 +83,9 @@ def texts_of(graph: Graph, sizes: Mapping[str, tuple[int, int]] = {}) -> dict[in
 
 def _text(meta: str, summary: int, rest: int) -> StoredTexts:
     first = f"{meta}\n{'word ' * summary}\n" if summary else meta
-    return StoredTexts(LevelTexts(meta, first, first + ("more " * rest + "\n" if rest else "")), (), ESTIMATE)
+    return estimated(LevelTexts(meta, first, first + ("more " * rest + "\n" if rest else "")))
+
+
+def estimated(texts: LevelTexts) -> StoredTexts:
+    """Texts with their counts as they are stored before a vocabulary counts them."""
+    return StoredTexts(texts, tuple(map(int, estimated_counts(texts).split())), ESTIMATE)

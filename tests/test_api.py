@@ -107,22 +107,22 @@ Call = Callable[[Any], object]
 
 
 _WRONG_TYPES: list[tuple[Call, str]] = [
-    (lambda s: untyped.search(s, None), "SearchRequest.text is str, not NoneType"),
-    (lambda s: untyped.search(s, "x", limit="3"), "SearchRequest.limit is int, not str"),
-    (lambda s: untyped.search(s, "x", limit=True), "SearchRequest.limit is int, not bool"),
+    (lambda s: untyped.search(s, None), "query is str, not NoneType"),
+    (lambda s: untyped.search(s, "x", limit="3"), "limit is int, not str"),
+    (lambda s: untyped.search(s, "x", limit=True), "limit is int, not bool"),
     (lambda s: untyped.search(s, "x", kind=3), "kind is str or Sequence, not int"),
     (lambda s: untyped.search(s, "x", kind=[3]), "kind is str, not int"),
-    (lambda s: untyped.search(s, "x", since=7), "since is str or datetime, not int"),
+    (lambda s: untyped.search(s, "x", since=7), "since is str or datetime or None, not int"),
     (lambda _: untyped.search("store", "x"), "store is Store, not str"),
-    (lambda s: untyped.save_package(s, 3, **FINDING), "path is str, not int"),
+    (lambda s: untyped.save_package(s, 3, **FINDING), "path is str or None, not int"),
     (lambda s: untyped.save_package(s, "a", **{**FINDING, "summary": None}), "summary is str, not NoneType"),
     (lambda s: untyped.save_error(s, None, solution="x"), "failure is str or bytes, not NoneType"),
     (lambda s: untyped.match_error(s, "x", limit=None), "limit is int, not NoneType"),
     (
         lambda s: untyped.assemble(s, session=None, agent="a"),
-        "AssembleRequest.session is str, not NoneType",
+        "session is str, not NoneType",
     ),
-    (lambda s: untyped.assemble(s, session="S", agent="qa", budget="9"), "AssembleRequest.budget is int or None"),
+    (lambda s: untyped.assemble(s, session="S", agent="qa", budget="9"), "budget is int or None"),
     (lambda _: SearchRequest(cast(Any, None)), "SearchRequest.text is str, not NoneType"),
     (lambda _: AssembleRequest("S", cast(Any, 3)), "AssembleRequest.agent is str, not int"),
 ]

@@ -6,10 +6,10 @@ What a spawn depends on is forgiven: a bad value becomes its default, with a not
 import os
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Reply, shown
-from ctxrank.indexer.clock import format_us, now_us, parse_time
+from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.context.assembly.assemble import (
@@ -24,25 +24,33 @@ from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
 from ctxrank.ranking.context.assembly.shapes import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
 
 if TYPE_CHECKING:
-    from ctxrank.ranking.context.assembly.shapes import Assembly, IncludedPackage
+    from ctxrank.ranking.context.assembly.shapes import Assembly
 
 _FORMS = ("markdown", "json", "compact")
+# What a word of the request may be, and what it is where it is none of these.
+_WORDS = (
+    ("reach", REACHES, "group"),
+    ("detail", DETAILS, "passage"),
+    ("reasoning_level", tuple(REASONING_TOKENS), "medium"),
+    ("testing_mode", TESTING_MODES, "full"),
+)
 _SERVED_AS = "developer"  # whose limits an agent gets that is not named or not known
 _MAX_TASK_BYTES = 1_000_000
 
 
 def assemble(
-    call: Call, /, session: str | None, agent: str | None, format_: str, strict: bool, **options: object
+    call: Call, /, session: str | None, agent: str | None, format_: str, strict: bool, **options: Any
 ) -> Reply:
     """Assemble the block; where anything breaks, the reply is a minimal one unless `strict`."""
-    form = call.form(_one_of(call, "--format", format_, _FORMS))
+    form = call.form(_one_of(call, "--format", format_, _FORMS, "markdown"))
     request = AssembleRequest(_storable(session or ""), _storable(agent or _SERVED_AS))
     try:
         request = _read_request(call, request, options, is_explained=form == "json")
-        _require(session, "--session", "Give the session that the spawn belongs to.")
-        _require(agent, "--agent", "Give who is spawned: developer, qa_expert, tech_lead …")
-        is_recorded = not options["no_receipt"]
-        result = _assembled(call, request, is_strict=strict, is_recorded=is_recorded)
+        if session is None:
+            raise UsageError("--session is missing.", "Give the session that the spawn belongs to.")
+        if agent is None:
+            raise UsageError("--agent is missing.", "Give who is spawned: developer, qa_expert, tech_lead …")
+        result = _assembled(call, request, is_strict=strict, is_recorded=not options["no_receipt"])
     except Exception as error:  # a spawn depends on it: anything that breaks becomes the fallback text
         if strict:
             raise
@@ -54,8 +62,8 @@ def assemble(
     if result.stale:
         notes.append(f"stale: {result.stale} changes are not in the index yet.")
     return Reply(
-        lambda: _as_json(result),
-        lines=_compact(result) if form == "compact" else (),
+        lambda: _answer(result),
+        lines=map(shown, _items(result)) if form == "compact" else (),
         text=result.text if form == "markdown" else "",
         outcome=result.outcome,
         engine=result.engine,
@@ -63,11 +71,6 @@ def assemble(
         notes=tuple(notes),
         form=form,
     )
-
-
-def _require(value: str | None, name: str, hint: str) -> None:
-    if value is None:
-        raise UsageError(f"{name} is missing.", hint)
 
 
 def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool, is_recorded: bool) -> "Assembly":
@@ -101,80 +104,28 @@ def _fallback(call: Call, request: AssembleRequest, error: Exception, form: str)
         from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
         error = explained(error, call.db, call.root)
-    reason, hint = error.message, error.hint
-    is_unknown = isinstance(error, NotFoundError)
-    text = nothing_known(request.agent) if is_unknown else fallback(request.agent)
-    outcome = "no_match" if is_unknown else "degraded"
+    reason = error.message
+    outcome, text_of = ("no_match", nothing_known) if isinstance(error, NotFoundError) else ("degraded", fallback)
+    text = text_of(request.agent)
     return Reply(
-        lambda: _as_json(unread_assembly(request, text, outcome=outcome, reason=reason)),
+        lambda: _answer(unread_assembly(request, text, outcome=outcome, reason=reason)),
         text=text,
         outcome=outcome,
-        notes=(f"no context: {reason}{f' {hint}' if hint else ''}",),
+        notes=(f"no context: {reason} {error.hint}".rstrip(),),
         form=form,
     )
 
 
-def _as_json(result: "Assembly") -> dict[str, object]:
-    payload: dict[str, object] = {
-        "receipt": result.receipt,
-        "shared_prefix_tokens": result.shared_prefix_tokens,
-        "agent": result.agent,
-        "state": result.state.strip() or None,
-        "zone": result.usage.zone.value,
-        "usage_pct": result.usage.shown_percent,
-        "model": result.model,
-        "budget": {
-            "limit": result.budget.limit,
-            "used": result.used,
-            "counter": result.counter,
-            "by_class": result.by_class,
-        },
-        "linked": [entry._asdict() for entry in result.linked],
-        "packages": [_package_json(package) for package in result.packages],
-        "files": [
-            {
-                **file._asdict(),
-                "passages": [passage._asdict() for passage in file.passages],
-                "label": file.label or None,
-                "file_state": file.file_state or None,
-            }
-            for file in result.files
-        ],
-        "reasoning": [entry._asdict() for entry in result.reasoning],
-        "errors": [entry._asdict() for entry in result.errors],
-        "failure": None if result.failure is None else result.failure._asdict(),
-        "strategies": [entry._asdict() for entry in result.strategies],
-        "skills": result.skills or None,
-        "omitted": [entry._asdict() for entry in result.omitted],
-        "available": result.available,
-        "overflow": result.overflow,
-        "text": result.text,
-    }
-    if result.reason:
-        payload["reason"] = result.reason
-    if result.stale:
-        payload["stale"] = result.stale
-    return payload
-
-
-def _package_json(package: "IncludedPackage") -> dict[str, object]:
-    return {
-        "id": package.id, "file_path": package.path, "priority": package.priority, "type": package.type,
-        "producer": package.producer, "summary": package.summary,
-        "passages": [passage._asdict() for passage in package.passages], "detail": package.detail,
-        "tokens": package.tokens, "score": package.score, "label": package.label or None, "reason": package.reason,
-        "file_state": package.file_state or None,
-        "created_at": format_us(package.created_at),
-        "explanation": package.explanation.as_json() if package.explanation else None,
+def _answer(result: "Assembly") -> Extended:
+    budget = {
+        "limit": result.budget.limit, "used": result.used, "counter": result.counter, "by_class": result.by_class
     }  # fmt: skip
-
-
-def _compact(result: "Assembly") -> Iterator[str]:
-    """The block in a line an item: for a look, or a log."""
-    return map(shown, _items(result))
+    usage = {"zone": result.usage.zone.value, "usage_pct": result.usage.shown_percent}
+    return Extended(result, {**usage, "budget": budget, "state": result.state.strip()})
 
 
 def _items(result: "Assembly") -> Iterator[str]:
+    """The block in a line an item: for a look, or a log."""
     yield f"{result.agent} · {result.usage.zone.value} · {result.used}/{result.budget.limit} tokens ({result.counter})"
     for linked in result.linked:
         yield f"{linked.id} [{linked.type}] {linked.title} · {linked.tier} · {linked.level}"
@@ -198,97 +149,85 @@ def _items(result: "Assembly") -> Iterator[str]:
 
 
 def _read_request(
-    call: Call, request: AssembleRequest, options: dict[str, object], *, is_explained: bool
+    call: Call, request: AssembleRequest, options: dict[str, Any], *, is_explained: bool
 ) -> AssembleRequest:
     """The request that the options mean; a bad value becomes its default."""
-    detail = _text(options["detail"])
+    options = {name: _storable(one) if isinstance(one, str) else one for name, one in options.items()}
+    given = {name: options[name] for name in ("group", "model", "project", "lang", "framework", "task_id")}
+    given["task"] = _task(call, options)
+    given["current_tokens"] = _current_tokens(call, options)
+    given["iteration"] = _number(call, "iteration", options) or 0
+    given["limit"] = _number(call, "limit", options, "the agent's own is used")
+    given["budget"] = _number(call, "budget", options, "the agent's share is used")
+    for name, allowed, default in _WORDS:
+        word = options[name]
+        given[name] = word if word is None else _one_of(call, _option(name), word, allowed, default)
     return request._replace(
-        group=_text(options["group"]),
-        task=_task(call, options),
-        model=_text(options["model"]),
-        current_tokens=_current_tokens(call, options),
-        iteration=_number(call, "--iteration", options["iteration"], "0 is used") or 0,
-        limit=_number(call, "--limit", options["limit"], "the agent's own is used"),
-        budget=_number(call, "--budget", options["budget"], "the agent's share is used"),
-        reach=_one_of(call, "--reach", str(options["reach"]), REACHES),
-        detail=None if detail is None else _one_of(call, "--detail", detail, DETAILS, default="passage"),
-        include_reasoning=_flag(options["reasoning"]),
-        reasoning_level=_one_of(
-            call, "--reasoning-level", str(options["reasoning_level"]), tuple(REASONING_TOKENS), default="medium"
-        ),
-        project=_text(options["project"]),
-        lang=_text(options["lang"]),
-        framework=_text(options["framework"]),
-        as_of=_as_of(call, options),
-        is_marking=not options["no_mark"],
-        is_explained=is_explained,
-        task_id=_text(options["task_id"]),
-        with_skills=bool(options["skills"]),
-        with_files=not options["no_files"],
-        testing_mode=_one_of(call, "--testing-mode", str(options["testing_mode"]), TESTING_MODES),
-        error_output=_error(call, options),
-    )
+        **given, include_reasoning=options["reasoning"], as_of=_as_of(call, options),
+        is_marking=not options["no_mark"], is_explained=is_explained, with_skills=options["skills"],
+        with_files=not options["no_files"], error_output=_error(call, options),
+    )  # fmt: skip
 
 
-def _one_of(call: Call, name: str, value: str, allowed: tuple[str, ...], *, default: str | None = None) -> str:
-    """The value if it is allowed, else the default (the first one), with a note that names them."""
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _one_of(call: Call, name: str, value: str, allowed: tuple[str, ...], default: str) -> str:
+    """The value if it is allowed, else the default, with a note that names them."""
     chosen = value.strip().lower()
     if chosen in allowed:
         return chosen
-    fallback = default or allowed[0]
-    call.note(f"{name} '{value}' is none of {', '.join(allowed)}; {fallback} is used.")
-    return fallback
+    call.note(f"{name} '{value}' is none of {', '.join(allowed)}; {default} is used.")
+    return default
 
 
-def _current_tokens(call: Call, options: dict[str, object]) -> int:
+def _current_tokens(call: Call, options: dict[str, Any]) -> int:
     if options["current_tokens"] is not None:
         if options["spawns"] is not None:
             call.note("--current-tokens and --spawns are both given; --current-tokens is used.")
-        return _number(call, "--current-tokens", options["current_tokens"], "0 is used") or 0
-    return (_number(call, "--spawns", options["spawns"], "0 is used") or 0) * TOKENS_PER_SPAWN
+        return _number(call, "current_tokens", options) or 0
+    return (_number(call, "spawns", options) or 0) * TOKENS_PER_SPAWN
 
 
-def _number(call: Call, name: str, value: object, otherwise: str) -> int | None:
+def _number(call: Call, name: str, options: dict[str, Any], otherwise: str = "0 is used") -> int | None:
     """A whole number from 0; None for none, and for anything else, with a note."""
-    if value is None:
+    if (value := options[name]) is None:
         return None
-    text = str(value).strip().replace(",", "").replace("_", "")
+    text = value.strip().replace(",", "").replace("_", "")
     if text.isdecimal() and len(text) < 16:
         return int(text)
-    call.note(f"{name} '{value}' is not a whole number from 0; {otherwise}.")
+    call.note(f"{_option(name)} '{value}' is not a whole number from 0; {otherwise}.")
     return None
 
 
-def _as_of(call: Call, options: dict[str, object]) -> int | None:
-    text = str(options["as_of"] or os.environ.get("CTXRANK_NOW") or "")
-    if not text:
-        return None
+def _as_of(call: Call, options: dict[str, Any]) -> int | None:
+    text = options["as_of"] or os.environ.get("CTXRANK_NOW")
     try:
-        return parse_time(text, now=now_us())
+        return parse_time(text, now=now_us()) if text else None
     except UsageError as error:
         call.note(f"{error.message} Recency is measured from today. {error.hint}")
         return None
 
 
-def _task(call: Call, options: dict[str, object]) -> str:
+def _task(call: Call, options: dict[str, Any]) -> str:
     if options["task"] is not None and options["task_file"] is not None:
         call.note("--task and --task-file are both given; --task is used.")
-    name = "-" if options["task"] == "-" else None if options["task"] is not None else options["task_file"]
+    name = "-" if options["task"] == "-" else options["task_file"] if options["task"] is None else None
     if name is None:
-        return _storable(str(options["task"] or ""))
+        return options["task"] or ""
     from ctxrank.cli.actions.given import read_given_start  # noqa: PLC0415  start-up: most tasks are arguments
 
     try:
-        return read_given_start(str(name), _MAX_TASK_BYTES).decode("utf-8", "replace")
+        return read_given_start(name, _MAX_TASK_BYTES).decode("utf-8", "replace")
     except OSError as error:
         call.note(f"The task file {name} cannot be read ({error.strerror}); packages are ranked without a task.")
         return ""
 
 
-def _error(call: Call, options: dict[str, object]) -> bytes | None:
+def _error(call: Call, options: dict[str, Any]) -> bytes | None:
     """What failed, bounded; None where nothing was given or it cannot be read."""
-    name = _text(options["error_file"])
-    if name is None:
+    if (name := options["error_file"]) is None:
         return None
     if name == "-" and "-" in (options["task"], options["task_file"]):
         call.note("stdin holds the task; --error-file - is ignored.")
@@ -302,14 +241,6 @@ def _error(call: Call, options: dict[str, object]) -> bytes | None:
         return None
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else _storable(str(value))
-
-
 def _storable(text: str) -> str:
     """The text with a question mark for each byte that was not UTF-8: a spawn waits for a block, not for a lesson."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None

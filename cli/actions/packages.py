@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 import apsw
 
 from ctxrank.cli.actions.given import given_text
-from ctxrank.cli.call import Call, Reply, list_reply, shown
-from ctxrank.cli.output.shaped import Extended
+from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records import packages as records
 from ctxrank.indexer.records.packages import Consumer, NewPackage, Package, SavedPackage
 from ctxrank.indexer.records.reader import state_of
@@ -16,79 +17,51 @@ from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, local_ref, public_id
+from ctxrank.indexer.store.store import Store
 
 
-def save(
-    call: Call,
-    path: str,
-    title: str | None,
-    session: str,
-    group: str | None,
-    type_: str,
-    producer: str,
-    summary: str,
-    priority: str,
-    scope: str | None,
-    consumers: tuple[str, ...],
-    create_session: bool,
-) -> Reply:
+def save(call: Call, path: str, title: str | None, create_session: bool, **options: Any) -> Reply:
     """Save a package, with the passages of its file or of the text on stdin."""
-    new = NewPackage(session, group, type_, path, producer, summary, priority, scope, consumers, title=title or "")
+    new = NewPackage(path=path, title=title or "", type=options.pop("type_"), **options)
     text = given_text(call.note, path) if path == "-" else None
     with call.open() as store:
-        config = load_config(store)
-        if text is None:
-            saved = records.save_package(
-                store, new, create_session=create_session, mode=config.redaction_mode, team=config.team, needs_file=True
-            )
-        else:
-            saved = records.save_text(
-                store, new, text, create_session=create_session, mode=config.redaction_mode, team=config.team
-            )
+        saved = save_finding(store, new, text, create_session=create_session)
     return saved_reply(saved)
+
+
+def save_finding(store: Store, new: NewPackage, text: str | None, *, create_session: bool) -> SavedPackage:
+    """Save a package of a file, or of a text that is kept in the store. Raises UsageError, NotFoundError."""
+    config = load_config(store)
+    mode, team = config.redaction_mode, config.team
+    if text is None:
+        return records.save_package(store, new, create_session=create_session, mode=mode, team=team, needs_file=True)
+    return records.save_text(store, new, text, create_session=create_session, mode=mode, team=team)
 
 
 def saved_reply(saved: SavedPackage, about: Mapping[str, object] | None = None, lines: Iterable[str] = ()) -> Reply:
     """What a save answers: `about` are further fields, `lines` further lines."""
     replaced = f", replaces {public_id(PACKAGE, saved.supersedes)}" if saved.supersedes else ""
     return Reply(
-        lambda: {
-            "id": saved.id, "file_path": saved.path, "version": saved.version, "supersedes": saved.supersedes,
-            "consumers": list(saved.consumers), "passages": saved.passages, "notes": list(saved.notes),
-            **(about or {}),
-        },
+        lambda: Extended(saved, about or {}),
         [
             f"Saved {public_id(PACKAGE, saved.id)} (version {saved.version}{replaced}) "
             f"for {', '.join(saved.consumers)}",
             *lines,
         ],
         notes=saved.notes,
-    )  # fmt: skip
+    )
 
 
-def list_(
-    call: Call,
-    session: str | None,
-    group: str | None,
-    type_: str | None,
-    priority: str | None,
-    superseded: bool,
-    limit: int,
-) -> Reply:
+def list_(call: Call, **options: Any) -> Reply:
     """Read a page of packages."""
     with call.open() as store:
-        if session is not None:
-            find_session(store.primary, session)
-        found = records.list_packages(
-            store.primary, session=session, group=group, type_=type_, priority=priority,
-            include_superseded=superseded, limit=limit,
-        )  # fmt: skip
+        if options["session"] is not None:
+            find_session(store.primary, options["session"])
+        found = records.list_packages(store.primary, include_superseded=options.pop("superseded"), **options)
         states = {package.id: state_of(store, DocumentRef(PACKAGE, package.id)) for package in found}
+    lines = (line for package in found for line in _package_lines(call, package, states[package.id]))
     return list_reply(
-        found,
-        lambda: {"packages": [_with_state(package, states[package.id]) for package in found]},
-        (line for package in found for line in _package_lines(call, package, states[package.id])),
-        "no packages.",
+        found, "packages", lines, "no packages.", record=lambda one: Extended(one, {"file_state": states[one.id]})
     )
 
 
@@ -99,7 +72,7 @@ def show(call: Call, package_id: str) -> Reply:
         consumers = records.consumers_of(store.primary, package.id)
         state = state_of(store, DocumentRef(PACKAGE, package.id))
     return Reply(
-        lambda: {"package": _with_state(package, state), "consumers": consumers},
+        lambda: {"package": Extended(package, {"file_state": state}), "consumers": consumers},
         _details(call, package, state, consumers),
     )
 
@@ -136,12 +109,12 @@ def package_number(database: apsw.Connection, text: str) -> int:
 
 
 def _package_lines(call: Call, package: Package, file_state: str) -> Iterator[str]:
-    where = "/".join(part for part in (package.session, package.group) if part)
     marker = f" (superseded by {public_id(PACKAGE, package.superseded_by)})" if package.superseded_by else ""
     marker = f" ({ELSEWHERE}){marker}" if file_state == "elsewhere" else marker
     about = shown(f"[{package.priority}] {package.type} · {package.path}{marker}")
     yield f"{call.bold(public_id(PACKAGE, package.id))} {about}"
-    yield f"   {call.dim(shown(f'{where} · {format_day(package.created_at)}'))} · {shown(package.summary)}"
+    where = facts(place(package.session, package.group), format_day(package.created_at))
+    yield f"   {call.dim(where)} · {shown(package.summary)}"
 
 
 def _details(call: Call, package: Package, file_state: str, consumers: Iterable[Consumer]) -> Iterator[str]:
@@ -149,15 +122,6 @@ def _details(call: Call, package: Package, file_state: str, consumers: Iterable[
     yield f"   scope {package.scope}, version {package.version}, by {shown(package.producer)}"
     if package.superseded_by:
         yield f"   superseded by {public_id(PACKAGE, package.superseded_by)}"
-    for consumer in consumers:
-        yield f"   for {shown(consumer.agent)}: {_consumption(consumer)}"
-
-
-def _consumption(consumer: Consumer) -> str:
-    if consumer.consumed_at is None:
-        return "pending"
-    return f"consumed at iteration {consumer.iteration}, {format_us(consumer.consumed_at)}"
-
-
-def _with_state(package: Package, file_state: str) -> Extended:
-    return Extended(package, {"file_state": file_state or None})
+    for one in consumers:
+        taken = one.consumed_at and f"consumed at iteration {one.iteration}, {format_us(one.consumed_at)}"
+        yield f"   for {shown(one.agent)}: {taken or 'pending'}"

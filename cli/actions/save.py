@@ -5,13 +5,14 @@ import re
 import sys
 
 from ctxrank.cli.actions.given import given_text
-from ctxrank.cli.actions.packages import saved_reply
+from ctxrank.cli.actions.packages import save_finding, saved_reply
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.clock import format_day, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
-from ctxrank.indexer.records.packages import NewPackage, save_package, save_text
+from ctxrank.indexer.light_typing import Any
+from ctxrank.indexer.records.packages import NewPackage
 from ctxrank.indexer.records.sessions import list_sessions
 from ctxrank.indexer.redaction.engine import redact, secret_values
 from ctxrank.indexer.store.config import load_config
@@ -31,46 +32,29 @@ _TYPES = (
 
 
 def save(
-    call: Call,
-    finding: str | None,
-    session: str | None,
-    group: str | None,
-    agent: str,
-    type_: str | None,
-    summary: str | None,
-    priority: str,
+    call: Call, finding: str | None, session: str | None, type_: str | None, summary: str | None, **options: Any
 ) -> Reply:
     """Save a finding. Raises UsageError for an argument that is neither a file nor a text."""
     is_file = finding is not None and finding != "-" and os.path.isfile(finding)
     piped = "-" if finding is None and not sys.stdin.isatty() else finding
     text = "" if is_file else given_text(call.note, _text(piped))
     with call.open() as store:
-        config = load_config(store)
-        path = "-"
+        path, mode = "-", load_config(store).redaction_mode
         if is_file:
             root = store.location.root
             path = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), finding or ""), os.path.realpath(root))
             read = read_text_file(root, contained_path(root, path))
             text = read.text if isinstance(read, FileText) else ""
-        mode = config.redaction_mode
         # Guessed from what is clean already: a secret that a summary cuts in two would not be known any more.
         heading, sentence = _guessed(redact(text, mode).text)
         said = redact(summary, mode, secret_values(text, mode)).text if summary else sentence or heading or path
         new = NewPackage(
-            session or _session_of_today(store),
-            group,
-            type_ or _type_of(heading, sentence),
-            path,
-            agent,
-            said,
-            priority,
+            session or _session_of_today(store), options["group"], type_ or _type_of(heading, sentence), path,
+            options["agent"], said, options["priority"],
             title="" if is_file else (heading or said)[:_TITLE_CHARS].rstrip(),
-        )
-        if is_file:
-            saved = save_package(store, new, create_session=True, mode=mode, team=config.team, needs_file=True)
-        else:
-            saved = save_text(store, new, text, create_session=True, mode=mode, team=config.team)
-    about = {"session_id": new.session, "group_id": group, "type": new.type, "summary": said}
+        )  # fmt: skip
+        saved = save_finding(store, new, None if is_file else text, create_session=True)
+    about = {"session_id": new.session, "group_id": new.group, "type": new.type, "summary": said}
     return saved_reply(saved, about, [f"   {new.type} of {shown(new.session)}: {shown(said)}"])
 
 

@@ -3,15 +3,15 @@
 import os
 from collections.abc import Iterable, Iterator
 
-from ctxrank.cli.call import Call, Reply
-from ctxrank.indexer.clock import format_day, format_us, now_us, parse_time
+from ctxrank.cli.call import Call, Extended, Reply
+from ctxrank.cli.command_table import CORE, command_table
+from ctxrank.indexer.clock import format_day, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE
-from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import one_line
-from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest
+from ctxrank.ranking.retrieval.hits import Hit, SearchRequest
 from ctxrank.ranking.retrieval.search import search as search_store
 from ctxrank.ranking.retrieval.snippets import MARK, is_code
 
@@ -20,48 +20,27 @@ if TYPE_CHECKING:
     from ctxrank.indexer.store.out_of_date import OutOfDate
     from ctxrank.indexer.store.store import Store
     from ctxrank.ranking.retrieval.hits import SearchResult
-    from ctxrank.ranking.retrieval.snippets import SnippetLine, Span
+    from ctxrank.ranking.retrieval.snippets import Span
 
 _NAMED_FILES = 5
 
 
-def search(
-    call: Call,
-    query: tuple[str, ...],
-    limit: int,
-    kinds: tuple[str, ...],
-    sessions: tuple[str, ...],
-    groups: tuple[str, ...],
-    agents: tuple[str, ...],
-    types: tuple[str, ...],
-    phases: tuple[str, ...],
-    priorities: tuple[str, ...],
-    paths: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    plain: bool,
-    syntax: bool,
-    passages: bool,
-    is_unfolded: bool,
-    explain: bool,
-    facets: bool,
-    fresh: bool,
-    format_: str,
-) -> Reply:
+def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **options: Any) -> Reply:
     """Search the store, after indexing what has changed if asked to; 1 where nothing is found."""
+    plain, syntax, now = options["plain"], options["syntax"], now_us()
     if plain and syntax:
         raise UsageError("--plain and --syntax exclude each other.", "Give one of them.")
     form = call.form(format_)
     is_stdin = query == ("-",)
-    now = now_us()
+    since, until = (None if one is None else parse_time(one, now=now) for one in (options["since"], options["until"]))
     request = SearchRequest(
-        _from_stdin(call) if is_stdin else " ".join(query), limit, kinds,
-        session=tuple(filter(None, sessions)), group=tuple(one for one in groups if one not in ("", "-")),
-        agent=agents, type=types, phase=phases, priority=priorities, path=paths,
-        since=None if since is None else parse_time(since, now=now),
-        until=None if until is None else parse_time(until, now=now),
-        is_explained=explain, is_by_passage=passages, is_plain=plain or (is_stdin and not syntax), is_syntax=syntax,
-        has_facets=facets, is_folded=not is_unfolded,
+        _from_stdin(call) if is_stdin else " ".join(query), options["limit"], options["kinds"],
+        session=tuple(one for one in options["sessions"] if one),
+        group=tuple(one for one in options["groups"] if one not in ("", "-")),
+        agent=options["agents"], type=options["types"], phase=options["phases"], priority=options["priorities"],
+        path=options["paths"], since=since, until=until, is_explained=options["explain"],
+        is_by_passage=options["passages"], is_plain=plain or (is_stdin and not syntax), is_syntax=syntax,
+        has_facets=options["facets"], is_folded=not options["is_unfolded"],
     )  # fmt: skip
     with call.open() as store:
         config = load_config(store)
@@ -77,33 +56,42 @@ def search(
         root = store.location.root
         for note in (*config.notes, *result.notes):
             call.note(note)
+    team = config.team_log
+    result = result._replace(hits=tuple(map(_with_shown_lines, result.hits)))
     return Reply(
-        lambda: (
-            _as_json(result)
-            | ({"out_of_date": [file._asdict() for file in out_of_date]} if out_of_date else {})
-            | _team_json(config)
+        lambda: Extended(
+            result,
+            {
+                "has_more": _hidden(result) > 0 or result.is_capped,
+                "hits": [_marked_where_explained(hit) for hit in result.hits],
+                "facets": result.facets and {"counted": result.facets.counted, **result.facets.fields},
+                "team": None if team is None else _sharing().as_json(team),
+                "out_of_date": out_of_date or None,
+            },
         ),
         _lines(call, result, form, root),
         outcome=result.outcome,
         engine=result.engine,
         exit_code=0 if result.hits else 1,
-        text_notes=(*_text_notes(result), *_freshness_notes(out_of_date), *_team_notes(config)),
+        text_notes=(
+            *_text_notes(result),
+            *_freshness_notes(out_of_date),
+            # Where the log is away or this store is behind it.
+            *((f"{_sharing().sentence(team)}.",) if team is not None and (team.behind or team.trouble) else ()),
+        ),
         form=form,
     )
 
 
-def _team_json(config: Config) -> dict[str, object]:
-    """How up to date the team's memory is; nothing for a store without a team."""
-    if config.team_log is None:
-        return {}
-    return {"team": _sharing().as_json(config.team_log)}
+def _with_shown_lines(hit: Hit) -> Hit:
+    """The hit with all lines of its best passage, and of others the one that matched."""
+    passages = hit.passages[1:]
+    ones = (one._replace(lines=tuple(at for at in one.lines if at.number == one.match_line)) for one in passages)
+    return hit._replace(passages=(*hit.passages[:1], *ones)) if passages else hit
 
 
-def _team_notes(config: Config) -> tuple[str, ...]:
-    """The same in words, where the log is away or this store is behind it."""
-    if config.team_log is None or not (config.team_log.behind or config.team_log.trouble):
-        return ()
-    return (f"{_sharing().sentence(config.team_log)}.",)
+def _marked_where_explained(hit: Hit) -> Hit | Extended:
+    return hit._replace(marks=()) if hit.explanation is None else Extended(hit, {"marks": hit.marks})
 
 
 def _sharing() -> "Sharing":
@@ -138,68 +126,6 @@ def _freshness_notes(files: "list[OutOfDate]") -> Iterator[str]:
         named = ", ".join(f"{file.path} ({file.state})" for file in files[:_NAMED_FILES])
         more = f" and {len(files) - _NAMED_FILES} more" if len(files) > _NAMED_FILES else ""
         yield f"out of date: {named}{more}; 'ctxrank index' takes in what has changed, and so does 'search --fresh'."
-
-
-def _as_json(result: "SearchResult") -> dict[str, object]:
-    payload: dict[str, object] = {
-        "query": result.query,
-        "total": result.total,
-        "has_more": _hidden(result) > 0 or result.is_capped,
-        "capped": result.is_capped,
-        "exact": result.is_exact,
-        "hits": [_hit_json(hit) for hit in result.hits],
-    }
-    if result.is_relaxed:
-        payload["relaxed"] = True
-    if result.reason:
-        payload["reason"] = result.reason
-    if result.stale:
-        payload["stale"] = result.stale
-    if result.corrections:
-        payload["corrections"] = [{"typed": one.typed, "used": list(one.used)} for one in result.corrections]
-    if result.unknown:
-        payload["unknown"] = list(result.unknown)
-    if result.suggestions:
-        payload["suggestions"] = list(result.suggestions)
-    if result.notes:
-        payload["notes"] = list(result.notes)
-    if result.facets is not None:
-        fields = result.facets.fields.items()
-        payload["facets"] = {
-            "counted": result.facets.counted,
-            **{name: [{"value": value, "count": count} for value, count in values] for name, values in fields},
-        }
-    return payload
-
-
-def _hit_json(hit: Hit) -> dict[str, object]:
-    value: dict[str, object] = {
-        "id": hit.id, "kind": hit.kind, "title": hit.title, "path": hit.path, "score": hit.score,
-        "snippet": hit.snippet, "session_id": hit.session, "group_id": hit.group, "priority": hit.priority or None,
-        "created_at": format_us(hit.created_at), "superseded_by": hit.superseded_by, "agent": hit.agent or None,
-        "type": hit.type or None, "file_state": hit.file_state or None,
-        "passages": [
-            {
-                "id": public_id("passage", p.id), "heading": p.heading, "start_line": p.start_line,
-                "end_line": p.end_line, "snippet": p.snippet, "score": p.score, "match_line": p.match_line,
-                "lines": [
-                    {"number": line.number, "text": line.text, "marks": [list(span) for span in line.marks]}
-                    for line in _shown_lines(place, p)
-                ],
-            }
-            for place, p in enumerate(hit.passages)
-        ],
-    }  # fmt: skip
-    if hit.folded:
-        value["folded"] = [{"id": one.id, "path": one.path} for one in hit.folded]
-    if hit.explanation is not None:
-        value["explanation"] = hit.explanation.as_json()
-        value["marks"] = [list(span) for span in hit.marks]
-    if hit.shares is not None:
-        shares = hit.shares._asdict()
-        shares["terms"] = [{"term": term, "value": round(value, 6)} for term, value in hit.shares.terms]
-        value["shares"] = {name: round(one, 6) if isinstance(one, float) else one for name, one in shares.items()}
-    return value
 
 
 def _text_notes(result: "SearchResult") -> Iterator[str]:
@@ -238,19 +164,16 @@ def _hidden(result: "SearchResult") -> int:
 
 def _lines(call: Call, result: "SearchResult", form: str, root: str) -> Iterable[str]:
     if form == "text":
-        return _text_lines(call, result, root)
+        return (line for place, hit in enumerate(result.hits, start=1) for line in _hit_lines(call, place, hit, root))
     if form == "compact":
         from ctxrank.cli.actions.compact_hits import compact_line  # noqa: PLC0415  counts tokens, which text does not
 
         return map(compact_line, result.hits)
     from ctxrank.cli.output.envelope import as_json_line  # noqa: PLC0415  text needs no JSON library
+    from ctxrank.cli.output.shaped import shaped  # noqa: PLC0415  as above
 
-    return (as_json_line(_hit_json(hit)) for hit in result.hits)
-
-
-def _text_lines(call: Call, result: "SearchResult", root: str) -> Iterator[str]:
-    for place, hit in enumerate(result.hits, start=1):
-        yield from _hit_lines(call, place, hit, root)
+    fields = command_table(CORE, "search").fields("hit")
+    return (as_json_line(shaped(fields, _marked_where_explained(hit))) for hit in result.hits)
 
 
 _FILE_STATES = {
@@ -288,16 +211,11 @@ def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
 
 def _code_lines(call: Call, hit: Hit) -> Iterator[str]:
     """The best lines of code as they are, `57:` where something matched and `58-` around it, as grep writes them."""
-    shown = [line for place, passage in enumerate(hit.passages) for line in _shown_lines(place, passage)]
+    shown = [line for passage in hit.passages for line in passage.lines]
     width = max((len(str(line.number)) for line in shown), default=0)
     for line in shown:
         number = f"{line.number:>{width}}{':' if line.marks else '-'}"
         yield f"   {call.dim(number)} {_marked(call, line.text, line.marks)}".rstrip()
-
-
-def _shown_lines(place: int, passage: PassageHit) -> tuple["SnippetLine", ...]:
-    """All lines of the best passage, and of others the one that matched."""
-    return tuple(line for line in passage.lines if place == 0 or line.number == passage.match_line)
 
 
 def _marked(call: Call, text: str, marks: "tuple[Span, ...]", mark: str = "") -> str:

@@ -11,39 +11,50 @@ outermost function catches everything.
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from ctxrank.cli.agents.event import MAX_EVENT_BYTES, RUNNERS, SPAWNING_TOOLS, Event, read_event
 from ctxrank.cli.agents.injected_text import MAX_CHARACTERS
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall, branch_of
 from ctxrank.cli.agents.watchdog import MAX_MEMORY_BYTES, Watchdog
-from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.call import Call, Reply, given_options
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.extensions import TRANSCRIPTS, is_installed, provided
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.extensions import provided
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.hook_settings import hook_settings
 from ctxrank.indexer.store.location import SERVE_LOCK, find_store
 from ctxrank.indexer.systems import unbound_memory
 
-if TYPE_CHECKING:
-    from ctxrank.cli.agents.session import Importer
-
 _CHUNK_BYTES = 256 * 1024
 # A person waits for what is said; what is kept may wait for other writers.
 _SAYS_WAIT_MS, _KEEPS_WAIT_MS = 250, 5_000
 _KEEPING = ("SubagentStop", "Stop", "SessionEnd", "PostToolUse", "PostToolUseFailure")
-_OPTIONS = {"--runner": "runner", "--db": "db", "--root": "root"}
+# What answers an event: each loads what it needs.
+_ANSWERS = {
+    "SessionStart": "prompts:on_start",
+    "UserPromptSubmit": "prompts:on_prompt",
+    "SubagentStart": "spawns:on_agent_start",
+    "PostToolUse": "failures:on_tool_end",
+    "PostToolUseFailure": "failures:on_tool_end",
+    "SubagentStop": "stops:on_stop",
+    "Stop": "stops:on_stop",
+    "SessionEnd": "stops:on_session_end",
+}
+_ANSWERS_TO_SPAWNS = {
+    "PreToolUse": "spawns:on_spawn",
+    "PostToolUse": "spawns:on_spawn_end",
+    "PostToolUseFailure": "spawns:on_spawn_end",
+}
 
 
 def main() -> None:
     """Answer one event and end the process with 0, whatever happens."""
     try:
-        options = _options(sys.argv[2:])
-        call = Call(db=options.get("db"), root=options.get("root"))
+        given = given_options(sys.argv[2:], ("--runner", "--db", "--root"))
+        call = Call(db=given.get("--db"), root=given.get("--root"))
         with Watchdog() as watchdog:
-            answer = answer_of(_read_stdin(), options.get("runner"), call, watchdog.knows)
+            answer = answer_of(_read_stdin(), given.get("--runner"), call, watchdog.knows)
             _write(answer)
     except BaseException as error:  # the runner is to go on: see above
         _note(error)
@@ -119,49 +130,12 @@ def _answer(event: Event, call: Call) -> str:
 def _said(call: HookCall) -> str | Mapping[str, object] | None:
     """What goes before the model, or the tool's new input; nothing for most events."""
     name = call.event.name
-    if name in ("SessionStart", "UserPromptSubmit"):
-        from ctxrank.cli.agents.prompts import on_prompt, on_start  # noqa: PLC0415  each event loads what it needs
-
-        return on_start(call) if name == "SessionStart" else on_prompt(call)
-    if name in ("SubagentStop", "Stop"):
-        from ctxrank.cli.agents.stops import on_stop  # noqa: PLC0415  as above
-
-        on_stop(call)
+    answer = _ANSWERS_TO_SPAWNS.get(name) if call.event.text("tool_name") in SPAWNING_TOOLS else None
+    module, _, function = (answer or _ANSWERS.get(name, "")).partition(":")
+    if not module:
         return None
-    if name == "SessionEnd":
-        if is_installed("transcripts"):
-            importer: Importer = provided(TRANSCRIPTS, "import transcripts")
-            importer.on_session_end(call)
-        return None
-    tool = call.event.text("tool_name")
-    if name == "SubagentStart" or tool in SPAWNING_TOOLS:
-        return _said_of_spawn(call)
-    if name == "PreToolUse":
-        return None
-    from ctxrank.cli.agents.failures import on_tool_end  # noqa: PLC0415  as above
-
-    return on_tool_end(call)
-
-
-def _said_of_spawn(call: HookCall) -> str | Mapping[str, object] | None:
-    from ctxrank.cli.agents.spawns import on_agent_start, on_spawn, on_spawn_end  # noqa: PLC0415  as above
-
-    if call.event.name == "PreToolUse":
-        return on_spawn(call)
-    if call.event.name == "SubagentStart":
-        return on_agent_start(call)
-    on_spawn_end(call)
-    return None
-
-
-def _options(words: Sequence[str]) -> dict[str, str]:
-    """The values of the options that we know; other words are passed over."""
-    options: dict[str, str] = {}
-    for at, word in enumerate(words):
-        name, has_value, value = word.partition("=")
-        if name in _OPTIONS:
-            options[_OPTIONS[name]] = value if has_value else (words[at + 1] if at + 1 < len(words) else "")
-    return {name: value for name, value in options.items() if value}
+    said: str | Mapping[str, object] | None = provided(f"ctxrank.cli.agents.{module}:{function}", "hook")(call)
+    return said
 
 
 def _read_stdin() -> bytes | None:

@@ -1,7 +1,7 @@
 """`ctxrank install` and `uninstall`: ours put into a runner's files, and taken out of them again.
 
-Each file that was there keeps a copy of how it was before ours came in, FILE.before-ctxrank. Where nobody else has
-changed the file since, uninstall puts that copy back, byte for byte; else it takes our part out of what is there now.
+Each file that was there keeps a copy of how it was before ours came in, FILE.before-ctxrank. Uninstall takes our part
+out of what is there now; where that gives the copy, byte for byte, the copy goes too.
 
 Runners write these files, too, while they run. So a change is made under the lock that Claude Code takes for its own
 file (a folder FILE.lock), from what is read then, and again where that is another text by the time of the replacement.
@@ -14,14 +14,14 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import contextmanager, nullcontext, suppress
 
-from ctxrank.cli.agents.runner_files import Edit, Place, RunnerFile, runner_files
+from ctxrank.cli.agents.runner_files import Place, RunnerFile, runner_files
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.location import upwards
 from ctxrank.indexer.systems import sync
 
 _COPY = ".before-ctxrank"
@@ -35,11 +35,16 @@ _LOCK_PAUSE_S = 0.02
 class _Change(NamedTuple):
     """What is to become of a file; None is no file. `copy` is where its earlier state is kept."""
 
-    path: str
+    file: RunnerFile
     before: str | None
     after: str | None
     copy: str | None = None  # made by an install
     is_restored: bool = False  # by an uninstall, which takes the copy away
+
+    @property
+    def path(self) -> str:
+        """Where the file is."""
+        return self.file.path
 
     @property
     def kind(self) -> str:
@@ -49,21 +54,34 @@ class _Change(NamedTuple):
         return "made" if self.before is None else "removed" if self.after is None else "changed"
 
 
-_Plan = Callable[[], _Change]  # reads the file anew
+_Plan = Callable[[RunnerFile], _Change]  # reads the file
 
 
 def install(call: Call, runner: str, is_user: bool, is_project: bool, with_mcp: bool, dry_run: bool) -> Reply:
     """Put ours into a runner's files."""
     place = _place(call, is_user=is_user, is_project=is_project)
-    files = runner_files(runner, place, _own_command(), with_mcp=with_mcp)
-    return _reply(call, runner, [partial(_installed, file, place) for file in files], place, dry_run=dry_run)
+
+    def plan(file: RunnerFile) -> _Change:
+        before = _read(file.path, place)
+        after = file.with_ours(before or "")
+        is_first = before is not None and file.without_ours(before) == before != after
+        return _Change(file, before, after, file.path + _COPY if is_first else None)
+
+    return _reply(call, runner, place, plan, with_mcp=with_mcp, dry_run=dry_run)
 
 
 def uninstall(call: Call, runner: str, is_user: bool, is_project: bool, dry_run: bool) -> Reply:
     """Take ours out of a runner's files."""
     place = _place(call, is_user=is_user, is_project=is_project)
-    files = runner_files(runner, place, _own_command(), with_mcp=True)
-    return _reply(call, runner, [partial(_uninstalled, file, place) for file in files], place, dry_run=dry_run)
+
+    def plan(file: RunnerFile) -> _Change:
+        before = _read(file.path, place)
+        after = before and file.without_ours(before)
+        is_restored = before is not None and after == _read(file.path + _COPY, place)
+        is_kept = after or is_restored or not before  # an empty file that was there before
+        return _Change(file, before, after if is_kept else None, is_restored=is_restored)
+
+    return _reply(call, runner, place, plan, with_mcp=True, dry_run=dry_run)
 
 
 def _place(call: Call, *, is_user: bool, is_project: bool) -> Place:
@@ -74,13 +92,13 @@ def _place(call: Call, *, is_user: bool, is_project: bool) -> Place:
         return Place(os.path.expanduser("~"), True)
     if call.root is not None:
         return Place(os.path.abspath(call.root), False)
-    here = folder = os.getcwd()
-    while not any(os.path.lexists(os.path.join(folder, name)) for name in (".ctxrank", ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return Place(here, False)
-        folder = parent
-    return Place(folder, False)
+    here = os.getcwd()
+    marked = (
+        folder
+        for folder in upwards(here)
+        if any(os.path.lexists(os.path.join(folder, name)) for name in (".ctxrank", ".git"))
+    )
+    return Place(next(marked, here), False)
 
 
 def _own_command() -> str:
@@ -89,35 +107,6 @@ def _own_command() -> str:
     if shutil.which("ctxrank") or os.path.basename(own) != "ctxrank":
         return "ctxrank"
     return shlex.quote(own)
-
-
-def _installed(file: RunnerFile, place: Place) -> _Change:
-    before = _read(file.path, place)
-    after = file.with_ours(before or "")
-    is_first = before is not None and file.without_ours(before) == before
-    return _Change(file.path, before, after, _copy_of(file.path) if is_first and before != after else None)
-
-
-def _uninstalled(file: RunnerFile, place: Place) -> _Change:
-    before = _read(file.path, place)
-    if before is None:
-        return _Change(file.path, None, None)
-    copy = _read(_copy_of(file.path), place)
-    if copy is not None and _would_be(file.with_ours, copy) == before:
-        return _Change(file.path, before, copy, is_restored=True)
-    after = file.without_ours(before)
-    return _Change(file.path, before, after or (None if before else ""))
-
-
-def _would_be(edit: Edit, text: str) -> str | None:
-    try:
-        return edit(text)
-    except UsageError:
-        return None
-
-
-def _copy_of(path: str) -> str:
-    return path + _COPY
 
 
 def _read(path: str, place: Place) -> str | None:
@@ -135,11 +124,12 @@ def _read(path: str, place: Place) -> str | None:
         raise CtxrankError(f"{path} cannot be read: {error.strerror}.", "Check who owns it.") from error
 
 
-def _reply(call: Call, runner: str, plans: list[_Plan], place: Place, *, dry_run: bool) -> Reply:
+def _reply(call: Call, runner: str, place: Place, plan: _Plan, *, with_mcp: bool, dry_run: bool) -> Reply:
     """Write what has changed, and say what that was. Nothing is written where one of the files is refused."""
-    changes = [plan() for plan in plans]
+    files = runner_files(runner, place, _own_command(), with_mcp=with_mcp)
+    changes = [plan(file) for file in files]
     if not dry_run:
-        changes = [_apply(change, plan, place) for change, plan in zip(changes, plans, strict=True)]
+        changes = [_apply(change, plan, place) for change in changes]
     has_changed = any(change.kind != "none" for change in changes)
     note = "a dry run: no file is changed." if dry_run else "start a new session of the runner."
     return Reply(
@@ -181,12 +171,23 @@ def _apply(change: _Change, plan: _Plan, place: Place) -> _Change:
     """Make a file what it is to be, and return what was done. Raises CtxrankError where the system refuses."""
     if change.kind == "none":
         return change
+    folder = os.path.dirname(os.path.realpath(change.path))
     try:
-        os.makedirs(os.path.dirname(os.path.realpath(change.path)), exist_ok=True)
+        os.makedirs(folder, exist_ok=True)
         with _lock(change.path):
-            change = _replace(plan, place)
-        if change.after is None:
-            _remove_empty_folders(os.path.dirname(os.path.realpath(change.path)), os.path.realpath(place.folder))
+            for _ in range(_TRIES):
+                change = plan(change.file)
+                if change.kind == "none" or _has_replaced(change, place):
+                    break
+            else:
+                raise CtxrankError(
+                    f"{change.path} is changed by another program all the time.", "End that one, and run it again."
+                )
+        while change.after is None and folder != (top := os.path.realpath(place.folder)):
+            if not is_inside(top, folder) or os.listdir(folder):
+                break
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
     except OSError as error:
         raise CtxrankError(
             f"{change.path} cannot be written: {error.strerror}.", "What was written before it is kept; run it again."
@@ -194,31 +195,23 @@ def _apply(change: _Change, plan: _Plan, place: Place) -> _Change:
     return change
 
 
-def _replace(plan: _Plan, place: Place) -> _Change:
-    """Put a plan into effect: the one for the text that is there when it is replaced. Raises OSError, CtxrankError."""
-    for _ in range(_TRIES):
-        change = plan()
-        if change.kind == "none":
-            return change
-        real = os.path.realpath(change.path)
-        if change.copy is not None and change.before is not None and not os.path.lexists(change.copy):
-            copy = os.path.realpath(change.copy)
-            os.replace(_unfinished(copy, change.before, real), copy)
-        unfinished = None if change.after is None else _unfinished(real, change.after, real)
-        try:
-            if _read(change.path, place) != change.before:
-                continue
-            if unfinished is None:
-                os.unlink(real)
-            else:
-                os.replace(unfinished, real)
-        finally:
-            if unfinished is not None and os.path.lexists(unfinished):
-                os.unlink(unfinished)
-        if change.is_restored:
-            os.unlink(_copy_of(change.path))
-        return change
-    raise CtxrankError(f"{plan().path} is changed by another program all the time.", "End that one, and run it again.")
+def _has_replaced(change: _Change, place: Place) -> bool:
+    """Put a change into effect, unless the file is another one by now. Raises OSError, CtxrankError."""
+    real = os.path.realpath(change.path)
+    if change.copy is not None and change.before is not None and not os.path.lexists(change.copy):
+        copy = os.path.realpath(change.copy)
+        with _unfinished(copy, change.before, real) as new:
+            os.replace(new, copy)
+    with nullcontext() if change.after is None else _unfinished(real, change.after, real) as new:
+        if _read(change.path, place) != change.before:
+            return False
+        if new is None:
+            os.unlink(real)
+        else:
+            os.replace(new, real)
+    if change.is_restored:
+        os.unlink(change.path + _COPY)
+    return True
 
 
 @contextmanager
@@ -244,31 +237,18 @@ def _lock(path: str) -> Generator[None, None, None]:
             os.rmdir(lock)
 
 
-def _unfinished(path: str, text: str, like: str) -> str:
-    """A file next to the one of this path that may take its place, with the mode of another one where that is there.
-
-    Returns its name. Raises OSError.
-    """
+@contextmanager
+def _unfinished(path: str, text: str, like: str) -> Generator[str, None, None]:
+    """The name of a new file that may take the place of this one, with the mode of `like`. Raises OSError."""
     unfinished = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
-    descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     try:
-        try:
+        with open(unfinished, "x", encoding="utf-8", newline="") as file:
             if os.path.exists(like):
-                os.fchmod(descriptor, os.stat(like).st_mode & 0o777)
-            rest = memoryview(text.encode())
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            sync(descriptor)
-        finally:
-            os.close(descriptor)
-    except BaseException:
-        os.unlink(unfinished)
-        raise
-    return unfinished
-
-
-def _remove_empty_folders(folder: str, top: str) -> None:
-    """Remove the folders that a file leaves empty, up to the project's."""
-    while folder != top and is_inside(top, folder) and not os.listdir(folder):
-        os.rmdir(folder)
-        folder = os.path.dirname(folder)
+                os.fchmod(file.fileno(), os.stat(like).st_mode & 0o777)
+            file.write(text)
+            file.flush()
+            sync(file.fileno())
+        yield unfinished
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(unfinished)

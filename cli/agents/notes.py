@@ -136,13 +136,12 @@ def _save(call: HookCall, path: str, fields: Mapping[str, object]) -> int:
     """Save the package that a note's front matter declares; returns its id. Raises UsageError for a value that is not
     allowed.
     """
-    agent_type = call.event.text("agent_type") if call.event.name == "SubagentStop" else ""
     new = NewPackage(
         call.event.session,
         text_of(fields.get("group")) or call.group,
         text_of(fields.get("type")),
         path,
-        call.role_of(agent_type or "main"),
+        call.role_of(call.agent_type or "main"),
         text_of(fields.get("summary")),
         text_of(fields.get("priority")) or "medium",
         consumers=tuple(texts_of(fields.get("consumers"))),

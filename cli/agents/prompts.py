@@ -6,12 +6,10 @@ instruction to the next session.
 
 from collections.abc import Iterator
 
-from ctxrank.cli.agents.injected_text import fenced, public_part, reference, tokens_of
+from ctxrank.cli.agents.injected_text import fenced, public_part
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.injections import Injection, shown_ids
-from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.records.unconfirmed import is_unconfirmed
 from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
 from ctxrank.indexer.store.ids import PACKAGE, public_id
@@ -36,24 +34,15 @@ def on_prompt(call: HookCall) -> str:
     prompt = public_part(call.event.text("prompt"))[:_MAX_PROMPT_CHARS]
     if _is_runners_own(prompt):
         return ""
-    primary = call.store.primary
-    session_id = session_id_of(primary, call.event.session)
-    shown = frozenset[str]() if session_id is None else shown_ids(primary, session_id)
-    project = call.project
+    shown, project = call.shown, call.project
 
     def is_wanted(parent: ParentDocument) -> bool:
         return public_id(parent.kind, parent.number) not in shown and _may_be_said(call, parent, project)
 
     findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, is_wanted)
-    if not findings:
-        return ""
-    text, count = reference("What ctxrank has on this:\n", [_finding(one) for one in findings], PROMPT_TOKENS)
-    if not count:
-        text, count = reference("What ctxrank has on this:\n", [_finding(findings[0], is_short=True)], PROMPT_TOKENS)
-    ids = tuple(public_id(one.parent.kind, one.parent.number) for one in findings[:count])
-    if text:
-        call.note(Injection(call.event.name, ids, tokens_of(text), len(text)), text)
-    return text
+    heading = "What ctxrank has on this:\n"
+    short = [_finding(one, is_short=True) for one in findings[:1]]
+    return call.say(heading, list(map(_finding, findings)), PROMPT_TOKENS) or call.say(heading, short, PROMPT_TOKENS)
 
 
 def _is_runners_own(prompt: str) -> bool:
@@ -77,19 +66,17 @@ def _may_be_said(call: HookCall, parent: ParentDocument, project: str) -> bool:
     return True
 
 
-def _finding(finding: Finding, *, is_short: bool = False) -> str:
-    """A finding as a block shows one, with the words of the prompt that it shares."""
+def _finding(finding: Finding, *, is_short: bool = False) -> tuple[str, str]:
+    """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
     parent = finding.parent
+    id_ = public_id(parent.kind, parent.number)
     head = f"**[{parent.priority.upper()}]** " if parent.priority else ""
-    name = one_line(parent.path or parent.title)
-    facts = [public_id(parent.kind, parent.number), parent.type, format_day(parent.created_at)]
-    facts.append(f"shares {', '.join(map(one_line, finding.words[:3]))}")
-    summary = (
-        "" if parent.body == parent.title else f"> {quoted_line(shorten(one_line(parent.body), _SUMMARY_CHARS))}\n\n"
-    )
-    text = f"{head}{shorten(name, _SHORT_SUMMARY_CHARS)}\n{summary}{' · '.join(filter(None, facts))}\n"
+    name = shorten(one_line(parent.path or parent.title), _SHORT_SUMMARY_CHARS)
+    facts = [id_, parent.type, format_day(parent.created_at), f"shares {', '.join(map(one_line, finding.words[:3]))}"]
+    summary = quoted_line(shorten(one_line(parent.body), _SUMMARY_CHARS))
+    summary = "" if parent.body == parent.title else f"> {summary}\n\n"
     passage = "" if is_short or not finding.passage else f"\n{fenced(finding.passage, _PASSAGE_CHARS)}"
-    return text + passage
+    return id_, f"{head}{name}\n{summary}{' · '.join(filter(None, facts))}\n{passage}"
 
 
 class _LastSession(NamedTuple):
@@ -115,18 +102,11 @@ def on_start(call: HookCall) -> str:
     last = read_row(primary, query, (project, call.event.session), _LastSession)
     if last is None:
         return ""
-    session_id = session_id_of(primary, call.event.session)
-    shown = frozenset[str]() if session_id is None else shown_ids(primary, session_id)
-    news = [one for one in _new_packages(call, project, last) if public_id(PACKAGE, one.number) not in shown]
-    lines = [_news_line(call, one) for one in news]
-    failures = "" if session_id is not None and shown else _open_failures(call, last)
-    heading = f"Since the last session here ({format_day(last.created_at)}):\n"
-    text, count = reference(heading, [*([failures] if failures else []), *lines], START_TOKENS)
-    if text:
-        shown_news = news[: count - bool(failures)]
-        ids = tuple(public_id(PACKAGE, one.number) for one in shown_news)
-        call.note(Injection(call.event.name, ids, tokens_of(text), len(text)), text)
-    return text
+    shown = call.shown
+    failures = "" if shown else _open_failures(call, last)
+    news = [_news(call, one) for one in _new_packages(call, project, last)]
+    items = [("", failures)] * bool(failures) + [item for item in news if item[0] not in shown]
+    return call.say(f"Since the last session here ({format_day(last.created_at)}):\n", items, START_TOKENS)
 
 
 def _new_packages(call: HookCall, project: str, last: _LastSession) -> Iterator[_NewPackage]:
@@ -143,12 +123,11 @@ def _new_packages(call: HookCall, project: str, last: _LastSession) -> Iterator[
     return read_rows(call.store.primary, query, (project, last.created_at, _NEWS), _NewPackage)
 
 
-def _news_line(call: HookCall, package: _NewPackage) -> str:
+def _news(call: HookCall, package: _NewPackage) -> tuple[str, str]:
+    id_ = public_id(PACKAGE, package.number)
     summary = one_line(cleaned(package.summary, package.ruleset, call.config.redaction_mode))
-    return (
-        f"* **[{package.priority.upper()}]** {one_line(package.path)}: {shorten(summary, _SHORT_SUMMARY_CHARS)}"
-        f" ({public_id(PACKAGE, package.number)})"
-    )
+    head = f"* **[{package.priority.upper()}]** {one_line(package.path)}"
+    return id_, f"{head}: {shorten(summary, _SHORT_SUMMARY_CHARS)} ({id_})"
 
 
 def _open_failures(call: HookCall, last: _LastSession) -> str:

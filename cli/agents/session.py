@@ -3,9 +3,10 @@
 import os
 
 from ctxrank.cli.agents.event import Event
+from ctxrank.cli.agents.injected_text import reference, tokens_of
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.records.injections import Injection, note_injection
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.injections import Injection, note_injection, shown_ids
 from ctxrank.indexer.records.sessions import (
     NewSession,
     Session,
@@ -14,13 +15,12 @@ from ctxrank.indexer.records.sessions import (
     has_session,
     project_in_force,
     require_group,
+    session_id_of,
 )
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.hook_settings import HookSettings
+from ctxrank.indexer.store.location import git_folder, upwards
 from ctxrank.indexer.store.store import Change, Store
-
-if TYPE_CHECKING:
-    from typing import Protocol
 
 _MAX_HEAD_BYTES = 4096
 _BRANCH = "ref: refs/heads/"
@@ -52,24 +52,44 @@ class HookCall(NamedTuple):
         """The session's project, else the one that all of the store's sessions name."""
         return project_in_force(self.store.primary, None, self.event.session)
 
+    @property
+    def shown(self) -> frozenset[str]:
+        """The ids of what the session was shown already."""
+        session_id = session_id_of(self.store.primary, self.event.session)
+        return frozenset() if session_id is None else shown_ids(self.store.primary, session_id)
+
+    @property
+    def agent_type(self) -> str:
+        """The runner's name for the agent that stops; '' for the main one."""
+        return self.event.text("agent_type") if self.event.name == "SubagentStop" else ""
+
     def role_of(self, agent_type: str) -> str:
         """The role of a runner's agent."""
         return role_of(self.config, self.settings, agent_type)
 
-    def group_id(self, change: Change, session_id: int) -> int | None:
-        """The group's row, made if it is new; None where the branch's name cannot be a group's."""
-        if self.group is None:
-            return None
-        try:
-            return require_group(change, session_id, self.group)
-        except UsageError:
-            return None
+    def say(self, heading: str, items: list[tuple[str, str]], max_tokens: int) -> str:
+        """What goes before the model: as many items (id, text) as have room, noted; '' where none has."""
+        text, count = reference(heading, [item for _, item in items], max_tokens)
+        if text:
+            ids = tuple(id_ for id_, _ in items[:count] if id_)
+            self.note(Injection(self.event.name, ids, tokens_of(text), len(text)), text)
+        return text
 
     def note(self, injection: Injection, text: str) -> None:
         """Remember what goes before the model. Raises LockedError: what cannot be noted is not said."""
         session = self.session
         with self.store.write() as change:
-            note_injection(change, session.id, self.group_id(change, session.id), injection, text)
+            note_injection(change, session.id, group_id(change, session.id, self.group), injection, text)
+
+
+def group_id(change: Change, session_id: int, group: str | None) -> int | None:
+    """A group's row, made if it is new; None for None, and where a branch's name cannot be a group's."""
+    if group is None:
+        return None
+    try:
+        return require_group(change, session_id, group)
+    except UsageError:
+        return None
 
 
 def role_of(config: Config, settings: HookSettings, agent_type: str) -> str:
@@ -80,49 +100,19 @@ def role_of(config: Config, settings: HookSettings, agent_type: str) -> str:
     return role if config.team.knows(role) or agent_type in settings.roles else "developer"
 
 
-def is_main_branch(branch: str) -> bool:
-    """Whether what is worked on there is the whole project, not one task of it."""
-    return branch in _MAIN_BRANCHES
+def group_of(branch: str) -> str | None:
+    """The group that a branch is; None for a main one, and for what cannot be a name."""
+    return branch if branch and branch not in _MAIN_BRANCHES and branch.isprintable() else None
 
 
 def branch_of(root: str) -> str | None:
     """The branch that is checked out in a folder's git tree, unless it is a main one; None for none."""
-    top = os.path.realpath(root)
-    while not os.path.lexists(os.path.join(top, ".git")):
-        parent = os.path.dirname(top)
-        if parent == top:
-            return None
-        top = parent
-    head = _head_of(top)
-    branch = head.removeprefix(_BRANCH)
-    is_branch = head.startswith(_BRANCH) and not is_main_branch(branch) and branch.isprintable()
-    return branch if is_branch else None
-
-
-def _head_of(top: str) -> str:
-    """What HEAD of a checkout says, '' where that cannot be read; a `.git` file is followed where that leads back."""
-    folder = os.path.join(top, ".git")
-    if os.path.isdir(folder) and not os.path.islink(folder):
-        return _first_line(folder, "HEAD")
-    own = os.path.normpath(os.path.join(top, _first_line(top, ".git").removeprefix("gitdir:").strip()))
-    back = os.path.realpath(os.path.join(own, _first_line(own, "gitdir")))
-    return _first_line(own, "HEAD") if back == os.path.join(top, ".git") else ""
-
-
-def _first_line(folder: str, path: str) -> str:
     from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  loaded by every answer later on
 
+    top = next((one for one in upwards(os.path.realpath(root)) if os.path.lexists(os.path.join(one, ".git"))), "")
+    own = git_folder(top) if top else ""
     try:
-        return read_beneath(folder, path, _MAX_HEAD_BYTES).decode("utf-8", "replace").partition("\n")[0].strip()
+        head = read_beneath(own, "HEAD", _MAX_HEAD_BYTES).decode("utf-8", "replace").partition("\n")[0].strip()
     except (OSError, ValueError):
-        return ""
-
-
-if TYPE_CHECKING:
-
-    class Importer(Protocol):
-        """The port of what reads a runner's transcripts; without it a session's end keeps nothing."""
-
-        def on_session_end(self, call: HookCall) -> None:
-            """Take in what the session that ends has left. Raises CtxrankError; the hook logs it."""
-            ...
+        return None
+    return group_of(head.removeprefix(_BRANCH)) if head.startswith(_BRANCH) else None

@@ -19,7 +19,7 @@ from ctxrank.cli.agents.injected_text import (
     public_part,
     tagged,
 )
-from ctxrank.cli.agents.session import HookCall
+from ctxrank.cli.agents.session import HookCall, group_id
 from ctxrank.indexer.records.injections import Injection
 from ctxrank.indexer.records.spawns import forget_spawn, remember_spawn, take_spawn
 from ctxrank.indexer.store.ids import public_id
@@ -87,7 +87,7 @@ def _block(call: HookCall, agent_type: str, task: str, room: int) -> str:
     session = call.session
     if call.group is not None:
         with call.store.write() as change:
-            call.group_id(change, session.id)
+            group_id(change, session.id, call.group)
     budget = call.settings.spawn_tokens
     for _ in range(_TRIES):
         if room < _LEAST_CHARACTERS or not budget:

@@ -1,8 +1,9 @@
-"""SubagentStop and Stop: what an agent said last is kept, and what it wrote into the folders of notes."""
+"""SubagentStop, Stop and SessionEnd: what an agent said last is kept, its notes, and what a session left behind."""
 
 import os
 
 from ctxrank.cli.agents.session import HookCall
+from ctxrank.indexer.extensions import TRANSCRIPTS, is_installed, provided
 
 
 def on_stop(call: HookCall) -> None:
@@ -19,3 +20,9 @@ def on_stop(call: HookCall) -> None:
         from ctxrank.cli.agents.notes import keep_notes  # noqa: PLC0415  most projects have no such folder
 
         keep_notes(call, folders)
+
+
+def on_session_end(call: HookCall) -> None:
+    """Have what is in the runner's transcript read, where there is a reader of transcripts."""
+    if is_installed("transcripts"):
+        provided(TRANSCRIPTS, "import transcripts")(call)

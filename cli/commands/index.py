@@ -2,7 +2,7 @@
 
 from ctxrank.cli.declare import Command, Nullable, Path, argument, by_name, option
 
-_INDEX = Command(
+INDEX = Command(
     "index",
     "ctxrank.cli.actions.upkeep.index:index",
     """Update the stored artifacts from the disk: added, changed, moved, removed (default: the whole root).
@@ -34,4 +34,4 @@ _INDEX = Command(
     },
     exits={0: "done", 2: "a path is not there, and nothing was known of it"},
 )
-COMMANDS = by_name(_INDEX)
+COMMANDS = by_name(INDEX)

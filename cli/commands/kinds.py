@@ -85,7 +85,7 @@ _STRATEGY_FIELDS = {
     "created_at": "time",
 }
 _ERROR_FIELDS = {
-    "id": "id",
+    "id": "id:error",
     "project": "string",
     "lang": "string?",
     "error_type": "string",
@@ -99,7 +99,7 @@ _ERROR_FIELDS = {
     "last_seen": "time",
     "created_at": "time",
     "expires_at": "time",
-    "confidence": "number",
+    "confidence": "number:4",
     "expired": "boolean",
 }
 _RECOGNITION_FIELDS = {
@@ -152,10 +152,13 @@ _INJECTION_FIELDS = {
 
 _DOCUMENT_FIELDS = {
     "id": "id", "kind": "string", "title": "string", "body?": "string", "path": "string", "agent": "string",
-    "type": "string", "priority": "string", "created_at": "time", "superseded_by": "id?", "tokens": "integer",
-    "counter": "string", "session_id": "string?", "group_id": "string?", "details": {"*": "string"},
-    "file_state": ("current", "changed", "missing", "elsewhere", None),
-    "passages?": [{"id": "id", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}],
+    "type": "string", "priority": "string", "created_at": "time", "superseded_by": "id:package?", "tokens": "integer",
+    "counter": "string",
+    "passages?": [
+        {"id": "id:passage", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}
+    ],
+    "file_state": ("current", "changed", "missing", "elsewhere", None), "details": {"*": "string"},
+    "session_id": "string?", "group_id": "string?",
 }  # fmt: skip
 
 _NEIGHBOUR_FIELDS = [{"id": "string", "title": "string", "how": "string"}]

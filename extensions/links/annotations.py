@@ -31,6 +31,7 @@ from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats
 from ctxrank.indexer.files.walk import Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.globs import matches
 
@@ -162,11 +163,7 @@ def _code(root: Root, path: str) -> str:
 
 def _write_file(change: Change, number: int, path: str, stamp: FileStamp, annotations: list[Annotation]) -> None:
     change.connection.execute("DELETE FROM annotated_files WHERE tree_id = ? AND path = ?", (number, path))
-    change.connection.execute(
-        "INSERT INTO annotated_files (tree_id, path, size_bytes, mtime_ns, inode, read_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (number, path, *stamp),
-    )
-    file_id = change.connection.last_insert_rowid()
+    file_id = rows.insert(change.connection, "annotated_files", {"tree_id": number, "path": path, **stamp.columns})
     change.connection.executemany(
         "INSERT INTO annotations (file_id, line, tag, name, part) VALUES (?, ?, ?, ?, ?)",
         [(file_id, one.line, one.tag, one.id, one.part) for one in annotations],

@@ -4,6 +4,7 @@ Each rule is a function from what is stored to findings; how severe a finding is
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from ctxrank.extensions.links.annotations import sync_annotations
@@ -17,7 +18,6 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.frontmatter import Problem
 from ctxrank.indexer.text.globs import GlobTable, covered, matches
-from ctxrank.indexer.text.tokens import estimate_tokens
 
 MAX_IDENTITY_TOKENS = 800
 
@@ -30,6 +30,10 @@ class Finding(NamedTuple):
     path: str
     line: int
     message: str
+
+
+def _found(path: str, rule: str, message: str, line: int = 1) -> tuple[str, Problem]:
+    return path, Problem(rule, line, message)
 
 
 class CheckReport(NamedTuple):
@@ -79,25 +83,17 @@ def check_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PAT
         (finding for finding in found if finding.severity in order),
         key=lambda finding: (order[finding.severity], finding.path, finding.line, finding.rule, finding.message),
     )
-    counts: dict[str, int] = {}
-    for node in world.graph.nodes.values():
-        counts[node.type] = counts.get(node.type, 0) + 1
-    return CheckReport(tuple(kept), counts)
+    return CheckReport(tuple(kept), dict(Counter(node.type for node in world.graph.nodes.values())))
 
 
 def _rows(store: Store, tree: Tree) -> tuple[_Stored, ...]:
     query = """
-        SELECT id, path, name, type, title, status, superseded_by, links, globs, problems, tokens,
-               iif(tokens = '', full, '')
+        SELECT id, path, name, type, title, status, superseded_by, links, globs, problems, tokens
           FROM linked_artifacts JOIN linked_texts ON linked_id = id
          WHERE tree_id = ? AND type <> '' ORDER BY path
     """
     return tuple(
-        _Stored(
-            Node(*row[:9]),
-            tuple(Problem(*item) for item in json.loads(row[9])),
-            int(row[10].split()[2]) if row[10] else estimate_tokens(row[11]),
-        )
+        _Stored(Node(*row[:9]), tuple(Problem(*item) for item in json.loads(row[9])), int(row[10].split()[2]))
         for row in store.primary.execute(query, (tree_id(store.primary, tree),))
     )
 
@@ -119,10 +115,7 @@ def _duplicate_ids(world: _World) -> Iterator[tuple[str, Problem]]:
     for row in world.rows:
         first = world.graph.nodes.get(row.node.id)
         if first is not None and first.path != row.node.path:
-            yield (
-                row.node.path,
-                Problem("duplicate-id", 1, f"{row.node.id} is also the id of {first.path}, which counts"),
-            )
+            yield _found(row.node.path, "duplicate-id", f"{row.node.id} is also the id of {first.path}, which counts")
 
 
 def _references(world: _World) -> Iterator[tuple[str, Problem]]:
@@ -132,25 +125,23 @@ def _references(world: _World) -> Iterator[tuple[str, Problem]]:
         for link in row.node.links:
             target = world.graph.nodes.get(link.id)
             if target is None:
-                yield (
-                    row.node.path,
-                    Problem("broken-ref", link.line, f"{name} links to {link.id}, which does not exist"),
-                )
+                message = f"{name} links to {link.id}, which does not exist"
+                yield _found(row.node.path, "broken-ref", message, link.line)
             elif target.is_retired and not row.node.is_retired and target.superseded_by != row.node.id:
                 instead = f"; {target.superseded_by} replaces it" if target.superseded_by else ""
                 message = f"{name} links to {link.id}, which is {target.status}{instead}"
-                yield row.node.path, Problem("link-to-deprecated", link.line, message)
+                yield _found(row.node.path, "link-to-deprecated", message, link.line)
         successor = row.node.superseded_by
         if successor and successor not in world.graph.nodes:
             message = f"{name} is superseded by {successor}, which does not exist"
-            yield row.node.path, Problem("broken-ref", 1, message)
+            yield _found(row.node.path, "broken-ref", message)
 
 
 def _annotated_ids(world: _World) -> Iterator[tuple[str, Problem]]:
     for annotation in world.graph.annotations:
         if annotation.id not in world.graph.nodes:
             message = f"@{annotation.tag} {annotation.id} names nothing that exists"
-            yield annotation.path, Problem("broken-ref", annotation.line, message)
+            yield _found(annotation.path, "broken-ref", message, annotation.line)
 
 
 def _code_paths(world: _World) -> Iterator[tuple[str, Problem]]:
@@ -159,10 +150,10 @@ def _code_paths(world: _World) -> Iterator[tuple[str, Problem]]:
         if node.is_retired:
             continue
         if node.type == "norm" and not node.globs:
-            yield node.path, Problem("empty-scope", 1, f"{node.id} has no scope, so it governs no code by itself")
+            yield _found(node.path, "empty-scope", f"{node.id} has no scope, so it governs no code by itself")
         for glob in node.globs:
             if not any(covered(glob, world.paths)):
-                yield node.path, Problem("broken-path", 1, f"'{glob}' of {node.id} matches no file")
+                yield _found(node.path, "broken-path", f"'{glob}' of {node.id} matches no file")
 
 
 def _orphan_specs(world: _World) -> Iterator[tuple[str, Problem]]:
@@ -170,17 +161,15 @@ def _orphan_specs(world: _World) -> Iterator[tuple[str, Problem]]:
     named |= {annotation.id for annotation in world.graph.annotations}
     for node in world.of_type("spec"):
         if node.id not in named and not node.is_retired:
-            yield (
-                node.path,
-                Problem("orphan-spec", 1, f"no artifact links to {node.id}, and no code is annotated with it"),
-            )
+            message = f"no artifact links to {node.id}, and no code is annotated with it"
+            yield _found(node.path, "orphan-spec", message)
 
 
 def _identity(world: _World) -> Iterator[tuple[str, Problem]]:
     for row in world.rows:
         if row.node.type == "identity" and row.tokens > MAX_IDENTITY_TOKENS:
             message = f"the identity, part of every context, has about {row.tokens} tokens: {MAX_IDENTITY_TOKENS} do"
-            yield row.node.path, Problem("oversized-identity", 1, message)
+            yield _found(row.node.path, "oversized-identity", message)
 
 
 def _one_way_annotations(world: _World) -> Iterator[tuple[str, Problem]]:
@@ -196,7 +185,7 @@ def _one_way_annotations(world: _World) -> Iterator[tuple[str, Problem]]:
         for annotation in annotations:
             if not any(matches(glob, annotation.path) for glob in spec.globs):
                 message = f"@spec {id_} is here, but {id_} does not list this path"
-                yield annotation.path, Problem("one-way-annotation", annotation.line, message)
+                yield _found(annotation.path, "one-way-annotation", message, annotation.line)
     if not by_spec and not world.config.is_bidirectional:
         return  # this project does not annotate
     for node in world.of_type("spec"):
@@ -204,7 +193,7 @@ def _one_way_annotations(world: _World) -> Iterator[tuple[str, Problem]]:
         has_code = any(path for glob in node.globs for path in covered(glob, world.paths))
         if has_code and not is_named and not node.is_retired:
             message = f"{node.id} lists code, and no file of it says @spec {node.id}"
-            yield node.path, Problem("one-way-annotation", 1, message)
+            yield _found(node.path, "one-way-annotation", message)
 
 
 def _missing_links(world: _World) -> Iterator[tuple[str, Problem]]:
@@ -219,7 +208,7 @@ def _missing_links(world: _World) -> Iterator[tuple[str, Problem]]:
                 if norm not in said:
                     said.add(norm)
                     message = f"the scope '{scope}' of {norm} covers '{path}', and {spec.id} does not link to it"
-                    yield spec.path, Problem("missing-link", 1, message)
+                    yield _found(spec.path, "missing-link", message)
 
 
 def counted(counts: Mapping[str, int]) -> str:

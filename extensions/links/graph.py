@@ -4,6 +4,7 @@ graph = load_graph(store.primary, tree)
 graph.nodes["TASK-042"].links        (Link("specs", "SPEC-BILLING-001", 6), …)
 """
 
+import re
 from collections.abc import Mapping
 
 import apsw
@@ -11,8 +12,15 @@ import apsw
 from ctxrank.extensions.links.artifact import IDENTITY_ID, RETIRED, Link
 from ctxrank.extensions.links.store import Annotation, stored_annotations, tree_id
 from ctxrank.extensions.links.tree import Tree
-from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import read_rows
+
+if TYPE_CHECKING:
+    from typing import Any
+
+# Of JSON in which nothing is escaped, so that a text ends at the next quotation mark; it is not loaded for these.
+_TEXT = re.compile(r'"([^"]*)"')
+_LINK = re.compile(r'\["([^"]*)", "([^"]*)", (\d+)\]')
 
 
 class Node(NamedTuple):
@@ -31,15 +39,16 @@ class Node(NamedTuple):
     @property
     def links(self) -> tuple[Link, ...]:
         """Whom it names, in the order of the lists."""
-        return _plain_links(self.links_json) or tuple(Link(*item) for item in _parsed_links(self.links_json))
+        if "\\" not in self.links_json:
+            return tuple(Link(kind, id_, int(line)) for kind, id_, line in _LINK.findall(self.links_json))
+        return tuple(Link(*item) for item in _parsed(self.links_json))
 
     @property
     def globs(self) -> tuple[str, ...]:
         """A spec's paths, a norm's scope."""
-        text = self.globs_json
-        if text != "[]" and "\\" not in text:
-            return tuple(text[2:-2].split('", "'))  # as JSON, which is not loaded for the usual list
-        return tuple(str(item) for item in _parsed(text))
+        if "\\" not in self.globs_json:
+            return tuple(_TEXT.findall(self.globs_json))
+        return tuple(map(str, _parsed(self.globs_json)))
 
     @property
     def is_retired(self) -> bool:
@@ -72,33 +81,7 @@ def load_graph(database: apsw.Connection, tree: Tree) -> Graph:
     return Graph(nodes, stored_annotations(database, number))
 
 
-def _plain_links(text: str) -> tuple[Link, ...]:
-    """The links of a list in which nothing is escaped, without the JSON library; () where it has to be asked."""
-    if text == "[]" or "\\" in text:
-        return ()
-    links: list[Link] = []
-    for item in text[2:-2].split("], ["):
-        kind, _, rest = item.partition(", ")
-        id_, _, line = rest.partition(", ")
-        # No text holds a quotation mark, so one between two of them is whole.
-        if not (_is_quoted(kind) and _is_quoted(id_) and line.isdecimal()):
-            return ()
-        links.append(Link(kind[1:-1], id_[1:-1], int(line)))
-    return tuple(links)
-
-
-def _is_quoted(text: str) -> bool:
-    return len(text) > 1 and text[0] == text[-1] == '"'
-
-
-def _parsed_links(text: str) -> list[tuple[str, str, int]]:
-    return cast("list[tuple[str, str, int]]", _parsed(text))
-
-
-def _parsed(text: str) -> list[object]:
-    if text == "[]":
-        return []
+def _parsed(text: str) -> "Any":
     import json  # noqa: PLC0415  a millisecond that most graphs do not need
 
-    value: list[object] = json.loads(text)
-    return value
+    return json.loads(text)

@@ -39,21 +39,17 @@ class PackOptions(NamedTuple):
     has_search: bool = True  # whether a share is kept for what search finds
 
 
-class ShownArtifact(NamedTuple):
-    """An artifact in the text; it is lowered where it is shown below the level that was requested."""
+class PackedArtifact(NamedTuple):
+    """An artifact that was reached, at the level at which it is in the text; '' for want of budget.
+
+    It is lowered where it is shown below the level that was requested.
+    """
 
     artifact: LinkedArtifact
     level: str
-    tokens: int  # as it is shown
+    tokens: int  # as it is shown, else of the whole
     whole: int  # at the level that was requested
-    is_lowered: bool
-
-
-class OmittedArtifact(NamedTuple):
-    """An artifact that was reached and is not in the text, for want of budget."""
-
-    artifact: LinkedArtifact
-    tokens: int
+    is_lowered: bool = False
 
 
 class LinkedPart(NamedTuple):
@@ -62,8 +58,8 @@ class LinkedPart(NamedTuple):
     text: str
     used: int
     counter: str  # who counted the texts that are shown; an estimate where it was not one counter for all
-    shown: tuple[ShownArtifact, ...]
-    omitted: tuple[OmittedArtifact, ...]
+    shown: tuple[PackedArtifact, ...]
+    omitted: tuple[PackedArtifact, ...]
     missing: tuple[Missing, ...]
     warnings: tuple[str, ...]
 
@@ -109,14 +105,15 @@ def pack_linked(
     levels = purchase.levels
     in_order = sorted(range(len(sections)), key=lambda at: _OUTPUT_ORDER.index(sections[at].artifact.node.type))
     code = [section.code for section, at in zip(sections, levels, strict=True) if at >= 0 and section.code]
+    outcome = _outcome(sections, levels)
     text = joined(
         reference,
         *(sections[at].text(levels[at], options.form) for at in in_order if levels[at] >= 0),
         block.code_section(code, options.form),
         missing,
-        block.footer(_named(sections, levels), options.form, is_named=is_named),
+        block.footer(_named(*outcome), options.form, is_named=is_named),
     )
-    part = LinkedPart(text, purchase.used, ESTIMATE, *_outcome(sections, levels), closure.missing, closure.warnings)
+    part = LinkedPart(text, purchase.used, ESTIMATE, *outcome, closure.missing, closure.warnings)
     if found and is_named:  # what is linked is named first
         room = None
         if options.limit is not None and limit is not None:
@@ -183,7 +180,7 @@ def _with_found(
     if not is_named:
         return part._replace(omitted=(*part.omitted, *omitted))
     texts = [section.text(at, options.form) for section, at in zip(sections, purchase.levels, strict=True) if at >= 0]
-    names = block.footer(_named(sections, purchase.levels), options.form, is_search=True)
+    names = block.footer(_named(shown, omitted), options.form, is_search=True)
     return part._replace(
         text=joined(part.text, *texts, names),
         used=part.used + purchase.used,
@@ -216,7 +213,7 @@ def _sections(
                 del levels[-1], costs[-1]  # nothing is added: it is this level already
             fences = prices.of(block.fences(text)) if options.form == "markdown" else 0
             levels.append(level)
-            costs.append(frame + fences + _price(prices, text, stored, at))
+            costs.append(frame + fences + prices.of_counted(stored.priced[at]))
             before = text
         reserve = prices.of(block.FooterEntry(one.node.id, "summary", costs[-1]).text) if is_few else 0
         sections.append(_Section(one, stored, code, Item(one.node.id, tuple(levels), tuple(costs), reserve)))
@@ -234,12 +231,6 @@ def _found_sections(
         *_sections(found[:FOUND_IN_FULL], texts, options, prices, {}),
         *_sections(found[FOUND_IN_FULL:], texts, brief, prices, {}),
     ]
-
-
-def _price(prices: Prices, text: str, stored: StoredTexts, at: int) -> int:
-    """What a text costs: as it was counted."""
-    counts = stored.priced
-    return prices.of_counted(counts[at]) if len(counts) == len(LEVELS) else prices.of(text)
 
 
 def _counter(texts: Mapping[int, StoredTexts], artifacts: Sequence[LinkedArtifact]) -> str:
@@ -262,26 +253,18 @@ def _footer_price(
     return Footer(frame, bare)
 
 
-def _named(sections: Sequence[_Section], levels: Sequence[int]) -> list[block.FooterEntry]:
+def _named(shown: Sequence[PackedArtifact], omitted: Sequence[PackedArtifact]) -> list[block.FooterEntry]:
     """What is not shown at its last level."""
-    return [
-        block.FooterEntry(item.id, item.levels[at] if at >= 0 else "", item.prices[-1])
-        for item, at in zip((section.item for section in sections), levels, strict=True)
-        if at < len(item.levels) - 1
-    ]
+    lowered = (one for one in shown if one.is_lowered)
+    return [block.FooterEntry(one.artifact.node.id, one.level, one.whole) for one in (*lowered, *omitted)]
 
 
 def _outcome(
     sections: Sequence[_Section], levels: Sequence[int]
-) -> tuple[tuple[ShownArtifact, ...], tuple[OmittedArtifact, ...]]:
-    shown: list[ShownArtifact] = []
-    omitted: list[OmittedArtifact] = []
+) -> tuple[tuple[PackedArtifact, ...], tuple[PackedArtifact, ...]]:
+    packed: list[PackedArtifact] = []
     for section, at in zip(sections, levels, strict=True):
         item = section.item
-        whole = item.prices[-1]
-        if at >= 0:
-            is_lowered = at < len(item.levels) - 1
-            shown.append(ShownArtifact(section.artifact, item.levels[at], item.prices[at], whole, is_lowered))
-        else:
-            omitted.append(OmittedArtifact(section.artifact, whole))
-    return tuple(shown), tuple(omitted)
+        level, is_lowered = item.levels[at] if at >= 0 else "", 0 <= at < len(item.levels) - 1
+        packed.append(PackedArtifact(section.artifact, level, item.prices[at], item.prices[-1], is_lowered))
+    return tuple(one for one in packed if one.level), tuple(one for one in packed if not one.level)

@@ -2,7 +2,7 @@
 -- indexer/store/schema.sql. A later version is this file and the numbered files after it.
 
 -- Folders that hold a `.contextia`. '.' is the project's own, wherever it is moved to. `scan_state` is the redaction
--- rules that the files were read under and, where that proves that none need be read again, the path and stat of each.
+-- rules that the files were read under.
 CREATE TABLE linked_trees (
     id          INTEGER PRIMARY KEY,
     path        TEXT NOT NULL UNIQUE,               -- path, absolute

@@ -103,18 +103,9 @@ def _packed(material: Material, options: PackOptions, prices: Prices, whole: int
 
 def _shown(part: LinkedPart) -> tuple[SectionItem, ...]:
     return tuple(
-        SectionItem(
-            id=artifact.node.id,
-            type=artifact.node.type,
-            title=artifact.node.title,
-            status=artifact.node.status,
-            level=level,
-            tokens=tokens,
-            tier=f"T{artifact.tier}",
-            chain=artifact.chain,
-            reason=artifact.reason,
-        )
-        for artifact, level, tokens, _, _ in part.shown
+        SectionItem(node.id, node.type, node.title, node.status, level, tokens, f"T{one.tier}", one.chain, one.reason)
+        for one, level, tokens, _, _ in part.shown
+        for node in (one.node,)
     )
 
 

@@ -8,11 +8,15 @@ import apsw
 from ctxrank.extensions.links.artifact import LevelTexts, LinkedArtifact
 from ctxrank.extensions.links.tree import Tree
 from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
-from ctxrank.indexer.store.connection import read_column, read_map, read_rows, read_value, require_value
+from ctxrank.indexer.store import rows
+from ctxrank.indexer.store.connection import read_column, read_map, read_rows, read_value
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.tokens import ESTIMATE, cautious_tokens, estimate_tokens
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.files.stamps import FoundFile
 
 KIND = "linked"
 VERSION = 1  # of the tables: the number of the last schema_….sql
@@ -28,6 +32,10 @@ class KnownFile(NamedTuple):
     sha256: str
     ruleset: int
 
+    def proves(self, now: "FoundFile") -> bool:
+        """Whether a file that looks like this need not be read; one that could not be read is tried again."""
+        return self.sha256 != "" and self.stamp.proves(now)
+
 
 class Annotation(NamedTuple):
     """One named artifact at one line of a file; `path` is relative to the tree's folder."""
@@ -42,8 +50,7 @@ class Annotation(NamedTuple):
 class StoredTexts(NamedTuple):
     """An artifact's texts with their token counts, and who counted.
 
-    Three estimates are followed by three cautious counts, so that a budget is kept without a look at the texts; those
-    that an older version wrote have none.
+    Three estimates are followed by three cautious counts, so that a budget is kept without a look at the texts.
     """
 
     texts: LevelTexts
@@ -52,7 +59,7 @@ class StoredTexts(NamedTuple):
 
     @property
     def priced(self) -> tuple[int, ...]:
-        """The counts that a budget is kept by, for each level; none where the texts have to be counted first."""
+        """The counts that a budget is kept by, for each level."""
         return self.tokens[:_LEVELS] if self.counter != ESTIMATE else self.tokens[_LEVELS:]
 
 
@@ -83,17 +90,14 @@ def make_tree_id(change: Change, tree: Tree) -> int:
     return tree_id(change.connection, tree)
 
 
-def scan_state(database: apsw.Connection, tree: Tree) -> str:
-    """By which rules the tree's files were read, and below it, if that proves them unchanged, what they look like.
-
-    '' where nothing was read yet.
-    """
+def rules_of(database: apsw.Connection, tree: Tree) -> str:
+    """By which rules the tree's files were read; '' where nothing was read yet."""
     return read_value(database, "SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,), str) or ""
 
 
-def keep_scan_state(change: Change, tree: Tree, state: str) -> None:
-    """Keep that text, for `scan_state`."""
-    change.connection.execute("UPDATE linked_trees SET scan_state = ? WHERE path = ?", (state, tree.name))
+def keep_rules(change: Change, tree: Tree, rules: str) -> None:
+    """Keep that text, for `rules_of`."""
+    rows.update(change.connection, "linked_trees", make_tree_id(change, tree), {"scan_state": rules})
 
 
 def known_files(database: apsw.Connection, tree_number: int) -> dict[str, KnownFile]:
@@ -109,10 +113,7 @@ def known_files(database: apsw.Connection, tree_number: int) -> dict[str, KnownF
 
 def restamp(change: Change, number: int, stamp: FileStamp) -> None:
     """The same bytes with another stat: nothing that can be found has changed."""
-    change.connection.execute(
-        "UPDATE linked_artifacts SET size_bytes = ?, mtime_ns = ?, inode = ?, read_at = ? WHERE id = ?",
-        (*stamp, number),
-    )
+    rows.update(change.connection, "linked_artifacts", number, stamp.columns)
 
 
 def record(
@@ -129,26 +130,17 @@ def record(
 
     from ctxrank.indexer.store import documents  # noqa: PLC0415  as above
 
-    change.connection.execute(
-        """
-        INSERT INTO linked_artifacts (tree_id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset, name, type,
-                                      title, status, superseded_by, links, globs, problems)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (tree_id, path) DO UPDATE
-           SET size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns, inode = excluded.inode,
-               read_at = excluded.read_at, sha256 = excluded.sha256, ruleset = excluded.ruleset,
-               name = excluded.name, type = excluded.type, title = excluded.title, status = excluded.status,
-               superseded_by = excluded.superseded_by, links = excluded.links, globs = excluded.globs,
-               problems = excluded.problems
-        """,
-        (
-            tree_number, artifact.path, *stamp, sha256, RULESET_VERSION, artifact.id, artifact.type, artifact.title,
-            artifact.status, artifact.superseded_by, json.dumps(artifact.links), json.dumps(artifact.globs),
-            json.dumps(artifact.problems),
-        ),
-    )  # fmt: skip
+    values: dict[str, rows.Value] = {
+        **stamp.columns, "sha256": sha256, "ruleset": RULESET_VERSION, "name": artifact.id, "type": artifact.type,
+        "title": artifact.title, "status": artifact.status, "superseded_by": artifact.superseded_by,
+        "links": json.dumps(artifact.links), "globs": json.dumps(artifact.globs),
+        "problems": json.dumps(artifact.problems),
+    }  # fmt: skip
     query = "SELECT id FROM linked_artifacts WHERE tree_id = ? AND path = ?"
-    number = require_value(change.connection, query, (tree_number, artifact.path), int)
+    number = read_value(change.connection, query, (tree_number, artifact.path), int) or 0
+    if not rows.update(change.connection, "linked_artifacts", number, values):
+        values |= {"tree_id": tree_number, "path": artifact.path}
+        number = rows.insert(change.connection, "linked_artifacts", values)
     change.connection.execute(
         "INSERT OR REPLACE INTO linked_texts (linked_id, meta, summary, full, tokens, token_counter)"
         " VALUES (?, ?, ?, ?, ?, ?)",

@@ -8,20 +8,20 @@ A tree that did not change costs one query and a stat for each file: no parser i
 from ctxrank.extensions.links.artifact import LevelTexts, LinkedArtifact, level_texts
 from ctxrank.extensions.links.store import (
     KnownFile,
-    keep_scan_state,
+    keep_rules,
     known_files,
     make_tree_id,
     record,
     remove,
     require_tables,
     restamp,
-    scan_state,
+    rules_of,
     shown_path,
     stored_texts,
     tree_id,
 )
 from ctxrank.extensions.links.tree import Tree, find_tree, known_trees, list_files
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.files.stamps import FileStamp, compare_stats
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -29,7 +29,6 @@ from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:  # loaded where a file has changed
     from ctxrank.cli.actions.upkeep.index_step import StepReport
-    from ctxrank.indexer.beneath import Root
     from ctxrank.indexer.files.stamps import FoundFile
 
 _CHUNK_FILES = 200
@@ -53,14 +52,6 @@ class _Draft(NamedTuple):
     sha256: str
     artifact: LinkedArtifact | None
     texts: LevelTexts | None
-
-
-class _Memory(NamedTuple):
-    """What is kept of a tree between runs: as it was, its first line alone, and the whole of it."""
-
-    before: str
-    rules: str
-    seen: str
 
 
 def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> "StepReport | None":
@@ -93,12 +84,10 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
     blocklist = store.blocklist()
     files = [file for file in list_files(tree) if not blocklist.holds_path(shown_path(tree, file.path))]
     rules = f"{RULESET_VERSION} {mode.described}"
-    seen, before = _described(rules, files), scan_state(store.primary, tree)
-    if seen == before:
-        return SyncReport(len(files), (), (), ())
+    # What was read by other rules is written again, though its bytes be the same.
+    is_read_alike = rules_of(store.primary, tree) == rules
     known = known_files(store.primary, tree_id(store.primary, tree))
-    is_read_alike = before.partition("\n")[0] == rules
-    to_read, _, gone = compare_stats(files, known, lambda file, row: is_read_alike and _is_known(file, row))
+    to_read, _, gone = compare_stats(files, known, lambda file, row: is_read_alike and row.proves(file))
     if to_read:
         from ctxrank.indexer.files.paths import holds_secret  # noqa: PLC0415  an unchanged tree needs no rules
 
@@ -106,14 +95,21 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
     written: list[str] = []
     for first in range(0, len(to_read), _CHUNK_FILES):
         chunk = to_read[first : first + _CHUNK_FILES]
-        written += _sync_chunk(store, tree, chunk, mode, is_read_alike=is_read_alike)
+        with Root(tree.folder) as root:
+            drafts = [_draft(root, file, row.sha256 if row and is_read_alike else None, mode) for file, row in chunk]
+        with store.write() as change:
+            number = make_tree_id(change, tree)
+            pairs = zip(drafts, chunk, strict=True)
+            written += [draft.path for draft, (_, row) in pairs if _apply(change, tree, number, draft, row)]
     if gone:
         with store.write() as change:
             for row in gone.values():
                 remove(change, row.number)
     if written or gone:
         store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    _remember(store, tree, files, _Memory(before, rules, seen))
+    if not is_read_alike and files:
+        with store.write() as change:
+            keep_rules(change, tree, rules)
     return SyncReport(
         files=len(files),
         read=tuple(file.path for file, _ in to_read),
@@ -122,64 +118,14 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
     )
 
 
-def _sync_chunk(
-    store: Store,
-    tree: Tree,
-    files: "list[tuple[FoundFile, KnownFile | None]]",
-    mode: RedactionMode,
-    *,
-    is_read_alike: bool,
-) -> list[str]:
-    """Read some files and write what changed in one transaction; returns the paths that were written."""
-    from ctxrank.indexer.beneath import Root  # noqa: PLC0415  an unchanged tree opens no file
-
-    with Root(tree.folder) as root:
-        # What was read by other rules is written again, though its bytes be the same.
-        drafts = [_draft(root, file, known if is_read_alike else None, mode) for file, known in files]
-    with store.write() as change:
-        number = make_tree_id(change, tree)
-        pairs = zip(drafts, files, strict=True)
-        return [draft.path for draft, (_, known) in pairs if _apply(change, tree, number, draft, known)]
-
-
-def _remember(store: Store, tree: Tree, files: "list[FoundFile]", memory: _Memory) -> None:
-    """Keep by which rules the files were read, and what they look like if that proves that none need be read again."""
-    known = known_files(store.primary, tree_id(store.primary, tree))
-    is_proof = all(_is_known(file, known.get(file.path)) for file in files)
-    text = memory.seen if is_proof else memory.rules
-    if not known or text == memory.before:
-        return
-    # It only saves time, which waiting for a lock would cost.
-    store.primary.set_busy_timeout(0)
-    try:
-        with store.write() as change:
-            keep_scan_state(change, tree, text)
-    except CtxrankError:
-        pass
-    finally:
-        store.primary.set_busy_timeout(store.busy_ms)
-
-
-def _described(rules: str, files: "list[FoundFile]") -> str:
-    """All that decides whether a file is read again, in one text: comparing it costs no query for each file."""
-    lines = [f"{path}\0{size} {mtime} {inode}" for path, size, mtime, inode in files]
-    return "\n".join([rules, *lines])
-
-
-def _is_known(file: "FoundFile", known: KnownFile | None) -> bool:
-    """Whether a file need not be read; one that could not be read is tried again."""
-    return known is not None and known.sha256 != "" and known.ruleset == RULESET_VERSION and known.stamp.proves(file)
-
-
-def _draft(root: "Root", file: "FoundFile", known: KnownFile | None, mode: RedactionMode) -> _Draft:
+def _draft(root: Root, file: "FoundFile", known_sha256: str | None, mode: RedactionMode) -> _Draft:
     """Read one file; a file that cannot be read is an artifact with a problem, so that `check` names it."""
-    from ctxrank.extensions.links.reading import parse_artifact  # noqa: PLC0415  as above
-    from ctxrank.indexer.files.read import FileText, read_changed  # noqa: PLC0415  an unchanged tree needs no reader
-    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  and no rules
-    from ctxrank.indexer.text.frontmatter import Problem  # noqa: PLC0415  and no parser
+    from ctxrank.extensions.links.reading import parse_artifact  # noqa: PLC0415  an unchanged tree needs no parser
+    from ctxrank.indexer.files.read import FileText, read_changed  # noqa: PLC0415  no reader
+    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  no rules
+    from ctxrank.indexer.text.frontmatter import Problem  # noqa: PLC0415  as above
 
-    is_comparable = known is not None and known.ruleset == RULESET_VERSION
-    reading = read_changed(root, file, known.sha256 if known is not None and is_comparable else None)
+    reading = read_changed(root, file, known_sha256)
     if reading.outcome is None:
         return _Draft(file.path, reading.stamp, reading.sha256, None, None)
     if isinstance(reading.outcome, FileText):

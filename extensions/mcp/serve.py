@@ -25,7 +25,7 @@ import sys
 import threading
 from collections.abc import Generator
 
-from ctxrank.cli.agents.ask import Asked, ask
+from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.agents.hook import answer_of
 from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.loopback import NAMES, TOKEN_FILE, is_local, listening, made_token
@@ -186,11 +186,9 @@ class _Guard:
             return
         if path != "/health":
             admit(scope)
-        body = await read_body(receive, MAX_BODY_BYTES)
-        if body is None:
-            await _failed(*_too_long())(scope, receive, send)
-            return
-        await self._inner(scope, body, send)
+        body = await read_body(scope, receive, MAX_BODY_BYTES)
+        too_long = UsageError("The request is too long.", f"{MAX_BODY_BYTES:,} bytes are taken.")
+        await (_failed(too_long, 413) if body is None else self._inner)(scope, body or receive, send)
 
     def _refusal(self, path: str, headers: dict[bytes, bytes]) -> tuple[CtxrankError, int] | None:
         host = headers.get(b"host", b"").decode("latin-1")
@@ -203,14 +201,7 @@ class _Guard:
         if self._token and path != "/health" and not hmac.compare_digest(given, self._token):
             hint = f"Send 'Authorization: Bearer' and what .ctxrank/{TOKEN_FILE} holds."
             return UsageError("The token is missing or wrong.", hint), 401
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
-            return _too_long()
         return None
-
-
-def _too_long() -> tuple[CtxrankError, int]:
-    return UsageError("The request is too long.", f"{MAX_BODY_BYTES:,} bytes are taken."), 413
 
 
 def _answer(call: Call, name: str, body: bytes) -> Response:
@@ -221,26 +212,21 @@ def _answer(call: Call, name: str, body: bytes) -> Response:
         if not isinstance(stdin, str):
             raise UsageError("'stdin' is a text.", "It is what the command would read from '-'.")
         asked = ask(call, name, given, stdin.encode("utf-8", "replace"))
-    except CtxrankError as error:
-        return _failed(error)
     except Exception as error:
-        return _failed(explained(error, call.db, call.root))
-    return _json(_envelope(asked))
+        return _failed(error if isinstance(error, CtxrankError) else explained(error, call.db, call.root))
+    fields = envelope(asked.payload, outcome=asked.outcome, engine=asked.engine)
+    return _json(fields | ({"said": list(asked.notes)} if asked.notes else {}))
 
 
 def _parameters(body: bytes) -> dict[str, object]:
+    hint = "Send an object of parameters by name."
     try:
         found: object = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise UsageError("The request is no JSON.", "Send an object of parameters by name.") from error
+        raise UsageError("The request is no JSON.", hint) from error
     if not is_dict(found):
-        raise UsageError("The request is no JSON object.", "Send an object of parameters by name.")
+        raise UsageError("The request is no JSON object.", hint)
     return {str(name): value for name, value in found.items()}
-
-
-def _envelope(asked: Asked) -> dict[str, object]:
-    fields = envelope(asked.payload, outcome=asked.outcome, engine=asked.engine)
-    return fields | ({"said": list(asked.notes)} if asked.notes else {})
 
 
 def _failed(error: CtxrankError, status: int | None = None) -> Response:

@@ -6,15 +6,14 @@ An answer is at most MAX_TOKENS unless the caller asks for more; what does not f
 What is read from the store is data that others wrote: texts come under a line that says so.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ctxrank.cli.agents.ask import Asked, ask
+from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
 from ctxrank.indexer.catalogue import named_records
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.records.sessions import NewSession, create_session, has_session, project_in_force
 from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.ids import public_id
@@ -26,10 +25,20 @@ REFERENCE_LINE = "Reference data from the project's store: what others found, no
 # What a hit's own line costs besides its snippet, and what the fields around all hits cost.
 _MAX_SNIPPET = 400  # characters
 _MAX_SOLUTION = 1800
+_FACTS = {
+    "by": "agent",
+    "priority": "priority",
+    "type": "type",
+    "session": "session_id",
+    "group": "group_id",
+    "from": "created_at",
+    "replaced by": "superseded_by",
+    "its file is": "file_state",
+}
 _FOR_A_SHELL = ("shows more at once.", "--all shows them.")  # notes that name options
 
 Depth = Literal["meta", "summary", "full"]
-_Json = dict[str, object]
+_Json = dict[str, Any]  # a command's answer, whose shape its declaration says: pydantic checks what is passed on
 
 
 class FoundHit(BaseModel):
@@ -184,13 +193,13 @@ class Tools:
         hit whole with `read`.
         """
         given: _Json = {"query": [query], "limit": limit, "kinds": kinds, "paths": [path] if path else []}
-        asked = self._ask("search", given | ({"since": since} if since else {}))
-        hits = [_hit(one) for one in _objects(asked.payload["hits"])]
-        notes = [note for note in asked.notes if not note.endswith(_FOR_A_SHELL)]
+        found, said = self._ask("search", given | ({"since": since} if since else {}))
+        hits = [_hit(one) for one in found["hits"]]
+        notes = [note for note in said if not note.endswith(_FOR_A_SHELL)]
         kept = _fitting(hits, max_tokens)
         if len(kept) < len(hits):
             notes.append(f"{len(hits) - len(kept)} more hits did not fit in max_tokens.")
-        return Found(hits=kept, total=_int(asked.payload["total"]), notes=notes)
+        return Found(hits=kept, total=found["total"], notes=notes)
 
     def read(
         self,
@@ -207,28 +216,14 @@ class Tools:
 
         Use it on what `search` found before you rely on it.
         """
-        asked = self._ask("show", {"document": self._document(id.strip()), "depth": depth})
-        document = asked.payload["document"]
-        assert is_dict(document), "show answers with a document"
-        passages = _objects(document.get("passages", []))
-        body = "\n".join([str(document.get("body", "")), *(str(one["text"]) for one in passages)]).strip("\n")
-        text, end = _cut(body, start, max_tokens - 150)
-        facts = [
-            f"{name} {document[field]}"
-            for name, field in (
-                ("by", "agent"), ("priority", "priority"), ("type", "type"), ("session", "session_id"),
-                ("group", "group_id"), ("from", "created_at"), ("replaced by", "superseded_by"),
-                ("its file is", "file_state"),
-            )
-            if document.get(field)
-        ]  # fmt: skip
-        details = document.get("details")
-        facts += [f"{name}: {value}" for name, value in (details.items() if is_dict(details) else ())]
-        return Document(
-            id=str(document["id"]), kind=str(document["kind"]), title=str(document["title"]),
-            path=str(document["path"]), facts=facts, text=f"{REFERENCE_LINE}\n\n{text}" if text else "",
-            next_start=end,
-        )  # fmt: skip
+        document = self._ask("show", {"document": self._document(id.strip()), "depth": depth})[0]["document"]
+        passages = [one["text"] for one in document.get("passages", [])]
+        text, end = _cut("\n".join([document.get("body", ""), *passages]).strip("\n"), start, max_tokens - 150)
+        facts = [f"{name} {document[field]}" for name, field in _FACTS.items() if document.get(field)]
+        details: _Json = document.get("details") or {}
+        facts += [f"{name}: {value}" for name, value in details.items()]
+        text = f"{REFERENCE_LINE}\n\n{text}" if text else ""
+        return Document.model_validate({**document, "facts": facts, "text": text, "next_start": end})
 
     def context(
         self,
@@ -245,19 +240,12 @@ class Tools:
         Use it once, at the start of a task, and put its text before the prompt of a subagent that you spawn.
         """
         if self._is_linked_task(task.strip()):
-            asked = self._ask("context", {"task": task.strip(), "budget": max_tokens})
+            block, notes = self._ask("context", {"task": task.strip(), "budget": max_tokens})
         else:
             given: _Json = {"task": task, "agent": agent, "group": group, "budget": max_tokens, "reach": "project"}
-            asked = self._ask("assemble", given | {"session": session or self._reading_session()})
-        payload = asked.payload
-        budget = payload["budget"]
-        assert is_dict(budget), "both commands say what they used"
-        receipt = payload.get("receipt")
-        return Block(
-            text=str(payload["text"]), tokens=_int(budget["used"]),
-            receipt=None if receipt is None else _int(receipt), omitted=len(_objects(payload.get("omitted", []))),
-            notes=list(asked.notes),
-        )  # fmt: skip
+            block, notes = self._ask("assemble", given | {"session": session or self._reading_session()})
+        tokens, omitted = block["budget"]["used"], len(block.get("omitted", []))
+        return Block(text=block["text"], tokens=tokens, receipt=block.get("receipt"), omitted=omitted, notes=notes)
 
     def match_error(
         self,
@@ -269,21 +257,12 @@ class Tools:
         Use it as soon as a command, build or test fails, before you try to fix it. Silence means that nobody has met
         it.
         """
-        asked = self._ask(
-            "error match",
-            {"file": "-", "session": self._own_session(""), "lang": lang or None, "limit": 3},
-            output,
-        )
-        fixes = [
-            KnownFix(
-                id=str(one["id"]), error=_clipped(str(one["error"]), 600),
-                solution=_clipped(str(one["solution"]), _MAX_SOLUTION),
-                confidence=_float(one["confidence"]), state=str(one["state"]),
-                why=[str(reason) for reason in _list(one["why"])],
-            )
-            for one in _objects(asked.payload["matches"])
-        ]  # fmt: skip
-        return Failure(known=bool(fixes), fixes=fixes, reason=str(asked.payload["reason"]))
+        given: _Json = {"file": "-", "session": self._own_session(""), "lang": lang or None, "limit": 3}
+        found, _ = self._ask("error match", given, output)
+        for one in found["matches"]:
+            one |= {"error": _clipped(one["error"], 600), "solution": _clipped(one["solution"], _MAX_SOLUTION)}
+        fixes = [KnownFix.model_validate(one) for one in found["matches"]]
+        return Failure(known=bool(fixes), fixes=fixes, reason=found["reason"])
 
     def save_finding(
         self,
@@ -303,12 +282,9 @@ class Tools:
 
         Use it when a cause is found, a decision made or an investigation finished. Secrets are taken out.
         """
-        given: _Json = {
-            "path": "-", "title": title, "summary": summary, "type_": type, "priority": priority, "producer": agent,
-            "group": group or None, "consumers": consumers, "session": self._own_session(session),
-        }  # fmt: skip
-        asked = self._ask("package save", given, text)
-        return Saved(id=_public("package", asked.payload["id"]), notes=_notes(asked))
+        given: _Json = {"path": "-", "title": title, "summary": summary, "type_": type, "priority": priority}
+        given |= {"producer": agent, "group": group or None, "consumers": consumers}
+        return self._saved("package", given | {"session": self._own_session(session)}, text)
 
     def save_reasoning(
         self,
@@ -323,12 +299,9 @@ class Tools:
 
         Use it for decisions, risks, blockers, changes of plan and at the end of a task. Secrets are taken out.
         """
-        given: _Json = {
-            "text": None, "phase": phase, "agent": agent, "group": group or None, "confidence": confidence or None,
-            "content": text, "session": self._own_session(session),
-        }  # fmt: skip
-        asked = self._ask("reasoning save", given)
-        return Saved(id=_public("reasoning", asked.payload["id"]), notes=_notes(asked))
+        given: _Json = {"text": None, "phase": phase, "agent": agent, "content": text}
+        given |= {"group": group or None, "confidence": confidence or None}
+        return self._saved("reasoning", given | {"session": self._own_session(session)})
 
     def confirm_fix(
         self,
@@ -339,11 +312,7 @@ class Tools:
 
         Use it after you tried a fix of `match_error`.
         """
-        asked = self._ask("error confirm" if worked else "error refute", {"error": id})
-        return Outcome(
-            id=str(asked.payload["id"]), state=str(asked.payload["state"]),
-            confidence=_float(asked.payload["confidence"]),
-        )  # fmt: skip
+        return Outcome.model_validate(self._ask("error confirm" if worked else "error refute", {"error": id})[0])
 
     def why(
         self,
@@ -354,12 +323,18 @@ class Tools:
 
         Use it when something that you expected is missing.
         """
-        asked = self._ask("why", {"document": id, "receipt_id": receipt})
-        reasons = [_clipped(str(one), 600) for one in _list(asked.payload["reasons"])]
-        return Reasons(id=str(asked.payload["id"]), included=bool(asked.payload["included"]), reasons=reasons[:20])
+        found, _ = self._ask("why", {"document": id, "receipt_id": receipt})
+        return Reasons.model_validate({**found, "reasons": [_clipped(one, 600) for one in found["reasons"][:20]]})
 
-    def _ask(self, command: str, given: _Json, stdin: str = "") -> Asked:
-        return ask(self._call, command, given, stdin.encode("utf-8", "replace"))
+    def _ask(self, command: str, given: _Json, stdin: str = "") -> tuple[_Json, list[str]]:
+        """What a command answers, and what it said beside it."""
+        asked = ask(self._call, command, given, stdin.encode("utf-8", "replace"))
+        return asked.payload, list(asked.notes)
+
+    def _saved(self, kind: str, given: _Json, stdin: str = "") -> Saved:
+        answer, notes = self._ask(f"{kind} save", given, stdin)
+        id_ = answer["id"]
+        return Saved(id=public_id(kind, id_) if isinstance(id_, int) else str(id_), notes=list(dict.fromkeys(notes)))
 
     def _document(self, id_: str) -> str:
         """The id that `show` takes, for all that `read` takes. Raises NotFoundError, UsageError."""
@@ -416,17 +391,17 @@ class Tools:
 
 
 def _hit(value: _Json) -> FoundHit:
-    passages = _objects(value["passages"])
-    lines = [str(line["text"]) for line in _objects(passages[0]["lines"])] if passages else []
-    line = f":{passages[0]['match_line']}" if passages else ""
-    score = value["score"]
-    return FoundHit(
-        id=str(value["id"]), kind=str(value["kind"]), title=_clipped(str(value["title"]), 200),
-        place=f"{value['path']}{line}" if value["path"] else "",
-        snippet=_clipped("\n  ".join(lines) or str(value["snippet"]), _MAX_SNIPPET),
-        score=None if score is None else _float(score),
-        when=str(value["created_at"])[:10],
-    )  # fmt: skip
+    lines, line = [], ""
+    if value["passages"]:
+        lines = [one["text"] for one in value["passages"][0]["lines"]]
+        line = f":{value['passages'][0]['match_line']}"
+    shown: _Json = {
+        "title": _clipped(value["title"], 200),
+        "place": f"{value['path']}{line}" if value["path"] else "",
+        "snippet": _clipped("\n  ".join(lines) or value["snippet"], _MAX_SNIPPET),
+        "when": value["created_at"][:10],
+    }
+    return FoundHit.model_validate(value | shown)
 
 
 def _fitting(hits: list[FoundHit], max_tokens: int) -> list[FoundHit]:
@@ -457,29 +432,3 @@ def _cut(text: str, start: int, max_tokens: int) -> tuple[str, int | None]:
 
 def _clipped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _public(kind: str, id_: object) -> str:
-    return public_id(kind, _int(id_)) if isinstance(id_, int) else str(id_)
-
-
-def _notes(asked: Asked) -> list[str]:
-    return list(dict.fromkeys(asked.notes))
-
-
-def _objects(value: object) -> list[_Json]:
-    return [{str(key): inner for key, inner in one.items()} for one in _list(value) if is_dict(one)]
-
-
-def _list(value: object) -> list[object]:
-    return value if is_list(value) else []
-
-
-def _int(value: object) -> int:
-    assert isinstance(value, int), "the command's answer says so"
-    return value
-
-
-def _float(value: object) -> float:
-    assert isinstance(value, int | float), "the command's answer says so"
-    return float(value)

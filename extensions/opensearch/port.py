@@ -8,6 +8,12 @@ from ctxrank.indexer.store.wide_settings import WideSettings
 class OpenSearchPort:
     """The index in an OpenSearch cluster."""
 
+    def settings(self, value: object, name: str) -> WideSettings:
+        """What the section `wide:` says. Raises UsageError."""
+        from ctxrank.extensions.opensearch.settings import checked_wide  # noqa: PLC0415  few calls read it
+
+        return checked_wide(value, name)
+
     def engine_for(self, store: Store, settings: WideSettings) -> Engine:
         """The engine that asks the cluster."""
         from ctxrank.extensions.opensearch.engine import engine_for  # noqa: PLC0415  status asks no question

@@ -6,11 +6,12 @@ Nothing waits for it: a command answers from what is here, and starts it in abou
 import os
 import sys
 
+from ctxrank.extensions.team.state import is_due
 from ctxrank.indexer.clock import SECOND_US
 from ctxrank.indexer.store.location import TEAM_LOCK
 from ctxrank.indexer.store.one_process import holder
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.store.team_log import ENVIRONMENT, is_due, read_state
+from ctxrank.indexer.store.team_log import ENVIRONMENT, read_state
 
 STALE_US = 60 * SECOND_US  # a read that is told nothing newer has the log asked
 

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.agents.event import CLAUDE_CODE
-from ctxrank.cli.agents.messages import Speaker, keep_text
-from ctxrank.cli.agents.session import HookCall, is_main_branch, role_of
+from ctxrank.cli.agents.messages import keep_text
+from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
-from ctxrank.extensions.transcripts.reading import Action, Message, Repair, Story, TranscriptReader, Unsolved, Where
+from ctxrank.extensions.transcripts.reading import FailedCommand, Said, Story, TranscriptReader, Where
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.errors.failure_text import read_failure_text
@@ -30,6 +30,7 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.privacy.retention import UNCONFIRMED_DAYS, prune_unconfirmed
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.injections import injected_lines
+from ctxrank.indexer.records.reasoning import NewReasoning
 from ctxrank.indexer.records.sessions import (
     NewSession,
     Session,
@@ -37,8 +38,8 @@ from ctxrank.indexer.records.sessions import (
     find_session,
     has_session,
     project_in_force,
-    require_group,
 )
+from ctxrank.indexer.records.unconfirmed import unconfirmed_name
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_column, read_value
@@ -57,17 +58,13 @@ _LEAST_LIFT = 3.0  # times as often as in the repairs of other failures
 _LEAST_OTHERS = 5
 _MAX_ACTIONS_SHOWN = 3
 _MOST_CONFIRMATIONS = 5
+_LEFT_OUT = {
+    "of_other_projects": "steps of other projects",
+    "too_old": "older steps",
+    "lines_skipped": "lines that are no transcript's",
+}
+_COUNTS = ("files", "sessions", "failures", "repaired", "fixes", "entries", *_LEFT_OUT)
 _SAME_FAILURE_US = 60_000_000  # a hook saw it then, too
-
-
-class _Read(NamedTuple):
-    """One file as far as it was read, and where the next reading begins."""
-
-    path: str
-    story: Story
-    lines_skipped: int
-    resume: int
-    end: int
 
 
 class _Failure(NamedTuple):
@@ -96,12 +93,10 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
         config = load_config(store)
         settings = hook_settings(config.hooks)
         if not settings.learn:
-            raise UsageError(
-                "This project keeps nothing of its sessions (hooks.learn is off).", "Switch it on to import."
-            )
-        top = os.path.realpath(store.location.root)
-        place = folder or _default_folder(top)
-        importer = _Importer(store, config, settings, top, oldest)
+            reason = "This project keeps nothing of its sessions (hooks.learn is off)."
+            raise UsageError(reason, "Switch it on to import.")
+        place = folder or _default_folder(os.path.realpath(store.location.root))
+        importer = _Importer(store, config, settings, oldest)
         files = list(_files(place))
         sizes = [os.path.getsize(path) for path in files]
         with progress_bar("reading bytes", call) as advance:
@@ -112,14 +107,9 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
         if not dry_run:
             importer.learn_fixes()
             prune_unconfirmed(store)
-    counts = dict(importer.counts)
+    counts = importer.counts
     return Reply(
-        lambda: {
-            "folder": place,
-            "runner": runner,
-            "dry_run": dry_run,
-            **{name: counts.get(name, 0) for name in _COUNTS},
-        },
+        lambda: {"folder": place, "runner": runner, "dry_run": dry_run, **counts},
         _lines(place, counts, is_dry_run=dry_run),
     )
 
@@ -131,8 +121,7 @@ def on_session_end(call: HookCall) -> None:
         return
     if call.event.runner == CLAUDE_CODE and os.path.isfile(path):
         gc.enable()
-        top, oldest = os.path.realpath(call.store.location.root), now_us() - UNCONFIRMED_DAYS * DAY_US
-        importer = _Importer(call.store, call.config, call.settings, top, oldest)
+        importer = _Importer(call.store, call.config, call.settings, now_us() - UNCONFIRMED_DAYS * DAY_US)
         of_subagents = os.path.join(path.removesuffix(".jsonl"), "subagents")
         for one in (path, *(_files(of_subagents) if os.path.isdir(of_subagents) else ())):
             importer.bring(one, is_dry_run=False)
@@ -140,34 +129,14 @@ def on_session_end(call: HookCall) -> None:
     prune_unconfirmed(call.store)
 
 
-_COUNTS = (
-    "files",
-    "sessions",
-    "failures",
-    "repaired",
-    "fixes",
-    "entries",
-    "of_other_projects",
-    "too_old",
-    "lines_skipped",
-)
-
-
 def _lines(place: str, counts: dict[str, int], *, is_dry_run: bool) -> Iterator[str]:
     verb = "Would bring in" if is_dry_run else "Brought in"
-    failures, repaired, entries, files = (counts.get(name, 0) for name in ("failures", "repaired", "entries", "files"))
-    yield f"{verb} from {files} files in {shown(place)}"
-    yield f"   {failures} failures, {repaired} of them with what ran until they were over, and {entries} messages"
-    if counts.get("fixes"):
+    yield f"{verb} from {counts['files']} files in {shown(place)}"
+    ended = f"{counts['repaired']} of them with what ran until they were over"
+    yield f"   {counts['failures']} failures, {ended}, and {counts['entries']} messages"
+    if counts["fixes"]:
         yield f"   {counts['fixes']} fixes are confirmed: the same failure ended after them in two sessions or more."
-    left = [
-        f"{counts[name]} {what}"
-        for name, what in (
-            ("of_other_projects", "steps of other projects"), ("too_old", "older steps"),
-            ("lines_skipped", "lines that are no transcript's"),
-        )
-        if counts.get(name)
-    ]  # fmt: skip
+    left = [f"{counts[name]} {what}" for name, what in _LEFT_OUT.items() if counts[name]]
     if left:
         yield f"   left out: {', '.join(left)}"
 
@@ -200,19 +169,19 @@ def _files(place: str) -> list[str]:
 class _Importer:
     """One import: what all its files share, and what it counts."""
 
-    def __init__(self, store: Store, config: Config, settings: HookSettings, top: str, oldest: int) -> None:
+    def __init__(self, store: Store, config: Config, settings: HookSettings, oldest: int) -> None:
         self._store = store
         self._config = config
         self._mode = config.redaction_mode
         self._settings = settings
-        self._top = top
+        self._top = os.path.realpath(store.location.root)
         self._oldest = oldest
         self._project = project_in_force(store.primary, None, None)
         self._injected = injected_lines(store.primary)
         self._sessions: dict[str, Session] = {}
         self._repaired: dict[str, _Failure] = {}  # by instance: those that this import ended
         self._sightings: set[int] = set()  # those that have their failure in this import
-        self.counts: Counter[str] = Counter()
+        self.counts = dict.fromkeys(_COUNTS, 0)
 
     def bring(self, path: str, *, is_dry_run: bool) -> None:
         """Bring in what is new in a file, and remember how far it was read."""
@@ -220,56 +189,47 @@ class _Importer:
         begins = read_value(self._store.primary, "SELECT value FROM settings WHERE key = ?", (key,), str)
         begins, _, ended = (begins or "").partition(" ")
         seen = int(ended) if ended.isdecimal() else 0
-        read = self._read(path, int(begins) if begins.isdecimal() else 0, seen)
-        if read is None:
-            return
-        if read.end < seen:  # another file by now
-            seen = 0
-        self.counts["files"] += 1
-        self.counts["lines_skipped"] += read.lines_skipped
-        if is_dry_run:
-            self._count(read.story)
-            return
-        # What an earlier import brought in is read again where a failure or a call of that time still waits.
-        for repair in (one for one in read.story.repairs if one.end > seen):
-            self._keep_failure(repair, repair.actions, repair.others)
-        for unsolved in (one for one in read.story.unsolved() if one.end > seen):
-            self._keep_failure(unsolved, None, ())
-        for message in (one for one in read.story.messages if one.end > seen):
-            self._keep_message(message)
-        with self._store.write() as change:
-            change.connection.execute(
-                "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, f"{read.resume} {read.end}")
-            )
-
-    def _read(self, path: str, begins: int, seen: int) -> _Read | None:
-        """What a file has said since; None where it has not grown."""
-        story = Story()
+        start = int(begins) if begins.isdecimal() else 0
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size < seen:  # another file by now
-                begins = seen = 0
+                start = seen = 0
             if size == seen:
-                return None
-            reader = TranscriptReader(file, begins)
-            for step in reader.steps():
-                if not (step.where.session and is_inside(self._top, os.path.normpath(step.where.cwd))):
-                    self.counts["of_other_projects"] += 1
-                elif step.at_us < self._oldest:
-                    self.counts["too_old"] += 1
-                else:
-                    story.add(step)
-        story.finish()
+                return
+            reader = TranscriptReader(file, start)
+            story = self._story(reader)
+        self.counts["files"] += 1
+        self.counts["lines_skipped"] += reader.skipped
+        if is_dry_run:
+            self.counts["failures"] += len(story.failures())
+            self.counts["repaired"] += sum(failed.is_over and bool(failed.actions) for failed in story.failures())
+            self.counts["entries"] += len(story.messages)
+            return
+        # What an earlier import brought in is read again where a failure or a call of that time still waits.
+        for failed in (one for one in story.failures() if one.end > seen):
+            self._keep_failure(failed)
+        for message in (one for one in story.messages if one.end > seen):
+            self._keep_message(message)
         waiting = [place for place in (reader.unanswered(), story.waits_from()) if place is not None]
         resume = min(waiting, default=reader.offset)
         if reader.offset - resume > _MAX_BACK_BYTES:
             resume = reader.offset
-        return _Read(path, story, reader.skipped, resume, reader.offset)
+        query = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"
+        with self._store.write() as change:
+            change.connection.execute(query, (key, f"{resume} {reader.offset}"))
 
-    def _count(self, story: Story) -> None:
-        self.counts["failures"] += len(story.repairs) + len(story.unsolved())
-        self.counts["repaired"] += sum(bool(repair.actions) for repair in story.repairs)
-        self.counts["entries"] += len(story.messages)
+    def _story(self, reader: TranscriptReader) -> Story:
+        """What is new in a file, of this project and not too old."""
+        story = Story()
+        for step in reader.steps():
+            if not (step.where.session and is_inside(self._top, os.path.normpath(step.where.cwd))):
+                self.counts["of_other_projects"] += 1
+            elif step.at_us < self._oldest:
+                self.counts["too_old"] += 1
+            else:
+                story.add(step)
+        story.finish()
+        return story
 
     def _session(self, where: Where) -> Session:
         """The runner's session, made if it is new."""
@@ -282,48 +242,35 @@ class _Importer:
             known = self._sessions[where.session] = find_session(self._store.primary, where.session)
         return known
 
-    def _group(self, where: Where) -> str | None:
-        return (
-            where.branch if where.branch and not is_main_branch(where.branch) and where.branch.isprintable() else None
-        )
-
-    def _keep_failure(
-        self, told: Repair | Unsolved, actions: tuple[Action, ...] | None, others: tuple[Action, ...]
-    ) -> None:
-        """Keep a failure as a sighting, and what was done until it was over; `actions` None: it is not over."""
-        failure = self._failure(told.output)
+    def _keep_failure(self, told: FailedCommand) -> None:
+        """Keep a failure as a sighting, and what was done until it was over."""
+        failure = self._failure(told.call.output)
         if failure is None:
             return
-        session = self._session(told.where)
+        session = self._session(told.call.where)
         texts = IncomingTexts(self._mode, failure.secrets)
-        shown_actions = [(action.key, texts.line(action.shown)) for action in actions or ()]
-        of_others = [(action.key, texts.line(action.shown)) for action in others]
+        shown_actions = [(action.key, texts.line(action.shown)) for action in told.actions if told.is_over]
         payload = {
-            "instance": failure.signature.instance, "command": texts.line(told.command)[:200],
-            "actions": shown_actions, "others": of_others,
-        }  # fmt: skip
+            "instance": failure.signature.instance,
+            "command": texts.line(told.command)[:200],
+            "actions": shown_actions,
+            "others": [(action.key, texts.line(action.shown)) for action in told.others],
+        }
         with self._store.write() as change:
-            group_id = self._group_id(change, session, told.where)
-            sighted = self._sighted(change, session, failure, told.failed_at_us)
-            is_new = sighted is None
-            if actions is not None:
-                event = record_event(
-                    change,
-                    session.id,
-                    group_id,
-                    REPAIR,
-                    json.dumps(payload, ensure_ascii=False),
-                    idempotency_key=told.id,
-                )
-                is_new = event.is_new
-            resolved_at = None if actions is None else told.failed_at_us + 1
+            group = group_id(change, session.id, group_of(told.call.where.branch))
+            sighted = self._sighted(change, session, failure, told.call.at_us)
+            is_new, resolved_at = sighted is None, None
+            if told.is_over:
+                said = json.dumps(payload, ensure_ascii=False)
+                is_new = record_event(change, session.id, group, REPAIR, said, idempotency_key=told.call.id).is_new
+                resolved_at = told.call.at_us + 1
             if sighted is not None:
                 query = "UPDATE error_sightings SET resolved_at = max(seen_at, ?) WHERE id = ? AND resolved_at IS NULL"
                 change.connection.execute(query, (resolved_at, sighted))
             elif is_new:
-                sighting = Sighting(failure.signature, failure.unit, told.failed_at_us, resolved_at)
+                sighting = Sighting(failure.signature, failure.unit, told.call.at_us, resolved_at)
                 pattern = pattern_of(change.connection, failure.signature, self._project)
-                sighted = see(change, session.id, group_id or 0, sighting, pattern)
+                sighted = see(change, session.id, group or 0, sighting, pattern)
             if sighted is not None:
                 self._sightings.add(sighted)
         if is_new:
@@ -333,15 +280,6 @@ class _Importer:
                 self._repaired[failure.signature.instance] = failure
                 last = ", then ".join(text for _, text in shown_actions[-_MAX_ACTIONS_SHOWN:])
                 self._save(failure, f"{RAN_NEXT}{last}")
-
-    def _group_id(self, change: Change, session: Session, where: Where) -> int | None:
-        group = self._group(where)
-        if group is None:
-            return None
-        try:
-            return require_group(change, session.id, group)
-        except UsageError:
-            return None
 
     def _sighted(self, change: Change, session: Session, failure: _Failure, at_us: int) -> int | None:
         """The sighting that the failure has already: of an earlier import, or as a hook saw it. One has one failure."""
@@ -364,21 +302,26 @@ class _Importer:
 
     def _save(self, failure: _Failure, solution: str, *, is_final: bool = False) -> int:
         new = NewKnownError(
-            failure.unit, solution, self._project, is_proposal=not is_final, is_final=is_final, is_counted=True,
+            failure.unit,
+            solution,
+            self._project,
+            is_proposal=not is_final,
+            is_final=is_final,
+            is_counted=True,
             secrets=failure.secrets,
-        )  # fmt: skip
+        )
         return save_error(self._store, new, mode=self._mode).id
 
-    def _keep_message(self, message: Message) -> None:
-        speaker = Speaker(
-            self._session(message.where), self._group(message.where),
-            role_of(self._config, self._settings, message.where.agent or "main"), TRANSCRIPT,
-        )  # fmt: skip
-        files = [name for name in message.files if not name.startswith("..")]
-        self.counts["entries"] += keep_text(
-            self._store, speaker, message.text, self._injected, self._mode,
-            phases=() if message.is_last else ("decisions",), created_at=message.at_us, references=json.dumps(files),
-        )  # fmt: skip
+    def _keep_message(self, message: Said) -> None:
+        where = message.where
+        role = role_of(self._config, self._settings, where.agent or "main")
+        session, agent = self._session(where), unconfirmed_name(TRANSCRIPT)
+        files = json.dumps([name for name in message.files if not name.startswith("..")])
+        entry = NewReasoning(session.name, group_of(where.branch), role, "", "", agent)
+        entry = entry._replace(references=files, created_at=message.at_us)
+        phases = () if message.is_last else ("decisions",)
+        kept = keep_text(self._store, session, entry, message.text, self._injected, self._mode, phases)
+        self.counts["entries"] += kept
 
     def learn_fixes(self) -> None:
         """Of each failure that ended in this import, what it has ended after in two sessions or more."""

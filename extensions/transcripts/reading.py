@@ -2,7 +2,7 @@
 
     reader = TranscriptReader(open_file, offset)
     for step in reader.steps(): story.add(step)
-    story.repairs        what failed, what was done until the same command succeeded
+    story.failures()     what failed, what was done until the same command succeeded
     story.messages       what agents said last, and where they named decisions
 
 One JSON object a line, as Claude Code writes them: `type`, `timestamp`, `sessionId`, `cwd`, `gitBranch`, and a
@@ -19,7 +19,8 @@ from typing import BinaryIO
 from ctxrank.cli.agents.event import object_of, text_of
 from ctxrank.cli.agents.failures import COMMAND_TOOLS, MAX_OUTPUT_CHARS, without_exit_code
 from ctxrank.cli.agents.injected_text import public_part
-from ctxrank.cli.agents.shell_line import adds_to, has_form_of, includes, is_looking, simple_commands
+from ctxrank.cli.agents.shell_line import is_looking, simple_commands
+from ctxrank.extensions.transcripts.command_form import adds_to, has_form_of, includes
 from ctxrank.indexer.clock import parse_time
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
@@ -35,7 +36,7 @@ _MAX_ACTIONS = 60  # between a failure and its success
 _MAX_LINES = 24  # of one edit
 _MAX_FILES = 50  # that are named of a session
 _MAX_SHOWN = 240  # characters of a command or an edit
-# Digits that are no part of a version or a name; or a long hexadecimal id.
+# The numbers of a moment: digits that are no part of a version or a name; or a long hexadecimal id.
 _MOMENTARY = re.compile(r"(?<![\w.=@-])(?:\d{3,}|(?=[0-9a-f]*\d)[0-9a-f]{10,})(?![\w.-])|(?<=:)\d{4,5}(?![\w.])")
 
 
@@ -49,13 +50,15 @@ class Where(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A text of an agent, or with `is_prompt` of the person."""
+    """A text of an agent, or with `is_prompt` of the person; the last one with the files that it read and wrote."""
 
     where: Where
     at_us: int
     text: str
     is_prompt: bool
     end: int  # of its line, in the file
+    is_last: bool = False
+    files: tuple[str, ...] = ()
 
 
 class Called(NamedTuple):
@@ -77,41 +80,6 @@ class Action(NamedTuple):
 
     key: str
     shown: str
-
-
-class Repair(NamedTuple):
-    """A command failed, these actions followed, and then it succeeded, or failed otherwise."""
-
-    where: Where
-    id: str  # of the call that failed
-    failed_at_us: int
-    command: str
-    output: str
-    actions: tuple[Action, ...]
-    others: tuple[Action, ...] = ()  # of other agents of the session
-    end: int = 0  # where that stands in the file
-
-
-class Unsolved(NamedTuple):
-    """A command that failed and has not succeeded since."""
-
-    where: Where
-    id: str
-    failed_at_us: int
-    command: str
-    output: str
-    end: int = 0
-
-
-class Message(NamedTuple):
-    """What an agent said last, or where it named decisions, with the files that were read and written before."""
-
-    where: Where
-    at_us: int
-    text: str
-    is_last: bool
-    files: tuple[str, ...] = ()
-    end: int = 0
 
 
 class TranscriptReader:
@@ -167,11 +135,8 @@ class TranscriptReader:
                 case "text":
                     yield Said(where, at_us, text_of(part.get("text")), kind == "user", self.offset)
                 case "tool_use":
-                    self._calls[text_of(part.get("id"))] = (
-                        text_of(part.get("name")),
-                        object_of(part.get("input")),
-                        start,
-                    )
+                    name, given = text_of(part.get("name")), object_of(part.get("input"))
+                    self._calls[text_of(part.get("id"))] = (name, given, start)
                 case "tool_result":
                     id_ = text_of(part.get("tool_use_id"))
                     tool, given, begun = self._calls.pop(id_, ("", {}, start))
@@ -182,20 +147,35 @@ class TranscriptReader:
                     pass
 
 
-class _Open:
-    """A failure that waits, with what was done since: by its own agent, and by others of the session."""
+class FailedCommand:
+    """A command that failed, and what was done since: by its own agent, and by others of the session.
+
+    It is over when the command succeeds, or fails otherwise.
+    """
 
     def __init__(self, call: Called, command: str) -> None:
         self.call = call
         self.command = command
+        self.end = call.end  # where what is known of it ends in the file
+        self.is_over = False
         self.actions: list[Action] = []
         self.others: list[Action] = []
 
-    def is_same(self, call: Called) -> bool:
-        """Whether another run of the command failed for the same reason, be it said so or only printed."""
-        return bool(call.output) and (
-            self.call.output == call.output or instance_of(self.call.output) == instance_of(call.output)
-        )
+    def fails_again(self, call: Called) -> bool:
+        """Whether another run failed for the same reason, be it said so or only printed: what was done did not help."""
+        output = self.call.output
+        is_same = bool(call.output) and (output == call.output or instance_of(output) == instance_of(call.output))
+        if is_same:
+            self.actions.clear()
+            self.others.clear()
+        return is_same
+
+    def finish(self, by: Called) -> "FailedCommand":
+        """It is over: each action counts once, and what its own agent did is no other's."""
+        own, others = ({action.key: action for action in given} for given in (self.actions, self.others))
+        self.actions, self.others = list(own.values()), [one for key, one in others.items() if key not in own]
+        self.end, self.is_over = by.end, True
+        return self
 
 
 def instance_of(output: str) -> str:
@@ -204,11 +184,10 @@ def instance_of(output: str) -> str:
     return sign(units[0]).instance if units else ""
 
 
-_Who = tuple[str, str]
-_Waiting = dict[tuple[str, str], _Open]  # by folder and command
+_Waiting = dict[tuple[str, str], FailedCommand]  # by folder and command
 
 
-def _who(where: Where) -> _Who:
+def _who(where: Where) -> tuple[str, str]:
     """One agent of one session: what it does follows on what it did."""
     return where.session, where.agent
 
@@ -217,11 +196,11 @@ class Story:
     """Collects steps, of one file after another, into what is worth keeping."""
 
     def __init__(self) -> None:
-        self.repairs: list[Repair] = []
-        self.messages: list[Message] = []
+        self._ended: list[FailedCommand] = []
+        self.messages: list[Said] = []
         self._open: dict[str, _Waiting] = {}  # by session
-        self._last: dict[_Who, Said] = {}
-        self._files: dict[_Who, dict[str, None]] = {}
+        self._last: dict[tuple[str, str], Said] = {}
+        self._files: dict[tuple[str, str], dict[str, None]] = {}
 
     def add(self, step: Said | Called) -> None:
         """Take one step in."""
@@ -232,17 +211,16 @@ class Story:
         else:
             self._add_file(step)
 
-    def unsolved(self) -> list[Unsolved]:
-        """What failed and has not succeeded since."""
-        return [
-            Unsolved(one.call.where, one.call.id, one.call.at_us, one.command, one.call.output, one.call.end)
-            for waiting in self._open.values()
-            for one in waiting.values()
-        ]
+    def _waiting(self) -> list[FailedCommand]:
+        return [one for waiting in self._open.values() for one in waiting.values()]
+
+    def failures(self) -> list[FailedCommand]:
+        """What failed: first what is over, then what has not succeeded since."""
+        return [*self._ended, *self._waiting()]
 
     def waits_from(self) -> int | None:
         """Where the first failure stands that waits for a success."""
-        return min((one.call.offset for waiting in self._open.values() for one in waiting.values()), default=None)
+        return min((one.call.offset for one in self._waiting()), default=None)
 
     def finish(self) -> None:
         """What was said last in each place is a message."""
@@ -253,15 +231,14 @@ class Story:
         if said.is_prompt:
             self._keep_last(_who(said.where))
             return
-        if _names_decisions(said.text):
-            self.messages.append(Message(said.where, said.at_us, said.text, is_last=False, end=said.end))
+        if "ecision" in said.text:  # a line of it may be a heading of decisions; most texts have no such word
+            self.messages.append(said)
         self._last[_who(said.where)] = said
 
-    def _keep_last(self, who: _Who) -> None:
+    def _keep_last(self, who: tuple[str, str]) -> None:
         said = self._last.pop(who, None)
         if said is not None:
-            files = tuple(self._files.pop(who, ()))
-            self.messages.append(Message(said.where, said.at_us, said.text, True, files, said.end))
+            self.messages.append(said._replace(is_last=True, files=tuple(self._files.pop(who, ()))))
 
     def _add_command(self, call: Called) -> None:
         whole = public_part(text_of(call.given.get("command"))).strip()
@@ -276,13 +253,11 @@ class Story:
             return
         key = (folder, parts[-1])
         for other, known in waiting.items():
-            if other[0] == folder and has_form_of(parts[-1], other[1]) and known.is_same(call):
-                known.actions.clear()  # what was done so far did not help
-                known.others.clear()
+            if other[0] == folder and has_form_of(parts[-1], other[1]) and known.fails_again(call):
                 return
         if key in waiting:
-            self._close(waiting.pop(key), call)
-        waiting[key] = _Open(call, whole)
+            self._ended.append(waiting.pop(key).finish(call))
+        waiting[key] = FailedCommand(call, whole)
         if len(waiting) > _MAX_OPEN:
             del waiting[next(iter(waiting))]
 
@@ -293,16 +268,14 @@ class Story:
             for key, known in waiting.items()
             if key[0] == folder and (key[1] == part or includes(part, key[1], known.call.output))
         ]
-        action = Action(digest_of(f"run\0{_without_numbers(part)}", 8), f"`{_short(part)}`")
+        action = Action(digest_of(f"run\0{_MOMENTARY.sub('#', part)}", 8), f"`{_short(part)}`")
         for key in ended:
             known = waiting[key]
-            if known.is_same(call):  # it only looked like a success
-                known.actions.clear()
-                known.others.clear()
+            if known.fails_again(call):  # it only looked like a success
                 continue
             if adds_to(part, key[1]):
                 known.actions.append(action)
-            self._close(waiting.pop(key), call)
+            self._ended.append(waiting.pop(key).finish(call))
         if not ended and not is_looking(part):
             self._note(call.where, action, part)
 
@@ -335,27 +308,11 @@ class Story:
             if failed != command and len(actions) < _MAX_ACTIONS:
                 actions.append(action)
 
-    def _close(self, waiting: _Open, by: Called) -> None:
-        call = waiting.call
-        own, others = ({action.key: action for action in given} for given in (waiting.actions, waiting.others))
-        rest = tuple(action for key, action in others.items() if key not in own)
-        self.repairs.append(
-            Repair(call.where, call.id, call.at_us, waiting.command, call.output, tuple(own.values()), rest, by.end)
-        )
-
-
-def _without_numbers(command: str) -> str:
-    """A command with `#` for the numbers of a moment: a port, a process, an id; a version's stay."""
-    return _MOMENTARY.sub("#", command)
-
 
 def _output(content: object) -> str:
     """What a failed tool printed, without what is private."""
-    text = (
-        content
-        if isinstance(content, str)
-        else "\n".join(text_of(object_of(part).get("text")) for part in (content if is_list(content) else ()))
-    )
+    parts = content if is_list(content) else ()
+    text = content if isinstance(content, str) else "\n".join(text_of(object_of(part).get("text")) for part in parts)
     return public_part(without_exit_code(text[: 2 * MAX_OUTPUT_CHARS]))[:MAX_OUTPUT_CHARS]
 
 
@@ -392,8 +349,3 @@ def _shown_change(old: str, changed: str) -> str:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}…"
-
-
-def _names_decisions(text: str) -> bool:
-    """Whether a line of it is a heading of decisions; most texts have no such word."""
-    return "ecision" in text

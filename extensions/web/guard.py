@@ -128,8 +128,10 @@ class Guard:
         if answer is None:
             admit(scope)
             scope = {**scope, "root_path": self._access.folder}
-            body = await read_body(receive, MAX_BODY_BYTES)
-            answer, receive = (_too_long(), receive) if body is None else (None, body)
+            body = await read_body(scope, receive, MAX_BODY_BYTES)
+            receive = body or receive
+            if body is None:
+                answer = _refusal(413, f"The request is too long: {MAX_BODY_BYTES:,} bytes are taken.")
         await (answer or self._inner)(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
@@ -139,9 +141,6 @@ class Guard:
             return _refusal(421, f"{host!a} is not this machine: ask http://127.0.0.1.")
         if scope["method"] not in _METHODS:
             return _refusal(405, "Only GET and POST are answered.")
-        length = headers.get(b"content-length", "0")
-        if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
-            return _too_long()
         return None
 
     async def _opened(self, scope: Scope, headers: Headers, receive: Receive) -> Response | None:
@@ -174,10 +173,6 @@ class Guard:
 
 def _unknown() -> Response:
     return _refusal(401, "This page is for who started it: run 'ctxrank web', which opens it.")
-
-
-def _too_long() -> Response:
-    return _refusal(413, f"The request is too long: {MAX_BODY_BYTES:,} bytes are taken.")
 
 
 def _refusal(status: int, sentence: str) -> Response:

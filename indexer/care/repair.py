@@ -22,8 +22,7 @@ from ctxrank.indexer.care.replacement import back_up, new_backup_folder, salvage
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import busy_timeout_ms, sqlite_errors
-from ctxrank.indexer.store.location import Location
-from ctxrank.indexer.store.trust import is_identified
+from ctxrank.indexer.store.location import Location, is_known, stated_identity
 
 WHAT = {
     Repair.PERMISSIONS: "make the store's folder and files private to their owner",
@@ -68,7 +67,7 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
         backup, salvaged = exchange.backup, exchange.report
         verb = "can be saved" if is_dry_run else "saved"
         done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} rebuilt")
-        if not is_dry_run and not is_identified(location.primary):
+        if not is_dry_run and not is_known(stated_identity(location.primary)):
             project = os.path.dirname(location.folder)
             done.append(f"the proof that the store is yours was lost: run 'ctxrank trust {project}'")
     elif Repair.REBUILD in steps and not is_dry_run:

@@ -15,7 +15,7 @@ from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.register import source_of
 from ctxrank.indexer.privacy.erase import note_erasing
 from ctxrank.indexer.privacy.purge import PurgeReport, finish_forgetting, forget_numbers
-from ctxrank.indexer.privacy.removal import remove_sessions, unchecked_references
+from ctxrank.indexer.privacy.removal import remove_records, unchecked_references
 from ctxrank.indexer.store.blocklist import SESSION, Blocklist, block
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origins_of
@@ -99,7 +99,7 @@ def _remove_empty(change: Change, uuid: str) -> dict[str, int]:
         for number, who in merge.foreign_makers(change.connection, "session").items()
         if who.endswith(uuid) and not _has_records(change.connection, number)
     ]
-    remove_sessions(change, empty)
+    remove_records(change, SESSION, empty)
     return {"session": len(empty)} if empty else {}
 
 

@@ -14,11 +14,11 @@ from ctxrank.indexer.files.read import FileText
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
-from ctxrank.indexer.store import documents
+from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
 from ctxrank.indexer.store.freshness import ELSEWHERE, PACKAGES_ELSEWHERE, TEXT_PATH
 from ctxrank.indexer.store.store import Change
-from ctxrank.indexer.text.languages import MARKDOWN
+from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.passages import Passage, front_matter_end, split_passages
 
 if TYPE_CHECKING:  # reading packages counts no tokens
@@ -82,7 +82,7 @@ def prepare(
     are counted now; otherwise they are estimated when they are put.
     """
     text = redact(file.text, mode, known).text
-    head = text[: front_matter_end(text)] if path.lower().endswith(tuple(MARKDOWN)) else ""
+    head = text[: front_matter_end(text)] if language_of(path).kind == "markdown" else ""
     title = _title(path, text[len(head) :])
     if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
         lines = head.count("\n")
@@ -100,7 +100,7 @@ def prepare(
 
 def _title(path: str, text: str) -> str:
     """The first Markdown heading near the top, else the file's name."""
-    if path.lower().endswith(tuple(MARKDOWN)):
+    if language_of(path).kind == "markdown":
         for line in text.split("\n", _TITLE_SEARCHED_LINES)[:_TITLE_SEARCHED_LINES]:
             if line.startswith("# ") and line[2:].strip():
                 return line[2:].strip()[:_TITLE_MAX_CHARS]
@@ -164,49 +164,50 @@ def awaited_paths(connection: apsw.Connection) -> set[str]:
 def record(change: Change, root: int, prepared: PreparedFile) -> int:
     """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners."""
     file = prepared.file
-    return _put(change, (root, prepared.path, "indexed", "", *file.stamp, file.sha256, file.encoding, RULESET_VERSION))
+    values = {**_columns(file.stamp, "indexed"), "sha256": file.sha256, "encoding": file.encoding}
+    return _put(change, root, prepared.path, values)
 
 
 def record_skipped(change: Change, root: int, path: str, stamp: FileStamp, reason: str, sha256: str) -> None:
     """Write the row of a file that has no text for us, so that it is not read again while it stays as it is."""
-    _put(change, (root, path, "skipped", reason, *stamp, sha256, "", RULESET_VERSION))
+    _put(change, root, path, {**_columns(stamp, "skipped", reason), "sha256": sha256, "encoding": ""})
 
 
-def _put(change: Change, row: tuple[int | str, ...]) -> int:
-    """Write a row, which begins with its root and path, and return its id.
+def _columns(stamp: FileStamp, state: str, reason: str = "") -> dict[str, int | str]:
+    stat = zip(("size_bytes", "mtime_ns", "inode", "indexed_at"), stamp, strict=True)
+    return {**dict(stat), "state": state, "reason": reason}
+
+
+def _put(change: Change, root: int, path: str, values: dict[str, int | str]) -> int:
+    """Write a row and return its id.
 
     What another store exported of the path goes: a path is one artifact, and this machine has a file there now.
     """
-    query = "SELECT id FROM artifacts WHERE root_id = ? AND path = ? AND reason = ?"
-    known = read_value(change.connection, query, (*row[:2], ELSEWHERE), int)
+    known = artifact_elsewhere(change.connection, root, path)
     if known is not None:
-        release(change, known)
-        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known,))
-    query = """
-        INSERT INTO artifacts
-               (root_id, path, state, reason, size_bytes, mtime_ns, inode, indexed_at, sha256, encoding, ruleset)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (root_id, path) DO UPDATE
-           SET state = excluded.state, reason = excluded.reason, size_bytes = excluded.size_bytes,
-               mtime_ns = excluded.mtime_ns, inode = excluded.inode, indexed_at = excluded.indexed_at,
-               sha256 = excluded.sha256, encoding = excluded.encoding, ruleset = excluded.ruleset
+        release(change, known.id)
+        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known.id,))
+    row = {"root_id": root, "path": path, **values, "ruleset": RULESET_VERSION}
+    query = f"""
+        INSERT INTO artifacts ({", ".join(row)}) VALUES ({", ".join("?" * len(row))})
+            ON CONFLICT (root_id, path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in row)}
         RETURNING id
     """
-    return require_value(change.connection, query, row, int)
+    return require_value(change.connection, query, tuple(row.values()), int)
 
 
 def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
     """The same bytes with another stat, or read again: nothing that can be found has changed."""
-    change.connection.execute(
-        "UPDATE artifacts SET state = 'indexed', reason = '', size_bytes = ?, mtime_ns = ?, inode = ?,"
-        " indexed_at = ? WHERE id = ?",
-        (*stamp, artifact_id),
-    )
+    rows.update(change.connection, "artifacts", artifact_id, _columns(stamp, "indexed"))
 
 
-def mark_stale(change: Change, artifact_id: int, reason: str) -> None:
-    """The file cannot be looked at now; what is known of it stays findable."""
-    change.connection.execute("UPDATE artifacts SET state = 'stale', reason = ? WHERE id = ?", (reason, artifact_id))
+def mark(change: Change, artifact: Artifact, state: str, reason: str) -> None:
+    """What was found out about a file without reading it; what is known of a stale one stays findable."""
+    if state == "skipped":  # there is no file for us: whatever takes its place differs
+        withdraw(change, artifact.id)
+        record_skipped(change, artifact.root_id, artifact.path, FileStamp(-1, -1, -1, now_us()), reason, "")
+    else:
+        rows.update(change.connection, "artifacts", artifact.id, {"state": state, "reason": reason})
 
 
 def mark_root_stale(change: Change, root: int, reason: str) -> None:
@@ -296,16 +297,17 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     Returns how many were written.
     """
     moved = 0
-    facets = documents.PassageFacets(prepared.path, *owner[1:6], ruleset=RULESET_VERSION, created_at=owner.created_at)
-    new: list[documents.NewPassage] = []
+    moment, of = owner.created_at, owner.document_id
+    shape = documents.Document("passage", None, "", "", moment, RULESET_VERSION, prepared.path, of, *owner[1:6])
+    new: list[documents.Document] = []
     query = "SELECT passage_key, id, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     for place, passage in enumerate(prepared.passages):
         known = kept.pop(passage.key, None)
         if known is None:
-            new.append(_new_passage(prepared, place))
+            new.append(_new_passage(shape, prepared, place))
         elif known.path != prepared.path:
-            documents.replace_passage(change, facets, owner.document_id, known.id, _new_passage(prepared, place))
+            documents.replace(change, known.id, _new_passage(shape, prepared, place))
             moved += 1
         elif known[3:] != (passage.start_line, RULESET_VERSION, owner.created_at):
             change.connection.execute(
@@ -314,16 +316,18 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
             )
     for gone in kept.values():
         documents.remove(change, gone.id)
-    documents.put_passages(change, facets, owner.document_id, new)
+    documents.put_all(change, new)
     return len(new) + moved
 
 
-def _new_passage(prepared: PreparedFile, place: int) -> documents.NewPassage:
+def _new_passage(shape: documents.Document, prepared: PreparedFile, place: int) -> documents.Document:
     key, heading, start_line, end_line, text = prepared.passages[place]
     # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
     title = heading.removeprefix(f"{prepared.title} > ")
     counted = prepared.counts[place] if prepared.counts else None
-    return documents.NewPassage(key, title, text, start_line, end_line, counted)
+    return shape._replace(
+        passage_key=key, title=title, body=text, start_line=start_line, end_line=end_line, counted=counted
+    )
 
 
 def release(change: Change, artifact_id: int) -> None:
@@ -331,7 +335,6 @@ def release(change: Change, artifact_id: int) -> None:
     query = "SELECT id FROM documents WHERE kind = 'artifact' AND record_id = ?"
     document_id = read_value(change.connection, query, (artifact_id,), int)
     if document_id is not None:
-        documents.remove_owned(change, document_id)
         documents.remove(change, document_id)
 
 

@@ -10,8 +10,10 @@
 Nothing here opens a file or writes: a second run over an unchanged tree ends here.
 """
 
+import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from ctxrank.indexer.beneath import is_inside, real_path
 from ctxrank.indexer.files.artifacts import Artifact
@@ -35,9 +37,9 @@ class Changes(NamedTuple):
 
     to_read: list[Target]
     unchanged: list[str]
-    back: list[Target]  # stale until now, and there again as they were
-    unfit: list[tuple[Artifact, str]]  # there, but no longer something with a text: the reason
-    stale: list[tuple[Artifact, str]]  # not to be looked at now: the reason
+    # The new state and its reason: indexed, of a stale one that is there again as it was; stale, of one that is not to
+    # be looked at now; skipped, of one that is there, but no longer something with a text.
+    marks: list[tuple[Artifact, str, str]]
     gone: list[Artifact]
     skipped: list[Skipped]
 
@@ -56,36 +58,32 @@ def compare(
     what packages point to often lies in an ignored folder. `awaited` are paths to be taken in for the
     same reason although they are no artifacts yet.
     """
-    awaited = [path for path in awaited if path not in known]
     reported: dict[str, Skipped | Unreadable] = {}
-    seen: set[str] = set()
-    files = _files(entries, reported, seen if awaited else None)
-    to_read, same, unseen = compare_stats(files, known, _is_same)
-    changes = Changes([Target(*pair) for pair in to_read], [], [], [], [], [], [])
+    to_read, same, unseen = compare_stats(_files(entries, reported), known, _is_same)
+    changes = Changes([Target(*pair) for pair in to_read], [], [], [], [])
     for found, artifact in same:
         _place_same(changes, found, artifact)
-    outside = _Outside(root)
+    real_root = os.path.realpath(root)
+
+    @cache
+    def is_outside(folder: str) -> bool:
+        return not is_inside(real_root, real_path(os.path.join(real_root, folder)))
+
     for artifact in unseen.values():
-        _place_unseen(changes, root, artifact, artifact.id in followed, reported, outside)
-    for path in dict.fromkeys(awaited):
-        try:
-            entry = None if path in seen else examine(root, path)
-        except OSError:
-            continue
-        if isinstance(entry, FoundFile) and not outside.holds(path):
-            changes.to_read.append(Target(entry, None))
+        _place_unseen(changes, root, artifact, artifact.id in followed, reported, is_outside)
+    for path in sorted(set(awaited).difference(known, (target.found.path for target in changes.to_read))):
+        with contextlib.suppress(OSError):
+            entry = examine(root, path)
+            if isinstance(entry, FoundFile) and not is_outside(os.path.dirname(path)):
+                changes.to_read.append(Target(entry, None))
     changes.skipped.extend(Skipped(*one) for one in reported.values())
     return changes
 
 
-def _files(
-    entries: Iterable[Entry], reported: dict[str, Skipped | Unreadable], seen: set[str] | None
-) -> Iterator[FoundFile]:
+def _files(entries: Iterable[Entry], reported: dict[str, Skipped | Unreadable]) -> Iterator[FoundFile]:
     """The files among the entries of a walk; what is none goes into `reported`."""
     for entry in entries:
         if isinstance(entry, FoundFile):
-            if seen is not None:
-                seen.add(entry.path)
             yield entry
         else:
             reported[entry.path] = entry
@@ -99,12 +97,12 @@ def _is_same(found: FoundFile, known: Artifact) -> bool:
 
 
 def _place_same(changes: Changes, found: FoundFile, known: Artifact) -> None:
-    if known.state == "indexed":
-        changes.unchanged.append(found.path)
-    elif known.state == "stale":
-        changes.back.append(Target(found, known))
-    else:
+    if known.state == "skipped":
         changes.skipped.append(Skipped(found.path, known.reason))
+        return
+    changes.unchanged.append(found.path)
+    if known.state == "stale":
+        changes.marks.append((known, "indexed", ""))
 
 
 def _place_unseen(
@@ -113,7 +111,7 @@ def _place_unseen(
     known: Artifact,
     is_followed: bool,
     reported: dict[str, Skipped | Unreadable],
-    outside: "_Outside",
+    is_outside: Callable[[str], bool],
 ) -> None:
     """An artifact that the walk did not find as a file: deleted, hidden, passed over, or out of sight."""
     was_reported = reported.pop(known.path, None) is not None
@@ -124,12 +122,15 @@ def _place_unseen(
             changes.gone.append(known)
         return
     except OSError as error:
-        _place_stale(changes, known, error.strerror or str(error))
+        reason = error.strerror or str(error)
+        if known.state == "indexed":
+            changes.marks.append((known, "stale", reason))
+        changes.skipped.append(Skipped(known.path, reason))
         return
     if not (is_followed or was_reported or _is_in_unreadable_folder(known.path, reported)):
         if known.state != "missing":
             changes.gone.append(known)  # hidden by an ignore file that was not there before
-    elif outside.holds(known.path):
+    elif is_outside(os.path.dirname(known.path)):
         _place_unfit(changes, known, LINK_OUT)
     elif not isinstance(entry, FoundFile):
         _place_unfit(changes, known, entry.reason)
@@ -139,15 +140,9 @@ def _place_unseen(
         changes.to_read.append(Target(entry, known))
 
 
-def _place_stale(changes: Changes, known: Artifact, reason: str) -> None:
-    if known.state == "indexed":
-        changes.stale.append((known, reason))
-    changes.skipped.append(Skipped(known.path, reason))
-
-
 def _place_unfit(changes: Changes, known: Artifact, reason: str) -> None:
     if (known.state, known.reason) != ("skipped", reason):
-        changes.unfit.append((known, reason))
+        changes.marks.append((known, "skipped", reason))
     changes.skipped.append(Skipped(known.path, reason))
 
 
@@ -159,19 +154,3 @@ def _is_in_unreadable_folder(path: str, reported: dict[str, Skipped | Unreadable
             return isinstance(reported[folder], Unreadable)
         folder = os.path.dirname(folder)
     return isinstance(reported.get(os.curdir), Unreadable)
-
-
-class _Outside:
-    """Which paths leave the root through a link in a folder's place; asked once for each folder."""
-
-    def __init__(self, root: str) -> None:
-        self._root = os.path.realpath(root)
-        self._known: dict[str, bool] = {}
-
-    def holds(self, path: str) -> bool:
-        """Whether the folder of a path lies outside the root."""
-        folder = os.path.dirname(path)
-        if folder not in self._known:
-            real = real_path(os.path.join(self._root, folder))
-            self._known[folder] = not is_inside(self._root, real)
-        return self._known[folder]

@@ -13,17 +13,17 @@ finishes the rest. Files are read outside the transactions, so other writers wai
 import contextlib
 import os
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from ctxrank.indexer.beneath import Root, is_inside
-from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.files.changes import Changes, Target, compare
 from ctxrank.indexer.files.paths import SECRET, UNSHOWN, holds_secret, unmistakable, without_secret
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
-from ctxrank.indexer.files.stamps import FileStamp, FoundFile
+from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple, cache
@@ -34,7 +34,6 @@ from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.location import BACKUPS, FOLDER, own_files
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_one_line
-from ctxrank.indexer.text.tokens import TokenCounter
 from ctxrank.indexer.text.vocabulary import local_counter
 
 # One chunk is read, held in memory and committed together.
@@ -49,8 +48,6 @@ _GONE_CHUNK = 500
 _MOMENTARY = re.compile(
     rf"(?:etilqs_\w+|git-\w{{8}}/.*|\.trial-\d+/.*|{BACKUPS}/\d{{8}}T\d{{6}}Z(?:-\d+)?/.*)", re.DOTALL
 )
-# Size, mtime and inode of what is no file for us: whatever takes its place differs.
-_NO_STAT = (-1, -1, -1)
 
 Progress = Callable[[int, int], None]
 
@@ -58,18 +55,18 @@ Progress = Callable[[int, int], None]
 class IndexReport(NamedTuple):
     """What a run found and did; paths are relative to the root, those of other roots absolute."""
 
-    added: tuple[str, ...]
-    changed: tuple[str, ...]
-    moved: tuple[tuple[str, str], ...]  # from, to
-    removed: tuple[str, ...]
-    unchanged: int
-    skipped: tuple[Skipped, ...]
-    stale_roots: tuple[str, ...]  # folders that cannot be looked at now
-    refused_roots: tuple[str, ...]  # folders that the store names, and the user did not
-    made_room: tuple[str, ...]  # what another store exported of that path went: a file is here now
-    passages_written: int
-    files_read: int
-    bytes_read: int
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    moved: tuple[tuple[str, str], ...] = ()  # from, to
+    removed: tuple[str, ...] = ()
+    unchanged: int = 0
+    skipped: tuple[Skipped, ...] = ()
+    stale_roots: tuple[str, ...] = ()  # folders that cannot be looked at now
+    refused_roots: tuple[str, ...] = ()  # folders that the store names, and the user did not
+    made_room: tuple[str, ...] = ()  # what another store exported of that path went: a file is here now
+    passages_written: int = 0
+    files_read: int = 0
+    bytes_read: int = 0
 
 
 def index_artifacts(
@@ -87,6 +84,7 @@ def index_artifacts(
     have been read. Raises UsageError for a path outside the root, LockedError.
     """
     starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
+    starts = () if "" in starts else starts
     scan = _Scan(store, mode, is_dry_run, progress)
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
     targets = [target for _, changes in work for target in changes.to_read]
@@ -142,24 +140,6 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     return roots
 
 
-class _Draft(NamedTuple):
-    """A file that was read; what it says is prepared for the store, unless its bytes are the known ones."""
-
-    target: Target
-    reading: Reading
-    prepared: PreparedFile | None
-
-
-def _draft(root: Root, target: Target, mode: RedactionMode, counter: Callable[[], TokenCounter | None]) -> _Draft:
-    """Read one file and, if its bytes are not the known ones, prepare it for the store; what counts is loaded then."""
-    found, known = target
-    is_comparable = known is not None and known.state in ("indexed", "stale") and known.ruleset == RULESET_VERSION
-    reading = read_changed(root, found, known.sha256 if known is not None and is_comparable else None)
-    if not isinstance(reading.outcome, FileText):
-        return _Draft(target, reading, None)
-    return _Draft(target, reading, artifacts.prepare(found.path, reading.outcome, mode, counter()))
-
-
 def _chunks(targets: list[Target]) -> Iterator[list[Target]]:
     chunk: list[Target] = []
     size = 0
@@ -192,15 +172,11 @@ class _Scan:
         self._blocklist = store.blocklist()
         self._movable: dict[str, list[Artifact]] = {}
         self._awaited: set[str] = set()
-        self._added: list[str] = []
-        self._changed: list[str] = []
+        self._paths: defaultdict[str, list[str]] = defaultdict(list)  # by the report's field
+        self._counts: Counter[str] = Counter()  # likewise
         self._moved: list[tuple[str, str]] = []
-        self._removed: list[str] = []
         self._skipped: list[Skipped] = []
-        self._stale_roots: list[str] = []
-        self._refused_roots: list[str] = []
-        self._made_room: list[str] = []
-        self._unchanged = self._passages = self._files = self._bytes = self._unfollowed = 0
+        self._unfollowed = 0
 
     def plan(self, root: _Root, starts: tuple[str, ...]) -> Changes | None:
         """Compare one root with the disk; None where its folder cannot be looked at."""
@@ -209,12 +185,10 @@ class _Scan:
         try:
             os.scandir(root.folder).close()
         except OSError as error:
-            self._stale_roots.append(root.folder)
-            self._mark_stale(root, known, f"the folder: {error.strerror or error}")
+            self._mark_stale(root, known, "stale_roots", f"the folder: {error.strerror or error}")
             return None
         if not root.is_allowed:
-            self._refused_roots.append(root.folder)
-            self._mark_stale(root, known, "the folder: you did not name it")
+            self._mark_stale(root, known, "refused_roots", "the folder: you did not name it")
             return None
         packaged = artifacts.packaged_ids(database)
         if not root.is_main:
@@ -223,16 +197,14 @@ class _Scan:
         for artifact in known.values():
             if artifact.state in ("indexed", "stale") and artifact.size_bytes:
                 self._movable.setdefault(artifact.sha256, []).append(artifact)
-        if not starts or "" in starts:
-            entries = self._storable(walk(root.folder))
-            return compare(root.folder, entries, known, followed=packaged, awaited=self._awaited)
-        within = {path: artifact for path, artifact in known.items() if _is_below(path, starts)}
-        awaited = [path for path in self._awaited if _is_below(path, starts)]
-        entries = self._storable(_walk_all(root.folder, starts, [*within, *awaited]))
-        return compare(root.folder, entries, within, followed=packaged, awaited=awaited)
+        known = {path: artifact for path, artifact in known.items() if not starts or _is_below(path, starts)}
+        awaited = [path for path in self._awaited if not starts or _is_below(path, starts)]
+        entries = _walk_all(root.folder, starts, [*known, *awaited]) if starts else walk(root.folder)
+        return compare(root.folder, self._storable(entries), known, followed=packaged, awaited=awaited)
 
-    def _mark_stale(self, root: _Root, known: dict[str, Artifact], reason: str) -> None:
+    def _mark_stale(self, root: _Root, known: dict[str, Artifact], field: str, reason: str) -> None:
         """Keep what is known of a folder that is not looked at now."""
+        self._paths[field].append(root.folder)
         if any(artifact.state == "indexed" for artifact in known.values()):
             with self._transaction() as change:
                 assert root.id is not None, "a root with artifacts has an id"
@@ -256,27 +228,35 @@ class _Scan:
 
     def run(self, root: _Root, changes: Changes) -> None:
         """Do in one root what the comparison asks for."""
-        self._unchanged += len(changes.unchanged) + len(changes.back)
+        self._counts["unchanged"] += len(changes.unchanged)
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
         for chunk in _chunks(self._without_secrets(root, changes)):
             with Root(root.folder) as opened:
-                drafts = [_draft(opened, target, self._mode, self._counter) for target in chunk]
+                readings = [self._read(opened, target) for target in chunk]
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
-                for draft in drafts:
-                    if not change.blocklist.holds_path(root.shown(draft.target.found.path)):  # a purge may be newer
-                        self._apply(change, root, root_id, draft)
-            self._files += len(chunk)
+                for target, reading in zip(chunk, readings, strict=True):
+                    if not change.blocklist.holds_path(root.shown(target.found.path)):  # a purge may be newer
+                        self._apply(change, root, root_id, target, reading)
             size = sum(target.found.size_bytes for target in chunk)
-            self._bytes += size
+            self._counts.update(files_read=len(chunk), bytes_read=size)
             self._unfollowed += size
             if self.background is not None and self.background.notify():
                 self._unfollowed = 0
             elif self._unfollowed >= _FOLLOW_BYTES:
                 self.catch_up()
             if self._progress is not None:
-                self._progress(self._files, self.total)
+                self._progress(self._counts["files_read"], self.total)
         self._settle(root, changes)
+
+    def _read(self, root: Root, target: Target) -> tuple[Reading, PreparedFile | None]:
+        """Read one file and prepare what it says for the store, unless its bytes are the known ones."""
+        found, known = target
+        is_comparable = known is not None and known.state in ("indexed", "stale") and known.ruleset == RULESET_VERSION
+        reading = read_changed(root, found, known.sha256 if known is not None and is_comparable else None)
+        if not isinstance(reading.outcome, FileText):
+            return reading, None
+        return reading, artifacts.prepare(found.path, reading.outcome, self._mode, self._counter())
 
     def _without_secrets(self, root: _Root, changes: Changes) -> list[Target]:
         """Without files whose names hold a secret; one that an older rule let in is taken out."""
@@ -292,17 +272,10 @@ class _Scan:
 
     def _settle(self, root: _Root, changes: Changes) -> None:
         """What needs no reading; after the files, because a file that is gone may have moved."""
-        if changes.back or changes.stale or changes.unfit:
+        if changes.marks:
             with self._transaction() as change:
-                for found, known in changes.back:
-                    assert known is not None, "only an artifact can be stale"
-                    artifacts.restamp(change, known.id, found.stamp(known.indexed_at))
-                for artifact, reason in changes.stale:
-                    artifacts.mark_stale(change, artifact.id, reason)
-                for artifact, reason in changes.unfit:
-                    artifacts.withdraw(change, artifact.id)
-                    no_file = FileStamp(*_NO_STAT, read_at=now_us())
-                    artifacts.record_skipped(change, artifact.root_id, artifact.path, no_file, reason, "")
+                for artifact, state, reason in changes.marks:
+                    artifacts.mark(change, artifact, state, reason)
         moved = {old for old, _ in self._moved} if root.is_main else set[str]()
         gone = [artifact for artifact in changes.gone if artifact.path not in moved]
         for first in range(0, len(gone), _GONE_CHUNK):
@@ -310,13 +283,14 @@ class _Scan:
                 for artifact in gone[first : first + _GONE_CHUNK]:
                     artifacts.remove(change, artifact.id)
         removed = (root.shown(artifact.path) for artifact in gone if artifact.state != "skipped")
-        self._removed += [without_secret(path, self._mode) for path in removed]
+        self._paths["removed"] += [without_secret(path, self._mode) for path in removed]
 
-    def _apply(self, change: Change, root: _Root, root_id: int, draft: _Draft) -> None:
-        (found, known), (stamp, sha256, outcome), prepared = draft
-        is_taken_in = known is None and (prepared is not None or sha256 != "")
-        if is_taken_in and artifacts.artifact_elsewhere(change.connection, root_id, found.path) is not None:
-            self._made_room.append(root.shown(found.path))
+    def _apply(
+        self, change: Change, root: _Root, root_id: int, target: Target, read: tuple[Reading, PreparedFile | None]
+    ) -> None:
+        (found, known), ((stamp, sha256, outcome), prepared) = target, read
+        if known is None and sha256 and artifacts.artifact_elsewhere(change.connection, root_id, found.path):
+            self._paths["made_room"].append(root.shown(found.path))
         if prepared is not None:
             self._apply_text(change, root, root_id, prepared, known)
         elif isinstance(outcome, ReadSkip):
@@ -326,11 +300,11 @@ class _Scan:
                     artifacts.withdraw(change, known.id)
                 artifacts.record_skipped(change, root_id, found.path, stamp, outcome.reason, sha256)
             elif known is not None and known.state == "indexed":
-                artifacts.mark_stale(change, known.id, outcome.reason)
+                artifacts.mark(change, known, "stale", outcome.reason)
         else:
             assert known is not None, "the bytes were compared with those of an artifact"
             artifacts.restamp(change, known.id, stamp)
-            self._unchanged += 1
+            self._counts["unchanged"] += 1
 
     def _apply_text(
         self, change: Change, root: _Root, root_id: int, prepared: PreparedFile, known: Artifact | None
@@ -340,13 +314,13 @@ class _Scan:
             artifacts.move(change, moved.id, moved.path, prepared.path)
             self._moved.append((moved.path, path))
         elif known is not None and known.state in ("indexed", "stale"):
-            self._changed.append(path)
+            self._paths["changed"].append(path)
         else:
-            self._added.append(path)
+            self._paths["added"].append(path)
         artifact_id = artifacts.record(change, root_id, prepared)
         if prepared.path in self._awaited and root.is_main:
             artifacts.give_to_packages(change, artifact_id, prepared)
-        self._passages += artifacts.refresh_owners(change, artifact_id, prepared)
+        self._counts["passages_written"] += artifacts.refresh_owners(change, artifact_id, prepared)
 
     def _moved_from(self, change: Change, root: _Root, root_id: int, prepared: PreparedFile) -> Artifact | None:
         """The artifact that has these bytes and is gone from its place: the file was moved.
@@ -358,14 +332,8 @@ class _Scan:
         if not gone or artifacts.artifact_at(change.connection, root_id, prepared.path) is not None:
             return None  # nothing, or another run has taken the new file in by now
         name = os.path.basename(prepared.path)
-        best = min(
-            gone,
-            key=lambda artifact: (
-                artifact.inode != prepared.file.inode,
-                os.path.basename(artifact.path) != name,
-                artifact.path,
-            ),
-        )
+        gone.sort(key=lambda one: (one.inode != prepared.file.inode, os.path.basename(one.path) != name, one.path))
+        best = gone[0]
         candidates.remove(best)
         return best
 
@@ -385,20 +353,12 @@ class _Scan:
 
     def report(self) -> IndexReport:
         """The tally, in path order."""
-        return IndexReport(
-            added=tuple(sorted(self._added)),
-            changed=tuple(sorted(self._changed)),
-            moved=tuple(sorted(self._moved)),
-            removed=tuple(sorted(self._removed)),
-            unchanged=self._unchanged,
-            skipped=tuple(sorted(Skipped(without_secret(path, self._mode), reason) for path, reason in self._skipped)),
-            stale_roots=tuple(self._stale_roots),
-            refused_roots=tuple(self._refused_roots),
-            made_room=tuple(sorted(self._made_room)),
-            passages_written=self._passages,
-            files_read=self._files,
-            bytes_read=self._bytes,
-        )
+        skipped = (Skipped(without_secret(path, self._mode), reason) for path, reason in self._skipped)
+        for field in ("added", "changed", "removed", "made_room"):
+            self._paths[field].sort()
+        values: dict[str, object] = {field: tuple(paths) for field, paths in self._paths.items()}
+        values |= {"moved": tuple(sorted(self._moved)), "skipped": tuple(sorted(skipped)), **self._counts}
+        return IndexReport._make(values.get(field, empty) for field, empty in IndexReport._field_defaults.items())
 
 
 def _is_own(path: str, own: frozenset[str], folder: str) -> bool:

@@ -39,6 +39,11 @@ class FileStamp(NamedTuple):
     inode: int
     read_at: int = 0
 
+    @property
+    def columns(self) -> dict[str, int]:
+        """As a row has it."""
+        return dict(zip(self._fields, self, strict=True))
+
     def proves(self, now: "HasStat") -> bool:
         """Whether the file that was read with this stamp still has the same bytes, if it looks like `now`."""
         return is_unchanged(self, self.read_at, now)

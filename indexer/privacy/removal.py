@@ -11,17 +11,21 @@ packages for each one that goes. What they would do is done here, once for a who
 
 import contextlib
 import json
-import os
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS, kinds_of, tables_of
+from ctxrank.indexer.catalogue import KINDS, aging_kinds, file_tables, kinds_of, tables_of
+from ctxrank.indexer.declarations import Table
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_map, read_row, read_value
+from ctxrank.indexer.store.blocklist import SESSION
+from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows
+from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.store import Change
+
+_AMONG = "IN (SELECT value FROM json_each(?))"
 
 
 @contextlib.contextmanager
@@ -34,40 +38,44 @@ def unchecked_references(primary: apsw.Connection) -> Generator[None, None, None
         primary.pragma("foreign_keys", True)
 
 
+def removable(primary: apsw.Connection) -> Mapping[str, Table]:
+    """The tables whose rows can be removed by their ids, by what they are counted as: kinds, files, sessions last."""
+    kinds = kinds_of(primary)
+    files = {table.counted_as or table.name: table for table, _ in file_tables(primary)}
+    return {kind: kinds[kind].table for kind in aging_kinds(kinds)} | files | {SESSION: KINDS[SESSION].table}
+
+
 def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
-    """Remove records of one kind, inside the caller's transaction."""
-    if kind == "package":
-        _remove_packages(change, numbers)
+    """Remove rows of one kind, with the documents they have, inside the caller's transaction."""
+    if not numbers:
         return
-    table = kinds_of(change.connection)[kind].table
-    for number in numbers:
-        document_id = _document_id(change, kind, number)
-        if document_id is not None:
-            documents.remove(change, document_id)
-    settle_references(change, table.name, numbers)
-    change.connection.execute(
-        f"DELETE FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))", (_list(numbers),)
-    )
+    connection, ids, table = change.connection, id_list(numbers), removable(change.connection)[kind].name
+    going = _versions(connection, f"p.id {_AMONG}", ids) if kind == "package" else []
+    revived = _detach_versions(change, going, ids) if going else []
+    settle_references(change, table, ids)
+    connection.execute(f"DELETE FROM {table} WHERE id {_AMONG}", (ids,))
+    if going:
+        _drop_references(change, set(numbers))
+        donors: dict[int, list[int]] = {artifact_id: [] for artifact_id in revived}
+        for package in going:
+            if package.artifact_id is not None:
+                donors.setdefault(package.artifact_id, []).append(package.document_id)
+        for artifact_id, document_ids in donors.items():
+            _resettle(change, artifact_id, document_ids)
+    query = f"SELECT id FROM documents WHERE kind = ? AND record_id {_AMONG}"
+    for document_id in read_column(connection, query, (kind, ids), int):
+        documents.remove(change, document_id)
 
 
-def remove_sessions(change: Change, session_ids: Sequence[int]) -> None:
-    """Remove sessions that hold no records any more, with their groups."""
-    settle_references(change, "sessions", session_ids)
-    change.connection.execute(
-        "DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (_list(session_ids),)
-    )
-
-
-def settle_references(change: Change, table: str, numbers: Sequence[int]) -> None:
+def settle_references(change: Change, table: str, ids: str) -> None:
     """Delete the rows that belong to rows on their way out, and empty the references of those that stay."""
     for other in tables_of(change.connection):
         for column in other.stored:
-            if column.refers_to != table:
-                continue
-            action = f"DELETE FROM {other.name}" if column.is_owner else f"UPDATE {other.name} SET {column.name} = NULL"
-            change.connection.execute(
-                f"{action} WHERE {column.name} IN (SELECT value FROM json_each(?))", (_list(numbers),)
-            )
+            if column.refers_to == table:
+                action = (
+                    f"DELETE FROM {other.name}" if column.is_owner else f"UPDATE {other.name} SET {column.name} = NULL"
+                )
+                change.connection.execute(f"{action} WHERE {column.name} {_AMONG}", (ids,))
 
 
 class _Version(NamedTuple):
@@ -79,61 +87,24 @@ class _Version(NamedTuple):
     document_id: int
 
 
-class _Passage(NamedTuple):
-    """What of a passage does not depend on its owner."""
-
-    title: str
-    body: str
-    path: str
-    passage_key: str
-    start_line: int
-    end_line: int
-    ruleset: int
-    tokens: int
-    counter: str
-
-
-def _remove_packages(change: Change, numbers: Sequence[int]) -> None:
-    connection, ids = change.connection, _list(numbers)
-    query = """
+def _versions(connection: apsw.Connection, where: str, ids: str) -> list[_Version]:
+    query = f"""
         SELECT p.id, p.artifact_id, p.superseded_by, d.id
-          FROM packages AS p
-          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
-         WHERE p.id IN (SELECT value FROM json_each(?))
+          FROM packages AS p JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+         WHERE {where}
     """
-    going = [_Version(*row) for row in connection.execute(query, (ids,))]
-    revived = _detach_versions(change, going, ids)
-    _drop_references(change, set(numbers))
-    for part in KINDS["package"].parts:
-        connection.execute(f"DELETE FROM {part.name} WHERE package_id IN (SELECT value FROM json_each(?))", (ids,))
-    connection.execute("DELETE FROM packages WHERE id IN (SELECT value FROM json_each(?))", (ids,))
-    donors: dict[int, list[int]] = {artifact_id: [] for artifact_id in revived}
-    for package in going:
-        if package.artifact_id is not None:
-            donors.setdefault(package.artifact_id, []).append(package.document_id)
-    for artifact_id, document_ids in donors.items():
-        _resettle(change, artifact_id, document_ids)
-    for package in going:
-        documents.remove_owned(change, package.document_id)
-        documents.remove(change, package.document_id)
+    return list(read_rows(connection, query, (ids,), _Version))
 
 
 def _detach_versions(change: Change, going: list[_Version], ids: str) -> list[int]:
     """Let no version that stays point to one that goes; returns the artifacts of those that are current again."""
     connection = change.connection
-    connection.execute(
-        "UPDATE packages SET supersedes = NULL WHERE supersedes IN (SELECT value FROM json_each(?))", (ids,)
-    )
+    connection.execute(f"UPDATE packages SET supersedes = NULL WHERE supersedes {_AMONG}", (ids,))
     later = {package.id: package.superseded_by for package in going}
-    query = """
-        SELECT p.id, p.artifact_id, p.superseded_by, d.id
-          FROM packages AS p
-          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
-         WHERE p.superseded_by IN (SELECT value FROM json_each(?1))
-           AND p.id NOT IN (SELECT value FROM json_each(?1))
-    """
     revived: list[int] = []
-    for package in [_Version(*row) for row in connection.execute(query, (ids,))]:
+    for package in _versions(connection, f"p.superseded_by {_AMONG}", ids):
+        if package.id in later:
+            continue
         heir = package.superseded_by
         while heir in later:
             heir = later[heir]
@@ -184,57 +155,21 @@ def _resettle(change: Change, artifact_id: int, donor_ids: list[int]) -> None:
             connection.execute("DELETE FROM artifacts WHERE id = ?", (artifact_id,))
         return
     donor = next((id_ for id_ in donor_ids if _has_passages(connection, id_)), None)
-    owners = artifacts.package_owners(connection, artifact_id)
+    owners = [owner.document_id for owner in artifacts.package_owners(connection, artifact_id)]
     if donor is not None and not owners:
-        owners = [_own_document(change, artifact_id, file.path, file.mtime_ns // 1000, donor)]
-    poor = [owner for owner in owners if not _has_passages(connection, owner.document_id)]
+        ((title, ruleset),) = connection.execute("SELECT title, ruleset FROM documents WHERE id = ?", (donor,))
+        moment = file.mtime_ns // 1000
+        document = documents.Document("artifact", artifact_id, title, "", moment, ruleset, file.path)
+        owners = [documents.put(change, document)]
+    poor = [owner for owner in owners if not _has_passages(connection, owner)]
     if donor is None and (poor or not owners):
         # No rules are as old as this: the scan reads the file, whatever its stat says.
         connection.execute("UPDATE artifacts SET ruleset = 0 WHERE id = ?", (artifact_id,))
     elif donor is not None:
-        for owner in poor:
-            _copy_passages(change, donor, owner)
-
-
-def _own_document(change: Change, artifact_id: int, path: str, moment: int, donor: int) -> artifacts.Owner:
-    row = change.connection.execute("SELECT title, ruleset FROM documents WHERE id = ?", (donor,)).fetchone()
-    title, ruleset = row or (os.path.basename(path), 0)
-    document = documents.Document(
-        kind="artifact", number=artifact_id, title=title, body="", path=path, created_at=moment, ruleset=ruleset
-    )
-    return artifacts.Owner(documents.put(change, document), 0, 0, "", "", "", moment)
-
-
-def _copy_passages(change: Change, donor_id: int, owner: artifacts.Owner) -> None:
-    # Copied and not moved: a document never changes its session, because the index knows it by that.
-    query = """
-        SELECT title, body, path, passage_key, start_line, end_line, ruleset, tokens, token_counter
-          FROM documents WHERE owner_id = ? ORDER BY start_line, id
-    """
-    for passage in [_Passage(*row) for row in change.connection.execute(query, (donor_id,))]:
-        passage_id = documents.put(
-            change,
-            documents.Document(
-                kind="passage", number=None, title=passage.title, body=passage.body, path=passage.path,
-                owner_id=owner.document_id, session_id=owner.session_id, group_id=owner.group_id, agent=owner.agent,
-                type=owner.type, priority=owner.priority, passage_key=passage.passage_key,
-                start_line=passage.start_line, end_line=passage.end_line, created_at=owner.created_at,
-                ruleset=passage.ruleset,
-            ),
-        )  # fmt: skip
-        documents.recount(change, [(passage_id, documents.TextCount(passage.tokens, passage.counter))])
+        for owner in poor:  # copied and not moved: a document never changes its session, as the index knows it by that
+            documents.copy_passages(change, donor, owner)
 
 
 def _has_passages(connection: apsw.Connection, document_id: int) -> bool:
     query = "SELECT 1 FROM documents WHERE owner_id = ? LIMIT 1"
     return connection.execute(query, (document_id,)).fetchone() is not None
-
-
-def _document_id(change: Change, kind: str, number: int) -> int | None:
-    query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
-    return read_value(change.connection, query, (kind, number), int)
-
-
-def _list(numbers: Sequence[int]) -> str:
-    """Row ids as a JSON list, for json_each."""
-    return json.dumps(list(numbers))

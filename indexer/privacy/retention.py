@@ -16,16 +16,15 @@ import apsw
 from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.catalogue import KINDS, aging_kinds
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
+from ctxrank.indexer.privacy.removal import remove_records, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.store.blocklist import SESSION
 from ctxrank.indexer.store.connection import read_column, require_value
 from ctxrank.indexer.store.ids import FIRST_ID
 from ctxrank.indexer.store.store import Store
 
-SESSION = "session"
 # What was kept unasked and nobody has confirmed is dropped after so long, and beyond so many.
 UNCONFIRMED_DAYS, MAX_UNCONFIRMED = 90, 5_000
 # One transaction removes so many records, with all that hangs on them: a writer waits for milliseconds.
@@ -60,11 +59,10 @@ def prune_older(
     Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
     """
     wanted = _wanted(kinds, session, (*aging_kinds(), SESSION))
-    session_id = None if session is None else find_session(store.primary, session).id
-    ages = {kind: KINDS[kind].ages_by for kind in wanted if kind != SESSION}
-    rules = [_within(_Rule(kind, f"{column} < ?", (before,)), session_id) for kind, column in ages.items()]
-    empty = _within(_empty_sessions(rules, before), session_id) if SESSION in wanted else None
-    return _prune(store, rules, empty, is_dry_run=is_dry_run)
+    rules = [_Rule(kind, f"{KINDS[kind].ages_by} < ?", (before,)) for kind in wanted if kind != SESSION]
+    if SESSION in wanted:
+        rules.append(_empty_sessions(rules, before))
+    return _prune(store, rules, session, is_dry_run=is_dry_run)
 
 
 def prune_expired(
@@ -81,7 +79,6 @@ def prune_expired(
     Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
     """
     moment = now_us() if now is None else now
-    session_id = None if session is None else find_session(store.primary, session).id
     rules: list[_Rule] = []
     for kind in _wanted(kinds, session, aging_kinds()):
         conditions, values = list[str](), list[int]()
@@ -91,25 +88,8 @@ def prune_expired(
         if KINDS[kind].ttl_days:
             conditions.append(f"{KINDS[kind].ages_by} + {KINDS[kind].ttl_days} * ? < ?")
             values += [DAY_US, moment]
-        rules.append(_within(_Rule(kind, " OR ".join(conditions) or "0", tuple(values)), session_id))
-    return _prune(store, rules, None, is_dry_run=is_dry_run)
-
-
-def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool = False, now: int | None = None) -> int:
-    """Remove the patterns, of one project or all, whose time is over; returns how many. Raises LockedError."""
-    moment = now_us() if now is None else now
-    query = f"""
-        SELECT e.id FROM error_patterns AS e
-         WHERE (:project IS NULL OR e.project = :project) AND NOT ({IS_ALIVE})
-    """
-    values = {"project": project, "now": moment}
-    if is_dry_run:
-        return len(read_column(store.primary, query, values, int))
-    with unchecked_references(store.primary), store.write() as change:
-        expired = read_column(change.connection, query, values, int)
-        remove_records(change, "error", expired)
-    store.catch_up()
-    return len(expired)
+        rules.append(_Rule(kind, " OR ".join(conditions) or "0", tuple(values)))
+    return _prune(store, rules, session, is_dry_run=is_dry_run)
 
 
 def prune_unconfirmed(store: Store, *, now: int | None = None) -> int:
@@ -126,23 +106,14 @@ def prune_unconfirmed(store: Store, *, now: int | None = None) -> int:
 
 def _wanted(kinds: Sequence[str], session: str | None, allowed: tuple[str, ...]) -> list[str]:
     """The kinds to look at, in their usual order."""
-    unknown = [kind for kind in kinds if kind not in allowed]
-    if unknown:
-        raise UsageError(f"'{unknown[0]}' is not a kind that can be pruned.", f"Kinds are {', '.join(allowed)}.")
-    if session is None:
-        return [kind for kind in allowed if kind in kinds or not kinds]
-    within = [kind for kind in allowed if kind == SESSION or KINDS[kind].is_of_a_session]
-    if strangers := [kind for kind in kinds if kind not in within]:
-        raise UsageError(f"'{strangers[0]}' belongs to no session.", f"With --session, kinds are {', '.join(within)}.")
+    within = [kind for kind in allowed if session is None or kind == SESSION or KINDS[kind].is_of_a_session]
+    for kind in kinds:
+        if kind not in allowed:
+            raise UsageError(f"'{kind}' is not a kind that can be pruned.", f"Kinds are {', '.join(allowed)}.")
+    for kind in kinds:
+        if kind not in within:
+            raise UsageError(f"'{kind}' belongs to no session.", f"With --session, kinds are {', '.join(within)}.")
     return [kind for kind in within if kind in kinds or not kinds]
-
-
-def _within(rule: _Rule, session_id: int | None) -> _Rule:
-    """The same rule for one session alone."""
-    if session_id is None:
-        return rule
-    column = "id" if rule.kind == SESSION else "session_id"
-    return rule._replace(condition=f"({rule.condition}) AND {column} = ?", values=(*rule.values, session_id))
 
 
 def _empty_sessions(rules: Sequence[_Rule], before: int) -> _Rule:
@@ -151,24 +122,27 @@ def _empty_sessions(rules: Sequence[_Rule], before: int) -> _Rule:
     values = [before]
     by_kind = {rule.kind: rule for rule in rules}
     for kind in aging_kinds():
-        if not KINDS[kind].is_of_a_session:
-            continue
-        stays = "1"
-        if (rule := by_kind.get(kind)) is not None:
-            stays = f"NOT ({rule.condition})"
-            values += rule.values
-        conditions.append(
-            f"NOT EXISTS (SELECT 1 FROM {KINDS[kind].table.name} WHERE session_id = sessions.id AND {stays})"
-        )
+        if KINDS[kind].is_of_a_session:
+            goes = by_kind.get(kind, _Rule(kind, "0", ()))
+            values += goes.values
+            within = f"session_id = sessions.id AND NOT ({goes.condition})"
+            conditions.append(f"NOT EXISTS (SELECT 1 FROM {KINDS[kind].table.name} WHERE {within})")
     return _Rule(SESSION, " AND ".join(conditions), tuple(values))
 
 
-def _prune(store: Store, rules: Sequence[_Rule], empty: _Rule | None, *, is_dry_run: bool) -> PruneReport:
-    every = [*rules, *([] if empty is None else [empty])]
+def _prune(store: Store, rules: Sequence[_Rule], session: str | None, *, is_dry_run: bool) -> PruneReport:
+    """Remove, or count, what the rules say, of one session alone where it is named."""
+    if session is not None:
+        number = find_session(store.primary, session).id
+        rules = [
+            rule._replace(condition=f"({rule.condition}) AND {column} = ?", values=(*rule.values, number))
+            for rule in rules
+            for column in ["id" if rule.kind == SESSION else "session_id"]
+        ]
     if is_dry_run:
-        return PruneReport({rule.kind: _count(store.primary, rule) for rule in every}, is_dry_run=True)
+        return PruneReport({rule.kind: _count(store.primary, rule) for rule in rules}, is_dry_run=True)
     with unchecked_references(store.primary):
-        deleted = {rule.kind: _remove(store, rule) for rule in every}
+        deleted = {rule.kind: _remove(store, rule) for rule in rules}
     store.catch_up()
     return PruneReport(deleted, is_dry_run=False)
 
@@ -186,10 +160,7 @@ def _remove(store: Store, rule: _Rule) -> int:
         with store.write() as change:
             values = (*rule.values, last_id, _BATCH)
             ids = read_column(change.connection, query, values, int)
-            if rule.kind == SESSION:
-                remove_sessions(change, ids)
-            else:
-                remove_records(change, rule.kind, ids)
+            remove_records(change, rule.kind, ids)
         removed += len(ids)
         if len(ids) < _BATCH:
             return removed

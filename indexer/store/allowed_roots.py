@@ -7,7 +7,7 @@ repository. `index --root` and `import --root` write the file, a person may edit
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import apsw
 
@@ -15,8 +15,7 @@ from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.known_stores import alone_in, make_folder_of_ours, write_privately
-from ctxrank.indexer.store.location import Location, main_worktree
-from ctxrank.indexer.store.trust import has_name_of_another, identity_of, read_state
+from ctxrank.indexer.store.location import Location, identity_of, is_known, known_lines, main_worktree, read_state
 
 _FILE = "roots"
 _HEADER = "# Folders that a store may read files from besides its own project: the store's uuid, a tab, the folder.\n"
@@ -77,18 +76,11 @@ def allow(location: Location, connection: apsw.Connection, folder: str) -> None:
 def _recorded(connection: apsw.Connection) -> set[str]:
     """The folders that the user's configuration has for a store."""
     path = _path()
-    text = read_state(path) if path else ""
     identity = identity_of(connection)
-    if not text or has_name_of_another(identity):
+    if not path or (known_lines(identity.uuid) and not is_known(identity)):  # another's name: it travels with exports
         return set()
-    return set(_folders_of(text, identity.uuid))
-
-
-def _folders_of(text: str, uuid: str) -> Iterator[str]:
-    for line in text.split("\n"):
-        name, tab, folder = line.partition("\t")
-        if tab and name == uuid:
-            yield folder.rstrip()
+    entries = [line.partition("\t") for line in read_state(path).split("\n")]
+    return {folder.rstrip() for uuid, tab, folder in entries if tab and uuid == identity.uuid}
 
 
 def _path() -> str:

@@ -9,19 +9,15 @@ What a file says is cached in the store by size, mtime and hash, so that a query
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-import apsw
-
-from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, is_dict
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.connection import wait_for_locks
+from ctxrank.indexer.store.connection import read_setting
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
     from ctxrank.indexer.agents import PackageType, Role, Team
-    from ctxrank.indexer.redaction.purged_secrets import BlockedSecret
     from ctxrank.indexer.store.team_log import TeamState
     from ctxrank.indexer.store.wide_settings import WideSettings
 
@@ -66,6 +62,7 @@ class Config(NamedTuple):
     types: "Mapping[str, PackageType]" = NO_TYPES
     block_files: bool = True  # whether blocks show indexed files that are no package's
     context_limits: Mapping[str, int] = AS_KNOWN  # tokens by the name of a model in lower case
+    team_dsn: str = ""  # how the user says that the log of a team is connected to; a project is not asked
     team_log: "TeamState | None" = None  # how far the store is with the log of its team; None: it has none
     engine: str = FTS5  # which index answers
     wide: "WideSettings | None" = None  # where a cluster is; None: the user names none
@@ -89,16 +86,13 @@ def load_config(store: Store) -> Config:
     user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     user_path = os.path.join(user_home, "ctxrank", "config.yaml")
     project_path = os.path.join(store.location.folder, "config.yaml")
-    skills_path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
     user = _own_values(_cached(store, user_path))
     config = _merged(Config(), user, user_path)
     user_mode = config.redaction_mode
-    skills_config = _cached(store, skills_path, store.location.root) or _imported(store.primary)
-    config = _with_orchestrator(config, skills_config, skills_path)
+    skills_path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
+    config = _merged(config, _orchestrators(store, skills_path), skills_path, "is_orchestrators")
     project = _own_values(_cached(store, project_path, store.location.folder))
-    config = _merged(config, project, project_path)
-    if {"team", "wide"} & project.keys():
-        config = config._replace(notes=(*config.notes, *_refused(project, project_path)))
+    config = _merged(config, project, project_path, "is_projects")
     covering = _covering(user_mode, config.redaction_mode)
     if covering != config.redaction_mode:
         note = f"redaction_mode stays '{covering.value}': a project cannot weaken the user's."
@@ -110,33 +104,22 @@ def load_config(store: Store) -> Config:
         check_consumers(config.team)
     if "redaction" in user or "redaction" in project:
         config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
-    secrets = _blocked_secrets(store)
     if config.redaction_mode.rules is not None:
         from ctxrank.indexer.store.rules_since import note_rules  # noqa: PLC0415  start-up: only with user rules
 
         note_rules(store, config.redaction_mode.rules)
-    if secrets:
-        config = _with_blocked(config, secrets)
+    if store.primary.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is not None:
+        config = _with_blocked(config, store)
     store.user_rules = config.redaction_mode.rules
-    if config.engine == OPENSEARCH or "wide" in user or "wide" in project or "CTXRANK_WIDE" in os.environ:
+    if config.engine == OPENSEARCH or "wide" in user or "CTXRANK_WIDE" in os.environ:
         config = _with_wide(config, store, user.get("wide"), f"{user_path}: wide")
     dsn = os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
-    return _with_team(config, store, dsn) if dsn else config
+    if dsn:
+        from ctxrank.indexer.store.team_log import read_state  # noqa: PLC0415  only a machine with a team needs it
 
-
-def team_dsn(store: Store) -> str:
-    """How the user says that a team's log is connected to; '' where they do not. A project is not asked."""
-    user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
-    user = _own_values(_cached(store, os.path.join(user_home, "ctxrank", "config.yaml")))
-    return os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
-
-
-def _refused(project: Mapping[str, object], path: str) -> Iterator[str]:
-    from ctxrank.indexer.store.settings import SETTINGS  # noqa: PLC0415  start-up: few projects try
-
-    for key in project:
-        if key in SETTINGS and SETTINGS[key].is_users:
-            yield f"{path}: '{key}' is refused: it is the user's to say, not a project's."
+        config = config._replace(team_dsn=dsn, team_log=read_state(store.primary))
+    store.team_log = "" if config.team_log is None else dsn
+    return config
 
 
 def _with_wide(config: Config, store: Store, value: object, name: str) -> Config:
@@ -144,39 +127,21 @@ def _with_wide(config: Config, store: Store, value: object, name: str) -> Config
     from ctxrank.indexer.store.wide_settings import wide_settings  # noqa: PLC0415  only a machine with a cluster
 
     wide = wide_settings(value, name, keeps_local=config.fts5)
-    notes = list(config.notes)
-    if wide is None and config.engine == OPENSEARCH:
-        notes.append(
-            "engine is opensearch, but no cluster is named: set CTXRANK_WIDE, or wide: in your own config.yaml."
-        )
     store.wide = wide if config.engine == OPENSEARCH else None
-    return config._replace(wide=wide, notes=tuple(notes))
+    if wide is not None or config.engine != OPENSEARCH:
+        return config._replace(wide=wide)
+    note = "engine is opensearch, but no cluster is named: set CTXRANK_WIDE, or wide: in your own config.yaml."
+    return config._replace(notes=(*config.notes, note))
 
 
-def _with_team(config: Config, store: Store, dsn: str) -> Config:
-    """The configuration of a machine that shares a log, if this store has joined it."""
-    from ctxrank.indexer.store.team_log import read_state  # noqa: PLC0415  only a machine with a team needs it
-
-    state = read_state(store.primary)
-    store.team_log = dsn if state is not None else ""
-    return config._replace(team_log=state)
-
-
-def _blocked_secrets(store: Store) -> "tuple[BlockedSecret, ...]":
-    if store.primary.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is None:
-        return ()
-    from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up: after a purge
-
-    return blocked_secrets(store.primary)
-
-
-def _with_blocked(config: Config, secrets: "tuple[BlockedSecret, ...]") -> Config:
+def _with_blocked(config: Config, store: Store) -> Config:
     """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
     from ctxrank.indexer.redaction.user_rules import UserRules  # noqa: PLC0415  start-up: only with user rules
+    from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up: after a purge
 
     mode = config.redaction_mode
     rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
-    return config._replace(redaction_mode=mode.with_rules(rules._replace(blocked=secrets)))
+    return config._replace(redaction_mode=mode.with_rules(rules._replace(blocked=blocked_secrets(store.primary))))
 
 
 def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:
@@ -199,36 +164,38 @@ def _covering(user: RedactionMode, project: RedactionMode) -> RedactionMode:
     return user if user == project else RedactionMode.BOTH
 
 
-def _merged(config: Config, values: Mapping[str, object], source: str) -> Config:
-    """The configuration with the values of one source over it."""
+def _merged(config: Config, values: Mapping[str, object], source: str, of: str = "") -> Config:
+    """The configuration with the values of one source over it; `of` says whose it is, but for the user's own."""
     if not values:
         return config
     from ctxrank.indexer.store.settings import SETTINGS  # noqa: PLC0415  start-up: few files set anything
 
     for key, value in values.items():
         setting = SETTINGS.get(key)
+        note = ""
+        if of == "is_orchestrators" and not (setting and setting.is_orchestrators):
+            continue
         if setting is None:
             note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(SETTINGS)}."
-            config = config._replace(notes=(*config.notes, note))
+        elif setting.is_users and of == "is_projects":
+            note = f"{source}: '{key}' is refused: it is the user's to say, not a project's."
         elif not setting.is_apart:
             field = setting.field or key
             given = setting.check(value, f"{source}: {key}")
-            config = config._replace(
-                **{field: setting.merge(getattr(config, field), given) if setting.merge else given}
-            )
+            merged = setting.merge(getattr(config, field), given) if setting.merge else given
+            config = config._replace(**{field: merged})
+        if note:
+            config = config._replace(notes=(*config.notes, note))
     return config
 
 
-def _with_orchestrator(config: Config, document: object, source: str) -> Config:
-    """The settings that the orchestrator's file holds under `context_engineering`."""
-    section = document.get("context_engineering") if is_dict(document) else None
-    if not is_dict(section):
-        return config
-    from ctxrank.indexer.store.settings import SETTINGS  # noqa: PLC0415  as above
-
-    allowed = [key for key, setting in SETTINGS.items() if setting.is_orchestrators]
-    values = {key: section[key] for key in allowed if key in section}
-    return _merged(config, values, source)
+def _orchestrators(store: Store, path: str) -> Mapping[str, object]:
+    """What the orchestrator's file holds under `context_engineering`: the one below the root, or an imported one."""
+    document = _cached(store, path, store.location.root)
+    if not document:
+        text = read_setting(store.primary, IMPORTED_SKILLS_CONFIG)
+        document = None if text is None else _parsed(text)
+    return _own_values(document.get("context_engineering")) if is_dict(document) else {}
 
 
 def says_no_fts5(store: Store) -> bool:
@@ -237,9 +204,7 @@ def says_no_fts5(store: Store) -> bool:
     It stems from the belief that FTS5 needs a special SQLite build.
     """
     path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
-    document = _cached(store, path, store.location.root) or _imported(store.primary)
-    section = document.get("context_engineering") if is_dict(document) else None
-    return is_dict(section) and section.get("enable_fts5") is False
+    return _orchestrators(store, path).get("enable_fts5") is False
 
 
 def _own_values(document: object) -> Mapping[str, object]:
@@ -254,11 +219,6 @@ def _environment() -> Mapping[str, object]:
         "CTXRANK_TOKEN_SAFETY_MARGIN": "token_safety_margin",
     }
     return {key: os.environ[name] for name, key in names.items() if os.environ.get(name)}
-
-
-def _imported(primary: apsw.Connection) -> object:
-    row = primary.execute("SELECT value FROM settings WHERE key = ?", (IMPORTED_SKILLS_CONFIG,)).fetchone()
-    return None if row is None else _parsed(row[0])
 
 
 def _parsed(text: str) -> object:
@@ -293,16 +253,8 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
-    wait_for_locks(store.primary, 0)
-    try:
-        with store.write() as change:
-            change.connection.execute(
-                "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (path, info.st_size, info.st_mtime_ns, sha256, json.dumps(value)),
-            )
-    except CtxrankError:
-        pass
-    finally:
-        wait_for_locks(store.primary, store.busy_ms)
+    store.write_if_free(
+        "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value) VALUES (?, ?, ?, ?, ?)",
+        (path, info.st_size, info.st_mtime_ns, sha256, json.dumps(value)),
+    )
     return value

@@ -39,6 +39,7 @@ _LONGEST_PAUSE_S = 0.02
 DAMAGED_STEP = "See 'ctxrank doctor'; 'ctxrank doctor --repair plan' says what can be saved."
 LOG_SUFFIXES = ("-wal", "-shm", "-journal")  # what SQLite keeps next to a database
 _WAL_KEPT_BYTES = 16 * 1024 * 1024
+KEEP_SETTING = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"
 
 # The stores that this process has opened, by their paths: a foreign id asks them what its origin is called.
 opened_stores: dict[str, apsw.Connection] = {}
@@ -281,6 +282,19 @@ def require_value(connection: apsw.Connection, query: str, values: Values, type_
     """The value that a query always has: of an aggregate, or of a row that was just written. Raises DamagedError."""
     found = connection.execute(query, values).fetchone()
     return _checked(None if found is None else found[0], type_)
+
+
+def read_setting(connection: apsw.Connection, key: str) -> str | None:
+    """A value that the store keeps for itself; None where there is none of this name."""
+    return read_value(connection, "SELECT value FROM settings WHERE key = ?", (key,), str)
+
+
+def put_setting(connection: apsw.Connection, key: str, value: str) -> None:
+    """Keep a value, JSON, under a name; '' is none."""
+    if value:
+        connection.execute(KEEP_SETTING, (key, value))
+    else:
+        connection.execute("DELETE FROM settings WHERE key = ?", (key,))
 
 
 class Page(list[Row]):

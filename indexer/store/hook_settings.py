@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import Any, NamedTuple, is_dict, is_list
-from ctxrank.indexer.store.settings import choice, entries, number, switch
+from ctxrank.indexer.store.setting_checks import choice, entries, number, switch
 
 MAX_SPAWN_TOKENS = 2500  # of 10,000 characters, which is what a runner takes
 _MAX_FOLDERS = 20

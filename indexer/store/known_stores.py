@@ -1,4 +1,4 @@
-"""The stores that this user made or trusts, written down in their state folder (read by trust.py at every call).
+"""The stores that this user made or trusts, written down in their state folder (read by location.py at every call).
 
 $XDG_STATE_HOME/ctxrank        700, its owner's alone
   stores/UUID                  600: TOKEN PLACE, a line for each store of that name
@@ -9,13 +9,12 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.connection import sqlite_errors
-from ctxrank.indexer.store.location import state_folder
-from ctxrank.indexer.store.trust import (
+from ctxrank.indexer.store.location import (
     OTHERS_WRITE,
     TOKEN_CHARS,
     UUID_CHARS,
@@ -23,8 +22,10 @@ from ctxrank.indexer.store.trust import (
     has_form,
     identity_of,
     is_known,
+    known_lines,
     own_ids,
-    read_state,
+    shown_place,
+    state_folder,
 )
 from ctxrank.indexer.systems import sync
 
@@ -38,27 +39,6 @@ _MAX_WAIT_S, _PAUSE_S = 5.0, 0.01  # a file is replaced in milliseconds
 def new_token() -> str:
     """128 random bits as hexadecimal digits."""
     return os.urandom(16).hex()
-
-
-def is_known_place(primary: str) -> bool:
-    """Whether a store was made here: asked only where a file does not say who it is."""
-    place = _shown(primary)
-    return any(line.partition(" ")[2] == place for text in _states() for line in text.split("\n"))
-
-
-def _states() -> Iterator[str]:
-    folder = os.path.join(state_folder() or os.devnull, "stores")
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return
-    for name in names:
-        yield read_state(os.path.join(folder, name))
-
-
-def _shown(path: str) -> str:
-    """A path on one line: a folder's name may hold anything."""
-    return path if path.isprintable() else ascii(path)
 
 
 def trust(store: "Store") -> bool:
@@ -92,9 +72,9 @@ def trust_as_used(store: "Store") -> None:
 
 def _refuse_another(identity: Identity, primary: str) -> None:
     """Raises UsageError where another place has a store of this name: what that one may, this one is not to."""
-    path = os.path.join(state_folder() or os.devnull, "stores", identity.uuid)
-    places = [line.partition(" ")[2] for line in read_state(path).split("\n") if line]
-    if places and _shown(primary) not in places:
+    places = [line.partition(" ")[2] for line in known_lines(identity.uuid)]
+    if places and shown_place(primary) not in places:
+        path = os.path.join(state_folder(), "stores", identity.uuid)
         raise UsageError(
             f"{primary} has the name of another store, {places[-1]}, and is no copy of it.",
             f"Name it with --db, or import an export of it; if the other one is gone, delete {path}.",
@@ -112,9 +92,9 @@ def remember(identity: Identity, primary: str) -> None:
     try:
         make_folder_of_ours(folder)
         make_folder_of_ours(stores)
-        place = _shown(primary)
+        place = shown_place(primary)
         with alone_in(stores):
-            others = [line for line in read_state(path).split("\n") if line and line.partition(" ")[2] != place]
+            others = [line for line in known_lines(identity.uuid) if line.partition(" ")[2] != place]
             write_privately(path, "".join(f"{line}\n" for line in [*others, f"{identity.token} {place}"]))
     except OSError as error:
         raise CtxrankError(f"The store cannot be noted as yours in {stores}: {error.strerror}.", step) from error

@@ -1,14 +1,24 @@
 """Where a store is, and whether it acts for this user.
 
 `--db` > `CTXRANK_DB` > the nearest `.ctxrank/` upwards; a linked git worktree shares the main one's. A store that is
-named is taken at its name; one that is found acts only if it is trusted (trust.py).
+named is taken at its name; one that is found acts only if its user made it, or chose to trust it:
+
+    ctxrank.db, second page                    store.uuid, store.token
+    $XDG_STATE_HOME/ctxrank/stores/UUID        a line for each store of that name: its token, where it was made
+                                               (written by known_stores.py)
+
+A store that is found by walking up may have come with a repository, in an archive or from another user of the machine.
+It acts only if no one else can write it and the state folder knows its token. The uuid is no proof, as it travels with
+every export; the token leaves the store for that folder alone. Both are read from the file's pages before SQLite opens
+it: a write-ahead log or a schema of another user is not read to find out whose it is.
 """
 
 import os
+import stat
 
 import apsw
 
-from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UntrustedError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 
 FOLDER = ".ctxrank"
@@ -20,13 +30,18 @@ LOCK_FILES = ("index.lock", "follow.lock", WATCH_LOCK, SERVE_LOCK, TEAM_LOCK)
 _SQLITE_ENDS = ("-wal", "-shm", "-journal")
 BACKUPS = "backups"  # what a repair kept of damaged files
 MAX_STATE_BYTES = 64 * 1024
-STATE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-# The bits of a mode for the type of a file and for who can write to it besides its owner; the values that are required.
-_KIND_AND_OTHERS, _FOLDER_OF_ONE, _FILE_OF_ONE = 0o170022, 0o040000, 0o100000
-_KIND, _FILE = 0o170000, 0o100000
+_STATE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_MAX_MARKER_BYTES = 64 * 1024  # a `.git` file is one line with a path, and so is what it leads to
+UUID_CHARS = 36
+TOKEN_CHARS = 32
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _LEAF_OF_ONE_ROW = b"\x0d\x00\x00\x00\x01"  # a leaf of a table without free blocks, and how many cells it has
-_MAX_MARKER_BYTES = 64 * 1024  # a `.git` file is one line with a path, and so is what it leads to
+# A store that is being made is one page long until its first transaction is merged from a log of about 0.3 MB.
+_FIRST_PAGE_BYTES = 4096
+_MAX_FIRST_LOG_BYTES = 16 * 1024 * 1024
+_NAMED_STEP = "or name it with --db FILE, if you trust everyone who can write to it."
 
 
 class Location(NamedTuple):
@@ -44,6 +59,18 @@ class Location(NamedTuple):
     must_prove: bool = False  # the file does not identify it: asked again once it is open
 
 
+class Identity(NamedTuple):
+    """What identifies a store."""
+
+    uuid: str
+    token: str
+
+    @property
+    def is_formed(self) -> bool:
+        """Whether both have the characters of one."""
+        return has_form(self.uuid, UUID_CHARS) and has_form(self.token, TOKEN_CHARS)
+
+
 def find_store(db: str | None = None, root: str | None = None, start: str | None = None) -> Location:
     """The store that a call from `start` means.
 
@@ -51,29 +78,33 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
     """
     named = db or os.environ.get("CTXRANK_DB")
     if named:
-        primary = os.path.abspath(os.path.join(named, PRIMARY_FILE) if os.path.isdir(named) else named)
-        try:
-            mode = os.stat(primary).st_mode
-        except OSError:
-            raise NoStoreError(f"There is no store at {primary}.", "Make one with 'ctxrank init'.") from None
-        refuse_link(primary)
-        if mode & _KIND != _FILE:
-            raise CtxrankError(f"{primary} is no regular file.", "Name a store's database: .ctxrank/ctxrank.db.")
-        return at(primary, root)
-    here = os.path.abspath(start or os.getcwd())
-    for folder in _upwards(here):
+        return _named_store(os.path.abspath(os.path.join(named, PRIMARY_FILE) if os.path.isdir(named) else named), root)
+    folders = upwards(os.path.abspath(start or os.getcwd()))
+    for folder in folders:
         location = trusted_in(folder, root)
         if location is not None:
             return location
         _explain_unreachable(os.path.join(folder, FOLDER))
-    linked = _linked_worktree(here)
-    if linked is not None:
-        main, top = linked
-        # The store is shared; the files are the worktree's own.
-        location = trusted_in(main, root or os.environ.get("CTXRANK_ROOT") or top)
-        if location is not None:
+    for folder in folders:
+        main = main_worktree(folder)  # the store is shared; the files are the worktree's own
+        if main and (location := trusted_in(main, root or os.environ.get("CTXRANK_ROOT") or folder)):
             return location
-    raise NoStoreError(f"There is no {FOLDER} folder in {here} or above it.", "Make one with 'ctxrank init'.")
+    raise NoStoreError(f"There is no {FOLDER} folder in {folders[0]} or above it.", "Make one with 'ctxrank init'.")
+
+
+def _named_store(primary: str, root: str | None) -> Location:
+    try:
+        mode = os.stat(primary).st_mode
+    except OSError:
+        raise NoStoreError(f"There is no store at {primary}.", "Make one with 'ctxrank init'.") from None
+    if os.path.islink(primary):  # its log lies elsewhere, so it would be two stores
+        raise CtxrankError(
+            f"{primary} is a link, and a store is opened by the name of its own file.",
+            f"Remove the link, or name the file: --db {os.path.realpath(primary)}.",
+        )
+    if not stat.S_ISREG(mode):
+        raise CtxrankError(f"{primary} is no regular file.", "Name a store's database: .ctxrank/ctxrank.db.")
+    return at(primary, root)
 
 
 def trusted_in(project: str, root: str | None = None) -> Location | None:
@@ -81,38 +112,102 @@ def trusted_in(project: str, root: str | None = None) -> Location | None:
     primary = os.path.join(project, FOLDER, PRIMARY_FILE)
     if not os.path.lexists(primary):
         return None
-    if _is_known(primary):
-        return at(primary, root)
-    from ctxrank.indexer.store.trust import is_trusted  # noqa: PLC0415  start-up: says what is wrong
-
     must_prove = not is_trusted(primary)
     return at(primary, root)._replace(must_prove=must_prove)
 
 
-def _is_known(primary: str) -> bool:
-    """Whether a store is known and only this user can write it, in the fewest calls; where not, trust.py says why."""
-    user = os.geteuid()
-    try:
-        folder, file = os.lstat(os.path.dirname(primary)), os.lstat(primary)
-        if not folder.st_uid == file.st_uid == user or folder.st_mode & _KIND_AND_OTHERS != _FOLDER_OF_ONE:
-            return False
-        if file.st_mode & _KIND_AND_OTHERS != _FILE_OF_ONE:
-            return False
-        if os.path.lexists(primary + "-wal") or os.path.lexists(primary + "-journal"):
-            return False
-        uuid, token = identity_in_file(primary)
-        if "/" in uuid:
-            return False  # a store made by another user could name a file of theirs
-        descriptor = os.open(os.path.join(state_folder(), "stores", uuid), STATE_FLAGS)
-        try:
-            info = os.fstat(descriptor)
-            if info.st_uid != user or info.st_mode & _KIND_AND_OTHERS != _FILE_OF_ONE:
-                return False
-            return f"\n{token} " in "\n" + os.read(descriptor, MAX_STATE_BYTES).decode()
-        finally:
-            os.close(descriptor)
-    except (OSError, ValueError, IndexError, apsw.Error):
+def is_trusted(primary: str) -> bool:
+    """Whether this user's state folder knows the store in a file, which only they can write.
+
+    False where the file cannot say who it is, and opening it is harmless: it is empty, is no database at all, or lies
+    where a store of theirs was made. The caller asks `identity_of` once it is open. Raises UntrustedError, and
+    CtxrankError for links in its place.
+    """
+    refuse_foreign(primary)
+    identity = stated_identity(primary)
+    if identity.uuid:
+        if not is_known(identity):
+            raise untrusted(primary)
+        return True
+    is_harmless = not (_is_database(primary) or _size(f"{primary}-wal"))
+    if is_harmless or _is_known_place(primary):
         return False
+    raise UntrustedError(
+        f"{primary} does not say whose store it is: it is damaged, or another user made it.",
+        f"If you trust its source, run 'ctxrank trust {os.path.dirname(os.path.dirname(primary))}';"
+        f" 'ctxrank --db {primary} doctor' examines it.",
+    )
+
+
+def untrusted(primary: str) -> UntrustedError:
+    """The error for a store that the state folder does not know."""
+    folder = os.path.dirname(primary)
+    return UntrustedError(
+        f"The store in {folder} was not made by you: it may have come with a repository or an archive.",
+        f"If you trust its source, run 'ctxrank trust {os.path.dirname(folder)}'.",
+    )
+
+
+def refuse_foreign(primary: str) -> None:
+    """Raises UntrustedError for a store that another user owns or can write, CtxrankError for links in its place."""
+    for path, is_kind, kind in ((os.path.dirname(primary), stat.S_ISDIR, "folder"), (primary, stat.S_ISREG, "file")):
+        info = os.lstat(path)
+        if stat.S_ISLNK(info.st_mode):
+            raise CtxrankError(
+                f"{path} is a link, and a store that is found through one is not used.",
+                "Remove the link; a store that lies elsewhere is named with --db FILE.",
+            )
+        if not is_kind(info.st_mode):
+            raise UntrustedError(f"{path} is no {kind}.", "Remove it, and run 'ctxrank init'.")
+        refuse_other_owner(path, info.st_uid)
+        if info.st_mode & OTHERS_WRITE:
+            raise UntrustedError(f"{path} can be written by other users.", f"Run 'chmod go-w {path}', {_NAMED_STEP}")
+    _refuse_strange_logs(primary)
+
+
+def refuse_other_owner(path: str, owner: int) -> None:
+    """Raises UntrustedError for what belongs to another user."""
+    if owner not in own_ids():
+        raise UntrustedError(
+            f"{path} was not made by you: it belongs to another user ({owner}).",
+            f"Take it over with chown, {_NAMED_STEP}",
+        )
+
+
+def _refuse_strange_logs(primary: str) -> None:
+    """SQLite plays a log into the database on opening; its own have the database's owner and permissions.
+
+    A log that git wrote over an ignored name has those of every file of the checkout, mostly 644. A link is left to
+    SQLite, which follows none.
+    """
+    database = os.lstat(primary)
+    for path in (f"{primary}-wal", f"{primary}-journal"):
+        try:
+            info = os.lstat(path)
+        except OSError:
+            continue
+        is_wider = stat.S_IMODE(info.st_mode) & ~stat.S_IMODE(database.st_mode)
+        if not stat.S_ISLNK(info.st_mode) and (is_wider or info.st_uid not in {database.st_uid, *own_ids()}):
+            raise UntrustedError(
+                f"{path} was not written together with its database: its owner or its permissions differ.",
+                "If it came with a repository, remove it; else give it those of the database (chmod, chown).",
+            )
+
+
+def own_ids() -> tuple[int, ...]:
+    """The ids of the users whose files are this user's own: root's include the user who became root by sudo."""
+    user = os.geteuid()
+    by_sudo = os.environ.get("SUDO_UID", "") if user == 0 else ""
+    return (user, int(by_sudo)) if by_sudo.isdecimal() else (user,)
+
+
+def stated_identity(primary: str) -> Identity:
+    """What the file's pages say; empty where they do not: it is damaged, of an older schema, or being made."""
+    try:
+        identity = Identity(*identity_in_file(primary))
+    except (apsw.Error, IndexError, ValueError):
+        return Identity("", "")
+    return identity if identity.is_formed else Identity("", "")
 
 
 def identity_in_file(primary: str) -> tuple[str, str]:
@@ -133,7 +228,83 @@ def identity_in_file(primary: str) -> tuple[str, str]:
     # The cell: payload size, rowid, then the payload: its header, which begins with its own size, and the values.
     row = page[int.from_bytes(page[8:10], "big") :]
     uuid_at, end = 2 + row[2], 2 + row[0]
-    return row[uuid_at : uuid_at + 36].decode("ascii"), row[end - 32 : end].decode("ascii")
+    return row[uuid_at : uuid_at + UUID_CHARS].decode("ascii"), row[end - TOKEN_CHARS : end].decode("ascii")
+
+
+def _is_database(primary: str) -> bool:
+    try:
+        file = apsw.VFSFile("", primary, [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+        try:
+            return file.xRead(len(_MAGIC), 0) == _MAGIC
+        finally:
+            file.xClose()
+    except apsw.Error:
+        return False
+
+
+def identity_of(connection: apsw.Connection) -> Identity:
+    """What a store that is open says."""
+    return Identity(*(connection.execute("SELECT uuid, token FROM store WHERE id = 1").fetchone() or ("", "")))
+
+
+def is_new(primary: str) -> bool:
+    """Whether a file holds no store yet, or one that a process is just making: no page after the first."""
+    return _size(primary) <= _FIRST_PAGE_BYTES and _size(f"{primary}-wal") <= _MAX_FIRST_LOG_BYTES
+
+
+def _size(path: str) -> int:
+    try:
+        return os.lstat(path).st_size
+    except OSError:
+        return 0
+
+
+def is_known(identity: Identity) -> bool:
+    """Whether the state folder has a store of this name with this token."""
+    return identity.is_formed and any(line.startswith(f"{identity.token} ") for line in known_lines(identity.uuid))
+
+
+def known_lines(uuid: str) -> list[str]:
+    """What the state folder has of stores of a name, a line each: the token, a space, the place."""
+    folder = state_folder()
+    if not folder or not has_form(uuid, UUID_CHARS):
+        return []
+    return list(filter(None, read_state(os.path.join(folder, "stores", uuid)).split("\n")))
+
+
+def _is_known_place(primary: str) -> bool:
+    """Whether a store was made here: asked only where a file does not say who it is."""
+    folder = os.path.join(state_folder() or os.devnull, "stores")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return any(line.partition(" ")[2] == shown_place(primary) for name in names for line in known_lines(name))
+
+
+def shown_place(path: str) -> str:
+    """A path on one line: a folder's name may hold anything."""
+    return path if path.isprintable() else ascii(path)
+
+
+def has_form(name: str, length: int) -> bool:
+    """Whether a uuid or a token has the characters of one: it is the name of a file, or part of a line."""
+    return len(name) == length and set(name) <= set("0123456789abcdef-")
+
+
+def read_state(path: str) -> str:
+    """What a file of the state folder says; '' where it is not there, or others own it or can write it."""
+    try:
+        descriptor = os.open(path, _STATE_FLAGS)
+    except OSError:
+        return ""
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode) or info.st_uid not in own_ids() or info.st_mode & OTHERS_WRITE:
+            return ""
+        text = os.read(descriptor, MAX_STATE_BYTES).decode("utf-8", "replace")
+        return text if info.st_size < MAX_STATE_BYTES else text.rpartition("\n")[0]  # half a path is another path
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
 
 
 def state_folder() -> str:
@@ -142,15 +313,6 @@ def state_folder() -> str:
     if not home.startswith("/"):
         home = os.path.expanduser("~/.local/state")
     return home + "/ctxrank" if home.startswith("/") else ""
-
-
-def refuse_link(primary: str) -> None:
-    """Raises CtxrankError for a database that is a link: its log lies elsewhere, so it would be two stores."""
-    if os.path.islink(primary):
-        raise CtxrankError(
-            f"{primary} is a link, and a store is opened by the name of its own file.",
-            f"Remove the link, or name the file: --db {os.path.realpath(primary)}.",
-        )
 
 
 def _explain_unreachable(folder: str) -> None:
@@ -203,21 +365,12 @@ def refuse_unwritable_name(path: str) -> None:
         raise UsageError(f"The path {shown} is not UTF-8.", "Rename the folder, or use another one.") from error
 
 
-def _upwards(folder: str) -> list[str]:
+def upwards(folder: str) -> list[str]:
+    """A folder and all folders that it lies in, the nearest first."""
     folders = [folder]
-    while (parent := os.path.dirname(folder)) != folder:
+    while (parent := os.path.dirname(folders[-1])) != folders[-1]:
         folders.append(parent)
-        folder = parent
     return folders
-
-
-def _linked_worktree(here: str) -> tuple[str, str] | None:
-    """(the main worktree's folder, the linked one's) if `here` lies in a linked one."""
-    for folder in _upwards(here):
-        main = main_worktree(folder)
-        if main is not None:
-            return main, folder
-    return None
 
 
 def main_worktree(folder: str) -> str | None:
@@ -229,22 +382,25 @@ def main_worktree(folder: str) -> str | None:
     Both are needed: a `.git` file may point into any other project. A worktree of a bare repository has no main
     worktree: files next to that repository are not ours.
     """
+    own = git_folder(folder) if os.path.isfile(os.path.join(folder, ".git")) else ""
+    common, _, name = own.rpartition(os.sep + "worktrees" + os.sep)
+    return os.path.dirname(common) if name and os.path.basename(common) == ".git" else None
+
+
+def git_folder(folder: str) -> str:
+    """The folder that git keeps for a checkout: its `.git`, or what that file names and what names it; '' for none."""
     marker = os.path.join(folder, ".git")
-    if not os.path.isfile(marker):
-        return None
+    if os.path.isdir(marker) and not os.path.islink(marker):
+        return marker
+    try:
+        own = os.path.normpath(os.path.join(folder, _first_line(folder, ".git").removeprefix("gitdir:").strip()))
+        back = os.path.join(own, _first_line(own, "gitdir"))
+        return own if os.path.realpath(back) == os.path.realpath(marker) else ""
+    except (OSError, ValueError):  # a path with a zero byte is no path
+        return ""
+
+
+def _first_line(folder: str, name: str) -> str:
     from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
 
-    try:
-        line = _first_line(read_beneath(folder, ".git", _MAX_MARKER_BYTES))
-        gitdir = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
-        common, _, name = gitdir.rpartition(os.sep + "worktrees" + os.sep)
-        if not name or os.path.basename(common) != ".git":
-            return None
-        back = os.path.join(gitdir, _first_line(read_beneath(gitdir, "gitdir", _MAX_MARKER_BYTES)))
-        return os.path.dirname(common) if os.path.realpath(back) == os.path.realpath(marker) else None
-    except (OSError, ValueError):  # a path with a zero byte is no path
-        return None
-
-
-def _first_line(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()
+    return read_beneath(folder, name, _MAX_MARKER_BYTES).decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()

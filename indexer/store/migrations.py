@@ -19,9 +19,9 @@ from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, immediate
 from ctxrank.indexer.store.known_stores import new_token
+from ctxrank.indexer.store.location import Identity
 from ctxrank.indexer.store.record_log import FIRST_SCHEMA as LOGGED_FROM
 from ctxrank.indexer.store.record_log import log_changes
-from ctxrank.indexer.store.trust import Identity
 
 _OWNED_FROM = 11  # extensions own their tables
 FIRST_SCHEMA = 7  # what schema.sql makes; no store of an older one was ever released

@@ -8,9 +8,8 @@
 
 import json
 
-from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.store.connection import wait_for_locks
+from ctxrank.indexer.store.connection import KEEP_SETTING, put_setting, read_setting
 
 if TYPE_CHECKING:  # who has no rules of their own loads none
     from ctxrank.indexer.redaction.user_rules import UserRules
@@ -22,22 +21,16 @@ _KEY = "user_rules"
 def note_rules(store: "Store", rules: "UserRules") -> None:
     """Keep that these are the rules now, if others were; a store that cannot be written is updated next time."""
     digest = rules.digest()
-    if digest == _noted(store)[0]:
-        return
-    wait_for_locks(store.primary, 0)
-    try:
-        _write(store, digest, store.last_seq())
-    except CtxrankError:
-        pass
-    finally:
-        wait_for_locks(store.primary, store.busy_ms)
+    if digest != _noted(store)[0]:
+        store.write_if_free(KEEP_SETTING, (_KEY, json.dumps({"digest": digest, "since": store.last_seq()})))
 
 
 def note_all_redacted(store: "Store", rules: "UserRules | None") -> None:
     """Keep that everything stored went through these rules."""
     digest = "" if rules is None else rules.digest()
     if (digest, 0) != _noted(store):
-        _write(store, digest, 0)
+        with store.write() as change:
+            put_setting(change.connection, _KEY, json.dumps({"digest": digest, "since": 0}))
 
 
 def rules_hold_since(store: "Store") -> int:
@@ -49,16 +42,5 @@ def rules_hold_since(store: "Store") -> int:
 
 
 def _noted(store: "Store") -> tuple[str, int]:
-    row = store.primary.execute("SELECT value FROM settings WHERE key = ?", (_KEY,)).fetchone()
-    if row is None:
-        return "", 0
-    noted = json.loads(row[0])
-    return str(noted["digest"]), int(noted["since"])
-
-
-def _write(store: "Store", digest: str, since: int) -> None:
-    with store.write() as change:
-        change.connection.execute(
-            "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)",
-            (_KEY, json.dumps({"digest": digest, "since": since})),
-        )
+    noted = json.loads(read_setting(store.primary, _KEY) or "{}")
+    return str(noted.get("digest", "")), int(noted.get("since", 0))

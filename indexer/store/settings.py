@@ -1,15 +1,12 @@
-"""The settings that a file can hold, one line each: what it may be, and who may set it. Read where a file sets one.
+"""The settings that a file can hold, one line each: what it may be, and who may set it. Read where a file sets one."""
 
-A check takes a value and its name (`FILE: ranking.k1`), and returns what the configuration keeps; it raises UsageError,
-which says what is allowed.
-"""
-
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from ctxrank.indexer.clock import age_us
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import Any, NamedTuple, is_dict
+from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode
+from ctxrank.indexer.store.setting_checks import Check, choice, entries, number, switch
 
 # The formulas' modules say what each means and why it has its value; `ctxrank eval --sweep` finds values for labels of
 # one's own. Beyond these ranges a formula means nothing.
@@ -26,67 +23,6 @@ RANKING_RANGES: Mapping[str, tuple[float, float]] = {
 # What can have a time to live. An error pattern has one of its own, too.
 TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
 NEVER = "never"
-
-Check = Callable[[object, str], Any]
-_WORDS = {
-    word: is_on for is_on, words in ((True, "on true yes 1"), (False, "off false no 0")) for word in words.split()
-}
-
-
-def switch(value: object, name: str) -> bool:
-    """On or off, in any of the usual words."""
-    word = str(value).strip().lower()
-    if word not in _WORDS:
-        raise UsageError(f"{name} is '{value}'.", "Give on or off.")
-    return _WORDS[word]
-
-
-def choice(*words: str) -> Check:
-    """One of these words."""
-
-    def check(value: object, name: str) -> str:
-        if value not in words:
-            raise UsageError(f"{name} is '{value}'.", f"Give {' or '.join(words)}.")
-        return str(value)
-
-    return check
-
-
-def number(least: float, most: float, *, is_whole: bool = True) -> Check:
-    """A number from the least to the most."""
-
-    def check(value: object, name: str) -> float:
-        kinds = int if is_whole else int | float
-        if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
-            raise UsageError(f"{name} is '{value}'.", f"Give a {'whole ' * is_whole}number from {least:g} to {most:g}.")
-        return value if is_whole else float(value)
-
-    return check
-
-
-def text(value: object, name: str) -> str:
-    """A text."""
-    if not isinstance(value, str):
-        raise UsageError(f"{name} is '{value}'.", "Give a text.")
-    return value
-
-
-def entries(of: "Check | Mapping[str, Check]", hint: str) -> Check:
-    """A mapping: of any names to what one check allows, or of certain names with a check each."""
-
-    def check(value: object, name: str) -> dict[str, Any]:
-        if not is_dict(value):
-            raise UsageError(f"{name} is '{value}'.", hint)
-        checked: dict[str, Any] = {}
-        for key, one in value.items():
-            own = of if callable(of) else of.get(str(key))
-            if own is None:
-                known: Iterable[str] = () if callable(of) else of
-                raise UsageError(f"{name} has no '{key}'.", f"It has {', '.join(known)}.")
-            checked[str(key)] = own(one, f"{name}.{key}")
-        return checked
-
-    return check
 
 
 def _mode(value: object, name: str) -> RedactionMode:
@@ -147,16 +83,13 @@ def _team_log(value: object, name: str) -> str:
     return value
 
 
-def _wide(value: object, name: str) -> object:
-    from ctxrank.indexer.store.wide_settings import checked_wide  # noqa: PLC0415  start-up: few files have it
+def _read_by(module: str, name: str) -> Check:
+    """A check of another module, which is loaded when it is first made: few files have the setting."""
 
-    return checked_wide(value, name)
+    def check(value: object, at: str) -> Any:
+        return getattr(__import__(f"ctxrank.indexer.store.{module}", fromlist=[name]), name)(value, at)
 
-
-def _hooks(value: object, name: str) -> dict[str, Any]:
-    from ctxrank.indexer.store.hook_settings import checked_hooks  # noqa: PLC0415  start-up: few files have it
-
-    return checked_hooks(value, name)
+    return check
 
 
 def _over_hooks(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,23 +98,11 @@ def _over_hooks(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str,
     return {**known, **given, **off, "roles": {**known.get("roles", {}), **given.get("roles", {})}}
 
 
-def _roles(value: object, name: str) -> dict[str, Any]:
-    from ctxrank.indexer.store.team import checked_roles  # noqa: PLC0415  start-up: few teams have any
-
-    return checked_roles(value, name)
-
-
 def _over_roles(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     from ctxrank.indexer.agents import folded_name  # noqa: PLC0415  as above
 
     written = set(map(folded_name, given))  # the file that is read later says how a name is written
     return {**{name: role for name, role in known.items() if folded_name(name) not in written}, **given}
-
-
-def _types(value: object, name: str) -> dict[str, Any]:
-    from ctxrank.indexer.store.team import checked_types  # noqa: PLC0415  as above
-
-    return checked_types(value, name)
 
 
 class Setting(NamedTuple):
@@ -210,14 +131,14 @@ SETTINGS: Mapping[str, Setting] = {
     ),
     "redaction": Setting(_rules, is_apart=True),
     "ranking": Setting(entries(_RANGES, f"Give a number for each of {', '.join(RANKING_RANGES)}."), _over),
-    "hooks": Setting(_hooks, _over_hooks),
-    "roles": Setting(_roles, _over_roles),
-    "types": Setting(_types, _over),
+    "hooks": Setting(_read_by("hook_settings", "checked_hooks"), _over_hooks),
+    "roles": Setting(_read_by("team", "checked_roles"), _over_roles),
+    "types": Setting(_read_by("team", "checked_types"), _over),
     "block_files": Setting(switch),
     "context_limits": Setting(_models, _over),
     "team": Setting(_team_log, is_apart=True, is_users=True),
     "engine": Setting(choice("fts5", "opensearch")),
-    "wide": Setting(_wide, is_apart=True, is_users=True),
+    "wide": Setting(_read_by("wide_settings", "checked_wide"), is_apart=True, is_users=True),
 }
 
 

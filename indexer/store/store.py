@@ -21,6 +21,7 @@ from ctxrank.indexer.store.connection import (
     APPLICATION_ID,
     DAMAGED_STEP,
     SCHEMA_VERSION,
+    Values,
     busy_timeout_ms,
     immediate,
     open_database,
@@ -28,8 +29,19 @@ from ctxrank.indexer.store.connection import (
     read_value,
     sqlite_errors,
     translate,
+    wait_for_locks,
 )
-from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, at, refuse_unwritable_name
+from ctxrank.indexer.store.location import (
+    FOLDER,
+    PRIMARY_FILE,
+    Identity,
+    Location,
+    at,
+    identity_of,
+    is_known,
+    refuse_unwritable_name,
+    untrusted,
+)
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -38,7 +50,6 @@ if TYPE_CHECKING:
     from ctxrank.indexer.deadline import Deadline
     from ctxrank.indexer.redaction.user_rules import UserRules
     from ctxrank.indexer.store.blocklist import Blocklist
-    from ctxrank.indexer.store.trust import Identity
     from ctxrank.indexer.store.wide_settings import WideSettings
 
     Parameters = ParamSpec("Parameters")
@@ -169,6 +180,17 @@ class Store:
             yield change
             change.finish()
 
+    def write_if_free(self, query: str, values: Values) -> None:
+        """Run one statement, which may as well be left out: where the store is locked or cannot be written, it is."""
+        wait_for_locks(self.primary, 0)
+        try:
+            with self.write() as change:
+                change.connection.execute(query, values)
+        except CtxrankError:
+            pass
+        finally:
+            wait_for_locks(self.primary, self.busy_ms)
+
     def blocklist(self) -> "Blocklist":
         """What was purged, as it is now: a scan asks for it before a file is read."""
         from ctxrank.indexer.store.blocklist import Blocklist  # noqa: PLC0415  a search reads no files
@@ -287,7 +309,7 @@ def open_at(
     busy_ms: int | None,
     *,
     create: bool = False,
-    announce: "Callable[[Identity, str], None] | None" = None,
+    announce: Callable[[Identity, str], None] | None = None,
 ) -> Store:
     """Open the store at a location; one that is made is announced. Raises DamagedError, LockedError, UntrustedError."""
     wait = busy_timeout_ms() if busy_ms is None else busy_ms
@@ -341,13 +363,11 @@ def _refuse_strange(primary: apsw.Connection, path: str) -> None:
 
 def prove(primary: apsw.Connection, path: str) -> None:
     """Ask a store that is open who it is: its file alone did not say. Raises UntrustedError."""
-    from ctxrank.indexer.store.trust import identity_of, is_known, untrusted  # noqa: PLC0415  rare
-
     if not is_known(identity_of(primary)):
         raise untrusted(path)
 
 
-def _bring_up_to_date(primary: apsw.Connection, path: str, announce: "Callable[[Identity, str], None] | None") -> bool:
+def _bring_up_to_date(primary: apsw.Connection, path: str, announce: Callable[[Identity, str], None] | None) -> bool:
     """Bring a file to the present schema; returns whether a store was made of it, which was none before."""
     try:
         _refuse_strange(primary, path)

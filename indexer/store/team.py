@@ -10,7 +10,7 @@ types:
 from ctxrank.indexer.agents import AGENTS, ALIASES, PACKAGE_TYPES, PackageType, Role, Team, fold_agent, folded_name
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import is_list
-from ctxrank.indexer.store.settings import entries, number
+from ctxrank.indexer.store.setting_checks import entries, number
 from ctxrank.indexer.text.lines import is_one_line
 
 MAX_NAME_CHARS = 60

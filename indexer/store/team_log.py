@@ -1,17 +1,16 @@
 """How far a store is with its team's log: one row of its settings, which only a store that has joined one has.
 
-The log itself is asked elsewhere (extensions/team); what is read here costs a query of a store with a team one row.
+The log itself is asked elsewhere (extensions/team, whose `state.py` writes this); what is read here costs a query of a
+store with a team one row.
 """
 
 import apsw
 
-from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_row
-from ctxrank.indexer.store.store import Change
 
 ENVIRONMENT = "CTXRANK_TEAM"
-_SETTING = "team_log"
+SETTING = "team_log"
 
 
 class TeamState(NamedTuple):
@@ -32,32 +31,8 @@ class TeamState(NamedTuple):
 
 
 _READ = "SELECT {} FROM settings WHERE key = ?".format(", ".join(f"value ->> '$.{name}'" for name in TeamState._fields))
-_WRITTEN = "json_object({})".format(", ".join(f"'{name}', ?" for name in TeamState._fields))
 
 
 def read_state(primary: apsw.Connection) -> TeamState | None:
     """How far the store is; None where it has joined no log. SQLite reads the JSON: a query loads no library for it."""
-    return read_row(primary, _READ, (_SETTING,), TeamState)
-
-
-def write_state(change: Change, state: TeamState) -> None:
-    """Keep how far the store is."""
-    query = f"INSERT OR REPLACE INTO settings (key, value) VALUES (?, {_WRITTEN})"
-    change.connection.execute(query, (_SETTING, *state))
-
-
-def drop_state(change: Change) -> None:
-    """The store is of no team any more."""
-    change.connection.execute("DELETE FROM settings WHERE key = ?", (_SETTING,))
-
-
-def unpushed(primary: apsw.Connection, state: TeamState) -> int:
-    """How many changes of this store are not in the log yet; those of other stores' records among them."""
-    query = "SELECT count(*) FROM record_log WHERE seq > ? AND (number > 0 OR gone = 2)"
-    return int(primary.execute(query, (state.pushed,)).get)
-
-
-def is_due(primary: apsw.Connection, state: TeamState, stale_us: int) -> bool:
-    """Whether there is something to push, or the log has not answered for so long."""
-    query = "SELECT 1 FROM record_log WHERE seq > ? LIMIT 1"
-    return now_us() - state.asked_at > stale_us or primary.execute(query, (state.pushed,)).fetchone() is not None
+    return read_row(primary, _READ, (SETTING,), TeamState)

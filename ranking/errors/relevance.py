@@ -87,12 +87,12 @@ def _matching(engine: Engine, task: str, documents: dict[int, _Pattern], limit: 
         plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics)
         least = min(LEAST_WORDS, len(plan.values))
         scope = Scope(kinds=("error",), session_ids=(0,), document_ids=frozenset(documents))
-        rows = find_candidates(engine, statistics, plan, scope).rows
+        rows = find_candidates(plan, scope).rows
         rows.sort(key=lambda row: (-row.score, row.owner_id))
         found: list[int] = []
         most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
         for row in rows[:_MOST_COMPARED]:
-            shared = {part.term.text: part.term for part in term_scores(engine, statistics, plan, row.rowid)}
+            shared = {part.term.text: part.term for part in term_scores(plan, row.rowid)}
             pattern = documents[row.owner_id]
             if len(shared) >= least or (
                 pattern.is_own and any(term.df <= most and _is_name(word, pattern) for word, term in shared.items())

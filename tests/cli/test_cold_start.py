@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from linked_builders import copy_fixture
 
+from ctxrank.extensions.team.state import write_state
 from ctxrank.indexer.exceptions import LockedError
 from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.store.location import TEAM_LOCK, Location
 from ctxrank.indexer.store.one_process import only_one
-from ctxrank.indexer.store.team_log import TeamState, write_state
+from ctxrank.indexer.store.team_log import TeamState
 
 # Each of these costs more than a tenth of a bare interpreter's start; click three of them, with what it imports.
 _FORBIDDEN = (
@@ -98,7 +99,7 @@ def test_a_context_of_an_unchanged_tree_reads_no_file_and_loads_no_parser(tmp_pa
 def test_a_query_imports_at_most_this_many_modules_of_ours(shop: Path, arguments: tuple[str, ...], most: int) -> None:
     modules = _imported(shop, *arguments)
     ours = {name for name in modules if name.startswith("ctxrank.")}
-    assert "ctxrank.indexer.store.trust" not in ours  # whose the store is takes one short look
+    assert "ctxrank.indexer.store.known_stores" not in ours  # whose the store is takes one short look
     # The files of a copied store have other stats, so one is opened to see that its bytes are the same.
     assert len(ours - {"ctxrank.indexer.beneath", "ctxrank.indexer.systems"}) <= most
 

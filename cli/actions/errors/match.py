@@ -1,66 +1,64 @@
 """`ctxrank error match`: whether a failure is known, and what fixed it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ctxrank.cli.actions.errors.failure_input import GivenFailure, read_given
-from ctxrank.cli.actions.errors.recording import record_sighting, sign_older_errors
-from ctxrank.cli.actions.errors.words import record_words, times
-from ctxrank.cli.call import Call, Reply, shown
-from ctxrank.indexer.clock import format_day, format_us, now_us
-from ctxrank.indexer.errors.failures import SeenBefore, seen_before
-from ctxrank.indexer.errors.parse.units import error_units, looked_at
+from ctxrank.cli.actions.errors.lookup import Whose, look_up, record_sighting
+from ctxrank.cli.actions.errors.views import record_words
+from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.output.lines import indented, times
+from ctxrank.indexer.clock import format_day
+from ctxrank.indexer.errors.failures import Place, SeenBefore, seen_before
+from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units, looked_at
 from ctxrank.indexer.errors.patterns import title_of
-from ctxrank.indexer.errors.signature import sign
-from ctxrank.indexer.records.sessions import project_in_force
+from ctxrank.indexer.errors.signature import Signature, sign
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
-from ctxrank.indexer.text.lines import printable
-from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, Fix, recognise
+from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
 from ctxrank.ranking.errors.match import ErrorMatch
 
 _MASKED_SHOWN = 6
 
 
 def match(
-    call: Call,
-    file: str | None,
-    error_type: str | None,
-    message: str | None,
-    session: str | None,
-    group: str | None,
-    create_session: bool,
-    project: str | None,
-    lang: str | None,
-    limit: int,
-    with_units: bool,
+    call: Call, session: str | None, group: str | None, create_session: bool, with_units: bool, **options: Any
 ) -> Reply:
     """Recognise a failure and record it for its session; 1 where it is not known."""
     with call.open() as store:
-        mode = load_config(store).redaction_mode
-        failure = read_given(GivenFailure(file, error_type, message), mode)
-        place = project_in_force(store.primary, project, session)
+        given = GivenFailure(options["file"], options["error_type"], options["message"])
+        failure = read_given(given, load_config(store).redaction_mode)
+        whose = Whose(options["project"], session, options["lang"])
+        project, answer = look_up(store, failure, whose, call.note, options["limit"])
         seen = None
-        if failure.trouble:
-            answer = ErrorAnswer("no_match", failure.trouble, (), None, "", 0)
-        else:
-            sign_older_errors(call, store)
-            answer = recognise(store.primary, failure.text, Asked(place, now_us(), lang, limit, mode))
-            if answer.signature is not None:
-                seen = seen_before(store.primary, place, answer.signature.instance)
-            if session is not None:
-                record_sighting(call, store, answer, session, group, create_session=create_session)
+        if answer.signature is not None:
+            seen = seen_before(store.primary, project, answer.signature.instance)
+        if session is not None and not failure.trouble:
+            record_sighting(call.note, store, answer, Place(session, group), create_session=create_session)
+    is_cut = answer.total > len(answer.fixes)
     return Reply(
-        lambda: _as_json(answer, seen) | (_units_json(failure.text) if with_units else {}),
+        lambda: Extended(
+            answer,
+            {
+                "signature": None if answer.signature is None else _signature(answer.signature),
+                "has_more": is_cut,
+                "matches": [_of_match(one.match, {**one._asdict(), "error": _title(one)}) for one in answer.fixes],
+                "unsure": [_of_match(one) for one in answer.unsure],
+                "elsewhere": [_of_match(one.match, {"project": one.project}) for one in answer.elsewhere],
+                "seen_before": seen,
+                "output": looked_at(failure.text) if with_units else None,
+                "units": list(map(_unit, error_units(failure.text))) if with_units else None,
+            },
+        ),
         (line for fix in answer.fixes for line in _fix_lines(call, fix)),
         outcome=answer.outcome,
         exit_code=0 if answer.fixes else 1,
-        text_notes=tuple(_cut(answer) if answer.fixes else _why_unknown(answer, seen)),
+        text_notes=tuple(
+            _why_unknown(answer, seen)
+            if not answer.fixes
+            else (f"{len(answer.fixes)} of {answer.total}; -n shows more at once.",) * is_cut
+        ),
     )
-
-
-def _cut(answer: ErrorAnswer) -> Iterator[str]:
-    if answer.total > len(answer.fixes):
-        yield f"{len(answer.fixes)} of {answer.total}; -n shows more at once."
 
 
 def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:
@@ -70,62 +68,28 @@ def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:
         yield f"It was seen {times(seen.times)} before, last on {last}, and no fix was saved."
 
 
-def _as_json(answer: ErrorAnswer, seen: SeenBefore | None) -> dict[str, object]:
-    """The fields of the contract, and what they rest on."""
-    signature = answer.signature
-    return {
-        "signature": None if signature is None else {
-            "text": title_of(signature.error_type, signature.message), "type": signature.error_type or None,
-            "codes": [*signature.codes, *signature.conditions], "masked": signature.headline,
-            "values": list(signature.values), "family": signature.family, "language": signature.language or None,
-            "place": signature.frames[-1].place if signature.frames else None,
-            "template": signature.template, "instance": signature.instance,
-        },
-        "total": answer.total,
-        "has_more": answer.total > len(answer.fixes),
-        "matches": [_fix_json(fix) for fix in answer.fixes],
-        "reason": answer.reason,
-        "errors": answer.errors,
-        "unsure": [_match_json(match) for match in answer.unsure],
-        "elsewhere": [{"project": one.project, **_match_json(one.match)} for one in answer.elsewhere],
-        "seen_before": None if seen is None else {
-            "times": seen.times, "last_seen": format_us(seen.last_seen), "unsolved": seen.unsolved,
-        },
+def _signature(signature: Signature) -> Extended:
+    more = {
+        "text": title_of(signature.error_type, signature.message), "type": signature.error_type,
+        "codes": [*signature.codes, *signature.conditions], "masked": signature.headline,
+        "place": signature.frames[-1].place if signature.frames else None,
     }  # fmt: skip
+    return Extended(signature, more)
 
 
-def _units_json(output: str) -> dict[str, object]:
-    """The output as it was read, and the errors that it was cut into; lines are counted from 1."""
-    units: list[dict[str, object]] = []
-    for unit in error_units(output):
-        signature = sign(unit)
-        units.append(
-            {
-                "line": unit.line + 1, "text": unit.text, "message": unit.message, "type": unit.error_type or None,
-                "codes": list(unit.codes), "family": unit.family, "tool": unit.tool or None, "why": unit.why,
-                "masked": signature.headline, "values": list(signature.values), "place": unit.place or None,
-            }
-        )  # fmt: skip
-    return {"output": looked_at(output), "units": units}
+def _unit(unit: ErrorUnit) -> Extended:
+    """An error that the output was cut into; lines are counted from 1."""
+    signature = sign(unit)
+    more = {"line": unit.line + 1, "type": unit.error_type, "masked": signature.headline, "values": signature.values}
+    return Extended(unit, more)
 
 
-def _fix_json(fix: Fix) -> dict[str, object]:
-    head: dict[str, object] = {
-        "id": public_id("error", fix.match.pattern_id), "grade": fix.match.grade,
-        "confidence": round(fix.match.confidence, 4), "state": fix.match.state, "solution": fix.solution,
-        "occurrences": fix.occurrences, "error": title_of(fix.error_type, fix.message), "lang": fix.lang,
-        "last_seen": format_us(fix.last_seen),
-    }  # fmt: skip
-    return head | _match_json(fix.match)
+def _of_match(match: ErrorMatch, more: Mapping[str, object] | None = None) -> Extended:
+    return Extended(match, {"id": match.pattern_id, **(more or {})})
 
 
-def _match_json(match: ErrorMatch) -> dict[str, object]:
-    return {
-        "id": public_id("error", match.pattern_id), "grade": match.grade, "confidence": round(match.confidence, 4),
-        "state": match.state, "why": list(match.why), "recognition": round(match.recognition, 4),
-        "confirmations": match.confirmations, "refutations": match.refutations, "masked": list(match.masked),
-        "differences": list(match.differences),
-    }  # fmt: skip
+def _title(fix: Fix) -> str:
+    return title_of(fix.error_type, fix.message)
 
 
 def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:
@@ -134,12 +98,10 @@ def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:
         f"{call.bold(public_id('error', match.pattern_id))} {match.grade}, confidence {match.confidence:.2f}, "
         f"{record_words(match.state, match.confirmations, match.refutations)}, seen {times(fix.occurrences)}"
     )
-    yield f"   {shown(title_of(fix.error_type, fix.message))}"
-    first, *rest = printable(fix.solution).strip().split("\n")
-    yield f"   {'It did not help' if match.state == 'refuted' else 'Solution'}: {first}"
-    for line in rest:
-        yield f"   {line}".rstrip()
+    yield f"   {shown(_title(fix))}"
+    first, *rest = indented(fix.solution.strip())
+    yield f"   {'It did not help' if match.state == 'refuted' else 'Solution'}: {first.strip()}"
+    yield from rest
     yield call.dim(f"   {shown(' '.join(match.why))}")
     if match.masked:
-        values = ", ".join(match.masked[:_MASKED_SHOWN])
-        yield call.dim(f"   Masked: {shown(values)}")
+        yield call.dim(f"   Masked: {shown(', '.join(match.masked[:_MASKED_SHOWN]))}")

@@ -9,8 +9,7 @@ from ctxrank.indexer.exceptions import NoStoreError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.allowed_roots import unnamed_folders
 from ctxrank.indexer.store.known_stores import trust as make_known
-from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
-from ctxrank.indexer.store.trust import refuse_foreign
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, refuse_foreign
 
 
 def trust(call: Call, path: str) -> Reply:

@@ -277,12 +277,12 @@ def _select(
             try:
                 with engine.snapshot() as statistics:
                     plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics, tuned(spawn.config.ranking))
-                    selection = select_by_task(spawn, engine, statistics, plan, eligible)
+                    selection = select_by_task(spawn, plan, eligible)
                     files = None
                     if with_files:
                         from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with files
 
-                        files = find_files(engine, statistics, plan)
+                        files = find_files(plan)
                     return readiness, selection, files
             except INDEX_READ_ERRORS as error:
                 if attempt and not isinstance(error, ENGINE_ERRORS):

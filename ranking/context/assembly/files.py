@@ -10,13 +10,12 @@ because no clock decides.
 
 from itertools import accumulate
 
-from ctxrank.indexer.engine import AllOf, Engine, Row, RowQuery, Statistics
+from ctxrank.indexer.engine import AllOf, Row, RowQuery
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.ranking.context.assembly.order import best_passages, telling_words
 from ctxrank.ranking.formulas.blend import calibrated, half_score
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, best_first
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, Scorer, best_first
 from ctxrank.ranking.retrieval.grouping import grouped
 from ctxrank.ranking.retrieval.plan import Plan, clause_of, row_query
 from ctxrank.ranking.retrieval.rerank import reranked
@@ -50,16 +49,16 @@ class FoundFiles(NamedTuple):
     left_out: str = ""
 
 
-def find_files(engine: Engine, statistics: Statistics, plan: Plan) -> FoundFiles:
+def find_files(plan: Plan) -> FoundFiles:
     """The files that a plan of the task's words finds, in the caller's snapshot. Raises INDEX_READ_ERRORS."""
     if not plan.terms:
         return FoundFiles()
-    rows = _rows(engine, plan)
+    rows = _rows(plan)
     if rows is None:
         return FoundFiles((), f"the rarest words of the task are in more than {MAX_ROWS} documents")
-    scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(rows)
+    scores = Scorer(plan).scores(rows)
     candidates = best_first([Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)])
-    best = reranked(engine, statistics, plan, Candidates(candidates[:_RERANKED], is_complete=False))
+    best = reranked(plan, Candidates(candidates[:_RERANKED], is_complete=False))
     groups = grouped(best.rows + candidates[_RERANKED:])
     half = half_score(plan.values)
     ranked = sorted(groups.items(), key=lambda item: (-item[1].score, item[0]))[:MAX_FILES]
@@ -68,23 +67,23 @@ def find_files(engine: Engine, statistics: Statistics, plan: Plan) -> FoundFiles
     files: list[FoundFile] = []
     for id_, group in ranked:
         text = calibrated(group.score, half)
-        words = telling_words(engine, statistics, plan, group)
+        words = telling_words(plan, group)
         if group.score >= least and text >= FLOOR and len(words) >= least_words:
             passage_ids = best_passages(group, MAX_PASSAGES, _MIN_SHARE_OF_BEST)
             files.append(FoundFile(id_, passage_ids, text, words))
     return FoundFiles(tuple(files))
 
 
-def _rows(engine: Engine, plan: Plan) -> list[Row] | None:
+def _rows(plan: Plan) -> list[Row] | None:
     """The rows that are scored, at most MAX_ROWS; None where there would be more."""
     rarest = sorted(plan.terms, key=lambda term: (term.df + term.path_df, -term.value, term.text))
     totals = accumulate(term.df + term.path_df for term in rarest)
     taken = [term for term, total in zip(rarest, totals, strict=True) if total <= MAX_ROWS]
     if taken:
-        return engine.rows(row_query(plan._replace(terms=tuple(taken)), _FILES))
+        return plan.engine.rows(row_query(plan._replace(terms=tuple(taken)), _FILES))
     for together in range(2, min(len(rarest), _MOST_TOGETHER) + 1):
         clause = AllOf(tuple(clause_of(term) for term in rarest[:together]))
-        rows = engine.rows(RowQuery(clause, _FILES), MAX_ROWS + 1)
+        rows = plan.engine.rows(RowQuery(clause, _FILES), MAX_ROWS + 1)
         if len(rows) <= MAX_ROWS:
             return rows
     return None

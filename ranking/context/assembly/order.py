@@ -9,7 +9,6 @@ or without an index, it is the heuristic alone.
 from collections.abc import Mapping
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import Group
 from ctxrank.indexer.store.facets import Scope, document_id_of
@@ -17,7 +16,7 @@ from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.shapes import Spawn
 from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
-from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic, heuristic
+from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, Signals, heuristic
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.plan import Plan
@@ -83,7 +82,7 @@ def rank_packages(
         days = today - package.created_at // DAY_US
         signals = Signals(package.priority, is_same_group, package.is_designated, days)
         text = None if texts is None else texts.get(package.document_id, 0.0)
-        parts = heuristic(signals) if text is None else blended_heuristic(signals)
+        parts = heuristic(signals) if text is None else heuristic(signals, BLENDED)
         rows.append(RankedPackage(package, text, parts, parts.total if text is None else blended(text, parts.total)))
     rows.sort(key=_order)
     return rows
@@ -162,9 +161,7 @@ def select_by_heuristic(spawn: Spawn, eligible: list[EligiblePackage]) -> ZoneSe
     return selection._replace(packages=explained + selection.packages[limit:])
 
 
-def select_by_task(
-    spawn: Spawn, engine: Engine, statistics: Statistics, plan: Plan, eligible: list[EligiblePackage]
-) -> ZoneSelection:
+def select_by_task(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) -> ZoneSelection:
     """The packages in the order of a plan of the task's words, in the caller's snapshot; those within the limit also
     with what matches. Raises INDEX_READ_ERRORS.
     """
@@ -176,7 +173,7 @@ def select_by_task(
         sessions = tuple(sorted({package.session_id for package in eligible}))
         documents = frozenset(package.document_id for package in eligible)
         scope = Scope(kinds=("package", "passage"), session_ids=sessions, is_current=True, document_ids=documents)
-        groups = grouped(reranked(engine, statistics, plan, find_candidates(engine, statistics, plan, scope)).rows)
+        groups = grouped(reranked(plan, find_candidates(plan, scope)).rows)
     texts = {id_: calibrated(group.score, half) for id_, group in groups.items()}
     bearing = {id_: calibrated(group.score, half_known) for id_, group in groups.items()}
     ranked, floored = with_floor(rank_packages(eligible, texts, spawn.group, spawn.now // DAY_US), bearing)
@@ -185,14 +182,14 @@ def select_by_task(
     for row in selection.packages[: spawn.limit]:
         group = groups.get(row.package.document_id)
         if group is not None:
-            words = telling_words(engine, statistics, plan, group)
+            words = telling_words(plan, group)
             row = row._replace(words=words, passage_ids=best_passages(group, SHOWN_PASSAGES, _MIN_SHARE))
         else:
             row = row._replace(words=())
         if spawn.request.is_explained:
             from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 
-            tree = explain_blend(engine, statistics, plan, group, row.text or 0.0, row.parts)
+            tree = explain_blend(plan, group, row.text or 0.0, row.parts)
             row = row._replace(explanation=tree)
         within.append(row)
     return selection._replace(packages=within + selection.packages[spawn.limit :], floored=floored)
@@ -204,9 +201,9 @@ def best_passages(group: HitGroup, most: int, least_share: float) -> tuple[int, 
     return tuple(document_id_of(row.rowid) for row in group.passages[:most] if row.score >= least)
 
 
-def telling_words(engine: Engine, statistics: Statistics, plan: Plan, group: HitGroup) -> tuple[str, ...]:
+def telling_words(plan: Plan, group: HitGroup) -> tuple[str, ...]:
     """The words of the task that a hit's best row rests on, the most telling first."""
-    scores = term_scores(engine, statistics, plan, group.best.rowid)
+    scores = term_scores(plan, group.best.rowid)
     return tuple(dict.fromkeys(part.term.text.lower() for part in scores))[:_NAMED_WORDS]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from linked_builders import graph_of, texts_of
+from linked_builders import estimated, graph_of, texts_of
 
 from ctxrank.extensions.links.artifact import LEVELS, level_texts
 from ctxrank.extensions.links.closure import LinkedArtifact, reach
@@ -15,7 +15,7 @@ from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.extensions.links.reading import parse_artifact
 from ctxrank.extensions.links.store import StoredTexts
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
+from ctxrank.indexer.text.tokens import estimate_tokens
 from ctxrank.indexer.text.vocabulary import local_counter
 from ctxrank.ranking.context.prices import Prices
 
@@ -207,7 +207,7 @@ def test_no_file_forges_a_header_or_closes_a_fence(one: str, other: str, form: s
         ".contextia/system/specs/a.md", f"---\nid: SPEC-1\ntitle: {other!r}\n{other!r}: x\n---\n{one}\n{other}"
     )
     texts = texts_of(graph)
-    texts[graph.nodes["SPEC-1"].number] = StoredTexts(level_texts(spec), (), ESTIMATE)
+    texts[graph.nodes["SPEC-1"].number] = estimated(level_texts(spec))
     lines = packed(graph, texts, None, form=form).text.splitlines()
     if form == "compact":
         headers = [line for line in lines if line.lstrip().startswith("===") and line.strip().strip("=")]

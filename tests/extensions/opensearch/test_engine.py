@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from builders import make_store, run_child, save
 
+from ctxrank.extensions.opensearch.settings import password_of
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
@@ -88,9 +89,9 @@ def test_a_password_comes_from_the_environment_or_a_file(
     (tmp_path / "word").write_text("hush\nmore\n")
     _user(f"wide: {{urls: ['https://os1'], user: ann, password_file: {tmp_path / 'word'}}}\n")
     wide = load_config(store).wide
-    assert wide is not None and wide.password() == "hush"
+    assert wide is not None and password_of(wide) == "hush"
     monkeypatch.setenv("CTXRANK_WIDE_PASSWORD", "other")
-    assert wide.password() == "other"
+    assert password_of(wide) == "other"
 
 
 @pytest.mark.usefixtures("away")

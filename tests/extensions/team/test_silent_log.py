@@ -9,11 +9,12 @@ from silent_servers import Manner, falling_silent_as_postgres, silent, standing_
 
 from ctxrank.cli.main import run
 from ctxrank.extensions.team import log as team_log
+from ctxrank.extensions.team.state import write_state
 from ctxrank.indexer.deadline import Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.store.location import TEAM_LOCK
 from ctxrank.indexer.store.one_process import only_one
-from ctxrank.indexer.store.team_log import TeamState, write_state
+from ctxrank.indexer.store.team_log import TeamState
 
 _SLACK_S = 3.0  # what a busy machine may take on top
 

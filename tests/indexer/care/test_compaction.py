@@ -8,7 +8,7 @@ from builders import found, make_store, open_again, save
 
 from ctxrank.indexer.care.compaction import optimize
 from ctxrank.indexer.fulltext.fts5_engine import index_of
-from ctxrank.indexer.privacy.retention import prune_errors
+from ctxrank.indexer.privacy.retention import prune_expired
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
@@ -36,7 +36,7 @@ def test_the_answers_stay_and_the_files_shrink(store: Store) -> None:
     assert [one.name for one in done.files] == ["ctxrank.db", "index.db"]
     assert all(one.bytes_now < one.bytes_before for one in done.files)
     assert [(hit.id, hit.score) for hit in found(store, "zebra stripes", limit=50).hits] == kept
-    assert index_of(store).is_sound() and prune_errors(store, project=None, is_dry_run=True) == 0
+    assert index_of(store).is_sound() and prune_expired(store, {}, is_dry_run=True).total == 0
     again = optimize(store)
     assert all(one.bytes_now == one.bytes_before for one in again.files)
 

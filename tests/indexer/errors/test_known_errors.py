@@ -23,7 +23,7 @@ from ctxrank.indexer.errors.patterns import ErrorPattern
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, confirm, put_signature, save_error
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.privacy.retention import prune_errors
+from ctxrank.indexer.privacy.retention import prune_expired
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.ids import origin_and_number
@@ -243,8 +243,8 @@ def test_d08_an_expired_error_is_not_answered_nor_listed_and_prune_removes_it(st
     answer = ask(store, LOCKFILE.format("shop"))
     assert answer.fixes == () and "has expired" in answer.reason
     assert list_errors(store.primary) == [] and len(list_errors(store.primary, with_expired=True)) == 1
-    assert (prune_errors(store, project="other"), prune_errors(store, is_dry_run=True)) == (0, 1)
-    assert prune_errors(store) == 1
+    assert prune_expired(store, {}, is_dry_run=True).total == 1
+    assert prune_expired(store, {}).deleted["error"] == 1
     for table in ("error_patterns", "error_signatures", "error_terms"):
         assert store.primary.execute(f"SELECT count(*) FROM {table}").get == 0
     assert search_ids(store, "lockfile") == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
-from ctxrank.indexer.files.git import MAX_SECONDS, find_repository, index_names
+from ctxrank.indexer.files.git import MAX_SECONDS
 
 ROOT = Path(__file__).parents[3]
 _SOON_S = MAX_SECONDS / 2  # after MAX_SECONDS what waits for a pipe is ended
@@ -178,34 +178,3 @@ def test_untracked_files_are_those_that_git_would_name(checkout: Path) -> None:
     named = {name for name in listed.split("\0") if name and not name.endswith("/")}  # with a slash: a repository
     assert set(note_tree(str(checkout)).differing) == named == {"src/new.py", "odd name.py", "straße.py"}
     assert set(note_tree(str(checkout / "src")).differing) == {"new.py"}
-
-
-def test_the_names_of_an_index_are_those_that_git_lists_and_else_git_is_asked(tmp_path: Path) -> None:
-    _git(tmp_path, "init", "-q")
-    for name in ("a.txt", "b b.txt", "d/e/\u00e4.txt", f"{'long' * 40}.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(name)
-    _git(tmp_path, "add", ".")
-    _git(tmp_path, "commit", "-qm", "one")
-    (tmp_path / "later.txt").write_text("")
-    _git(tmp_path, "add", "-N", "later.txt")  # an entry of version 3, with flags of its own
-    repository = find_repository(str(tmp_path))
-    assert repository is not None
-    listed = subprocess.run(["git", "-C", str(tmp_path), "ls-files", "-z"], check=True, capture_output=True).stdout
-    assert index_names(repository) == os.fsdecode(listed).split("\0")[:-1]
-    index = tmp_path / ".git" / "index"
-    whole = index.read_bytes()
-    for wrong in (
-        b"",
-        whole[:100],
-        whole.replace(b"a.txt", b"/.txt"),
-        whole.replace(b"d/e/", b"../e"),
-        b"DIRC" + b"\xff" * 90,
-    ):
-        index.write_bytes(wrong)
-        assert index_names(repository) is None
-    index.write_bytes(whole)
-    _git(tmp_path, "update-index", "--index-version", "4")
-    assert index_names(repository) is None
-    index.unlink()
-    assert index_names(repository) is None

@@ -19,7 +19,7 @@ from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store import known_stores
 from ctxrank.indexer.store.allowed_roots import allow, allowed_folder
 from ctxrank.indexer.store.known_stores import alone_in
-from ctxrank.indexer.store.trust import identity_of
+from ctxrank.indexer.store.location import identity_of
 
 KEY = "opensesame walrus"
 

@@ -19,8 +19,17 @@ from ctxrank.cli.main import run
 from ctxrank.cli.schema import failure_schema
 from ctxrank.indexer.exceptions import UntrustedError
 from ctxrank.indexer.opening import create_scratch_store, create_store, open_store
-from ctxrank.indexer.store.location import MAX_STATE_BYTES, find_store, identity_in_file, state_folder
-from ctxrank.indexer.store.trust import TOKEN_CHARS, has_form, identity_of, is_known, read_state
+from ctxrank.indexer.store.location import (
+    MAX_STATE_BYTES,
+    TOKEN_CHARS,
+    find_store,
+    has_form,
+    identity_in_file,
+    identity_of,
+    is_known,
+    read_state,
+    state_folder,
+)
 
 ASSEMBLE = ("assemble", "--session", "S", "--agent", "developer", "--group", "G")
 NOBODY = 65534

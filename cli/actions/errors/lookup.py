@@ -1,0 +1,69 @@
+"""What is known of a failure, and what is written down of it: for the commands and for the Python API."""
+
+from collections.abc import Callable
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.errors.failure_text import FailureText
+from ctxrank.indexer.errors.failures import Failure, Place, record_failure, sign_older
+from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, save_error
+from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError
+from ctxrank.indexer.light_typing import Any, NamedTuple
+from ctxrank.indexer.records.sessions import project_in_force
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.errors.answer import MAX_FIXES, Asked, ErrorAnswer, recognise
+
+Say = Callable[[str], None]
+
+
+class Whose(NamedTuple):
+    """Whose known errors are meant: a project, else a session's, else the store's; of one language or of all."""
+
+    project: str | None = None
+    session: str | None = None
+    lang: str | None = None
+
+
+def look_up(
+    store: Store, failure: FailureText, whose: Whose, say: Say | None, limit: int = MAX_FIXES
+) -> tuple[str, ErrorAnswer]:
+    """The project that was asked, and its answer. Raises NotFoundError; LockedError where `say` is None."""
+    project = project_in_force(store.primary, whose.project, whose.session)
+    if failure.trouble:
+        return project, ErrorAnswer("no_match", failure.trouble, (), None, "", 0)
+    try:
+        sign_older(store)
+    except LockedError:
+        if say is None:
+            raise
+        say("the store is locked: errors from before an upgrade are not recognised this time.")
+    asked = Asked(project, now_us(), whose.lang, limit, load_config(store).redaction_mode)
+    return project, recognise(store.primary, failure.text, asked)
+
+
+def save_solution(
+    store: Store, failure: FailureText, solution: str, whose: Whose, say: Say | None, how: str, **about: Any
+) -> tuple[SavedKnownError, str, ErrorAnswer]:
+    """Keep what fixed a failure: what was saved, for which project, and what was known before.
+
+    `how` says how to give a failure where there is none; `about` are further fields of NewKnownError. Raises
+    UsageError.
+    """
+    if failure.trouble:
+        raise UsageError(failure.trouble, how)
+    project, answer = look_up(store, failure, whose, say)
+    # The matcher knows which other values make no other error.
+    known = next((fix.match.pattern_id for fix in answer.fixes if fix.match.grade == "template"), None)
+    about |= {"known_id": known, "secrets": failure.secrets}
+    new = NewKnownError(failure.text, solution, project, whose.lang, **about)
+    return save_error(store, new, mode=load_config(store).redaction_mode), project, answer
+
+
+def record_sighting(say: Say, store: Store, answer: ErrorAnswer, place: Place, *, create_session: bool) -> None:
+    """Record the failure for its session; an answer that was found is not lost because recording fails."""
+    assert answer.signature is not None, "a failure with text has a signature"
+    failure = Failure(answer.signature, answer.unit, answer.fixes[0].match.pattern_id if answer.fixes else None)
+    try:
+        record_failure(store, place, failure, create_session=create_session)
+    except (NotFoundError, LockedError) as error:
+        say(f"the failure is not recorded: {error.message} {error.hint}".rstrip())

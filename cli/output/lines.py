@@ -1,0 +1,38 @@
+"""What several commands print of their records: facts on one line, a text whole or its beginning, how often."""
+
+from collections.abc import Iterator
+
+from ctxrank.cli.call import shown
+from ctxrank.indexer.text.lines import printable
+
+_SHOWN_CHARACTERS = 300
+
+
+def facts(*parts: str | None) -> str:
+    """Facts on one line; those that are empty are left out."""
+    return shown(" · ".join(filter(None, parts)))
+
+
+def place(session: str | None, group: str | None) -> str:
+    """Where a record belongs: "shop/AUTH", a session alone, or ''."""
+    return "/".join(filter(None, (session, group)))
+
+
+def cut(text: str) -> str:
+    """A text's beginning."""
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 3].rstrip()}..."
+
+
+def indented(text: str) -> Iterator[str]:
+    """All lines of a text, indented so that none can look like a line of ours."""
+    return (f"   {line}".rstrip() for line in printable(text).strip("\n").split("\n"))
+
+
+def text_lines(text: str, *, is_full: bool) -> Iterator[str]:
+    """The same, or the text's beginning on one line."""
+    return indented(text) if is_full else iter((f"   {cut(shown(text))}",))
+
+
+def times(count: int) -> str:
+    """How often, in words."""
+    return "once" if count == 1 else f"{count} times"

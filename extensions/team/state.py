@@ -1,0 +1,32 @@
+"""How far a store is with its team's log, as the exchange changes it (`store/team_log.py` has what it is)."""
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.store.connection import put_setting
+from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.store.team_log import SETTING, TeamState
+
+
+def write_state(change: Change, state: TeamState) -> None:
+    """Keep how far the store is."""
+    places = ", ".join(f"'{name}', ?" for name in state._fields)
+    query = f"INSERT OR REPLACE INTO settings (key, value) VALUES (?, json_object({places}))"
+    change.connection.execute(query, (SETTING, *state))
+
+
+def drop_state(change: Change) -> None:
+    """The store is of no team any more."""
+    put_setting(change.connection, SETTING, "")
+
+
+def unpushed(primary: apsw.Connection, state: TeamState) -> int:
+    """How many changes of this store are not in the log yet; those of other stores' records among them."""
+    query = "SELECT count(*) FROM record_log WHERE seq > ? AND (number > 0 OR gone = 2)"
+    return int(primary.execute(query, (state.pushed,)).get)
+
+
+def is_due(primary: apsw.Connection, state: TeamState, stale_us: int) -> bool:
+    """Whether there is something to push, or the log has not answered for so long."""
+    query = "SELECT 1 FROM record_log WHERE seq > ? LIMIT 1"
+    return now_us() - state.asked_at > stale_us or primary.execute(query, (state.pushed,)).fetchone() is not None
