@@ -18,7 +18,7 @@ from types import FrameType
 from ctxrank.cli.actions.upkeep.index import Indexed, answer_of, bring_up_to_date, text_notes
 from ctxrank.cli.actions.upkeep.index_step import STEP_FOLDER
 from ctxrank.cli.call import Call, Reply, shown
-from ctxrank.cli.commands.index import INDEX
+from ctxrank.cli.command_table import CORE, command_table
 from ctxrank.cli.output.envelope import emit_json_line
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.cli.output.shaped import answer
@@ -173,7 +173,7 @@ class _Follower:
     def _print(self, done: Indexed) -> None:
         """One line, at once: it is read as it comes."""
         if self._call.is_json:
-            emit_json_line(answer(INDEX.answer, answer_of(done)))
+            emit_json_line(answer(command_table(CORE, "index").command("index").answer, answer_of(done)))
         else:
             report = done.report
             linked = done.linked.written + done.linked.removed if done.linked is not None else 0
