@@ -16,6 +16,7 @@ from errors.corpus import Row
 from errors.ours import PROJECT, save
 from timing import percentile
 
+from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.opening import create_store
@@ -39,13 +40,11 @@ import sys, time
 start = time.perf_counter()
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.errors.parse.console import read_failure
-from ctxrank.indexer.errors.parse.units import error_units
-from ctxrank.indexer.errors.signature import sign
-from ctxrank.ranking.errors.match import match_errors
+from ctxrank.ranking.errors.answer import Asked, recognise
 loaded = time.perf_counter()
 store = open_store(start=sys.argv[1])
 text = read_failure(sys.stdin.buffer.read())
-match_errors(store.truth, [sign(unit) for unit in error_units(text)[:3]], project="default")
+recognise(store.primary, text, Asked("default", 0))
 print((loaded - start) * 1000, (time.perf_counter() - loaded) * 1000)
 """
 
@@ -104,7 +103,7 @@ def _timed(store: Store, rows: list[Row]) -> tuple[list[float], list[float]]:
     gc.collect()
     for text in questions[:_WARM_UP] + questions:
         start, cpu_start = time.perf_counter_ns(), time.thread_time_ns()
-        match_errors(store.primary, [sign(unit) for unit in error_units(text)[:3]], project=PROJECT)
+        any(match_errors(store.primary, sign(unit), Whose(PROJECT)).matches for unit in error_units(text)[:3])
         cpu.append((time.thread_time_ns() - cpu_start) / 1e6)
         times.append((time.perf_counter_ns() - start) / 1e6)
     return times[_WARM_UP:], cpu[_WARM_UP:]

@@ -30,8 +30,8 @@ class Ours:
                 self._groups[save(change, f"{number}", text)] = group
 
     def answer(self, text: str) -> Answer | None:
-        signatures = tuple(sign(unit) for unit in error_units(text)[:3])
-        matches = match_errors(self.opened.primary, signatures, project=PROJECT).matches
+        answers = (match_errors(self.opened.primary, sign(one), Whose(PROJECT)) for one in error_units(text)[:3])
+        matches = next((answer.matches for answer in answers if answer.matches), ())
         return Answer(self._groups[matches[0].pattern_id], matches[0].recognition) if matches else None
 
     def group_of(self, pattern_id: int) -> str:

@@ -16,14 +16,14 @@ answer.
 
 from collections.abc import Callable
 
-from ctxrank.indexer.engine import INDEX_READ_ERRORS, SWITCHED_OFF, Engine, EngineError, Statistics
+from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.errors.relevance import from_index
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
 from ctxrank.ranking.retrieval.cleaning import cleaned
@@ -39,7 +39,6 @@ LEAST_SHARED, LEAST_COVERAGE = 3, 0.25
 LEAST_SHARED_OF_FEW, LEAST_COVERAGE_OF_FEW = 2, 0.5
 # Of the coverage of the best finding, whether that one may be shown or not: what is next best is not what is meant.
 LEAST_SHARE_OF_BEST = 0.6
-_CATCH_UP_MS = 50
 _MAX_WORDS = 400  # of a prompt; the rarest 32 terms are what counts
 _MOST_COMPARED = 12
 _ROWS_LOOKED_AT = 60
@@ -75,18 +74,11 @@ def relevant_findings(
 
     `is_wanted` leaves out what may not be shown, before the limit counts.
     """
-    engine = engine_of(store)
-    readiness = engine.make_ready(_CATCH_UP_MS) if prompt.strip() and config.has_index else SWITCHED_OFF
-    while readiness.is_usable:
-        engine = readiness.stand_in or engine
-        try:
-            with engine.snapshot() as statistics:
-                return _above_floor(engine, statistics, prompt, config, limit, is_wanted)
-        except EngineError as error:
-            readiness = engine.recover(error, _CATCH_UP_MS)  # the embedded index, if it is kept
-        except INDEX_READ_ERRORS:  # no place for a guess; the next search says what is wrong and begins to heal it
-            break
-    return []
+    if not (prompt.strip() and config.has_index):
+        return []
+    return from_index(
+        store, lambda engine, statistics: _above_floor(engine, statistics, prompt, config, limit, is_wanted)
+    )
 
 
 def _above_floor(

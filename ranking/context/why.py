@@ -7,7 +7,7 @@ why(store, "NORM-API-001", get_receipt(store.primary, 8))
 
 from collections.abc import Iterator
 
-from ctxrank.indexer.clock import DAY_US, format_us
+from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.receipts import Receipt
@@ -20,14 +20,6 @@ from ctxrank.ranking.context.assembly import memory
 from ctxrank.ranking.context.assembly.order import DELIVERED
 from ctxrank.ranking.context.section import Why, any_section
 
-_HELD = {
-    "package": "it was not a candidate of this assembly",
-    "artifact": "it is none of the best files for the task, or too little of the task is in it",
-    "reasoning": "only so many entries of an agent's phase, and in all, are handed on: of each the newest",
-    "error": f"at most {memory.MAX_PATTERNS} are shown, the most trusted first",
-    "strategy": f"at most {memory.MAX_STRATEGIES} are shown, the most trusted first",
-}
-_TABLES = {"error": "error_patterns", "strategy": "strategies"}
 _Facts = tuple[tuple[bool, str], ...]  # whether it holds, and the reason that it then is
 
 
@@ -35,11 +27,9 @@ class _Document(NamedTuple):
     """What the store knows of a document that decides whether a block may hold it."""
 
     kind: str
-    number: int | None
     session: str | None
     group: str | None
-    agent: str
-    type: str
+    project: str | None  # of an error or a strategy
     owner_kind: str | None
     owner_number: int | None
     superseded_by: int | None
@@ -69,8 +59,11 @@ def why(store: Store, document: DocumentRef | str, receipt: Receipt) -> Why:
 def _why_no_candidate(store: Store, ref: DocumentRef, receipt: Receipt) -> Iterator[str]:
     """Why a document that no line of a receipt names was no candidate, from the store as it is now."""
     query = """
-        SELECT d.kind, d.record_id, s.name, g.name, d.agent, d.type, o.kind, o.record_id, d.superseded_by, d.created_at
+        SELECT d.kind, s.name, g.name, coalesce(e.project, t.project), o.kind, o.record_id, d.superseded_by,
+               d.created_at
           FROM documents AS d
+          LEFT JOIN error_patterns AS e ON d.kind = 'error' AND e.id = d.record_id
+          LEFT JOIN strategies AS t ON d.kind = 'strategy' AND t.id = d.record_id
           LEFT JOIN sessions AS s ON s.id = d.session_id
           LEFT JOIN groups AS g ON g.id = d.group_id
           LEFT JOIN documents AS o ON o.id = d.owner_id
@@ -85,69 +78,59 @@ def _why_no_candidate(store: Store, ref: DocumentRef, receipt: Receipt) -> Itera
         owner = public_id(found.owner_kind or "", found.owner_number) if found.owner_number is not None else ""
         yield f"a passage comes with its owner: ask why {owner}" if owner else "its owner is gone"
         return
-    if found.kind not in _HELD:
-        yield f"found by search alone: a block holds packages, files, reasoning, errors and strategies, no {found.kind}"
-        return
-    later = f"it was saved after this assembly, at {format_us(found.created_at)}"
-    facts = [(found.created_at > receipt.created_at, later)]
-    if found.kind == "package":
-        facts += _of_package(found, receipt)
-    elif found.kind == "reasoning":
-        facts += _of_reasoning(store, found, receipt)
-    elif found.kind in _TABLES:
-        facts += _of_lesson(store, found, receipt)
+    facts = [
+        (
+            found.created_at > receipt.created_at,
+            f"it was saved after this assembly, at {format_us(found.created_at)}",
+        ),
+        *_where(found, receipt),
+    ]
     reasons = [reason for holds, reason in facts if holds]
-    yield from reasons or [_HELD[found.kind]]
+    yield from reasons
+    if found.kind != "package" or not reasons:
+        yield _rule(store, found.kind, receipt)
 
 
-def _of_package(found: _Document, receipt: Receipt) -> _Facts:
+def _where(found: _Document, receipt: Receipt) -> _Facts:
+    """What keeps a document of another session or group out, and what is superseded."""
     reach, group = receipt.inputs.get("reach", "group"), receipt.inputs.get("group")
-    is_elsewhere, is_wide = found.session != receipt.session, reach == "project"
-    is_of_other_group = found.group is not None and group not in (None, found.group) and reach == "group"
-    elsewhere = f"of another session, {found.session}: --reach project shows earlier sessions of the project"
-    other_group = f"of another group, {found.group}: --reach session shows other groups, a context reference this one"
+    is_package, is_wide = found.kind == "package", reach == "project"
+    is_elsewhere = found.kind in ("package", "reasoning") and found.session != receipt.session
+    is_of_other_group = not is_elsewhere and group is not None and found.group not in (None, group)
+    is_of_other_group = is_of_other_group and (reach == "group" or not is_package)
+    wanted = receipt.inputs.get("project in force")
+    is_of_other_project = found.project not in (None, wanted, DEFAULT_PROJECT)
+    hint = ": --reach project shows earlier sessions of the project" if is_package else ""
+    group_hint = ": --reach session shows other groups, a context reference this one" if is_package else ""
+    wide = f"of session {found.session}, which is not an earlier one of this project"
     return (
         (found.superseded_by is not None, f"superseded by {public_id(PACKAGE, found.superseded_by or 0)}"),
-        (is_elsewhere and not is_wide, elsewhere),
-        (is_elsewhere and is_wide, f"of session {found.session}, which is not an earlier one of this project"),
-        (not is_elsewhere and is_of_other_group, other_group),
+        (is_elsewhere, wide if is_package and is_wide else f"of another session, {found.session}{hint}"),
+        (is_of_other_project, f"of another project, {found.project}; this assembly was for {wanted}"),
+        (is_of_other_group, f"of another group, {found.group}{group_hint}"),
     )
 
 
-def _of_reasoning(store: Store, found: _Document, receipt: Receipt) -> _Facts:
-    given, agent, team = receipt.inputs, receipt.agent, load_config(store).team
-    requested = given.get("include_reasoning")
-    if requested == "False":
-        return ((True, "no prior reasoning was asked for"),)
-    if requested is None and not memory.wants_reasoning(team.like(agent), receipt.iteration, None):
-        asks = f"{agent} gets no prior reasoning at iteration {receipt.iteration}: --reasoning asks for it"
-        return ((True, asks),)
+def _rule(store: Store, kind: str, receipt: Receipt) -> str:
+    """What a block holds of a kind of documents."""
+    given, agent = receipt.inputs, receipt.agent
+    if kind == "package":
+        return "it was not a candidate of this assembly"
+    if kind == "artifact":
+        return "it is none of the best files for the task, or too little of the task is in it"
+    if kind in ("error", "strategy"):
+        most = memory.MAX_PATTERNS if kind == "error" else memory.MAX_STRATEGIES
+        return f"at most {most} are shown, the most trusted first"
+    if kind != "reasoning":
+        return f"found by search alone: a block holds packages, files, reasoning, errors and strategies, no {kind}"
+    if given.get("include_reasoning") == "False":
+        return "no prior reasoning was asked for"
+    team = load_config(store).team
+    if "include_reasoning" not in given and not memory.wants_reasoning(team.like(agent), receipt.iteration, None):
+        return f"{agent} gets no prior reasoning at iteration {receipt.iteration}: --reasoning asks for it"
     relevant = memory.relevant_agents(agent, team)
-    handed = agent if relevant is None else ", ".join(relevant)
-    name = given.get("reasoning_level", "medium")
-    phases = memory.REASONING_LEVELS[name if name in memory.REASONING_LEVELS else "medium"].phases
-    return (
-        (found.session != receipt.session, f"of another session, {found.session}"),
-        (bool(given.get("group")) and found.group not in (None, given["group"]), f"of another group, {found.group}"),
-        (
-            relevant is not None and found.agent not in relevant,
-            f"{agent} is handed the reasoning of {handed}, not of {found.agent}",
-        ),
-        (found.type not in phases, f"{found.type} is no part of the level {name}, which holds {', '.join(phases)}"),
+    handed = "" if relevant is None else f" of {', '.join(relevant)}"
+    phases = ", ".join(
+        memory.REASONING_LEVELS.get(given.get("reasoning_level", ""), memory.REASONING_LEVELS["medium"]).phases
     )
-
-
-def _of_lesson(store: Store, found: _Document, receipt: Receipt) -> _Facts:
-    given = receipt.inputs
-    ends = f"last_seen + ttl_days * {DAY_US}" if found.kind == "error" else "NULL"
-    query = f"SELECT project, lang, {ends} FROM {_TABLES[found.kind]} WHERE id = ?"
-    row = store.primary.execute(query, (found.number,)).fetchone()
-    assert row is not None, "a record and its document are written together"
-    project, lang, ends_at = row
-    wanted, wanted_lang = given.get("project in force"), given.get("lang")
-    is_other = bool(wanted_lang and lang) and str(lang).lower() != str(wanted_lang).lower()
-    return (
-        (project not in (wanted, DEFAULT_PROJECT), f"of another project, {project}; this assembly was for {wanted}"),
-        (is_other, f"for {lang}; this assembly was for {wanted_lang}"),
-        (ends_at is not None and ends_at < receipt.created_at, "it has expired"),
-    )
+    return f"{agent} is handed the reasoning{handed} in {phases}: of each the newest"

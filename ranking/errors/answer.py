@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import apsw
 
 from ctxrank.indexer.clock import format_day
+from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import Signature, sign
@@ -103,18 +104,14 @@ def _known_elsewhere(primary: apsw.Connection, signature: Signature, asked: Aske
     """
     values = (signature.template, asked.project, DEFAULT_PROJECT, _MAX_PROJECTS)
     for project in read_column(primary, query, values, str):
-        found = match_errors(
-            primary, (signature,), project=project, lang=asked.lang, now=asked.now, limit=1, own_only=True
-        )
+        found = match_errors(primary, signature, Whose(project, asked.now, asked.lang, own_only=True), limit=1)
         for match in found.matches:
             yield KnownElsewhere(project, match)
 
 
 def _answer(primary: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int) -> ErrorAnswer:
     signature = sign(unit)
-    found = match_errors(
-        primary, (signature,), project=asked.project, lang=asked.lang, now=asked.now, limit=asked.limit
-    )
+    found = match_errors(primary, signature, Whose(asked.project, asked.now, asked.lang), asked.limit)
     fixes = [fix for match in found.matches if (fix := _fix(primary, match, asked.mode)) is not None]
     if not fixes:
         reason = _why_left_out(primary, signature, asked) or found.reason

@@ -1,6 +1,6 @@
 """Is this error known? The patterns that it is, with grade, confidence and reasons; or silence, with its reason.
 
-    answer = match_errors(store.primary, (sign(error_units(text)[0]),), project="default")
+    answer = match_errors(store.primary, sign(error_units(text)[0]), Whose("default"))
     answer.matches[0].grade        "exact", "template" or "near"
     answer.reason                  why nothing was answered, where nothing was
 
@@ -78,12 +78,10 @@ class ErrorMatch(NamedTuple):
 
 
 class MatchAnswer(NamedTuple):
-    """The answer for one failure. `matches` is empty where `outcome` is "no_match"; then `reason` says why."""
+    """The answer for one error. Where there are no `matches`, `reason` says why."""
 
     matches: tuple[ErrorMatch, ...]
-    outcome: Literal["matched", "no_match"]
     reason: str
-    signature: Signature | None  # the one that was answered, or the primary one
     unsure: tuple[ErrorMatch, ...] = ()  # what came close and was not answered
     total: int = 0  # matches, those that the limit left out counted
 
@@ -108,35 +106,11 @@ class Considered(NamedTuple):
     objection: str
 
 
-def match_errors(
-    connection: apsw.Connection,
-    signatures: Iterable[Signature],
-    *,
-    project: str,
-    lang: str | None = None,
-    now: int | None = None,
-    limit: int = 3,
-    own_only: bool = False,
-) -> MatchAnswer:
-    """What is known of a failure: of its units, primary first, the first one that is recognised answers.
-
-    With `now` what has expired does not count, with `lang` what belongs to another language, with `own_only` what was
-    saved without a project.
-    """
-    whose = Whose(project, now, lang, own_only)
-    first: MatchAnswer | None = None
-    for signature in signatures:
-        answer = _match(connection, signature, whose, limit)
-        if answer.matches:
-            return answer
-        first = first or answer
-    return first or MatchAnswer((), "no_match", "Nothing was printed.", None)
-
-
-def _match(connection: apsw.Connection, asked: Signature, whose: Whose, limit: int) -> MatchAnswer:
+def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, limit: int = 3) -> MatchAnswer:
+    """What is known of an error."""
     considered = consider(connection, asked, whose)
     if not considered.eligible:
-        return MatchAnswer((), "no_match", considered.objection, asked)
+        return MatchAnswer((), considered.objection)
     shown = max(limit, 1)
     rated = tuple(_rated(asked, candidate) for candidate in considered.eligible[:shown])
     sure = tuple(
@@ -144,13 +118,13 @@ def _match(connection: apsw.Connection, asked: Signature, whose: Whose, limit: i
     )
     if sure:
         left_out = sum(_recognition(candidate) >= _least(candidate) for candidate in considered.eligible[shown:])
-        return MatchAnswer(sure, "matched", sure[0].why[0], asked, total=len(sure) + left_out)
+        return MatchAnswer(sure, sure[0].why[0], total=len(sure) + left_out)
     least = _least(considered.eligible[0])
     nearest = public_id("error", rated[0].pattern_id)
     reason = f"The nearest known error, {nearest}, is not near enough ({rated[0].recognition:.2f} of {least:.2f})."
     if is_tie(considered.eligible[0].margin):
         reason += " Others fit as well."
-    return MatchAnswer((), "no_match", reason, asked, rated)
+    return MatchAnswer((), reason, rated)
 
 
 def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Considered:
@@ -172,7 +146,7 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
             objections.append((score, known.pattern_id, objection))
         else:
             eligible.append(Candidate(known, likeness, score))
-    eligible.sort(key=lambda one: (-one.score, -_record(one.known), -one.known.last_seen, one.known.pattern_id))
+    eligible.sort(key=lambda one: (-one.score, *_by_record(one.known)))
     if needs_more and not eligible:
         return Considered((), "The output says only that something failed, not what.")
     with_margins = tuple(_beside_others(one, eligible) for one in eligible)
@@ -181,6 +155,10 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         reason = f"The nearest known error, {public_id('error', nearest)}, is ruled out: {objection}."
         return Considered(with_margins, reason)
     return Considered(with_margins, "No known error shares its codes, its message or its place.")
+
+
+def _by_record(known: KnownError) -> tuple[float, int, int]:
+    return -record_bound(known.confirmations, known.refutations), -known.last_seen, known.pattern_id
 
 
 def _looked_up(connection: apsw.Connection, asked: Signature, whose: Whose) -> list[KnownError]:
@@ -371,10 +349,6 @@ def _beside_others(candidate: Candidate, eligible: list[Candidate]) -> Candidate
         margin=margin,
         rivals=sum(one.likeness.is_template for one in others) if candidate.likeness.is_template else 0,
     )
-
-
-def _record(known: KnownError) -> float:
-    return record_bound(known.confirmations, known.refutations)
 
 
 def _reasons(asked: Signature, known: Signature, likeness: Likeness, grade: Grade) -> Iterable[str]:

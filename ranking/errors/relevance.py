@@ -9,8 +9,8 @@ quotes it).
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.engine import INDEX_READ_ERRORS, Engine, EngineError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, Engine, EngineError, Statistics
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.facets import Scope
@@ -18,6 +18,12 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.query import plain_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    Found = TypeVar("Found")
 
 MIN_CONFIDENCE = 0.7  # a pattern is shown above this, not at it
 LEAST_WORDS = 2
@@ -31,19 +37,26 @@ _MOST_COMPARED = 20
 
 
 def relevant_errors(store: Store, task: str, *, project: str, lang: str | None, now: int, limit: int) -> list[int]:
-    """Ids of the patterns, best first; none where the index cannot answer, which is no place for a guess."""
+    """Ids of the patterns, best first; none where the index cannot answer."""
     documents = _trusted(store.primary, project, lang, now)  # by the id of their document
     if not documents or not task.strip():
         return []
+    found = from_index(store, lambda engine, statistics: _matching(engine, statistics, task, documents, limit))
+    return [documents[document_id].id for document_id in found]
+
+
+def from_index(store: Store, ask: "Callable[[Engine, Statistics], list[Found]]") -> "list[Found]":
+    """What an index answers within one snapshot; nothing where it cannot, which is no place for a guess."""
     engine = engine_of(store)
     readiness = engine.make_ready(_CATCH_UP_MS)
     while readiness.is_usable:
         engine = readiness.stand_in or engine
         try:
-            return [documents[document_id].id for document_id in _matching(engine, task, documents, limit)]
+            with engine.snapshot() as statistics:
+                return ask(engine, statistics)
         except EngineError as error:
             readiness = engine.recover(error, _CATCH_UP_MS)  # the embedded index, if it is kept
-        except INDEX_READ_ERRORS:  # the packages' own search, before this, has said what is wrong and begun to heal it
+        except INDEX_READ_ERRORS:  # a search says what is wrong, and begins to heal it
             break
     return []
 
@@ -81,25 +94,26 @@ def _trusted(primary: apsw.Connection, project: str, lang: str | None, now: int)
     return {document_id: _Pattern(number, bool(is_own), message) for document_id, number, is_own, message in rows}
 
 
-def _matching(engine: Engine, task: str, documents: dict[int, _Pattern], limit: int) -> list[int]:
+def _matching(
+    engine: Engine, statistics: Statistics, task: str, documents: dict[int, _Pattern], limit: int
+) -> list[int]:
     """Document ids of what shares enough words with the task, best first."""
-    with engine.snapshot() as statistics:
-        plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics)
-        least = min(LEAST_WORDS, len(plan.values))
-        scope = Scope(kinds=("error",), session_ids=(0,), document_ids=frozenset(documents))
-        rows = find_candidates(plan, scope).rows
-        rows.sort(key=lambda row: (-row.score, row.owner_id))
-        found: list[int] = []
-        most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
-        for row in rows[:_MOST_COMPARED]:
-            shared = {part.term.text: part.term for part in term_scores(plan, row.rowid)}
-            pattern = documents[row.owner_id]
-            if len(shared) >= least or (
-                pattern.is_own and any(term.df <= most and _is_name(word, pattern) for word, term in shared.items())
-            ):
-                found.append(row.owner_id)
-            if len(found) == limit:
-                break
+    plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics)
+    least = min(LEAST_WORDS, len(plan.values))
+    scope = Scope(kinds=("error",), session_ids=(0,), document_ids=frozenset(documents))
+    rows = find_candidates(plan, scope).rows
+    rows.sort(key=lambda row: (-row.score, row.owner_id))
+    found: list[int] = []
+    most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
+    for row in rows[:_MOST_COMPARED]:
+        shared = {part.term.text: part.term for part in term_scores(plan, row.rowid)}
+        pattern = documents[row.owner_id]
+        if len(shared) >= least or (
+            pattern.is_own and any(term.df <= most and _is_name(word, pattern) for word, term in shared.items())
+        ):
+            found.append(row.owner_id)
+        if len(found) == limit:
+            break
     return found
 
 

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspa
 
 from errors.ours import PROJECT, Ours
 
+from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.ranking.errors.match import match_errors
@@ -101,8 +102,8 @@ def is_fault(told: Told) -> bool:
 
 
 def _told(ours: Ours, failure: Failure) -> Told:
-    signatures = tuple(sign(unit) for unit in error_units(failure.text))
-    found = match_errors(ours.opened.primary, signatures, project=PROJECT)
+    answers = [match_errors(ours.opened.primary, sign(unit), Whose(PROJECT)) for unit in error_units(failure.text)]
+    found = next((one for one in answers if one.matches), answers[0])
     if not found.matches:
         return Told(failure, "", 0.0, found.reason)
     best = found.matches[0]

@@ -190,7 +190,6 @@ def _record(store: "Store", request: AssembleRequest, shown: "ContextBlock") -> 
     if request.group is not None and not is_session_wide(request.group):
         group = find_group(store.primary, session.id, request.group)
         group_id = -1 if group is None else group.id
-    packages, entries = (tuple(one.id for one in part) for part in (shown.packages, shown.reasoning))
-    chars = sum(len(entry.content) for entry in shown.reasoning)
-    delivery = Delivery(session.id, group_id, request.agent, request.iteration, packages, entries, chars)
+    packages = tuple(one.id for one in shown.packages)
+    delivery = Delivery(session.id, group_id, request.agent, request.iteration, packages, shown.reasoning)
     return record_delivery(store, delivery)

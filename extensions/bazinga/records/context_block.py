@@ -12,7 +12,7 @@ errors; every text is on one line. Counted cautiously, in tokens of o200k_base.
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.context.assembly.block import REFERENCE_LINE, quoted_line
-from ctxrank.ranking.context.assembly.shapes import Assembly, IncludedError, IncludedPackage, IncludedReasoning
+from ctxrank.ranking.context.assembly.shapes import Assembly, IncludedDocument, IncludedError, IncludedReasoning
 from ctxrank.ranking.context.prices import Prices
 
 MODELS = ("haiku", "sonnet", "opus")
@@ -51,7 +51,7 @@ class ContextBlock(NamedTuple):
     """The block's text, '' for an empty one, and what of it counts as delivered."""
 
     text: str
-    packages: tuple[IncludedPackage, ...]
+    packages: tuple[IncludedDocument, ...]
     reasoning: tuple[IncludedReasoning, ...]
     errors: tuple[IncludedError, ...] = ()
 
@@ -101,7 +101,7 @@ def _fitting(texts: dict[str, list[str]], limit: int) -> dict[str, int]:
     return taken
 
 
-def _package(package: IncludedPackage) -> str:
+def _package(package: IncludedDocument) -> str:
     label = f" ({one_line(package.label)})" if package.label else ""
     title = f"**[{package.priority.upper()}]** {one_line(package.path)} (id {package.id}){label}\n"
     return f"{title}> {_cut(quoted_line(package.summary), MAX_SUMMARY_CHARS)}\n"

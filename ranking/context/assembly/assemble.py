@@ -179,9 +179,8 @@ def _limit(request: AssembleRequest, config: Config, agent: str) -> int:
     role = config.roles.get(agent)
     if role is not None and role.limit is not None:
         return role.limit
-    if role is not None and agent in config.retrieval_limits:
-        return config.retrieval_limits[agent]
-    return config.retrieval_limits.get(config.team.served_as(agent), DEFAULT_RETRIEVAL_LIMIT)
+    served_as = agent if role is not None and agent in config.retrieval_limits else config.team.served_as(agent)
+    return config.retrieval_limits.get(served_as, DEFAULT_RETRIEVAL_LIMIT)
 
 
 def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
@@ -199,31 +198,28 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
     chosen = selection.packages[: spawn.limit]
     folders: dict[str, str | None] = {}
     candidates = [package_candidate(spawn, one, folders) for one in chosen]
-    failure, missing_skills = None, ""
-    configured_skills: tuple[tuple[str, str], ...] = ()
+    facts: dict[str, Any] = {}  # fields of the assembly that say what a class was gathered from
     if spawn.zone is not Zone.CONSERVATIVE:
         candidates += [] if files is None else file_candidates(spawn, files.files)
         candidates += memory.prior_reasoning(spawn)
-        errors, failure = memory.known_errors(spawn, task)
+        errors, facts["failure"] = memory.known_errors(spawn, task)
         candidates += [*errors, *memory.strategies(spawn)]
         if request.with_skills:
             from ctxrank.ranking.context.assembly.skills import skills_section  # noqa: PLC0415  only on request
 
-            skills, missing_skills, configured_skills = skills_section(spawn, task)
+            skills, of_skills = skills_section(spawn, task)
             candidates += skills
-    team_log = config.team_log
+            facts |= of_skills
+    applied = None if config.team_log is None else config.team_log.applied
     shown = compose(
         empty._replace(
             budget=budget if part is None else budget._replace(limit=part.rest),
             available=selection.available,
-            failure=failure,
-            missing_skills=missing_skills,
-            configured_skills=configured_skills,
+            **facts,
             estimated=tuple(
                 one.item.id for one in candidates if any(passage.counter == ESTIMATE for passage in one.passages)
             ),
-            state=block.state_line(spawn.session, spawn.group)
-            + block.team_line(None if team_log is None else team_log.applied),
+            state=block.state_line(spawn.session, spawn.group) + block.team_line(applied),
         ),
         candidates,
         spawn.prices,
@@ -233,18 +229,14 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
         if part.more is not None and shown.is_complete and request.budget is not None:
             part = part.more(budget.limit - shown.used)
         notes += part.notes
-    if files is not None and files.left_out:
-        notes.append(f"Indexed files are left out: {files.left_out}.")
-    if request.with_skills and not shown.skills:
-        has_no_room = any(omitted.id == "skills" for omitted in shown.omitted)
-        notes.append(
-            "The skills checklist has no room in the token budget: it is the first to go."
-            if has_no_room
-            else "There is no skills checklist for this agent here."
-        )
     left_out = _not_chosen(selection, spawn)
     if files is not None and files.left_out:
         left_out.append(Omitted("files", files.left_out, 0))
+        notes.append(f"Indexed files are left out: {files.left_out}.")
+    if request.with_skills and not shown.skills:
+        has_room = all(omitted.id != "skills" for omitted in shown.omitted)
+        no_room = "The skills checklist has no room in the token budget: it is the first to go."
+        notes.append("There is no skills checklist for this agent here." if has_room else no_room)
     outcome, engine, reason = _outcome(shown, spawn.store, readiness)
     shown = shown._replace(
         outcome=outcome,

@@ -14,9 +14,8 @@ from ctxrank.indexer.text.lines import fence, joined, one_line, printable
 from ctxrank.ranking.context.assembly.limits import Usage, Zone
 from ctxrank.ranking.context.assembly.shapes import (
     Assembly,
+    IncludedDocument,
     IncludedError,
-    IncludedFile,
-    IncludedPackage,
     IncludedPassage,
     IncludedReasoning,
     IncludedStrategy,
@@ -101,12 +100,12 @@ def packages_heading(count: int, available: int, level: str = "") -> str:
     return f"### Relevant Packages ({count}/{available})\n"
 
 
-def package_title(package: IncludedPackage) -> str:
+def package_title(package: IncludedDocument) -> str:
     """A package at its lowest level of detail."""
     return f"**[{package.priority.upper()}]** {one_line(package.path)}\n"
 
 
-def package_summary(package: IncludedPackage) -> str:
+def package_summary(package: IncludedDocument) -> str:
     """What a package's summary adds: the summary, and where it comes from and why it is here."""
     day = format_day(package.created_at)
     origin = f"{public_id(PACKAGE, package.id)} · {one_line(package.type)} by {one_line(package.producer)} · {day}"
@@ -121,7 +120,7 @@ def passage(shown: IncludedPassage) -> str:
     return f"\n{around}text lines {shown.start_line}-{shown.end_line} {title}".rstrip() + f"\n{text}\n{around}\n"
 
 
-def file_title(file: IncludedFile) -> str:
+def file_title(file: IncludedDocument) -> str:
     """A file at its lowest level of detail: where it is, and why it is here."""
     return f"**{one_line(file.path)}** · {public_id('artifact', file.id)} · {one_line(file.reason)}\n"
 
@@ -153,12 +152,12 @@ def overflow_line(overflow: int) -> str:
     return f"📦 +{overflow} more packages available (re-invoke with higher limit to expand)\n"
 
 
-def _package(package: IncludedPackage) -> str:
+def _package(package: IncludedDocument) -> str:
     summary = "" if package.detail == "title" else package_summary(package)
     return package_title(package) + summary + "".join(map(passage, package.passages))
 
 
-def _file(file: IncludedFile) -> str:
+def _file(file: IncludedDocument) -> str:
     return file_title(file) + "".join(map(passage, file.passages))
 
 

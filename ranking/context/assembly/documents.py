@@ -16,11 +16,9 @@ from ctxrank.ranking.context.assembly.limits import Zone, truncated
 from ctxrank.ranking.context.assembly.order import UNRELATED, RankedPackage, label, reason
 from ctxrank.ranking.context.assembly.shapes import (
     Candidate,
-    IncludedFile,
-    IncludedPackage,
+    IncludedDocument,
     IncludedPassage,
     Spawn,
-    StoredPassage,
 )
 from ctxrank.ranking.context.budget import Item
 from ctxrank.ranking.retrieval.cleaning import cleaned
@@ -38,7 +36,7 @@ def package_candidate(spawn: Spawn, ranked: RankedPackage, folders: dict[str, st
     """
     package, primary = ranked.package, spawn.store.primary
     detail = spawn.request.detail or "passage"
-    passages: list[StoredPassage] = []
+    passages: list[IncludedPassage] = []
     count = 0
     if detail != "summary" and spawn.zone is Zone.NORMAL:
         # Where nothing says which, the file's beginning.
@@ -49,22 +47,15 @@ def package_candidate(spawn: Spawn, ranked: RankedPackage, folders: dict[str, st
     state = file_state(spawn.store, artifact, package.id, folders)
     unrelated = UNRELATED if ranked.is_best_known else ""
     labels = "; ".join(filter(None, (label(package, spawn.session.name), FILE_STATES.get(state), unrelated)))
-    shown = IncludedPackage(
-        package.id,
-        package.path,
-        package.priority,
-        package.type,
-        package.producer,
-        truncated(cleaned(package.summary, package.ruleset, spawn.config.redaction_mode), spawn.zone),
-        passages=(),
-        detail="title",
-        tokens=0,
-        score=round(ranked.score, 6),
-        label=labels,
-        reason="; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group)))),
+    why = "; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group))))
+    shown = IncludedDocument(package.id, package.path, (), "title", 0, round(ranked.score, 6), labels, why, state)
+    shown = shown._replace(
+        priority=package.priority,
+        type=package.type,
+        producer=package.producer,
+        summary=truncated(cleaned(package.summary, package.ruleset, spawn.config.redaction_mode), spawn.zone),
         created_at=package.created_at,
         explanation=ranked.explanation,
-        file_state=state,
     )
     price = spawn.prices.of
     steps = [price(block.package_title(shown)), price(block.package_summary(shown))]
@@ -83,11 +74,11 @@ def file_candidates(spawn: Spawn, found: "tuple[FoundFile, ...]") -> list[Candid
         number, path = row
         state = file_state(spawn.store, number)
         labels = FILE_STATES.get(state, "")
-        passages: list[StoredPassage] = []
+        passages: list[IncludedPassage] = []
         if spawn.zone is Zone.NORMAL and spawn.request.detail != "summary":
             passages = _passages(spawn, one.document_id, one.passage_ids, 0)
         why = "; ".join(filter(None, (labels, f"matches {', '.join(one.words)}")))
-        shown = IncludedFile(number, path, (), "path", 0, round(one.text, 6), labels, why, state)
+        shown = IncludedDocument(number, path, (), "path", 0, round(one.text, 6), labels, why, state)
         steps = [spawn.prices.of(block.file_title(shown))]
         candidates.append(_candidate("files", "artifact", (shown,), steps, passages, -1))
     return candidates
@@ -96,9 +87,9 @@ def file_candidates(spawn: Spawn, found: "tuple[FoundFile, ...]") -> list[Candid
 def _candidate(
     name: str,
     kind: str,
-    forms: tuple[IncludedPackage, ...] | tuple[IncludedFile, ...],
+    forms: tuple[IncludedDocument, ...],
     steps: list[int],
-    passages: list[StoredPassage],
+    passages: list[IncludedPassage],
     count: int,
 ) -> Candidate:
     levels = (*(form.detail for form in forms), *("passage",) * len(passages))
@@ -107,7 +98,7 @@ def _candidate(
     return Candidate(item, forms, "", forms[0].reason, tuple(passages), count)
 
 
-def _passages(spawn: Spawn, document_id: int, best: tuple[int, ...], others: int) -> list[StoredPassage]:
+def _passages(spawn: Spawn, document_id: int, best: tuple[int, ...], others: int) -> list[IncludedPassage]:
     """The best passages of a document, then so many others in the file's order; -1 is all."""
     condition = "" if others else f"AND id IN ({', '.join(map(str, best))})"
     query = f"""
@@ -115,12 +106,12 @@ def _passages(spawn: Spawn, document_id: int, best: tuple[int, ...], others: int
           FROM documents WHERE owner_id = ? {condition} ORDER BY start_line, id LIMIT {others or -1}
     """
     mode = spawn.config.redaction_mode
-    stored: dict[int, StoredPassage] = {}
+    stored: dict[int, IncludedPassage] = {}
     for id_, heading, start, end, body, ruleset, tokens, counter in spawn.store.primary.execute(query, (document_id,)):
         text = cleaned(body, ruleset, mode)
         if text != body:  # what was counted is not what is shown
             tokens, counter = estimate_tokens(text), ESTIMATE
-        shown = IncludedPassage(id_, cleaned(heading, ruleset, mode), start, end, text)
-        fence = spawn.prices.of(block.passage(shown._replace(text="")))
-        stored[id_] = StoredPassage(shown, spawn.prices.of_stored(text, tokens, counter) + fence, counter)
+        shown = IncludedPassage(id_, cleaned(heading, ruleset, mode), start, end, "")
+        price = spawn.prices.of_stored(text, tokens, counter) + spawn.prices.of(block.passage(shown))
+        stored[id_] = shown._replace(text=text, price=price, counter=counter)
     return [stored.pop(id_) for id_ in best if id_ in stored] + list(stored.values())

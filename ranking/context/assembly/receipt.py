@@ -14,7 +14,14 @@ from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.limits import MARKING
-from ctxrank.ranking.context.assembly.shapes import DEFAULT_MODEL, FIELD_TYPES, AssembleRequest, Assembly, Spawn
+from ctxrank.ranking.context.assembly.shapes import (
+    DEFAULT_MODEL,
+    FIELD_TYPES,
+    AssembleRequest,
+    Assembly,
+    IncludedReasoning,
+    Spawn,
+)
 
 if TYPE_CHECKING:
     from typing import Any
@@ -36,8 +43,7 @@ class Delivery(NamedTuple):
     agent: str
     iteration: int
     package_ids: tuple[int, ...]
-    reasoning_ids: tuple[int, ...]
-    reasoning_chars: int
+    reasoning: tuple[IncludedReasoning, ...]
 
 
 def record_assembly(spawn: Spawn, result: Assembly) -> Recording:
@@ -47,15 +53,9 @@ def record_assembly(spawn: Spawn, result: Assembly) -> Recording:
     is_marking = spawn.request.is_marking and result.usage.zone in MARKING
     if not is_marking or not (result.packages or result.reasoning):
         return receipts.record(spawn.store, owner, receipt, result.text)
-    delivery = Delivery(
-        spawn.session.id,
-        owner.group_id,
-        result.agent,
-        receipt.iteration,
-        package_ids=tuple(package.id for package in result.packages),
-        reasoning_ids=tuple(entry.id for entry in result.reasoning),
-        reasoning_chars=sum(len(entry.content) for entry in result.reasoning),
-    )
+    package_ids = tuple(package.id for package in result.packages)
+    whose = (spawn.session.id, owner.group_id, result.agent, receipt.iteration)
+    delivery = Delivery(*whose, package_ids, result.reasoning)
     return receipts.record(spawn.store, owner, receipt, result.text, lambda change: mark(change, delivery))
 
 
@@ -151,7 +151,7 @@ def mark(change: Change, delivery: Delivery) -> None:
         " VALUES (?, ?, ?, ?, ?)",
         [(id_, delivery.group_id or 0, delivery.agent, delivery.iteration, moment) for id_ in delivery.package_ids],
     )
-    if delivery.reasoning_ids:
+    if delivery.reasoning:
         _record_handoff(change, delivery)
 
 
@@ -159,29 +159,26 @@ def _record_handoff(change: Change, delivery: Delivery) -> None:
     """The event of the hand-off; SQLite writes its JSON, so that a spawn loads no JSON library."""
     from ctxrank.indexer.records.events import REASONING_HANDOFF  # noqa: PLC0415  most spawns hand on no reasoning
 
-    ids = ", ".join(map(str, delivery.reasoning_ids))
-    distinct = "(SELECT json_group_array({0}) FROM (SELECT DISTINCT {0} FROM reasoning WHERE id IN ({1}) ORDER BY {0}))"
-    agents, phases = distinct.format("agent", ids), distinct.format("phase", ids)
+    entries, group = delivery.reasoning, delivery.group_id or 0
+    agents, phases = (sorted({getattr(entry, name) for entry in entries}) for name in ("agent", "phase"))
+    ids = [entry.id for entry in entries]
+    some, others, all_ = (", ".join("?" * len(values)) for values in (agents, phases, ids))
     change.connection.execute(
         f"""
         INSERT INTO events (session_id, group_id, subtype, payload, created_at)
-        SELECT :session, max(:group, 0), :subtype,
-               json_object('from_agents', json({agents}),
-                           'to_agent', :agent,
-                           'group', (SELECT name FROM groups WHERE id = :group),
-                           'iteration', :iteration,
-                           'phases', json({phases}),
-                           'reasoning', json_array({ids}),
-                           'content_length', :chars),
-               :moment
+        VALUES (?, max(?, 0), ?,
+                json_object('from_agents', json_array({some}),
+                            'to_agent', ?,
+                            'group', (SELECT name FROM groups WHERE id = ?),
+                            'iteration', ?,
+                            'phases', json_array({others}),
+                            'reasoning', json_array({all_}),
+                            'content_length', ?),
+                ?)
         """,
-        {
-            "session": delivery.session_id,
-            "subtype": REASONING_HANDOFF,
-            "group": delivery.group_id or 0,
-            "agent": delivery.agent,
-            "iteration": delivery.iteration,
-            "chars": delivery.reasoning_chars,
-            "moment": now_us(),
-        },
+        (
+            *(delivery.session_id, group, REASONING_HANDOFF),
+            *(*agents, delivery.agent, group, delivery.iteration, *phases, *ids),
+            *(sum(len(entry.content) for entry in entries), now_us()),
+        ),
     )

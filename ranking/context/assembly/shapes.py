@@ -131,50 +131,39 @@ class SectionItem(NamedTuple):
 
 
 class IncludedPassage(NamedTuple):
-    """A part of a package's file that is in the block."""
+    """A part of a file that is in the block, or could be: then with its price, and who counted its tokens."""
 
     id: int
     heading: str
     start_line: int
     end_line: int
     text: str
+    price: int = 0
+    counter: str = ""
 
 
-class IncludedPackage(NamedTuple):
-    """A package in the block; `label` says why it is there though it is not simply this agent's and group's.
+class IncludedDocument(NamedTuple):
+    """A package in the block, or an indexed file that is no package's, which has no fields from `priority` on.
 
-    As material it is shown whole: the budget lowers its detail and takes passages away.
+    `label` says why a package is there though it is not simply this agent's and group's. As material it is shown whole:
+    the budget lowers its detail and takes passages away.
     """
 
     id: int
     path: str
-    priority: str
-    type: str
-    producer: str
-    summary: str
     passages: tuple[IncludedPassage, ...]
     detail: str
     tokens: int
     score: float
     label: str
     reason: str
-    created_at: int
-    explanation: "Explanation | None"
     file_state: str = ""  # current, changed, missing, elsewhere, or '' for none
-
-
-class IncludedFile(NamedTuple):
-    """An indexed file that is no package's, in the block: its path, and the passages that the task is about."""
-
-    id: int
-    path: str
-    passages: tuple[IncludedPassage, ...]
-    detail: str
-    tokens: int
-    score: float
-    label: str
-    reason: str
-    file_state: str = ""
+    priority: str = ""
+    type: str = ""
+    producer: str = ""
+    summary: str = ""
+    created_at: int = 0
+    explanation: "Explanation | None" = None
 
 
 class IncludedReasoning(NamedTuple):
@@ -228,14 +217,6 @@ class IncludedSkills(NamedTuple):
     tokens: int = 0
 
 
-class StoredPassage(NamedTuple):
-    """A passage that could be shown, with its price and who counted its tokens."""
-
-    shown: IncludedPassage
-    price: int
-    counter: str
-
-
 class Candidate(NamedTuple):
     """What could be in the block: its forms, the shortest first; after the last one passage more at each level.
 
@@ -247,7 +228,7 @@ class Candidate(NamedTuple):
     forms: "tuple[Any, ...]"
     detail: str
     reason: str
-    passages: tuple[StoredPassage, ...] = ()
+    passages: tuple[IncludedPassage, ...] = ()
     passage_count: int = 0
 
     def shown_at(self, level: int, tokens: int) -> "Any":
@@ -256,7 +237,7 @@ class Candidate(NamedTuple):
         count = level + 1 - len(self.forms)
         if count <= 0:
             return form
-        passages = sorted((one.shown for one in self.passages[:count]), key=lambda one: (one.start_line, one.id))
+        passages = sorted(self.passages[:count], key=lambda one: (one.start_line, one.id))
         return form._replace(passages=tuple(passages), detail="full" if count == self.passage_count else "passage")
 
 
@@ -292,7 +273,7 @@ class Assembly(NamedTuple):
     used: int
     by_class: dict[str, int]
     counter: str
-    packages: tuple[IncludedPackage, ...] = ()
+    packages: tuple[IncludedDocument, ...] = ()
     reasoning: tuple[IncludedReasoning, ...] = ()
     errors: tuple[IncludedError, ...] = ()
     strategies: tuple[IncludedStrategy, ...] = ()
@@ -307,7 +288,7 @@ class Assembly(NamedTuple):
     missing_skills: str = ""
     configured_skills: tuple[tuple[str, str], ...] = ()
     linked: tuple[SectionItem, ...] = ()
-    files: tuple[IncludedFile, ...] = ()
+    files: tuple[IncludedDocument, ...] = ()
     is_complete: bool = False
     receipt: int | None = None
     shared_prefix_tokens: int | None = None

@@ -5,12 +5,15 @@ suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-val
 """
 
 from ctxrank.indexer.agents import fold_agent
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.skill_evidence import check_evidence, previous_agent
 from ctxrank.indexer.records.skills_config import SkillLevels, skill_levels
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.assembly.shapes import Candidate, IncludedSkills, Spawn
 from ctxrank.ranking.context.budget import Item
+
+if TYPE_CHECKING:
+    from typing import Any
 
 HEADING = "### Skills Checklist"
 SUGGESTED = "### Suggested Skills for This Task"
@@ -72,17 +75,9 @@ def checklist(levels: SkillLevels, agent: str) -> str:
     return "\n".join([*lines, *closing])
 
 
-class SkillsOfBlock(NamedTuple):
-    """The section about skills, none where there is nothing to say; who left out which skills, '' for nobody; and what
-    was configured: whose skills, and which."""
-
-    candidates: list[Candidate]
-    missing: str
-    configured: tuple[tuple[str, str], ...]
-
-
-def skills_section(spawn: Spawn, task: str) -> SkillsOfBlock:
-    """What an agent must invoke, what its task suggests, and what the agent before it did not invoke."""
+def skills_section(spawn: Spawn, task: str) -> "tuple[list[Candidate], dict[str, Any]]":
+    """What an agent must invoke, what its task suggests, and what the agent before it did not invoke; and the fields of
+    an assembly that say so: who left out which skills, '' for nobody, and what was configured for whom."""
     team, primary, request, session = spawn.config.team, spawn.store.primary, spawn.request, spawn.session
     group_id, mode = None if spawn.group is None else spawn.group.id, request.testing_mode
     iteration = max(request.iteration, 0)
@@ -110,7 +105,7 @@ def skills_section(spawn: Spawn, task: str) -> SkillsOfBlock:
     if text:
         item = Item("skills", ("checklist",), (spawn.prices.of(f"{text}\n"),), kind="skills")
         candidates.append(Candidate(item, (IncludedSkills(f"{text}\n"),), "checklist", "asked for"))
-    return SkillsOfBlock(candidates, left_out, tuple(configured))
+    return candidates, {"missing_skills": left_out, "configured_skills": tuple(configured)}
 
 
 def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:

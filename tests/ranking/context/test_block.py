@@ -14,7 +14,7 @@ from tables import each_row
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.shapes import (
-    IncludedPackage,
+    IncludedDocument,
     IncludedPassage,
     IncludedReasoning,
     IncludedStrategy,
@@ -96,7 +96,7 @@ def test_a_passage_stands_in_a_fence_longer_than_any_run_of_backticks(text: str,
 
 @given(st.text(max_size=80))
 def test_whatever_is_quoted_stays_on_its_line(text: str) -> None:
-    package = IncludedPackage(1, text, "high", "research", "me", "", (), "title", 0, 0.0, "", "", 0, None)
+    package = IncludedDocument(1, text, (), "title", 0, 0.0, "", "", priority="high")
     lines = (
         block.package_title(package),
         block.reasoning_entry(IncludedReasoning(1, text, "risks", text, None)),
