@@ -75,13 +75,14 @@ def search(
 
     `config` and `engine` are the store's own where none are given.
     """
+    config = config or load_config(store)  # it says which engine answers
     engine = engine or engine_of(store)
     given, request = request.text, request._replace(text=bounded_text(request.text))
     query = query_of(request)
     filters = resolve_filters(store.primary, request, query)
     if request.text != given:
         filters = filters._replace(notes=(*filters.notes, _TOO_LONG.format(len(given))))
-    question = Question(store, request, query, filters, config or load_config(store))
+    question = Question(store, request, query, filters, config)
     with store.one_question():
         result = _answer(question, engine)
         if result.hits or request.is_syntax or filters.is_impossible or not query.may_ask_too_much:
