@@ -123,7 +123,6 @@ class ArtifactImport:
 def remove_foreign_file(change: Change, number: int) -> None:
     """Remove a file of another store, with its document and passages."""
     document_id = documents.document_id(change.connection, DocumentRef(ARTIFACT, number))
-    documents.remove_owned(change, document_id)
     documents.remove(change, document_id)
     change.connection.execute("DELETE FROM artifacts WHERE id = ?", (number,))
 
