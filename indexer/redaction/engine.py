@@ -267,11 +267,11 @@ def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secr
     named = find_named(text, places_of_names(text, places))
     plain = [one for one in named if one.label.strip("\\\"'") == "REDACTED" and not one.is_weak]
     yield from plain
-    yield from _by_rules(RULES, _rules_by_anchor(), text, lower, places)
+    yield from _by_rules(text, lower, places, are_formats=False)
     for start, end in find_key_pieces(text, places.get(KEY_ANCHOR, [])):
         yield Secret(start, end, KEY_LABEL, KEY_RULE)
     yield from (one for one in named if not one.is_weak)
-    yield from _by_rules(FORMAT_RULES, _formats_by_anchor(), text, lower, places)
+    yield from _by_rules(text, lower, places, are_formats=True)
     if not places.keys().isdisjoint(vendors().keys()):  # most texts name none of the 150
         for vendor in [vendor for vendor in vendors() if vendor in places]:
             yield from find_vendor_values(text, vendor, places[vendor])
@@ -280,9 +280,8 @@ def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secr
     yield from (one for one in named if one.is_weak)
 
 
-def _by_rules(
-    rules: tuple[Rule, ...], by_anchor: dict[str, tuple[int, ...]], text: str, lower: str, places: dict[str, list[int]]
-) -> Iterator[Secret]:
+def _by_rules(text: str, lower: str, places: dict[str, list[int]], *, are_formats: bool) -> Iterator[Secret]:
+    rules, by_anchor = _rules(are_formats=are_formats)
     called: defaultdict[int, list[list[int]]] = defaultdict(list)  # a rule may have 200 anchors, a text few of them
     for anchor, found in places.items():
         for number in by_anchor.get(anchor, ()):
@@ -296,22 +295,14 @@ def _by_rules(
 
 
 @cache
-def _rules_by_anchor() -> dict[str, tuple[int, ...]]:
-    return _by_anchor(RULES)
-
-
-@cache
-def _formats_by_anchor() -> dict[str, tuple[int, ...]]:
-    return _by_anchor(FORMAT_RULES)
-
-
-def _by_anchor(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
-    """Which rules an anchor calls for, by their numbers."""
+def _rules(*, are_formats: bool) -> tuple[tuple[Rule, ...], dict[str, tuple[int, ...]]]:
+    """The rules of one kind, and which of them an anchor calls for, by their numbers."""
+    rules = FORMAT_RULES if are_formats else RULES
     numbers: dict[str, tuple[int, ...]] = {}
     for number, rule in enumerate(rules):
         for anchor in rule.anchors:
             numbers[anchor] = (*numbers.get(anchor, ()), number)
-    return numbers
+    return rules, numbers
 
 
 # A token of random letters shows it within these many; a longer one is not counted through.
