@@ -21,10 +21,10 @@ from ctxrank.ranking.context.assembly.assemble import (
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
 from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
-from ctxrank.ranking.context.assembly.request import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
 
 if TYPE_CHECKING:
-    from ctxrank.ranking.context.assembly.request import Assembly
+    from ctxrank.ranking.context.assembly.shapes import Assembly
 
 _FORMS = ("markdown", "json", "compact")
 # What a word of the request may be, and what it is where it is none of these.

@@ -10,7 +10,7 @@ that nothing has filters everything out, with a note; a kind, phase or moment th
 import apsw
 
 from ctxrank.indexer.clock import now_us, parse_time
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import require_word
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import KINDS, Scope, label_ids
 from ctxrank.ranking.retrieval.hits import SearchRequest
@@ -67,10 +67,7 @@ def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Que
 def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: list[str]) -> Filters:
     """The values of each field as a scope. Raises UsageError."""
     kinds = tuple(dict.fromkeys(_checked_kind(kind) for kind in values.get("kind", [])))
-    labels = {
-        field: tuple(value.strip().lower() for value in values.get(field, []))
-        for field in ("agent", "type", "priority")
-    }
+    labels = {field: tuple(value.strip().lower() for value in values.get(field, [])) for field in _LABELS}
     if phases := values.get("phase"):
         from ctxrank.indexer.records.reasoning import normalise_phase  # noqa: PLC0415  it brings the rules along
 
@@ -126,7 +123,4 @@ def _sessions_and_groups(
 
 
 def _checked_kind(text: str) -> str:
-    kind = text.strip().lower()
-    if kind not in KINDS:
-        raise UsageError(f"'{text}' is not a kind of document.", f"Kinds are {', '.join(KINDS)}.")
-    return kind
+    return require_word(text.strip().lower(), tuple(KINDS), "a kind of document", "Kinds", text)

@@ -1,12 +1,19 @@
-"""The request of an assembly, and its answer."""
+"""Shapes: the request of an assembly, what its steps share, what a block can hold, and its answer."""
 
 from ctxrank.indexer.agents import NO_TEAM, UNKNOWN_AGENT_LIKE, Team, fold_agent
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
-from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS, Budget, Usage
+from ctxrank.indexer.records.receipts import Entry
+from ctxrank.indexer.records.sessions import Group, Session
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS, Budget, Usage, Zone
+from ctxrank.ranking.context.budget import Item
+from ctxrank.ranking.context.prices import Prices
 
 if TYPE_CHECKING:
-    from ctxrank.ranking.context.assembly.files import IncludedFile
+    from typing import Any
+
     from ctxrank.ranking.formulas.explanation import Explanation
 
 REACHES = ("group", "session", "project")
@@ -17,6 +24,21 @@ TESTING_MODES = ("full", "minimal", "disabled")
 TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
 # The fields of a request that ask for a section, and the extension that makes it: see context/section.py.
 SECTIONS = {"task_id": "links"}
+NEVER = 1 << 62  # a moment after all
+# The type of each field that a caller gives; where the default is None, that is allowed as well.
+FIELD_TYPES: dict[str, type] = {
+    **dict.fromkeys(("session", "agent", "group", "task", "model", "reach", "detail", "reasoning_level"), str),
+    **dict.fromkeys(("project", "lang", "framework", "testing_mode", "task_id"), str),
+    **dict.fromkeys(("current_tokens", "iteration", "limit", "budget", "as_of", "delivered_before"), int),
+    **dict.fromkeys(("include_reasoning", "is_marking", "is_explained", "with_skills", "with_files"), bool),
+    "error_output": bytes,
+}
+_ALLOWED = {
+    "reach": REACHES,
+    "detail": (None, *DETAILS),
+    "reasoning_level": tuple(REASONING_TOKENS),
+    "testing_mode": TESTING_MODES,
+}
 
 
 class AssembleRequest(NamedTuple):
@@ -59,20 +81,39 @@ class AssembleRequest(NamedTuple):
 
     def check_fields(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
-        for name in ("session", "agent", "task", "reach", "reasoning_level", "testing_mode"):
-            require_type(getattr(self, name), name, str, of="AssembleRequest")
-        for name in ("group", "model", "detail", "project", "lang", "framework", "task_id"):
-            require_type(getattr(self, name), name, str, type(None), of="AssembleRequest")
-        for name in ("current_tokens", "iteration"):
-            require_type(getattr(self, name), name, int, of="AssembleRequest")
-        for name in ("limit", "budget", "as_of", "delivered_before"):
-            require_type(getattr(self, name), name, int, type(None), of="AssembleRequest")
-        require_type(self.include_reasoning, "include_reasoning", bool, type(None), of="AssembleRequest")
-        require_type(self.error_output, "error_output", bytes, type(None), of="AssembleRequest")
-        _require_one_of("reach", self.reach, REACHES)
-        _require_one_of("detail", "passage" if self.detail is None else self.detail, DETAILS)
-        _require_one_of("reasoning_level", self.reasoning_level, tuple(REASONING_TOKENS))
-        _require_one_of("testing_mode", self.testing_mode, TESTING_MODES)
+        for name, type_ in FIELD_TYPES.items():
+            types = (type_, type(None)) if self._field_defaults.get(name, "") is None else (type_,)
+            require_type(getattr(self, name), name, *types, of="AssembleRequest")
+        for name, allowed in _ALLOWED.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise UsageError(f"{name} is '{value}'.", f"Give one of {', '.join(filter(None, allowed))}.")
+
+    @property
+    def before(self) -> int:
+        """The moment from which on deliveries do not count."""
+        return NEVER if self.delivered_before is None else self.delivered_before
+
+
+class Spawn(NamedTuple):
+    """Who asks, resolved: what all steps of one assembly share. A group of id -1 is not there.
+
+    `request` is without its task, which is given to what reads it; `project` is that of the errors and strategies.
+    """
+
+    store: Store
+    request: AssembleRequest
+    config: Config
+    agent: str
+    session: Session
+    group: Group | None
+    zone: Zone
+    project: str
+    limit: int  # of packages
+    prices: Prices
+    seq: int  # the last change of the store
+    now: int  # from which recency is measured; microseconds
+    started_at: int
 
 
 class SectionItem(NamedTuple):
@@ -89,6 +130,16 @@ class SectionItem(NamedTuple):
     reason: str
 
 
+class IncludedPassage(NamedTuple):
+    """A part of a package's file that is in the block."""
+
+    id: int
+    heading: str
+    start_line: int
+    end_line: int
+    text: str
+
+
 class IncludedPackage(NamedTuple):
     """A package in the block; `label` says why it is there though it is not simply this agent's and group's.
 
@@ -101,7 +152,7 @@ class IncludedPackage(NamedTuple):
     type: str
     producer: str
     summary: str
-    passages: "tuple[IncludedPassage, ...]"
+    passages: tuple[IncludedPassage, ...]
     detail: str
     tokens: int
     score: float
@@ -112,14 +163,18 @@ class IncludedPackage(NamedTuple):
     file_state: str = ""  # current, changed, missing, elsewhere, or '' for none
 
 
-class IncludedPassage(NamedTuple):
-    """A part of a package's file that is in the block."""
+class IncludedFile(NamedTuple):
+    """An indexed file that is no package's, in the block: its path, and the passages that the task is about."""
 
     id: int
-    heading: str
-    start_line: int
-    end_line: int
-    text: str
+    path: str
+    passages: tuple[IncludedPassage, ...]
+    detail: str
+    tokens: int
+    score: float
+    label: str
+    reason: str
+    file_state: str = ""
 
 
 class IncludedReasoning(NamedTuple):
@@ -166,6 +221,45 @@ class IncludedStrategy(NamedTuple):
     tokens: int = 0
 
 
+class IncludedSkills(NamedTuple):
+    """The section about skills, as the block shows it."""
+
+    text: str
+    tokens: int = 0
+
+
+class StoredPassage(NamedTuple):
+    """A passage that could be shown, with its price and who counted its tokens."""
+
+    shown: IncludedPassage
+    price: int
+    counter: str
+
+
+class Candidate(NamedTuple):
+    """What could be in the block: its forms, the shortest first; after the last one passage more at each level.
+
+    A receipt names it with `reason` and `detail`, '' for that of what is shown. `passage_count` is that of the whole
+    file: all of them shown is full detail.
+    """
+
+    item: Item
+    forms: "tuple[Any, ...]"
+    detail: str
+    reason: str
+    passages: tuple[StoredPassage, ...] = ()
+    passage_count: int = 0
+
+    def shown_at(self, level: int, tokens: int) -> "Any":
+        """As the block shows it at a level of its item; passages are in the order of the file."""
+        form = self.forms[min(level, len(self.forms) - 1)]._replace(tokens=tokens)
+        count = level + 1 - len(self.forms)
+        if count <= 0:
+            return form
+        passages = sorted((one.shown for one in self.passages[:count]), key=lambda one: (one.start_line, one.id))
+        return form._replace(passages=tuple(passages), detail="full" if count == self.passage_count else "passage")
+
+
 class Omitted(NamedTuple):
     """What could have been in the block and is not, or not in full, and why."""
 
@@ -178,8 +272,9 @@ class Assembly(NamedTuple):
     """A finished block, its text in `parts`. `used` and all tokens are by `counter`; `state` is its line on how far the
     session and the group are, '' where they are active and pending.
 
-    `skills` is the section about skills where it was requested and has room, else ''; `missing_skills` are those that
-    the agent before this one was to invoke and did not, `configured_skills` what the configuration says of both agents.
+    `entries` are what is in the block, as a receipt names it. `skills` is the section about skills where it was
+    requested and has room, else ''; `missing_skills` are those that the agent before this one was to invoke and did
+    not, `configured_skills` what the configuration says of both agents.
     `estimated` are the packages and files, by their ids, whose tokens are estimates. `is_complete` says that a larger
     budget would add nothing.
     `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's beginning the group
@@ -197,21 +292,22 @@ class Assembly(NamedTuple):
     used: int
     by_class: dict[str, int]
     counter: str
-    packages: tuple[IncludedPackage, ...]
-    reasoning: tuple[IncludedReasoning, ...]
-    errors: tuple[IncludedError, ...]
-    strategies: tuple[IncludedStrategy, ...]
-    skills: str
-    omitted: tuple[Omitted, ...]
-    available: int
-    overflow: int
-    parts: tuple[str, ...]
-    notes: tuple[str, ...]
+    packages: tuple[IncludedPackage, ...] = ()
+    reasoning: tuple[IncludedReasoning, ...] = ()
+    errors: tuple[IncludedError, ...] = ()
+    strategies: tuple[IncludedStrategy, ...] = ()
+    skills: str = ""
+    entries: tuple[Entry, ...] = ()
+    omitted: tuple[Omitted, ...] = ()
+    available: int = 0
+    overflow: int = 0
+    parts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     failure: CurrentFailure | None = None
     missing_skills: str = ""
     configured_skills: tuple[tuple[str, str], ...] = ()
     linked: tuple[SectionItem, ...] = ()
-    files: "tuple[IncludedFile, ...]" = ()
+    files: tuple[IncludedFile, ...] = ()
     is_complete: bool = False
     receipt: int | None = None
     shared_prefix_tokens: int | None = None
@@ -222,11 +318,6 @@ class Assembly(NamedTuple):
     def text(self) -> str:
         """What an agent is given."""
         return "".join(self.parts)
-
-
-def _require_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{name} is '{value}'.", f"Give one of {', '.join(allowed)}.")
 
 
 def forgiven_agent(text: str, team: Team = NO_TEAM) -> tuple[str, str]:
