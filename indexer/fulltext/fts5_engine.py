@@ -267,7 +267,8 @@ class Fts5Engine:
              {order}
              LIMIT ?
         """
-        return self._execute(sql, (*where.values, -1 if most is None else most)).fetchall()
+        found = self._execute(sql, (*where.values, -1 if most is None else most)).fetchall()
+        return cast("list[tuple[object, ...]]", found)
 
     def row_bounds(
         self,

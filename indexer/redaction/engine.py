@@ -19,7 +19,7 @@ from itertools import chain
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.copies import find_copies, find_in_parts, value_of
-from ctxrank.indexer.redaction.guards import compiled, entropy, is_dense
+from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, is_dense
 from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
 from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
 from ctxrank.indexer.redaction.key_pieces import RULE as KEY_RULE
@@ -27,7 +27,7 @@ from ctxrank.indexer.redaction.key_pieces import find_key_pieces
 from ctxrank.indexer.redaction.kubernetes_secrets import ANCHOR as KUBERNETES_ANCHOR
 from ctxrank.indexer.redaction.kubernetes_secrets import find_kubernetes
 from ctxrank.indexer.redaction.named_values import ANCHORS as NAME_ANCHORS
-from ctxrank.indexer.redaction.named_values import NamedValue, find_named, places_of_names
+from ctxrank.indexer.redaction.named_values import find_named, places_of_names
 from ctxrank.indexer.redaction.random_words import find_random
 from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES, RULES, Rule
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -71,8 +71,7 @@ def shown_secrets(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -
     is_seen_as_it_is = is_plain(text)
     view = text if is_seen_as_it_is else seen(text).text
     lower = _lower(view)
-    claims = _Claims(view, mode.rules)
-    _claim_all(view, lower, _places(lower, None) if mode.sees_forms else {}, mode, claims, frozenset())
+    claims = _claims_of(view, lower, _places(lower, None) if mode.sees_forms else {}, mode, frozenset())
     return Shown(frozenset(claims.values()), is_seen_as_it_is and claims.are_none)
 
 
@@ -108,8 +107,7 @@ def redact(
             places = _places(lower, windows)
             if not _CONTROLS.isdisjoint(places):
                 return _redact_disguised(text, mode, known)
-        claims = _Claims(text, mode.rules)
-        _claim_all(text, lower, places, mode, claims, known)
+        claims = _claims_of(text, lower, places, mode, known)
         before = text
         text, replaced = claims.apply(names)
         if text == before:
@@ -146,36 +144,34 @@ def _redact_disguised(text: str, mode: RedactionMode, known: frozenset[str]) -> 
 def _replaced(text: str, view: View, mode: RedactionMode, names: set[str], known: frozenset[str]) -> str:
     """The text with labels for what the view of it shows."""
     lower = _lower(view.text)
-    claims = _Claims(view.text, mode.rules)
-    _claim_all(view.text, lower, _places(lower, None) if mode.sees_forms else {}, mode, claims, known)
+    claims = _claims_of(view.text, lower, _places(lower, None) if mode.sees_forms else {}, mode, known)
     return text if claims.are_none else claims.moved(text, view).apply(names)[0]
 
 
-def _claim_all(
-    text: str,
-    lower: str,
-    places: dict[str, list[int]],
-    mode: RedactionMode,
-    claims: "_Claims",
-    known: frozenset[str],
-) -> None:
-    """Claim what each part of the mode sees: what stands first names what several see."""
-    rules = mode.rules
+def _claims_of(
+    text: str, lower: str, places: dict[str, list[int]], mode: RedactionMode, known: frozenset[str]
+) -> "_Claims":
+    """What each part of the mode sees: what stands first names what several see."""
+    claims = _Claims(text, mode.rules)
+    for secret in _secrets(text, lower, places, mode):
+        claims.add(secret.start, secret.end, secret.label, secret.rule)
+    claims.add_copies(known)
+    return claims
+
+
+def _secrets(text: str, lower: str, places: dict[str, list[int]], mode: RedactionMode) -> Iterator[Secret]:
     if "private>" in lower and mode.value != "off":
         for start, end in _private_blocks(text):
-            claims.add(start, end, "[PRIVATE]", _PRIVATE_RULE)
-    if rules is not None:
-        for found in rules.find_purged(text):
-            claims.add(found.start, found.end, found.label, found.rule)
-    if mode.sees_forms:
-        _claim_forms(text, places, lower, claims)
-    if rules is not None:
-        for found in rules.find(text):
-            claims.add(found.start, found.end, found.label, found.rule)
+            yield Secret(start, end, "[PRIVATE]", _PRIVATE_RULE)
+    if mode.rules is not None:
+        yield from mode.rules.find_purged(text)
+    if mode.sees_forms and places:
+        yield from _forms(text, places, lower)
+    if mode.rules is not None:
+        yield from mode.rules.find(text)
     if mode.sees_randomness:
         for start, end in find_random(text):
-            claims.add(start, end, "[REDACTED]", "entropy")
-    claims.add_copies(known)
+            yield Secret(start, end, "[REDACTED]", "entropy")
 
 
 # Of text that a replacement left alone, no rule sees anything new but near it: a rule looks this far ahead and back.
@@ -267,69 +263,46 @@ def _around(labels: _Spans, size: int) -> _Spans:
     return windows
 
 
-def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _Claims) -> None:
-    if not places:
-        return
+def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secret]:
     named = find_named(text, places_of_names(text, places))
-    later: list[NamedValue] = []
-    for value in named:
-        if value.label.strip("\\\"'") == "REDACTED" and not value.is_weak:
-            claims.add(value.start, value.end, value.label, value.rule)
-        else:
-            later.append(value)
-    _claim_rules(RULES, _rules_by_anchor(), text, lower, places, claims)
+    plain = [one for one in named if one.label.strip("\\\"'") == "REDACTED" and not one.is_weak]
+    yield from plain
+    yield from _by_rules(text, lower, places, are_formats=False)
     for start, end in find_key_pieces(text, places.get(KEY_ANCHOR, [])):
-        claims.add(start, end, KEY_LABEL, KEY_RULE)
-    for value in later:
-        if not value.is_weak:
-            claims.add(value.start, value.end, value.label, value.rule)
-    _claim_rules(FORMAT_RULES, _formats_by_anchor(), text, lower, places, claims)
-    are_named = not places.keys().isdisjoint(vendors().keys())  # most texts name none of the 150
-    for vendor in [vendor for vendor in vendors() if vendor in places] if are_named else ():
-        for secret in find_vendor_values(text, vendor, places[vendor]):
-            claims.add(secret.start, secret.end, f"[REDACTED:{secret.name}]", secret.name)
+        yield Secret(start, end, KEY_LABEL, KEY_RULE)
+    yield from (one for one in named if not one.is_weak)
+    yield from _by_rules(text, lower, places, are_formats=True)
+    if not places.keys().isdisjoint(vendors().keys()):  # most texts name none of the 150
+        for vendor in [vendor for vendor in vendors() if vendor in places]:
+            yield from find_vendor_values(text, vendor, places[vendor])
     for start, end in find_kubernetes(text, lower, places.get(KUBERNETES_ANCHOR, [])):
-        claims.add(start, end, "[REDACTED:kubernetes-secret-yaml]", "kubernetes-secret-yaml")
-    for value in later:
-        if value.is_weak:
-            claims.add(value.start, value.end, value.label, value.rule)
+        yield Secret(start, end, "[REDACTED:kubernetes-secret-yaml]", "kubernetes-secret-yaml")
+    yield from (one for one in named if one.is_weak)
 
 
-def _claim_rules(
-    rules: tuple[Rule, ...],
-    by_anchor: dict[str, tuple[int, ...]],
-    text: str,
-    lower: str,
-    places: dict[str, list[int]],
-    claims: _Claims,
-) -> None:
+def _by_rules(text: str, lower: str, places: dict[str, list[int]], *, are_formats: bool) -> Iterator[Secret]:
+    rules, by_anchor = _rules(are_formats=are_formats)
     called: defaultdict[int, list[list[int]]] = defaultdict(list)  # a rule may have 200 anchors, a text few of them
     for anchor, found in places.items():
         for number in by_anchor.get(anchor, ()):
             called[number].append(found)
     for number in sorted(called):
-        rule = rules[number]
-        for start, end in find_rule(rule, text, lower, _merged(called[number])):
-            claims.add(start, end, rule.label, rule.name)
+        lists = called[number]
+        for start, end in find_rule(
+            rules[number], text, lower, lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
+        ):
+            yield Secret(start, end, rules[number].label, rules[number].name)
 
 
 @cache
-def _rules_by_anchor() -> dict[str, tuple[int, ...]]:
-    return _by_anchor(RULES)
-
-
-@cache
-def _formats_by_anchor() -> dict[str, tuple[int, ...]]:
-    return _by_anchor(FORMAT_RULES)
-
-
-def _by_anchor(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
-    """Which rules an anchor calls for, by their numbers."""
+def _rules(*, are_formats: bool) -> tuple[tuple[Rule, ...], dict[str, tuple[int, ...]]]:
+    """The rules of one kind, and which of them an anchor calls for, by their numbers."""
+    rules = FORMAT_RULES if are_formats else RULES
     numbers: dict[str, tuple[int, ...]] = {}
     for number, rule in enumerate(rules):
         for anchor in rule.anchors:
             numbers[anchor] = (*numbers.get(anchor, ()), number)
-    return numbers
+    return rules, numbers
 
 
 # A token of random letters shows it within these many; a longer one is not counted through.
@@ -442,10 +415,6 @@ def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
 _KEY_BLOCK = "-----begin"
 # Found by the same scan, which says at no cost that a text has none of them.
 _CONTROLS = frozenset(filter(is_control, map(chr, range(0x80))))
-
-
-def _merged(lists: list[list[int]]) -> list[int]:
-    return lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
 
 
 @cache

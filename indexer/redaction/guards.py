@@ -9,10 +9,12 @@ where that could make a hostile text expensive.
 """
 
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
 from math import log2
 
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.letters import reads_like_a_word
 
 # Where a value ends. Everything from here to the functions is matched under (?i).
@@ -102,11 +104,42 @@ def is_dense(places: list[int], text: str) -> bool:
     return len(places) > _DENSE_PLACES and len(places) * _DENSE_CHARS > len(text)
 
 
-def are_many(places: list[int]) -> bool:
-    """Whether it pays to remember what was seen at a place: a text of many places repeats itself, as a rule."""
-    return len(places) > _DENSE_PLACES
+class Secret(NamedTuple):
+    """The place of a secret, what takes its place, and the rule that says so."""
+
+    start: int
+    end: int
+    label: str
+    rule: str
+    is_weak: bool = False  # so that any other rule that sees it gives it a better name
 
 
+def found_at(
+    text: str, places: list[int], before: int, behind: int, secret_at: Callable[[int], Secret | None]
+) -> Iterator[Secret]:
+    """The secrets that are found at places, in order; a text of many places repeats itself, as a rule.
+
+    No verdict depends on more than these characters before and behind its place.
+    """
+    seen: dict[str, tuple[int, Secret | None]] = {}
+    done = 0
+    for place in places:
+        if place < done:
+            continue
+        surroundings = text[max(0, place - before) : place + behind] if len(places) > _DENSE_PLACES else ""
+        first, secret = seen.get(surroundings, (-1, None)) if surroundings else (-1, None)
+        if first < 0:
+            secret = secret_at(place)
+            if secret is None or secret.end + _CHARS_BEYOND <= place + behind:
+                seen[surroundings] = place, secret
+        elif secret is not None:
+            secret = secret._replace(start=secret.start + place - first, end=secret.end + place - first)
+        if secret is not None:
+            yield secret
+            done = secret.end
+
+
+_CHARS_BEYOND = 64  # what ends a value is seen in a few behind it
 _DENSE_PLACES = 200
 _DENSE_CHARS = 40
 

@@ -10,12 +10,12 @@ import re
 from functools import cache
 from itertools import chain
 
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.guards import (
     GUARD_CHARS,
     PLAIN,
-    are_many,
+    Secret,
     compiled,
+    found_at,
     is_code,
     is_made,
     is_random,
@@ -25,17 +25,6 @@ from ctxrank.indexer.redaction.guards import (
     looks_like_key,
 )
 from ctxrank.indexer.redaction.letters import reads_like_a_word
-
-
-class NamedValue(NamedTuple):
-    """The place of a value that its name calls secret, the rule that says so, and what takes its place."""
-
-    start: int
-    end: int
-    rule: str
-    label: str
-    is_weak: bool = False  # so that any other rule that sees it gives it a better name
-
 
 # What a key can be for: `api_key`, `api-key`, `API key`, `app.api.key`, `apikey`.
 _KEY_OF = tuple(
@@ -115,49 +104,25 @@ def places_of_names(text: str, places: dict[str, list[int]]) -> list[int]:
     return sorted(chain.from_iterable(lists))
 
 
-def find_named(text: str, places: list[int]) -> list[NamedValue]:
+def find_named(text: str, places: list[int]) -> list[Secret]:
     """The secret values behind names, given where the anchors stand, in order."""
-    found: list[NamedValue] = []
     if not places:
-        return found  # the expression is long, and most texts name nothing
+        return []  # the expression is long, and most texts name nothing
     link_at = compiled(_LINK).match
-    done = 0
-    seen: dict[str, tuple[int, NamedValue] | None] | None = {} if are_many(places) else None
-    for place in places:
-        if place < done:
-            continue
-        if seen is None:
-            link = link_at(text, place)
-            value = _value(text, place, link) if link else None
-        else:
-            surroundings = text[max(0, place - _CHARS_BEFORE) : place + _CHARS_BEHIND]
-            if surroundings in seen:
-                known = seen[surroundings]
-                if known is None:
-                    continue
-                moved, value = place - known[0], known[1]
-                value = value._replace(start=value.start + moved, end=value.end + moved)
-            else:
-                link = link_at(text, place)
-                value = _value(text, place, link) if link else None
-                if value is None:
-                    seen[surroundings] = None
-                elif value.end + _CHARS_BEYOND <= place + _CHARS_BEHIND:
-                    seen[surroundings] = place, value
-        if value is not None:
-            found.append(value)
-            done = value.end
-    return found
+
+    def secret_at(place: int) -> Secret | None:
+        link = link_at(text, place)
+        return _value(text, place, link) if link else None
+
+    return list(found_at(text, places, _CHARS_BEFORE, _CHARS_BEHIND, secret_at))
 
 
-# No verdict depends on more than this: the link takes 160 characters at most, the guards their own number, and what
-# ends a value is seen in a few behind it.
+# The link takes 160 characters at most, the guards their own number.
 _CHARS_BEFORE = 40
 _CHARS_BEHIND = 160 + GUARD_CHARS
-_CHARS_BEYOND = 64
 
 
-def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
+def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     word, operator, quote, start = link["word"].lower(), link["operator"], link["q"], link.end()
     before = text[place - 1] if place else ""
     # A part of a resource's name (arn:…:secret:name), and a type (AWS::MSK::ScramSecret).
@@ -185,9 +150,9 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         return None  # ${DB_PASSWORD:+is-set} asks whether there is one
     rule, label = _named(word, before, link["tail"])
     if not quote and is_password and operator in _GIVES and (jumble := _jumble(text, start)):
-        return NamedValue(start, jumble, rule, label)
+        return Secret(start, jumble, label, rule)
     if link["element"] and (encrypted := compiled(_ENCRYPTED).match(text, start)):
-        return NamedValue(start, encrypted.end(), rule, label)
+        return Secret(start, encrypted.end(), label, rule)
     if is_stand_in(text, start):
         return None
     if link["element"]:
@@ -196,7 +161,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
     elif quote:
         body = _within(quote)
         if is_password and (phrase := _typed_with_spaces(text, start, quote)):
-            return NamedValue(start, phrase, rule, label)
+            return Secret(start, phrase, label, rule)
         is_value = not compiled(_NOT_QUOTED).match(text, start)
     else:
         body = PLAIN
@@ -220,7 +185,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         return None
     if not quote and not link["element"] and link["kq"]:
         label = f"{link['kq']}{label}{link['kq']}"
-    return NamedValue(start, end, rule, label, is_prose or bool(link["weak"]))
+    return Secret(start, end, label, rule, is_prose or bool(link["weak"]))
 
 
 @cache

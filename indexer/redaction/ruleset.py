@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.redaction.user_rules import UserRules
 
 # Grows by one when a rule changes what is found; a store redacts again what an older one let through.
-RULESET_VERSION: int = 6
+RULESET_VERSION: int = 7
 
 
 class RedactionMode:
@@ -19,7 +19,7 @@ class RedactionMode:
     redact alike. An enum could carry nothing, so this is a value: it does not change, and compares by what it says.
     """
 
-    __slots__ = ("_rules", "_value")
+    __slots__ = ("rules", "value")
 
     if TYPE_CHECKING:
         PATTERN_ONLY: ClassVar["RedactionMode"]
@@ -28,8 +28,8 @@ class RedactionMode:
         OFF: ClassVar["RedactionMode"]
 
     def __init__(self, value: str, rules: "UserRules | None" = None) -> None:
-        self._value = value
-        self._rules = rules
+        self.value = value  # the mode's name, as the configuration has it
+        self.rules = rules  # what the configuration adds, and what it allows
 
     @classmethod
     def of(cls, value: str) -> "RedactionMode":
@@ -40,55 +40,45 @@ class RedactionMode:
         raise ValueError(f"{value!r} is not a redaction mode")
 
     @property
-    def value(self) -> str:
-        """The mode's name, as the configuration has it."""
-        return self._value
-
-    @property
-    def rules(self) -> "UserRules | None":
-        """The rules that the configuration adds, and what it allows."""
-        return self._rules
-
-    @property
     def described(self) -> str:
         """The name, and a digest of the rules: equal where two modes redact alike, and fit to be stored."""
-        if self._rules is None:
-            return self._value
+        if self.rules is None:
+            return self.value
         from ctxrank.indexer.text.digests import digest_of  # noqa: PLC0415  start-up: only with user rules
 
-        rules = [(rule.name, rule.pattern.pattern, rule.keywords, rule.label) for rule in self._rules.rules]
-        allowed = sorted(self._rules.allowed_values), [one.pattern for one in self._rules.allowed_patterns]
-        return f"{self._value} with rules {digest_of(repr((rules, allowed)))[:8]}"
+        rules = [(rule.name, rule.pattern.pattern, rule.keywords, rule.label) for rule in self.rules.rules]
+        allowed = sorted(self.rules.allowed_values), [one.pattern for one in self.rules.allowed_patterns]
+        return f"{self.value} with rules {digest_of(repr((rules, allowed)))[:8]}"
 
     @property
     def is_off(self) -> bool:
         """Whether every text is left as it is. Secrets that were purged go even where nothing else does."""
-        return self._value == "off" and (self._rules is None or not self._rules.finds_purged)
+        return self.value == "off" and (self.rules is None or not self.rules.finds_purged)
 
     @property
     def sees_forms(self) -> bool:
         """Whether secrets are known by their form, or by a name before them."""
-        return self._value in ("pattern_only", "both")
+        return self.value in ("pattern_only", "both")
 
     @property
     def sees_randomness(self) -> bool:
         """Whether secrets are known by looking random."""
-        return self._value in ("entropy", "both")
+        return self.value in ("entropy", "both")
 
     def with_rules(self, rules: "UserRules | None") -> "RedactionMode":
         """The same mode with these rules instead of the ones it had."""
-        return RedactionMode(self._value, rules)
+        return RedactionMode(self.value, rules)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RedactionMode):
             return NotImplemented
-        return (self._value, self._rules) == (other._value, other._rules)
+        return (self.value, self.rules) == (other.value, other.rules)
 
     def __hash__(self) -> int:
-        return hash((self._value, self._rules))
+        return hash((self.value, self.rules))
 
     def __repr__(self) -> str:
-        return f"RedactionMode({self._value!r}{'' if self._rules is None else ', with rules'})"
+        return f"RedactionMode({self.value!r}{'' if self.rules is None else ', with rules'})"
 
 
 RedactionMode.PATTERN_ONLY = RedactionMode("pattern_only")

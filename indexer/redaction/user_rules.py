@@ -16,6 +16,7 @@ from typing import Any
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.redaction.guards import Secret
 from ctxrank.indexer.redaction.linear_patterns import LinearPattern
 from ctxrank.indexer.redaction.purged_secrets import PURGED_LABEL, BlockedSecret, find_purged_secrets
 
@@ -33,15 +34,6 @@ class UserRule(NamedTuple):
     label: str
 
 
-class UserFound(NamedTuple):
-    """What a rule of a user's found, and what takes its place."""
-
-    start: int
-    end: int
-    label: str
-    rule: str
-
-
 class UserRules(NamedTuple):
     """What a user's and a project's files add to the rules, and what the user's allows; and the purged secrets."""
 
@@ -56,16 +48,16 @@ class UserRules(NamedTuple):
         """Whether there is something that goes even where redaction is off."""
         return bool(self.blocked) or self.literals is not None
 
-    def find(self, text: str) -> Iterator[UserFound]:
+    def find(self, text: str) -> Iterator[Secret]:
         """What the rules see as secrets: the group `secret` of a pattern, or all of the match."""
         lower = text.lower() if any(rule.keywords for rule in self.rules) else ""
         for rule in self.rules:
             if rule.keywords and not any(keyword in lower for keyword in rule.keywords):
                 continue
             for start, end in rule.pattern.spans(text):
-                yield UserFound(start, end, rule.label, rule.name)
+                yield Secret(start, end, rule.label, rule.name)
 
-    def find_purged(self, text: str) -> Iterator[UserFound]:
+    def find_purged(self, text: str) -> Iterator[Secret]:
         """The spans of purged secrets: no other rule may take a part of one, and nothing allows them."""
         if not self.finds_purged:
             return
@@ -74,7 +66,7 @@ class UserRules(NamedTuple):
         )
 
         for start, end in find_in_any_encoding(text, self._find_plainly):
-            yield UserFound(start, end, PURGED_LABEL, PURGED_RULE)
+            yield Secret(start, end, PURGED_LABEL, PURGED_RULE)
 
     def _find_plainly(self, text: str) -> Iterator[tuple[int, int]]:
         if self.literals is not None:

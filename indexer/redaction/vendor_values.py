@@ -6,18 +6,8 @@ vendor, up to 32 characters of a name, an operator, quotes, and a value in one o
 import re
 from functools import cache
 
-from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.redaction.guards import are_many, compiled, entropy, looks_like_key
+from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, found_at, looks_like_key
 from ctxrank.indexer.redaction.rules import VALUES, Rule
-
-
-class VendorValue(NamedTuple):
-    """The place of a vendor's secret, and the format it has."""
-
-    start: int
-    end: int
-    name: str
-
 
 # The rest of the name and the operator. `commit`, `sha` and the like say that no secret follows.
 _LINK = (
@@ -44,28 +34,15 @@ def vendors() -> dict[str, tuple[Rule, ...]]:
     return formats
 
 
-def find_vendor_values(text: str, vendor: str, places: list[int]) -> list[VendorValue]:
+def find_vendor_values(text: str, vendor: str, places: list[int]) -> list[Secret]:
     """The secrets behind a vendor's name, given the name's place."""
-    found: list[VendorValue] = []
-    seen: dict[str, VendorValue | None] | None = {} if are_many(places) else None
-    for place in places:
-        surroundings = "" if seen is None else text[place : place + _REACH]
-        if seen is not None and surroundings in seen:
-            known = seen[surroundings]
-            value = known and VendorValue(place + known.start, place + known.end, known.name)
-        else:
-            value = _value(text, vendor, place)
-            if seen is not None:
-                seen[surroundings] = value and VendorValue(value.start - place, value.end - place, value.name)
-        if value is not None:
-            found.append(value)
-    return found
+    return list(found_at(text, places, 0, _REACH, lambda place: _value(text, vendor, place)))
 
 
 _REACH = 480  # the longest name, link and value together
 
 
-def _value(text: str, vendor: str, place: int) -> VendorValue | None:
+def _value(text: str, vendor: str, place: int) -> Secret | None:
     link = compiled(_LINK).match(text, place + len(vendor))
     if link is None or compiled(_NOT_SECRET_NAME).match(link["name"]):
         return None
@@ -77,7 +54,7 @@ def _value(text: str, vendor: str, place: int) -> VendorValue | None:
             and entropy(match["secret"]) >= value.least_entropy
             and looks_like_key(match["secret"])
         ):
-            return VendorValue(*match.span("secret"), value.name)
+            return Secret(*match.span("secret"), f"[REDACTED:{value.name}]", value.name)
     return None
 
 

@@ -125,9 +125,9 @@ def _count(change: Change, text: str) -> tuple[int, str]:
 
 def _identifiers(kind: str, title: str, body: str, path: str) -> str:
     """The parts of compound words and, of a passage, the names that it defines."""
-    from ctxrank.indexer.text.identifiers import split_fields  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
 
-    identifiers = split_fields(searchable(title), searchable(body))
+    identifiers = split_identifiers(searchable(title), searchable(body))
     if kind == "passage" and path:
         from ctxrank.indexer.text.definitions import (  # noqa: PLC0415  start-up: writing passages only
             defined_names,

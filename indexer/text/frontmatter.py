@@ -99,7 +99,7 @@ def _read(text: str, first_line: int) -> "_Builder":
         for event in yaml.parse(text.encode("utf-8", "replace").decode(), loader):
             builder.take(event)
     except _Refused as refusal:
-        builder.problems.append(_malformed(refusal.line, refusal.reason))
+        builder.problems.append(_malformed(*refusal.args))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = first_line + (mark.line if mark is not None else 0)
@@ -136,12 +136,7 @@ def _quoted(lines: list[str], cut: re.Pattern[str]) -> Iterator[str]:
 
 
 class _Refused(Exception):
-    """Ends the reading: a limit or an alias."""
-
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(reason)
-        self.line = line
-        self.reason = reason
+    """Ends the reading: a limit or an alias, with its line and the reason."""
 
 
 class _Open:
@@ -167,30 +162,25 @@ class _Builder:
     def take(self, event: object) -> None:
         """One event of the parser. Raises _Refused."""
         name = type(event).__name__
-        if name in ("StreamStartEvent", "StreamEndEvent", "DocumentStartEvent", "DocumentEndEvent"):
-            return
         line = self._first_line + getattr(getattr(event, "start_mark", None), "line", 0)
         if name == "AliasEvent":
             raise _Refused(line, "aliases (*name) are not allowed")
         if name in ("SequenceEndEvent", "MappingEndEvent"):
             self._stack.pop()
+        if name not in ("ScalarEvent", "SequenceStartEvent", "MappingStartEvent"):
             return
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise _Refused(line, f"more than {MAX_NODES} values")
         if name == "ScalarEvent":
             self._add(_plain(event), line)
-        else:
-            if len(self._stack) >= MAX_DEPTH:
-                raise _Refused(line, f"nested deeper than {MAX_DEPTH} levels")
-            self._open({} if name == "MappingStartEvent" else [], line)
-
-    def _open(self, value: "dict[str, object] | list[object]", line: int) -> None:
-        top = self._stack[-1] if self._stack else None
-        if top is not None and isinstance(top.value, dict) and top.key is None:
+            return
+        if len(self._stack) >= MAX_DEPTH:
+            raise _Refused(line, f"nested deeper than {MAX_DEPTH} levels")
+        if self._stack and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None:
             raise _Refused(line, "a key is a list or a mapping")
-        path = self._add(value, line)
-        self._stack.append(_Open(value, path))
+        value: dict[str, object] | list[object] = {} if name == "MappingStartEvent" else []
+        self._stack.append(_Open(value, self._add(value, line)))
 
     def _add(self, value: object, line: int) -> str:
         """Put a value into what is open, and return where: `links.specs.0`; a mapping takes its key first."""

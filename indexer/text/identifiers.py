@@ -50,16 +50,12 @@ _KINDS = bytes.maketrans(_UPPER_CASE + _LOWER_CASE + _DIGITS, b"A" * 26 + b"a" *
 _FIRST_CJK = "\u1100"
 
 
-def split_identifiers(text: str) -> str:
-    """The parts of every compound word of a text, separated by spaces.
+def split_identifiers(*texts: str) -> str:
+    """The parts of every compound word of these texts, separated by spaces.
 
-    In the order in which the words first occur, each word at most MAX_REPEATS times.
+    In the order in which the words first occur in each, each word at most MAX_REPEATS times. Where one text is long,
+    all are looked at by what is compiled.
     """
-    return split_fields(text)
-
-
-def split_fields(*texts: str) -> str:
-    """The parts of each of these texts; where one is long, all are looked at by what is compiled."""
     is_long = any(len(text) >= _COMPILED_FROM_CHARS for text in texts)
     find = (compiled_words() if is_long else None) or words_in_python
     return " ".join([parts for text in texts if text and (parts := split_found(text, find))])

@@ -45,6 +45,7 @@ _SHORTEST_MACHINE_WORD, _FIRST_OF_MACHINE_WORD = 24, 12
 PER_LONE_DIGIT = 0.5  # a digit never takes the space before it into its token
 PER_DENSE_CHARACTER = 0.5  # CJK, symbols
 PER_ASTRAL_CHARACTER = 1.8  # emoji: two or three tokens each
+_FIRST_BYTES = bytes(range(0xC0, 0x100))
 _FIRST_OF_DENSE, _FIRST_OF_ASTRAL = bytes(range(0xE2, 0x100)), bytes(range(0xF0, 0x100))
 LONGEST_TOKEN_BYTES = 128  # of o200k_base: no text has fewer tokens than its bytes divided by this
 
@@ -86,11 +87,19 @@ def compiled_classes() -> Callable[[bytes], tuple[int, ...]] | None:
 
 def classes_in_python(raw: bytes) -> tuple[int, ...]:
     """How often the bytes of a text have what the estimate prices, in the order of `_PRICES`."""
-    punctuation = raw.translate(_PUNCTUATION)
+    cases = b" " + raw.translate(_CASES)
+    digits, punctuation = raw.translate(_DIGITS), raw.translate(_PUNCTUATION)
     return (
-        _words(raw), _beyond(raw.translate(_LOWER_CASE), 6), _digit_triples(raw), _runs(punctuation),
-        punctuation.count(_MARK), _newline_runs(raw), _wide_spaces(raw), _wide_characters(raw),
-    )  # fmt: skip
+        cases.count(b" a") + cases.count(b" A") + cases.count(b"aA"),
+        _beyond(raw.translate(_LOWER_CASE), 6),
+        digits.count(_MARK * 3) + _runs(digits.replace(_MARK * 3, b"")),
+        _runs(punctuation),
+        punctuation.count(_MARK),
+        # Looking for what is rare is five times as fast as marking.
+        _runs(raw.translate(_NEWLINES)) if b"\n\n" in raw or b"\r" in raw else raw.count(b"\n"),
+        _runs(raw.translate(_SPACES), at_least=2) if b"  " in raw or b"\t" in raw else 0,
+        0 if raw.isascii() else len(raw) - len(raw.translate(None, _FIRST_BYTES)),
+    )
 
 
 # Everything is counted at C speed and without a pattern, since loading `re` takes half a bare start:
@@ -145,39 +154,6 @@ def _beyond(marks: bytes, first: int) -> int:
     for _ in range(first):
         number &= number >> 8  # takes the first mark off each run
     return number.bit_count()
-
-
-def _words(raw: bytes) -> int:
-    cases = b" " + raw.translate(_CASES)
-    return cases.count(b" a") + cases.count(b" A") + cases.count(b"aA")
-
-
-def _digit_triples(raw: bytes) -> int:
-    """The groups of up to three that all runs of digits are cut into."""
-    marks = raw.translate(_DIGITS)
-    if _MARK not in marks:
-        return 0
-    return marks.count(_MARK * 3) + _runs(marks.replace(_MARK * 3, b""))
-
-
-def _newline_runs(raw: bytes) -> int:
-    # Lines rarely end in other ways than one; looking for that is five times as fast as marking.
-    if b"\n\n" in raw or b"\r" in raw:
-        return _runs(raw.translate(_NEWLINES))
-    return raw.count(b"\n")
-
-
-def _wide_spaces(raw: bytes) -> int:
-    """Runs of two or more spaces."""
-    return _runs(raw.translate(_SPACES), at_least=2) if b"  " in raw or b"\t" in raw else 0
-
-
-def _wide_characters(raw: bytes) -> int:
-    """The characters beyond ASCII: of their UTF-8 bytes only the first is 0xC0 or above."""
-    return 0 if raw.isascii() else len(raw) - len(raw.translate(None, _FIRST_BYTES))
-
-
-_FIRST_BYTES = bytes(range(0xC0, 0x100))
 
 
 def cautious_tokens(text: str) -> float:

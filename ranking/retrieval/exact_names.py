@@ -60,9 +60,10 @@ def with_what_is_named(plan: Plan, question: Question, found: Candidates) -> tup
         return with_rows_of_files(plan, scope, found, files)
     if not question.request.is_syntax and is_line_of_code(text):
         return with_rows_of_line(plan, scope, found, text.strip())
+    if len(query.terms) != 1:
+        return found, []
     term = query.terms[0]
-    is_plain = len(query.terms) == 1 and not (term.is_phrase or term.is_prefix or term.column)
-    if not is_plain or _NAME.fullmatch(term.text) is None:
+    if term.is_phrase or term.is_prefix or term.column or _NAME.fullmatch(term.text) is None:
         return found, []
     named = frozenset[int]()
     if is_installed("links"):

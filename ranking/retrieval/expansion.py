@@ -20,6 +20,9 @@ from itertools import pairwise
 
 from ctxrank.indexer.engine import PATH, AnyOf, Engine, FieldWeights, IndexTerm, PhraseClause, Row, RowQuery, TermClause
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.identifiers import split_word
+from ctxrank.ranking.retrieval.plan import COMPLETIONS, FIRST_CJK, LINKERS
+from ctxrank.ranking.retrieval.query import Token
 
 MOST_STAND_INS = 3  # of one word
 MOST_UNKNOWN = 4  # words of one query for which terms are looked for: more are a text, not typing mistakes
@@ -46,20 +49,6 @@ _ROWS_OF_NAME = 100
 _TRIMMED = 3  # letters of a cut word that its ending may have lost to the stemmer
 _MAX_CHARS = 6000  # of a text that shows how a stand-in is written
 _ONE_EACH = FieldWeights(1.0, 1.0, 1.0, 1.0)
-_FIRST_CJK = "\u1100"
-
-
-class Word(NamedTuple):
-    """One token of a query as typed, with what the index knows of it."""
-
-    surface: str
-    term: str
-    position: int  # neighbours differ by one
-    name: int  # words that were typed as one name, joined by `_`, `.` or capitals, have one number
-    column: str
-    is_known: bool
-    is_name: bool  # typed as one name, joined by nothing but `_`
-    is_compound: bool  # its parts are known: getUserById
 
 
 class StandIn(NamedTuple):
@@ -82,22 +71,17 @@ class Expansion(NamedTuple):
 
 
 def expansions_of(
-    words: Sequence[Word],
-    together: Mapping[int, Sequence[IndexTerm]],
-    engine: Engine,
-    endings: Sequence[str],
-    linkers: Sequence[str],
+    words: Sequence[Token], together: Mapping[int, Sequence[IndexTerm]], engine: Engine
 ) -> list[Expansion]:
     """The stand-ins of a query's words, at most MOST_STAND_INS each.
 
-    `together` has the terms that two neighbours are when they are written together, by the position of the first one;
-    `endings` are what a stem may have lost, and `linkers` what may stand between the halves of a word.
+    `together` has the terms that two neighbours are when they are written together, by the position of the first one.
     """
-    expander = _Expander(engine, endings, linkers, is_alone=not any(word.is_known for word in words))
+    expander = _Expander(engine, is_alone=not any(word.is_known for word in words))
     found, joined = expander.joined(words, together)
-    names: dict[int, list[Word]] = {}
+    names: dict[int, list[Token]] = {}
     for word in words:
-        names.setdefault(word.name, []).append(word)
+        names.setdefault(word.typed, []).append(word)
     left = MOST_UNKNOWN
     for name in names.values():
         unknown = [word for word in name if not word.is_known and word.position not in joined]
@@ -110,15 +94,13 @@ def expansions_of(
 class _Expander:
     """Asks one engine."""
 
-    def __init__(self, engine: Engine, endings: Sequence[str], linkers: Sequence[str], *, is_alone: bool) -> None:
+    def __init__(self, engine: Engine, *, is_alone: bool) -> None:
         self._engine = engine
-        self._endings = endings
-        self._linkers = linkers
         self._least_typed = _LEAST_TYPED if is_alone else _LEAST_AMONG_KNOWN
         self._least_for_two = _LEAST_FOR_TWO_EDITS if is_alone else _LEAST_FOR_TWO_AMONG_KNOWN
 
     def joined(
-        self, words: Sequence[Word], together: Mapping[int, Sequence[IndexTerm]]
+        self, words: Sequence[Token], together: Mapping[int, Sequence[IndexTerm]]
     ) -> tuple[list[Expansion], set[int]]:
         """Neighbours that are one word, unless some document has both; and the positions of those explained."""
         found: list[Expansion] = []
@@ -130,15 +112,15 @@ class _Expander:
                 found.append(self._expansion(f"{first.surface} {second.surface}", first, stand_ins, JOINED_WEIGHT))
         return found, positions
 
-    def _are_neighbours(self, first: Word, second: Word) -> bool:
+    def _are_neighbours(self, first: Token, second: Token) -> bool:
         """Whether some document has both words one after the other: then they are meant as they were typed."""
-        phrase = PhraseClause(f"{first.surface} {second.surface}", first.column)
+        phrase = PhraseClause(f"{first.surface} {second.surface}", first.key.column)
         return bool(self._engine.row_ids(RowQuery(phrase), 1))
 
     def _expansion(
         self,
         typed: str,
-        word: Word,
+        word: Token,
         terms: Sequence[IndexTerm],
         weight: float,
         forms: Mapping[IndexTerm, Sequence[str]] | None = None,
@@ -148,12 +130,12 @@ class _Expander:
             surface = self._surface(term.term)
             written = self._written(term.term, surface)
             meant = tuple(forms.get(term, ())) if forms else ()
-            stand_ins.append(StandIn(term, weight, word.position, word.column, surface, written, meant))
+            stand_ins.append(StandIn(term, weight, word.position, word.key.column, surface, written, meant))
         return Expansion(typed, tuple(stand_ins))
 
     def _surface(self, term: str) -> str:
         beginnings = (term, f"{term[:-1]}y") if term.endswith("i") else (term,)
-        surfaces = [beginning + ending for beginning in beginnings for ending in self._endings]
+        surfaces = [beginning + ending for beginning in beginnings for ending in COMPLETIONS]
         stems = self._stems(surfaces)
         return surfaces[stems.index(term)] if term in stems else self._engine.word_of(term)
 
@@ -177,14 +159,13 @@ class _Expander:
         """A word without case and accents."""
         return surface.lower() if surface.isascii() else self._engine.unstemmed(surface)
 
-    def of_word(self, word: Word) -> list[Expansion]:
+    def of_word(self, word: Token) -> list[Expansion]:
         """The stand-ins of a word that was typed alone."""
         typed = self._plain(word.surface)
         if not _is_word(typed):
             return []
-        if word.is_compound:
-            inside = self._containing(typed)
-            return [self._expansion(word.surface, word, inside, NAME_WEIGHT)]
+        if not word.is_known and split_word(word.surface):  # its parts are known: getUserById
+            return [self._expansion(word.surface, word, self._containing(typed), NAME_WEIGHT)]
         if near := self._one_edit_away(typed):
             return [self._expansion(word.surface, word, [*near], TYPO_WEIGHT, near)]
         if halves := self._halves(typed):
@@ -193,7 +174,7 @@ class _Expander:
             return [self._expansion(word.surface, word, inside, PART_WEIGHT)]
         return [self._expansion(word.surface, word, self._two_edits_away(typed), TYPO_WEIGHT)]
 
-    def of_name(self, name: Sequence[Word]) -> list[Expansion]:
+    def of_name(self, name: Sequence[Token]) -> list[Expansion]:
         """The stand-ins of the parts of a name: its ends may be cut, also where what is left is a word of its own."""
         ends = self._cut_ends(name) if name[0].is_name else {}
         found: list[Expansion] = []
@@ -204,14 +185,14 @@ class _Expander:
                 found += self.of_word(word)
         return found
 
-    def _cut_ends(self, name: Sequence[Word]) -> dict[int, list[IndexTerm]]:
+    def _cut_ends(self, name: Sequence[Token]) -> dict[int, list[IndexTerm]]:
         """By position the terms that complete the first and the last part, found in rows that have all parts as one.
 
         Nothing where some row has the name as it was typed.
         """
         first, *middle, last = name
         rest = (*(word.surface for word in middle), last.surface)
-        if self._engine.row_ids(RowQuery(PhraseClause(" ".join((first.surface, *rest)), first.column)), 1):
+        if self._engine.row_ids(RowQuery(PhraseClause(" ".join((first.surface, *rest)), first.key.column)), 1):
             return {}
         endings = self._ending_so(self._plain(first.surface))
         beginnings = self._beginning_so(self._plain(last.surface))
@@ -220,7 +201,7 @@ class _Expander:
             return {}
         for starts in ([term.term for term in endings] + [first.surface], [""] if middle else []):
             phrases = tuple(
-                PhraseClause(" ".join((start, *rest)).strip(), first.column, is_prefix=True) for start in starts
+                PhraseClause(" ".join((start, *rest)).strip(), first.key.column, is_prefix=True) for start in starts
             )
             rows = self._engine.rows(RowQuery(AnyOf(phrases)), _ROWS_OF_NAME) if phrases else []
             if rows:
@@ -232,7 +213,7 @@ class _Expander:
         return {
             word.position: best
             for word, terms in ((first, endings), (last, beginnings))
-            if (best := _held_by_most(terms, counts, but=word.term))
+            if (best := _held_by_most(terms, counts, but=word.key.term))
         }
 
     def _ending_so(self, part: str) -> list[IndexTerm]:
@@ -244,7 +225,7 @@ class _Expander:
 
     def _beginning_so(self, part: str) -> list[IndexTerm]:
         """Terms of words that begin with these letters."""
-        completed = self._engine.tokens(" ".join(part + ending for ending in self._endings))
+        completed = self._engine.tokens(" ".join(part + ending for ending in COMPLETIONS))
         return self._engine.look_up_prefix(part, completed, _BEGINNING)
 
     def _containing(self, part: str) -> list[IndexTerm]:
@@ -262,7 +243,7 @@ class _Expander:
         cuts = [
             (typed[: at - len(linker)], typed[at:])
             for at in range(_LEAST_HALF, len(typed) - _LEAST_HALF + 1)
-            for linker in self._linkers
+            for linker in LINKERS
             if typed[:at].endswith(linker) and at - len(linker) >= _LEAST_HALF
         ]
         stems = self._stems([half for cut in cuts for half in cut])
@@ -303,9 +284,7 @@ class _Expander:
             if len(term.term) < _LEAST_STEM_FOR_TWO:  # `asdfqwer` is no `asdfer` of asdf
                 continue
             bases = (term.term, term.term[:-1] + "y") if term.term.endswith("i") else (term.term,)
-            edits = min(
-                OSA.distance(typed, base + ending, score_cutoff=2) for base in bases for ending in self._endings
-            )
+            edits = min(OSA.distance(typed, base + ending, score_cutoff=2) for base in bases for ending in COMPLETIONS)
             if edits <= 2:
                 found.append((edits, -term.df, term.term, term))
         return [one[-1] for one in sorted(found)]
@@ -320,7 +299,7 @@ def _held_by_most(terms: Sequence[IndexTerm], counts: Mapping[int, int], but: st
 
 def _is_word(text: str) -> bool:
     """Whether a text is a word and no number, hash or run of CJK."""
-    return text.isalnum() and not text[0].isdigit() and max(text) < _FIRST_CJK
+    return text.isalnum() and not text[0].isdigit() and max(text) < FIRST_CJK
 
 
 def _digits(text: str) -> str:

@@ -17,6 +17,7 @@ from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.query import Query
 
 _EVERYTHING = Scope()
+_LABELS = ("agent", "type", "priority")
 
 
 class Filters(NamedTuple):
@@ -66,101 +67,60 @@ def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Que
 def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: list[str]) -> Filters:
     """The values of each field as a scope. Raises UsageError."""
     kinds = tuple(dict.fromkeys(_checked_kind(kind) for kind in values.get("kind", [])))
-    types = [_folded(value) for value in values.get("type", [])]
-    if phases := [_checked_phase(phase) for phase in values.get("phase", [])]:
+    labels = {field: tuple(value.strip().lower() for value in values.get(field, [])) for field in _LABELS}
+    if phases := values.get("phase"):
+        from ctxrank.indexer.records.reasoning import normalise_phase  # noqa: PLC0415  it brings the rules along
+
         # Packages have a type `decisions`, too: who asks for a phase asks for reasoning.
-        types, kinds = [*types, *phases], ("reasoning",)
-    session_ids = _sessions(primary, values.get("session", []), notes)
-    group_names = _real_groups(values.get("group", []))
-    group_ids = _groups(primary, group_names, session_ids, notes)
-    agents = tuple(_folded_agent(value) for value in values.get("agent", []))
-    priorities = tuple(_folded(value) for value in values.get("priority", []))
-    is_impossible = [
-        _is_unknown(primary, "agent", agents, notes),
-        _is_unknown(primary, "type", tuple(types), notes),
-        _is_unknown(primary, "priority", priorities, notes),
-        bool(values.get("session")) and not session_ids,
-        bool(group_names) and not group_ids,
-    ]
+        labels["type"], kinds = (*labels["type"], *map(normalise_phase, phases)), ("reasoning",)
+    if values.get("agent"):
+        from ctxrank.indexer.agents import fold_agent  # noqa: PLC0415  only a search with an agent needs it
+
+        labels["agent"] = tuple(map(fold_agent, values["agent"]))
+    named = values.get("session", []), values.get("group", [])
+    session_ids, group_ids, is_impossible = _sessions_and_groups(primary, *named, notes)
+    for field, names in labels.items():
+        if names and not label_ids(primary, "main", names):
+            notes.append(f"Nothing has the {field} {' or '.join(repr(name) for name in names)}.")
+            is_impossible = True
     now = now_us()
     since = [parse_time(text, now=now) for text in values.get("since", [])]
     until = [parse_time(text, now=now) for text in values.get("until", [])]
     scope = Scope(
-        kinds=kinds, session_ids=session_ids, group_ids=group_ids, agents=agents, types=tuple(types),
-        priorities=priorities, paths=tuple(values.get("path", [])), since=max(since, default=None),
-        until=min(until, default=None),
+        kinds=kinds, session_ids=tuple(session_ids), group_ids=tuple(group_ids), agents=labels["agent"],
+        types=labels["type"], priorities=labels["priority"], paths=tuple(values.get("path", [])),
+        since=max(since, default=None), until=min(until, default=None),
     )  # fmt: skip
-    return Filters(scope, any(is_impossible), ())
+    return Filters(scope, is_impossible, ())
 
 
-def _checked_phase(text: str) -> str:
-    from ctxrank.indexer.records.reasoning import normalise_phase  # noqa: PLC0415  it brings the redaction rules along
+def _sessions_and_groups(
+    primary: apsw.Connection, sessions: list[str], groups: list[str], notes: list[str]
+) -> tuple[list[int], list[int], bool]:
+    """Ids of these sessions, and of the groups of these names in them or, if none are given, in all.
 
-    return normalise_phase(text)
+    And whether there is none where one was named. Another word for the whole session is no group.
+    """
+    if not (sessions or groups):
+        return [], [], False
+    from ctxrank.indexer.records.sessions import (  # noqa: PLC0415  only a search in a session or group needs it
+        group_ids_of,
+        is_session_wide,
+        session_id_of,
+    )
+
+    found = {name: session_id_of(primary, name) for name in sessions}
+    notes += [f"There is no session '{name}'." for name in sessions if found[name] is None]
+    session_ids = [id_ for name in sessions if (id_ := found[name]) is not None]
+    real_groups = [name for name in groups if not is_session_wide(name)]
+    group_ids: list[int] = []
+    for name in real_groups:
+        own = [id_ for id_, session_id in group_ids_of(primary, name) if not session_ids or session_id in session_ids]
+        if not own:
+            notes.append(f"There is no group '{name}'.")
+        group_ids += own
+    return session_ids, group_ids, bool(sessions and not session_ids) or bool(real_groups and not group_ids)
 
 
 def _checked_kind(text: str) -> str:
     return require_word(text.strip().lower(), tuple(KINDS), "a kind of document", "Kinds", text)
-
-
-def _folded_agent(text: str) -> str:
-    from ctxrank.indexer.agents import fold_agent  # noqa: PLC0415  only a search with an agent needs it
-
-    return fold_agent(text)
-
-
-def _real_groups(names: list[str]) -> list[str]:
-    """The names that are of a group, and not another word for the whole session."""
-    if not names:
-        return []
-    from ctxrank.indexer.records.sessions import is_session_wide  # noqa: PLC0415  only a search in a group needs it
-
-    return [name for name in names if not is_session_wide(name)]
-
-
-def _sessions(primary: apsw.Connection, names: list[str], notes: list[str]) -> tuple[int, ...]:
-    if not names:
-        return ()
-    from ctxrank.indexer.records.sessions import session_id_of  # noqa: PLC0415  only a search in a session needs it
-
-    ids: list[int] = []
-    for name in names:
-        session_id = session_id_of(primary, name)
-        if session_id is None:
-            notes.append(f"There is no session '{name}'.")
-        else:
-            ids.append(session_id)
-    return tuple(ids)
-
-
-def _groups(
-    primary: apsw.Connection, names: list[str], session_ids: tuple[int, ...], notes: list[str]
-) -> tuple[int, ...]:
-    """Ids of the groups of exactly these names, in the given sessions or, if none are given, in all."""
-    if not names:
-        return ()
-    from ctxrank.indexer.records.sessions import group_ids_of  # noqa: PLC0415  only a search in a group needs it
-
-    ids: list[int] = []
-    for name in names:
-        found = [
-            group_id
-            for group_id, session_id in group_ids_of(primary, name)
-            if not session_ids or session_id in session_ids
-        ]
-        if not found:
-            notes.append(f"There is no group '{name}'.")
-        ids += found
-    return tuple(ids)
-
-
-def _is_unknown(primary: apsw.Connection, field: str, names: tuple[str, ...], notes: list[str]) -> bool:
-    """Whether nothing in the store has any of these names in this field."""
-    if not names or label_ids(primary, "main", names):
-        return False
-    notes.append(f"Nothing has the {field} {' or '.join(repr(name) for name in names)}.")
-    return True
-
-
-def _folded(text: str) -> str:
-    return text.strip().lower()

@@ -27,7 +27,7 @@ from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.text.identifiers import letter_kinds, split_word
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, query_tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
-from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Query, Term
+from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Query, Term, TermKey, Token
 
 if TYPE_CHECKING:
     from ctxrank.ranking.retrieval.expansion import Expansion
@@ -37,14 +37,14 @@ MAX_EXPANDED = 12  # words of a query; what has more is a text, whose unknown wo
 MAX_EXPANSIONS = 64  # terms that a prefix expands to, the most frequent first
 # What an unfinished word is completed with before it is stemmed: the index holds `authent`, which does not
 # begin with `authenticat`. Each is looked up, so a completion that is no word costs 5 µs and does no harm.
-_COMPLETIONS = (
+COMPLETIONS = (
     "", "d", "e", "s", "n", "g", "r", "y", "ed", "er", "es", "al", "ic", "on", "or", "ly", "ion", "ing", "ive",
     "ity", "ous", "ble", "ance", "ence", "able", "ment", "ness", "tion", "ation", "ization",
 )  # fmt: skip
 # What German writes between the parts of a compound.
-_LINKERS = ("", "s", "es", "n", "en", "er")
+LINKERS = ("", "s", "es", "n", "en", "er")
 _LEAST_JOINED = 3  # letters of each half
-_FIRST_CJK = "\u1100"
+FIRST_CJK = "\u1100"
 # Two words of a query are neighbours with up to two stop words between them, and never across the end of a sentence.
 _NEIGHBOUR_TOKENS = 3
 _SENTENCE_ENDS = (".", "?", "!", ";", ":")
@@ -130,23 +130,6 @@ class Plan(NamedTuple):
         return bool(self.terms or self.required)
 
 
-class _TermKey(NamedTuple):
-    """One token of a query, before it is looked up; `term` is as the index holds it, a prefix as it was typed."""
-
-    term: str
-    is_prefix: bool
-    column: str
-
-
-class _Token(NamedTuple):
-    """A token and its position in the query."""
-
-    surface: str
-    key: _TermKey
-    position: int  # in tokens, and far from the last one where a sentence ended between them
-    typed: int  # the place of the query's term that it is from
-
-
 class _Lookup(NamedTuple):
     """The index's terms of one field that a token matches; no terms where no document holds it."""
 
@@ -179,10 +162,10 @@ def make_plan(
     content_tokens = [
         token for token in tokens if token.key.is_prefix or token.surface.lower() not in STOPWORDS
     ] or tokens
-    query_terms: dict[_TermKey, _QueryCount] = {}
+    query_terms: dict[TermKey, _QueryCount] = {}
     unknown: dict[str, None] = {}
 
-    def count(token: _Token, weight: float) -> _QueryCount:
+    def count(token: Token, weight: float) -> _QueryCount:
         counted = query_terms.get(token.key)
         if counted is None:
             counted = query_terms[token.key] = _QueryCount(token.surface, _look_up(engine, token))
@@ -222,9 +205,7 @@ def make_plan(
     )  # fmt: skip
 
 
-def _pairs(
-    content_tokens: list[_Token], terms: list[QueryTerm], expansions: "list[Expansion]"
-) -> tuple[QueryPair, ...]:
+def _pairs(content_tokens: list[Token], terms: list[QueryTerm], expansions: "list[Expansion]") -> tuple[QueryPair, ...]:
     """Each two neighbours of the query that are both scored; of prefixes and columns there are none."""
     idf = {term.stems[0]: term.idf for term in terms if len(term.stems) == 1 and not (term.column or term.field)}
     stand_ins: dict[int, list[str]] = {}
@@ -246,7 +227,7 @@ def _pairs(
 
 
 def _expansions(
-    query: Query, content_tokens: list[_Token], query_terms: dict[_TermKey, _QueryCount], engine: Engine
+    query: Query, content_tokens: list[Token], query_terms: dict[TermKey, _QueryCount], engine: Engine
 ) -> "list[Expansion]":
     """What stands in for words of the query that no document holds; of phrases, prefixes and machine text nothing."""
     tokens = [
@@ -254,34 +235,29 @@ def _expansions(
         if not (token.key.is_prefix or query.terms[token.typed].is_phrase)
         and len(token.surface) <= MAX_CORRECTED_CHARS
     ]  # fmt: skip
-    is_known = [bool(query_terms[token.key].by_field) for token in tokens]
     if len(tokens) > MAX_EXPANDED:
         return []
+    tokens = [
+        token._replace(is_known=bool(query_terms[token.key].by_field), is_name=_is_name(query.terms[token.typed]))
+        for token in tokens
+    ]
     joined = _joined(tokens, engine)
-    if all(is_known) and not joined and not _is_cut(query, tokens, engine):
+    if all(token.is_known for token in tokens) and not joined and not _is_cut(tokens, engine):
         return []
-    from ctxrank.ranking.retrieval.expansion import Word, expansions_of  # noqa: PLC0415  most queries need none
+    from ctxrank.ranking.retrieval.expansion import expansions_of  # noqa: PLC0415  most queries need none
 
-    words = [
-        Word(
-            surface=token.surface, term=token.key.term, position=token.position, name=token.typed,
-            column=token.key.column, is_known=known, is_name=_is_name(query.terms[token.typed]),
-            is_compound=not known and bool(split_word(token.surface)),
-        )
-        for token, known in zip(tokens, is_known, strict=True)
-    ]  # fmt: skip
-    return expansions_of(words, joined, engine, _COMPLETIONS, _LINKERS)
+    return expansions_of(tokens, joined, engine)
 
 
-def _joined(tokens: list[_Token], engine: Engine) -> dict[int, list[IndexTerm]]:
+def _joined(tokens: list[Token], engine: Engine) -> dict[int, list[IndexTerm]]:
     """The terms that two neighbours are when they are written together, by the position of the first one."""
-    pairs: list[_Token] = []
+    pairs: list[Token] = []
     together: list[str] = []
     for token, following in pairwise(tokens):
         is_apart = token.typed != following.typed and token.position + 1 == following.position
         if is_apart and token.key.column == following.key.column and _is_joinable(token, following):
             pairs.append(token)
-            together += [token.surface + linker + following.surface for linker in _LINKERS]
+            together += [token.surface + linker + following.surface for linker in LINKERS]
     stems = engine.tokens(" ".join(together)) if pairs else []
     if len(stems) != len(together):
         return {}
@@ -289,27 +265,27 @@ def _joined(tokens: list[_Token], engine: Engine) -> dict[int, list[IndexTerm]]:
     if pairs:
         engine.expect(stems)
     for place, token in enumerate(pairs):
-        own = dict.fromkeys(stems[place * len(_LINKERS) : (place + 1) * len(_LINKERS)])
+        own = dict.fromkeys(stems[place * len(LINKERS) : (place + 1) * len(LINKERS)])
         if terms := [term for stem in own if (term := engine.look_up(stem))]:
             found[token.position] = terms
     return found
 
 
-def _is_joinable(token: _Token, following: _Token) -> bool:
+def _is_joinable(token: Token, following: Token) -> bool:
     halves = (token.surface, following.surface)
-    return all(half.isalpha() and len(half) >= _LEAST_JOINED and max(half) < _FIRST_CJK for half in halves)
+    return all(half.isalpha() and len(half) >= _LEAST_JOINED and max(half) < FIRST_CJK for half in halves)
 
 
-def _is_cut(query: Query, tokens: list[_Token], engine: Engine) -> bool:
+def _is_cut(tokens: list[Token], engine: Engine) -> bool:
     """Whether the query has a name of several words that stands nowhere as it was typed."""
-    names: dict[int, list[str]] = {}
+    names: dict[int, list[Token]] = {}
     for token in tokens:
-        if _is_name(query.terms[token.typed]):
-            names.setdefault(token.typed, []).append(token.surface)
+        if token.is_name:
+            names.setdefault(token.typed, []).append(token)
     return any(
-        not engine.row_ids(RowQuery(PhraseClause(" ".join(words), query.terms[typed].column)), 1)
-        for typed, words in names.items()
-        if len(words) > 1
+        not engine.row_ids(RowQuery(PhraseClause(" ".join(token.surface for token in name), name[0].key.column)), 1)
+        for name in names.values()
+        if len(name) > 1
     )
 
 
@@ -326,11 +302,11 @@ def _stand_ins(
     found: list[QueryTerm] = []
     for typed, stand_ins in expansions:
         for stand_in in stand_ins:
-            key = _TermKey(stand_in.term.term, is_prefix=False, column=stand_in.column)
+            key = TermKey(stand_in.term.term, is_prefix=False, column=stand_in.column)
             if (key.term, key.column) in known:
                 continue
             known.add((key.term, key.column))
-            counted = _QueryCount(stand_in.word, _look_up(engine, _Token(stand_in.surface, key, stand_in.position, 0)))
+            counted = _QueryCount(stand_in.word, _look_up(engine, Token(stand_in.surface, key, stand_in.position, 0)))
             counted.forms = dict.fromkeys(stand_in.forms, stand_in.weight)
             if counted.by_field:
                 term = _term(key, counted, statistics)
@@ -364,7 +340,7 @@ def clause_of(term: QueryTerm) -> TermClause:
 _COLUMN_OF = {TEXT: "", PATH: "path", DEFINITION: "identifiers", HEADING: "identifiers"}
 
 
-def _term(key: _TermKey, counted: _QueryCount, statistics: Statistics) -> QueryTerm:
+def _term(key: TermKey, counted: _QueryCount, statistics: Statistics) -> QueryTerm:
     field, found = next(iter(counted.by_field.items()))
     df = min(found.df, statistics.documents)
     idf = inverse_document_frequency(statistics.documents, df)
@@ -471,40 +447,40 @@ def _is_path_of_names(text: str) -> bool:
     return text != "" and all(char.isalnum() or char in "_$.:#>-" for char in text)
 
 
-def _in_order(query: Query, engine: Engine) -> list[_Token]:
+def _in_order(query: Query, engine: Engine) -> list[Token]:
     """All tokens of a query in the order in which they were typed."""
-    tokens: list[_Token] = []
+    tokens: list[Token] = []
     position = 0
     for place, term in enumerate(query.terms):
         for token in _tokens(term, engine):
-            tokens.append(_Token(token.surface, token.key, position, place))
+            tokens.append(Token(token.surface, token.key, position, place))
             position += 1
         if term.text.endswith(_SENTENCE_ENDS):
             position += _NEIGHBOUR_TOKENS
     return tokens
 
 
-def _tokens(term: Term, engine: Engine) -> list[_Token]:
+def _tokens(term: Term, engine: Engine) -> list[Token]:
     """The tokens of a term; of a prefix only the last one is open."""
     encoded = term.text.encode("utf-8", "replace")
     cuts = engine.tokens_at(term.text)
-    tokens: list[_Token] = []
+    tokens: list[Token] = []
     for at, (start, end, token) in enumerate(cuts, start=1):
         surface = encoded[start:end].decode("utf-8", "replace")
         is_prefix = term.is_prefix and at == len(cuts)
-        tokens.append(_Token(surface, _TermKey(surface if is_prefix else token, is_prefix, term.column), at, 0))
+        tokens.append(Token(surface, TermKey(surface if is_prefix else token, is_prefix, term.column), at, 0))
     return tokens
 
 
-def _parts(whole: _Token, engine: Engine) -> list[_Token]:
+def _parts(whole: Token, engine: Engine) -> list[Token]:
     """The parts of an identifier or of a CJK run, as they stand in the column of split identifiers."""
-    parts: list[_Token] = []
+    parts: list[Token] = []
     for part in split_word(whole.surface):
         # A run of CJK is stored in pairs, so a single character is the beginning of a pair.
         is_prefix = part == whole.surface and len(part) == 1
         if is_prefix or part not in STOPWORDS:
             parts += [
-                whole._replace(surface=part, key=_TermKey(part if is_prefix else token, is_prefix, whole.key.column))
+                whole._replace(surface=part, key=TermKey(part if is_prefix else token, is_prefix, whole.key.column))
                 for token in engine.tokens(part)
             ]
     return [part for part in parts if part.key != whole.key]
@@ -531,7 +507,7 @@ def _phrase(term: Term, engine: Engine) -> Clause | None:
     return AnyOf((whole, AllOf(inside)))
 
 
-def _look_up(engine: Engine, token: _Token) -> dict[str, _Lookup]:
+def _look_up(engine: Engine, token: Token) -> dict[str, _Lookup]:
     """The index's terms that a token matches, by the fields that have some."""
     by_field: dict[str, _Lookup] = {}
     for field in _FIELDS_OF[token.key.column]:
@@ -551,7 +527,7 @@ _FIELDS_OF = {"": (TEXT, PATH), "title": (TEXT,), "body": (TEXT,), "path": (PATH
 def _look_up_prefix(engine: Engine, surface: str, field: str) -> _Lookup:
     """Terms of a field that begin so, and the terms of words that do."""
     beginning = engine.unstemmed(surface)
-    completed = {term: beginning + ending for ending in _COMPLETIONS for term in engine.tokens(beginning + ending)}
+    completed = {term: beginning + ending for ending in COMPLETIONS for term in engine.tokens(beginning + ending)}
     found = engine.look_up_prefix(beginning, completed.keys(), MAX_EXPANSIONS, field)
     return _Lookup(
         ids=tuple(term.id for term in found), terms=tuple(term.term for term in found),

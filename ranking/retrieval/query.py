@@ -130,6 +130,25 @@ class Query(NamedTuple):
         return " ".join([*map(str, self.terms), *excluded, *map(str, self.filters)])
 
 
+class TermKey(NamedTuple):
+    """One token of a query, before it is looked up; `term` is as the index holds it, a prefix as it was typed."""
+
+    term: str
+    is_prefix: bool
+    column: str
+
+
+class Token(NamedTuple):
+    """A token and its position in the query."""
+
+    surface: str
+    key: TermKey
+    position: int  # in tokens, and far from the last one where a sentence ended between them
+    typed: int  # the place of the query's term that it is from: words that were typed as one name have the same
+    is_known: bool = False  # to the index
+    is_name: bool = False  # typed as one name, joined by nothing but `_`
+
+
 def parse_query(text: str) -> Query:
     """Parse any text into its tree; linear in its length, and it never raises."""
     text = searchable(text)

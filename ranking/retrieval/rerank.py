@@ -7,6 +7,7 @@ with 20, 30 and 50 rows: the same within 0.001).
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from operator import neg
 
 from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, RowText
@@ -55,7 +56,7 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     best: list[Candidate] = []
     for row in read:
         rowid, owner_id, score, known = row.candidate
-        bonuses = (*_near(plan, row, share), *_exact(plan, row, forms, share))
+        bonuses = tuple(_bonuses(plan, row, forms, share))
         total = score + sum([bonus.score for bonus in bonuses])
         if demotion and is_test(row.path):
             bonuses = (*bonuses, Bonus(TEST, "", -demotion * total))
@@ -154,21 +155,17 @@ def _forms(plan: Plan, terms: list[QueryTerm], read: list[_Read]) -> dict[tuple[
     return values
 
 
-def _near(plan: Plan, row: _Read, share: float) -> list[Bonus]:
-    tuning, average, positions = plan.tuning, plan.statistics.average_length, row.positions
-    bonuses: list[Bonus] = []
+def _bonuses(
+    plan: Plan, row: _Read, forms: dict[tuple[str, str], tuple[float, float]], share: float
+) -> Iterator[Bonus]:
+    """What the neighbours of the query and its forms as typed give to a row."""
+    tuning, positions = plan.tuning, row.positions
+
+    def score(tf: float, times: float, idf: float) -> float:
+        return times * idf * tf_saturation(tf, row.length, plan.statistics.average_length, tuning.k1, tuning.b)
+
     for first, second, times, idf in plan.pairs:
         if first in positions and second in positions and (tf := nearness(positions[first], positions[second])):
-            score = times * idf * tf_saturation(tf, row.length, average, tuning.k1, tuning.b)
-            bonuses.append(Bonus(first, second, share * tuning.near * score))
-    return bonuses
-
-
-def _exact(plan: Plan, row: _Read, forms: dict[tuple[str, str], tuple[float, float]], share: float) -> list[Bonus]:
-    tuning, average = plan.tuning, plan.statistics.average_length
-    bonuses: list[Bonus] = []
+            yield Bonus(first, second, share * tuning.near * score(tf, times, idf))
     for (stem, form), tf in row.written.items():
-        times, idf = forms[stem, form]
-        score = times * idf * tf_saturation(tf, row.length, average, tuning.k1, tuning.b)
-        bonuses.append(Bonus(form, "", share * tuning.exact * score))
-    return bonuses
+        yield Bonus(form, "", share * tuning.exact * score(tf, *forms[stem, form]))

@@ -88,6 +88,13 @@ def test_a_value_behind_its_vendors_name_is_removed_and_named(number: int, place
     assert label[1] or value.name in ("generic-api-key", "hashicorp-tf-password")
 
 
+def test_a_storage_key_of_azure_is_found_by_each_of_its_marks() -> None:
+    rng = random.Random("azure")
+    for mark in ("+ASt", "ACDb", "AZCV"):
+        key = f"{''.join(rng.choices(_LETTERS, k=76))}{mark}{''.join(rng.choices(_LETTERS, k=5))}A=="
+        assert redact(f"keep {key}").text == "keep [REDACTED:azure-storage-key]"
+
+
 def test_each_format_asks_its_least_entropy_of_its_tokens() -> None:
     least = {rule.name: rule.least_entropy for rule in FORMAT_RULES}
     assert {token.name: least[token.name] for token in TOKENS} == {token.name: token.least_entropy for token in TOKENS}
