@@ -52,7 +52,7 @@ def optimize(store: Store) -> Compaction:
     files = tuple(
         CompactedFile(os.path.basename(path), size, _size_of(path)) for path, size in zip(paths, before, strict=True)
     )
-    return Compaction(files, all(logs), stale, index.health.value)
+    return Compaction(files, all(logs), stale, index.health)
 
 
 def _size_of(path: str) -> int:

@@ -4,7 +4,7 @@ from collections import Counter
 
 import apsw
 
-from ctxrank.indexer.engine import INDEX_READ_ERRORS
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, IndexHealth
 from ctxrank.indexer.fulltext.catch_up import lag
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.fulltext.index_file import health_of
@@ -64,12 +64,12 @@ def read_status(store: Store) -> Status:
     try:
         if index.is_usable and not index.is_sound():
             raise apsw.CorruptError("the sentinel is gone")
-        health = index.health.value
+        health = index.health
     except INDEX_READ_ERRORS as error:
-        health = health_of(error).value
+        health = health_of(error)
     notes = list(config.notes)
     if not config.fts5:
-        health = health or "FTS5 is switched off in the configuration"
+        health = health or IndexHealth.OFF
     if config.fts5 and says_no_fts5(store):
         notes.append(
             "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."

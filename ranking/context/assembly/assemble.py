@@ -408,7 +408,7 @@ def _files_left_out(files: "FoundFiles | None") -> list[Omitted]:
 def _outcome(result: Assembly, readiness: Readiness, wide: "WideSettings | None") -> tuple[str, str, str]:
     """(outcome, engine, reason)."""
     if not readiness.is_usable:
-        return "degraded", "heuristic", readiness.health.value
+        return "degraded", "heuristic", readiness.health
     engine = "fts5" if wide is None or readiness.stand_in else OPENSEARCH
     if readiness.reason:
         return "degraded", engine, readiness.reason

@@ -156,7 +156,7 @@ def search_primary(
     )
     hits = _page(store, found, words, request, mode)
     return SearchResult(
-        query=shown_query(query), outcome="degraded", engine="heuristic", reason=readiness.health.value,
+        query=shown_query(query), outcome="degraded", engine="heuristic", reason=readiness.health,
         stale=readiness.stale, total=len(found), is_capped=False, is_exact=False, hits=hits, suggestions=(),
         notes=(*filters.notes, *corrupt_row_notes(corrupt)), corrections=corrections,
     )  # fmt: skip

@@ -44,7 +44,7 @@ def list_documents(
     outcome = "degraded" if corrupt else "matched" if hits else "no_match"
     return SearchResult(
         query=shown_query(query), outcome=outcome, engine="heuristic",
-        reason=IndexHealth.CORRUPT_ROWS.value if corrupt else "", stale=0,
+        reason=IndexHealth.CORRUPT_ROWS if corrupt else "", stale=0,
         total=len(parents), is_capped=False, is_exact=not corrupt, hits=hits, suggestions=(),
         notes=(*filters.notes, *corrupt_row_notes(corrupt)), facets=facets,
     )  # fmt: skip
