@@ -227,12 +227,6 @@ def document_id(primary: apsw.Connection, ref: DocumentRef) -> int:
     return found
 
 
-class _Uncounted(NamedTuple):
-    id: int
-    seq: int
-    body: str
-
-
 def backfill_counts(store: Store) -> int:
     """Count every document that the local vocabulary has not counted yet; returns how many.
 
@@ -250,15 +244,15 @@ def backfill_counts(store: Store) -> int:
         return 0
     counted = last_id = 0
     while True:
-        rows = store.primary.execute(
-            f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?",
-            (last_id, _BATCH_DOCUMENTS),
-        ).fetchall()
+        rows = list(
+            store.primary.execute(
+                f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?",
+                (last_id, _BATCH_DOCUMENTS),
+            )
+        )
         if not rows:
             return counted
-        counts = [
-            (id_, seq, TextCount(counter.count(body), counter.name)) for id_, seq, body in map(_Uncounted._make, rows)
-        ]
+        counts = [(id_, seq, TextCount(counter.count(body), counter.name)) for id_, seq, body in rows]
         last_id = counts[-1][0]
         with store.write() as change:
             unchanged = [
