@@ -52,34 +52,27 @@ class Answer(TextIOWrapper):
         try:
             return super().write(text)
         except OSError as error:
-            error.filename = STDOUT
-            raise
+            self._failed(error)
+            return len(text)
 
     def flush(self) -> None:
         """Pass on what was written. Raises OSError, whose file name is `<stdout>`."""
         try:
             super().flush()
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            self._failed(error)
+
+    def _failed(self, error: OSError | ValueError) -> None:
+        if isinstance(error, OSError):
             error.filename = STDOUT
-            raise
+        raise error
 
 
-class Messages(TextIOWrapper):
+class Messages(Answer):
     """stderr. A message that cannot be written is dropped, and the call goes on."""
 
-    def write(self, text: str, /) -> int:
-        """Write the text, or drop it."""
-        try:
-            return super().write(text)
-        except OSError:
-            return len(text)
-
-    def flush(self) -> None:
-        """Pass on what was written, or drop it."""
-        try:  # noqa: SIM105  contextlib would be loaded for this
-            super().flush()
-        except (OSError, ValueError):
-            pass
+    def _failed(self, error: OSError | ValueError) -> None:
+        pass
 
 
 def _as(kind: type[TextIOWrapper], stream: "TextIO") -> "TextIO":
@@ -87,13 +80,8 @@ def _as(kind: type[TextIOWrapper], stream: "TextIO") -> "TextIO":
     if not isinstance(stream, TextIOWrapper):
         return stream
     errors = stream.errors if stream.encoding.lower() in _UTF_8 else _AS_JSON
-    return kind(
-        cast("TextIO", stream).buffer,
-        stream.encoding,
-        errors,
-        line_buffering=stream.line_buffering,
-        write_through=stream.write_through,
-    )
+    lines, through = stream.line_buffering, stream.write_through
+    return kind(cast("TextIO", stream).buffer, stream.encoding, errors, line_buffering=lines, write_through=through)
 
 
 def _nowhere(number: int, mode: str) -> "TextIO":

@@ -3,7 +3,6 @@
 import errno
 import os
 import traceback
-from collections.abc import Sequence
 
 import apsw
 
@@ -72,15 +71,3 @@ def _damage(db: str | None, root: str | None) -> str:
     except (apsw.Error, CtxrankError, OSError, UnicodeDecodeError):
         return ""
     return "" if found == "ok" else found.strip().split("\n")[-1]
-
-
-def named_store(arguments: Sequence[str]) -> tuple[str | None, str | None]:
-    """What a command line gives as --db and --root."""
-    found: dict[str, str] = {}
-    for name in ("--db", "--root"):
-        for place, word in enumerate(arguments):
-            if word == name and place + 1 < len(arguments):
-                found[name] = arguments[place + 1]
-            elif word.startswith(f"{name}="):
-                found[name] = word.partition("=")[2]
-    return found.get("--db"), found.get("--root")

@@ -9,6 +9,7 @@ import os
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
+from ctxrank.cli.call import Call
 from ctxrank.cli.output.lines import times
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -20,14 +21,12 @@ from ctxrank.indexer.text.lines import one_line
 
 if TYPE_CHECKING:
     from ctxrank.cli.actions.errors.run import CommandRun
-    from ctxrank.cli.call import Call
     from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
 
 COMMAND_TOOLS = ("Bash", "shell", "local_shell", "exec_command", "unified_exec")
 FIX_TOKENS = 600
 _SOLUTION_CHARS = 1200
 _MAX_FIXES = 2
-_MAX_COMMAND_CHARS = 200
 MAX_OUTPUT_CHARS = 512 * 1024
 _OUTPUTS = ("stdout", "output", "stderr", "error", "message")
 _EXIT_CODE = "exit code "  # "Exit code 1" is the first line that Claude Code puts before what a command printed
@@ -60,17 +59,13 @@ def _command(call: HookCall) -> str:
     if call.event.text("tool_name") not in COMMAND_TOOLS:
         return ""
     given = call.event.object("tool_input").get("command", call.event.object("tool_input").get("cmd"))
-    command = public_part(text_of(given) or _line_of(texts_of(given))).strip()
+    line = text_of(given)
+    if words := texts_of(given):
+        from shlex import join  # noqa: PLC0415  Codex alone gives words
+
+        line = join(words)
+    command = public_part(line).strip()
     return "" if command.startswith(_OWN) else command
-
-
-def _line_of(words: list[str]) -> str:
-    """The words that a runner started, as a shell's line."""
-    if not words:
-        return ""
-    from shlex import join  # noqa: PLC0415  Codex alone gives words
-
-    return join(words)
 
 
 def _has_failed(response: object) -> bool:
@@ -110,20 +105,16 @@ def _folder(call: HookCall) -> str:
 
 
 def _run(call: HookCall, command: str) -> "CommandRun":
-    from ctxrank.cli.actions.errors.run import CommandRun, RunPlace, Span  # noqa: PLC0415  only after a failure
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  as above
+    from ctxrank.cli.actions.errors.run import CommandRun, shown_command  # noqa: PLC0415  only after a failure
 
-    place = RunPlace(call.session.name, call.group, True, None, None)  # first: a session is older than what fails in it
+    session = call.session.name  # first: a session is older than what fails in it
     ended_at = now_us()
-    duration_ms = call.event.fields.get("duration_ms")
-    is_known = isinstance(duration_ms, int | float) and not isinstance(duration_ms, bool) and 0 <= duration_ms < 1e9
-    started_at = ended_at - int(float(str(duration_ms)) * 1000) if is_known else ended_at
+    took = call.event.fields.get("duration_ms")
+    took_ms = took if isinstance(took, int | float) and not isinstance(took, bool) and 0 <= took < 1e9 else 0
     mode = call.config.redaction_mode
-    shown = IncomingTexts(mode).line(command)
-    if len(shown) > _MAX_COMMAND_CHARS:
-        shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
-    key, folder, project = _key(call, command), _folder(call), call.project
-    return CommandRun(key, shown, folder, project, place, Span(started_at, ended_at), mode)
+    started_at = ended_at - int(took_ms * 1000)
+    key, folder, kept = _key(call, command), _folder(call), shown_command(command, mode)
+    return CommandRun(key, kept, folder, call.project, session, call.group, started_at, ended_at, mode)
 
 
 def _learn_from_success(call: HookCall, command: str) -> None:
@@ -132,13 +123,13 @@ def _learn_from_success(call: HookCall, command: str) -> None:
         return
     from ctxrank.cli.actions.errors.run import learn_from_success  # noqa: PLC0415  only after a failure
 
-    learn_from_success(_quiet(), call.store, _run(call, command))
+    learn_from_success(Call(verbosity=-1), call.store, _run(call, command))
 
 
 def _learn_from_failure(call: HookCall, command: str, output: str) -> "ErrorAnswer | None":
     from ctxrank.cli.actions.errors.run import learn_from_failure  # noqa: PLC0415  only after a failure
 
-    return learn_from_failure(_quiet(), call.store, _run(call, command), output.encode("utf-8", "replace"))
+    return learn_from_failure(Call(verbosity=-1), call.store, _run(call, command), output.encode("utf-8", "replace"))
 
 
 def _recognised(call: HookCall, output: str) -> "ErrorAnswer | None":
@@ -151,12 +142,6 @@ def _recognised(call: HookCall, output: str) -> "ErrorAnswer | None":
     if failure.trouble:
         return None
     return recognise(call.store.primary, failure.text, Asked(call.project, now_us(), mode=mode))
-
-
-def _quiet() -> "Call":
-    from ctxrank.cli.call import Call  # noqa: PLC0415  as above
-
-    return Call(verbosity=-1)
 
 
 def _fix(fix: "Fix") -> tuple[str, str]:

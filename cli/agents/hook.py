@@ -11,14 +11,14 @@ outermost function catches everything.
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from ctxrank.cli.agents.event import MAX_EVENT_BYTES, RUNNERS, SPAWNING_TOOLS, Event, read_event
 from ctxrank.cli.agents.injected_text import MAX_CHARACTERS
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall, branch_of
 from ctxrank.cli.agents.watchdog import MAX_MEMORY_BYTES, Watchdog
-from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.call import Call, Reply, given_options
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.extensions import provided
 from ctxrank.indexer.store.config import load_config
@@ -46,16 +46,15 @@ _ANSWERS_TO_SPAWNS = {
     "PostToolUse": "spawns:on_spawn_end",
     "PostToolUseFailure": "spawns:on_spawn_end",
 }
-_OPTIONS = {"--runner": "runner", "--db": "db", "--root": "root"}
 
 
 def main() -> None:
     """Answer one event and end the process with 0, whatever happens."""
     try:
-        options = _options(sys.argv[2:])
-        call = Call(db=options.get("db"), root=options.get("root"))
+        given = given_options(sys.argv[2:], ("--runner", "--db", "--root"))
+        call = Call(db=given.get("--db"), root=given.get("--root"))
         with Watchdog() as watchdog:
-            answer = answer_of(_read_stdin(), options.get("runner"), call, watchdog.knows)
+            answer = answer_of(_read_stdin(), given.get("--runner"), call, watchdog.knows)
             _write(answer)
     except BaseException as error:  # the runner is to go on: see above
         _note(error)
@@ -137,16 +136,6 @@ def _said(call: HookCall) -> str | Mapping[str, object] | None:
         return None
     said: str | Mapping[str, object] | None = provided(f"ctxrank.cli.agents.{module}:{function}", "hook")(call)
     return said
-
-
-def _options(words: Sequence[str]) -> dict[str, str]:
-    """The values of the options that we know; other words are passed over."""
-    options: dict[str, str] = {}
-    for at, word in enumerate(words):
-        name, has_value, value = word.partition("=")
-        if name in _OPTIONS:
-            options[_OPTIONS[name]] = value if has_value else (words[at + 1] if at + 1 < len(words) else "")
-    return {name: value for name, value in options.items() if value}
 
 
 def _read_stdin() -> bytes | None:

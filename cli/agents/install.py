@@ -15,13 +15,13 @@ import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
 
 from ctxrank.cli.agents.runner_files import Place, RunnerFile, runner_files
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.location import upwards
 from ctxrank.indexer.systems import sync
 
 _COPY = ".before-ctxrank"
@@ -35,11 +35,16 @@ _LOCK_PAUSE_S = 0.02
 class _Change(NamedTuple):
     """What is to become of a file; None is no file. `copy` is where its earlier state is kept."""
 
-    path: str
+    file: RunnerFile
     before: str | None
     after: str | None
     copy: str | None = None  # made by an install
     is_restored: bool = False  # by an uninstall, which takes the copy away
+
+    @property
+    def path(self) -> str:
+        """Where the file is."""
+        return self.file.path
 
     @property
     def kind(self) -> str:
@@ -49,19 +54,34 @@ class _Change(NamedTuple):
         return "made" if self.before is None else "removed" if self.after is None else "changed"
 
 
-_Plan = Callable[[RunnerFile, Place], _Change]  # reads the file
+_Plan = Callable[[RunnerFile], _Change]  # reads the file
 
 
 def install(call: Call, runner: str, is_user: bool, is_project: bool, with_mcp: bool, dry_run: bool) -> Reply:
     """Put ours into a runner's files."""
     place = _place(call, is_user=is_user, is_project=is_project)
-    return _reply(call, runner, place, _installed, with_mcp=with_mcp, dry_run=dry_run)
+
+    def plan(file: RunnerFile) -> _Change:
+        before = _read(file.path, place)
+        after = file.with_ours(before or "")
+        is_first = before is not None and file.without_ours(before) == before != after
+        return _Change(file, before, after, file.path + _COPY if is_first else None)
+
+    return _reply(call, runner, place, plan, with_mcp=with_mcp, dry_run=dry_run)
 
 
 def uninstall(call: Call, runner: str, is_user: bool, is_project: bool, dry_run: bool) -> Reply:
     """Take ours out of a runner's files."""
     place = _place(call, is_user=is_user, is_project=is_project)
-    return _reply(call, runner, place, _uninstalled, with_mcp=True, dry_run=dry_run)
+
+    def plan(file: RunnerFile) -> _Change:
+        before = _read(file.path, place)
+        after = before and file.without_ours(before)
+        is_restored = before is not None and after == _read(file.path + _COPY, place)
+        is_kept = after or is_restored or not before  # an empty file that was there before
+        return _Change(file, before, after if is_kept else None, is_restored=is_restored)
+
+    return _reply(call, runner, place, plan, with_mcp=True, dry_run=dry_run)
 
 
 def _place(call: Call, *, is_user: bool, is_project: bool) -> Place:
@@ -72,13 +92,13 @@ def _place(call: Call, *, is_user: bool, is_project: bool) -> Place:
         return Place(os.path.expanduser("~"), True)
     if call.root is not None:
         return Place(os.path.abspath(call.root), False)
-    here = folder = os.getcwd()
-    while not any(os.path.lexists(os.path.join(folder, name)) for name in (".ctxrank", ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return Place(here, False)
-        folder = parent
-    return Place(folder, False)
+    here = os.getcwd()
+    marked = (
+        folder
+        for folder in upwards(here)
+        if any(os.path.lexists(os.path.join(folder, name)) for name in (".ctxrank", ".git"))
+    )
+    return Place(next(marked, here), False)
 
 
 def _own_command() -> str:
@@ -87,27 +107,6 @@ def _own_command() -> str:
     if shutil.which("ctxrank") or os.path.basename(own) != "ctxrank":
         return "ctxrank"
     return shlex.quote(own)
-
-
-def _installed(file: RunnerFile, place: Place) -> _Change:
-    before = _read(file.path, place)
-    after = file.with_ours(before or "")
-    is_first = before is not None and file.without_ours(before) == before
-    return _Change(file.path, before, after, _copy_of(file.path) if is_first and before != after else None)
-
-
-def _uninstalled(file: RunnerFile, place: Place) -> _Change:
-    before = _read(file.path, place)
-    if before is None:
-        return _Change(file.path, None, None)
-    after = file.without_ours(before)
-    if after == _read(_copy_of(file.path), place):
-        return _Change(file.path, before, after, is_restored=True)
-    return _Change(file.path, before, after or (None if before else ""))
-
-
-def _copy_of(path: str) -> str:
-    return path + _COPY
 
 
 def _read(path: str, place: Place) -> str | None:
@@ -128,11 +127,9 @@ def _read(path: str, place: Place) -> str | None:
 def _reply(call: Call, runner: str, place: Place, plan: _Plan, *, with_mcp: bool, dry_run: bool) -> Reply:
     """Write what has changed, and say what that was. Nothing is written where one of the files is refused."""
     files = runner_files(runner, place, _own_command(), with_mcp=with_mcp)
-    changes = [plan(file, place) for file in files]
+    changes = [plan(file) for file in files]
     if not dry_run:
-        changes = [
-            _apply(change, partial(plan, file, place), place) for change, file in zip(changes, files, strict=True)
-        ]
+        changes = [_apply(change, plan, place) for change in changes]
     has_changed = any(change.kind != "none" for change in changes)
     note = "a dry run: no file is changed." if dry_run else "start a new session of the runner."
     return Reply(
@@ -170,7 +167,7 @@ def _diff(change: _Change) -> Iterator[str]:
     yield from difflib.unified_diff(before, after, change.path, change.path)
 
 
-def _apply(change: _Change, plan: Callable[[], _Change], place: Place) -> _Change:
+def _apply(change: _Change, plan: _Plan, place: Place) -> _Change:
     """Make a file what it is to be, and return what was done. Raises CtxrankError where the system refuses."""
     if change.kind == "none":
         return change
@@ -179,7 +176,7 @@ def _apply(change: _Change, plan: Callable[[], _Change], place: Place) -> _Chang
         os.makedirs(folder, exist_ok=True)
         with _lock(change.path):
             for _ in range(_TRIES):
-                change = plan()
+                change = plan(change.file)
                 if change.kind == "none" or _has_replaced(change, place):
                     break
             else:
@@ -213,7 +210,7 @@ def _has_replaced(change: _Change, place: Place) -> bool:
         else:
             os.replace(new, real)
     if change.is_restored:
-        os.unlink(_copy_of(change.path))
+        os.unlink(change.path + _COPY)
     return True
 
 

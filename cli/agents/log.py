@@ -26,33 +26,20 @@ def note_failure(reason: str, place: str = "") -> None:
     folder = state_folder()
     if not folder:
         return
-    said = shorten(one_line(reason), _MAX_LINE_CHARS)
-    line = f"{format_us(now_us())}\t{one_line(place or _here())}\t{said}\n"
+    line = f"{format_us(now_us())}\t{one_line(place or _here())}\t{shorten(one_line(reason), _MAX_LINE_CHARS)}\n"
     path = os.path.join(folder, _FILE)
     try:
         from ctxrank.indexer.store.known_stores import make_folder_of_ours  # noqa: PLC0415  only where something failed
 
         make_folder_of_ours(folder)
-        _drop_older(path)
-        _append(path, line)
+        if os.path.lexists(path) and os.lstat(path).st_size > _MAX_BYTES:
+            os.replace(path, f"{path}.1")  # it stays small: the log before it is kept once
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, line.encode("utf-8", "backslashreplace"))
+        finally:
+            os.close(descriptor)
     except OSError:
-        return
-
-
-def _append(path: str, line: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, line.encode("utf-8", "backslashreplace"))
-    finally:
-        os.close(descriptor)
-
-
-def _drop_older(path: str) -> None:
-    """Keep the log small: the one before it is kept once."""
-    try:
-        if os.lstat(path).st_size > _MAX_BYTES:
-            os.replace(path, f"{path}.1")
-    except FileNotFoundError:
         return
 
 
@@ -76,15 +63,13 @@ def last_failures(primary: str) -> list[str]:
     verdicts: dict[str, bool] = {}
     for line in reversed(text.split("\n")):
         moment, _, rest = line.partition("\t")
-        place, has_reason, reason = rest.partition("\t")
-        if not has_reason:
-            continue  # of an older ctxrank, which did not say where
-        if place not in verdicts:
+        place, is_whole, reason = rest.partition("\t")
+        if is_whole and place not in verdicts:
             verdicts[place] = _is_of_store(place, primary)
-        if verdicts[place]:
+        if is_whole and verdicts[place]:
             shown.append(one_line(f"{moment} {reason}"))
-            if len(shown) == _SHOWN:
-                break
+        if len(shown) == _SHOWN:
+            break
     return shown[::-1]
 
 

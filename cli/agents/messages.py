@@ -10,7 +10,6 @@ An entry is unconfirmed: a search finds it, and no prompt is given it before ano
 
 from ctxrank.cli.agents.injected_text import public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.records.sessions import Session
@@ -42,60 +41,41 @@ _HEADINGS = {
 _PHASES = {heading: phase for phase, headings in _HEADINGS.items() for heading in headings.split(", ")}
 
 
-class Speaker(NamedTuple):
-    """Whose message it is: the session, the group, the role, and the runner's name for the agent."""
-
-    session: Session
-    group: str | None
-    role: str
-    agent_name: str
-
-
 def keep_message(call: HookCall) -> None:
     """Keep the last message of an agent as reasoning, an entry for each of its phases."""
-    speaker = Speaker(call.session, call.group, call.role_of(call.agent_type or "main"), call.agent_type)
+    session, role, agent = call.session, call.role_of(call.agent_type or "main"), unconfirmed_name(call.agent_type)
+    entry = NewReasoning(session.name, call.group, role, "", "", agent)
     injected = injected_lines(call.store.primary)
-    keep_text(call.store, speaker, call.event.text("last_assistant_message"), injected, call.config.redaction_mode)
+    message = call.event.text("last_assistant_message")
+    keep_text(call.store, session, entry, message, injected, call.config.redaction_mode)
 
 
 def keep_text(
     store: Store,
-    speaker: Speaker,
+    session: Session,
+    entry: NewReasoning,
     message: str,
     injected: frozenset[str],
     mode: RedactionMode,
-    *,
     phases: tuple[str, ...] = (),
-    created_at: int | None = None,
-    references: str = "[]",
 ) -> int:
     """Keep what is new in a message, unconfirmed; of these phases alone, if any are named. Returns how many entries.
 
-    `injected` are the digests of lines that we said ourselves, `references` a JSON list, `created_at` None is now.
+    `entry` is one of them but for its phase and content, `injected` are the digests of lines that we said ourselves.
     """
     message = without_echo(public_part(message[:_MAX_MESSAGE_CHARS]), injected)
     if len(message.split()) < _LEAST_WORDS:
         return 0
     texts = IncomingTexts(mode)
-    room = _MAX_ENTRIES - count_unconfirmed(store.primary, speaker.session.id)
+    room = _MAX_ENTRIES - count_unconfirmed(store.primary, session.id)
     kept = 0
     wanted = [(phase, text) for phase, text in phases_of(message) if not phases or phase in phases]
     for phase, text in wanted[: max(room, 0)]:
         content = shorten(texts.text(text).strip(), _MAX_ENTRY_CHARS)
-        known = same_entries(store.primary, content)
-        if known:
-            _confirm(store, speaker.session, known)
+        if known := same_entries(store.primary, content):
+            _confirm(store, session, known)
             continue
-        new = NewReasoning(
-            speaker.session.name,
-            speaker.group,
-            speaker.role,
-            phase,
-            content,
-            unconfirmed_name(speaker.agent_name),
-            references=references,
-            created_at=created_at,
-        )
+        new = entry._replace(phase=phase, content=content)
         save_reasoning(store, new, create_session=True, mode=mode, notes_agent=False)
         kept += 1
     return kept

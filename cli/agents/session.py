@@ -19,6 +19,7 @@ from ctxrank.indexer.records.sessions import (
 )
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.hook_settings import HookSettings
+from ctxrank.indexer.store.location import git_folder, upwards
 from ctxrank.indexer.store.store import Change, Store
 
 _MAX_HEAD_BYTES = 4096
@@ -106,30 +107,12 @@ def group_of(branch: str) -> str | None:
 
 def branch_of(root: str) -> str | None:
     """The branch that is checked out in a folder's git tree, unless it is a main one; None for none."""
-    top = os.path.realpath(root)
-    while not os.path.lexists(os.path.join(top, ".git")):
-        parent = os.path.dirname(top)
-        if parent == top:
-            return None
-        top = parent
-    head = _head_of(top)
-    return group_of(head.removeprefix(_BRANCH)) if head.startswith(_BRANCH) else None
-
-
-def _head_of(top: str) -> str:
-    """What HEAD of a checkout says, '' where that cannot be read; a `.git` file is followed where that leads back."""
-    folder = os.path.join(top, ".git")
-    if os.path.isdir(folder) and not os.path.islink(folder):
-        return _first_line(folder, "HEAD")
-    own = os.path.normpath(os.path.join(top, _first_line(top, ".git").removeprefix("gitdir:").strip()))
-    back = os.path.realpath(os.path.join(own, _first_line(own, "gitdir")))
-    return _first_line(own, "HEAD") if back == os.path.join(top, ".git") else ""
-
-
-def _first_line(folder: str, path: str) -> str:
     from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  loaded by every answer later on
 
+    top = next((one for one in upwards(os.path.realpath(root)) if os.path.lexists(os.path.join(one, ".git"))), "")
+    own = git_folder(top) if top else ""
     try:
-        return read_beneath(folder, path, _MAX_HEAD_BYTES).decode("utf-8", "replace").partition("\n")[0].strip()
+        head = read_beneath(own, "HEAD", _MAX_HEAD_BYTES).decode("utf-8", "replace").partition("\n")[0].strip()
     except (OSError, ValueError):
-        return ""
+        return None
+    return group_of(head.removeprefix(_BRANCH)) if head.startswith(_BRANCH) else None

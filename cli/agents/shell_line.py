@@ -1,4 +1,4 @@
-"""A shell's line as its commands: what runs, what only looks, waits or shows less, and which two are the same.
+"""A shell's line as its commands: what runs, and what only looks, waits or shows less.
 
     simple_commands("cd web && time npm test 2>&1 | tail -20", "/p")      ("/p/web", ["npm test"])
     simple_commands('git commit -m "fix; done"', "/p")                    ("/p", ['git commit -m "fix; done"'])
@@ -9,19 +9,17 @@ Words and operators are kept as they were written. A line that cannot be read is
 import os
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import chain
 
 
-def _programs(kind: str) -> list[str]:
+def programs(kind: str) -> list[str]:
     """The programs of which this is known; programs.tsv says what there is."""
     with open(os.path.join(os.path.dirname(__file__), "programs.tsv"), encoding="ascii") as file:
         rows = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
     return [program for known, program in rows if known == kind]
 
 
-_LOOKING, _WAITING, _WRITING, _RUNS_FILES = map(frozenset, map(_programs, ("looks", "waits", "writes", "runs a file")))
-_STARTERS = [program.split() for program in _programs("starts")]
+_LOOKING, _WAITING, _WRITING = map(frozenset, map(programs, ("looks", "waits", "writes")))
 _MEASURING = {"time": 0, "nice": 0, "timeout": 1}  # what bounds or times a command, with the words that it takes
 _WITH_VALUE = ("-n", "-k", "-s", "-u", "-g")  # options of these, and of sudo
 
@@ -51,7 +49,7 @@ def simple_commands(command: str, cwd: str) -> tuple[str, list[str]]:
             words = _without_options(words)[_MEASURING[words[0]] :]
         if words[:1] == ["cd"] and words[1:]:
             folder = os.path.normpath(os.path.join(folder, words[1].strip("\"'")))
-        elif not set(_unraised(words)[:1]) <= _WAITING or _PASSING_ON & set(words):
+        elif not set(without_rights(words)[:1]) <= _WAITING or _PASSING_ON & set(words):
             parts.append(" ".join(words))
     doing = [part for part in parts if not is_looking(part)]
     return folder, doing or parts[-1:]
@@ -70,64 +68,14 @@ def is_looking(command: str) -> bool:
     words = words_of(command)
     if _PASSING_ON & set(words):  # it writes a file, or feeds a program that does something
         return False
-    words = _unraised(words) or words
+    words = without_rights(words) or words
     first = os.path.basename(words[0])
     if first in ("sed", "awk", "perl") and not any(word.startswith(("-i", "--in-place", "-pi")) for word in words):
         return first != "perl"
     return first in _LOOKING or " ".join((first, *words[1:2])) in _LOOKING
 
 
-# A command in other forms: VAR=1 npx --quiet jest src/a.test.ts is jest with a variable, an option and a path.
-
-
-@lru_cache(maxsize=256)  # each success is compared with each failure that waits
-def _form(command: str) -> tuple[list[str], set[str], list[str]]:
-    """What a command runs, without what starts it; its variables and options; and the paths that it names."""
-    words = words_of(command)
-    added = {word for word in words if word.startswith("-")}
-    while words:
-        starter = next((one for one in _STARTERS if words[: len(one)] == one and words[len(one) :]), list[str]())
-        if starter == ["sudo"]:
-            rest = _unraised(words)
-            added.add(" ".join(words[: len(words) - len(rest)]))
-            words = rest
-        elif starter:
-            added.add(" ".join(starter))
-            words = words[len(starter) :]
-        elif "=" in words[0] and words[0].partition("=")[0].isidentifier():
-            added.add(words.pop(0))
-        else:
-            break
-    paths = [word for word in words[1:] if not word.startswith("-") and ("/" in word or "." in word)]
-    plain = [word for at, word in enumerate(words) if not at or (not word.startswith("-") and word not in paths)]
-    return plain, added, paths
-
-
-def has_form_of(one: str, other: str) -> bool:
-    """Whether two commands run the same on the same paths."""
-    if one == other:
-        return True
-    (plain, _, paths), (other_plain, _, other_paths) = _form(one), _form(other)
-    return plain == other_plain and paths == other_paths
-
-
-def includes(command: str, failed: str, output: str) -> bool:
-    """Whether a command that succeeds has run what failed: the same, more, or the paths that the failure named."""
-    (plain, _, paths), (failed_plain, _, failed_paths) = _form(command), _form(failed)
-    if plain != failed_plain or (paths != failed_paths and len(plain) == 1 and plain[0] in _RUNS_FILES):
-        return False
-    if paths == failed_paths or not paths:
-        return True
-    named = failed_paths or [path for path in paths if path.partition("::")[0] in output]
-    return bool(named) and all(any(path.startswith(one) for one in paths) for path in named)
-
-
-def adds_to(command: str, failed: str) -> bool:
-    """Whether a form has variables or options, or is started in a way, that the one that failed had not."""
-    return bool(_form(command)[1] - _form(failed)[1])
-
-
-def _unraised(words: list[str]) -> list[str]:
+def without_rights(words: list[str]) -> list[str]:
     """A command without the rights that it is given."""
     return _without_options(words) if words[:1] == ["sudo"] else words
 

@@ -39,7 +39,6 @@ class SourceDocument(NamedTuple):
     id: str
     title: str
     text: str
-    time_us: int = MADE_AT
 
 
 class JudgedQuery(NamedTuple):
@@ -161,41 +160,34 @@ def load_collection(
         ]
         with store.write() as change:
             for number, (source, whole, title, text) in enumerate(prepared, start + 1):
-                if is_of_passages:
-                    name = whole or source.id
-                    if name not in owners:
-                        owners[name] = _put(change, "artifact", number, "", "", source.time_us)
-                    passage = Passage(source.id, title, 0, 0, text)
-                    passage_id = _put_passage(change, owners[name], "", passage, source.time_us)
-                    ids[public_id("passage", passage_id)] = source.id
-                else:
+                if not is_of_passages:
                     ids[public_id("artifact", number)] = source.id
-                    _put_file(change, number, title, text, source.time_us)
+                    _put_file(change, number, title, text)
+                    continue
+                name = whole or source.id
+                if name not in owners:
+                    owners[name] = _put(change, number, "", "")
+                passage_id = _put_passage(change, owners[name], "", Passage(source.id, title, 0, 0, text))
+                ids[public_id("passage", passage_id)] = source.id
     store.catch_up()
     return Loaded(ids, is_of_passages)
 
 
-def _put_file(change: Change, number: int, title: str, text: str, time_us: int) -> None:
+def _put_file(change: Change, number: int, title: str, text: str) -> None:
     path = title if _PATH.fullmatch(title) else ""
     if not path and len(text) <= MAX_CHARS:
-        _put(change, "artifact", number, title, text, time_us)
+        _put(change, number, title, text)
         return
-    owner = _put(change, "artifact", number, os.path.basename(path) or title, "", time_us, path)
+    owner = _put(change, number, os.path.basename(path) or title, "", path)
     for passage in split_passages(text, path):
-        _put_passage(change, owner, path, passage, time_us)
+        _put_passage(change, owner, path, passage)
 
 
-def _put(change: Change, kind: str, number: int, title: str, body: str, time_us: int, path: str = "") -> int:
-    document = documents.Document(kind, number, title, body, time_us, RULESET_VERSION, path)
-    return documents.put(change, document)
+def _put(change: Change, number: int, title: str, body: str, path: str = "") -> int:
+    return documents.put(change, documents.Document("artifact", number, title, body, MADE_AT, RULESET_VERSION, path))
 
 
-def _put_passage(change: Change, owner: int, path: str, passage: Passage, time_us: int) -> int:
-    return documents.put(
-        change,
-        documents.Document(
-            kind="passage", number=None, title=passage.heading, body=passage.text, path=path, owner_id=owner,
-            passage_key=passage.key, start_line=passage.start_line, end_line=passage.end_line, created_at=time_us,
-            ruleset=RULESET_VERSION,
-        ),
-    )  # fmt: skip
+def _put_passage(change: Change, owner: int, path: str, passage: Passage) -> int:
+    document = documents.Document("passage", None, passage.heading, passage.text, MADE_AT, RULESET_VERSION, path)
+    document = document._replace(owner_id=owner, passage_key=passage.key)
+    return documents.put(change, document._replace(start_line=passage.start_line, end_line=passage.end_line))

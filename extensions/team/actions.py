@@ -4,7 +4,7 @@ import contextlib
 import gc
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Sequence
 from types import FrameType
 
 from ctxrank.cli.call import Call, Reply, shown
@@ -15,7 +15,7 @@ from ctxrank.extensions.team.log import TeamLog, connect
 from ctxrank.extensions.team.schema import prepare
 from ctxrank.extensions.team.snapshot import bring_snapshot, write_snapshot
 from ctxrank.extensions.team.state import drop_state, unpushed
-from ctxrank.extensions.team.sync import LateMember, Synced, state_of, synchronize
+from ctxrank.extensions.team.sync import Forgetting, LateMember, Synced, state_of, synchronize
 from ctxrank.extensions.team.watch import LogWatch
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
@@ -25,6 +25,8 @@ from ctxrank.indexer.store.location import TEAM_LOCK
 from ctxrank.indexer.store.one_process import holder, only_one
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.team_log import ENVIRONMENT, TeamState, read_state
+
+_SHOWN_SKIPPED = 5
 
 
 def init(call: Call, project: str, machines: tuple[str, ...]) -> Reply:
@@ -69,13 +71,8 @@ def join(call: Call, project: str, snapshot: str | None) -> Reply:
     lines = [f"Joined {shown(project)}"]
     if taken is not None:
         lines.append(f"snapshot   {taken.taken} lines taken, {taken.refused} not: the log has others by now")
-    return _synced_reply(done, state)._replace(
-        lines=(*lines, *_synced_lines(done, state)),
-        payload=lambda: {
-            **_synced_json(done, state), "history": head.history,
-            **({} if taken is None else {"snapshot": taken._asdict()}),
-        },
-    )  # fmt: skip
+    more = {} if taken is None else {"snapshot": taken}
+    return _synced_reply(done, state, lines, history=head.history, **more)
 
 
 def sync(call: Call, follow: bool) -> Reply:
@@ -168,10 +165,10 @@ def _forget_status(call: Call) -> Reply:
     with call.open() as store, connected(store) as log:
         found = exchange.forgetting(store, log)
     return Reply(
-        lambda: {"machines": found.machines, "unconfirmed": [_late_json(one) for one in found.late]},
-        [_late_line(one) for one in found.late] or [f"forgotten by all {found.machines} machines"],
-        exit_code=LockedError.exit_code if found.late else 0,
-        notes=(_unconfirmed_note(len(found.late), found.machines),) if found.late else (),
+        lambda: {"machines": found.machines, "unconfirmed": found.unconfirmed},
+        [_late_line(one) for one in found.unconfirmed] or [f"forgotten by all {found.machines} machines"],
+        exit_code=LockedError.exit_code if found.unconfirmed else 0,
+        notes=_unconfirmed_notes(found),
     )
 
 
@@ -184,11 +181,6 @@ def snapshot(call: Call, file: str) -> Reply:
         [f"Wrote {count} lines up to change {change} to {shown(file)}"],
         text_notes=("a machine begins with it: 'ctxrank team join PROJECT --snapshot FILE'.",),
     )
-
-
-def _unconfirmed_note(late: int, machines: int) -> str:
-    """What `purge` says."""
-    return f"not yet forgotten: {late} of {machines} machines have not confirmed ('ctxrank team status --unconfirmed')."
 
 
 @contextlib.contextmanager
@@ -214,45 +206,34 @@ def _synchronize(call: Call, store: Store, log: TeamLog) -> Synced:
         return synchronize(store, log, advance)
 
 
-def _synced_reply(done: Synced, state: TeamState) -> Reply:
+def _synced_reply(done: Synced, state: TeamState, first: Sequence[str] = (), **more: object) -> Reply:
+    """What was exchanged, after these lines and with these fields of the answer."""
+    skipped = [f"{row.key}: {row.reason}" for report in done.reports for row in report.skipped]
     notes = [*done.notes]
     if not done.is_forgotten:
         notes.append("not yet purged: another process reads the store; 'ctxrank purge' finishes it.")
     if not done.is_erased:
         notes.append("the log's server keeps forgotten keys in its write-ahead log: see wal_recycle in docs/team.md.")
-    skipped = [f"{row.key}: {row.reason}" for report in done.reports for row in report.skipped]
     notes += [*skipped[:_SHOWN_SKIPPED], *([f"{len(skipped)} lines were skipped."] if skipped else [])]
     return Reply(
-        lambda: _synced_json(done, state),
-        _synced_lines(done, state),
+        lambda: {
+            **as_json(state),
+            "pushed": done.pushed,
+            "pulled": done.pulled,
+            "forgotten": done.is_forgotten,
+            "erased": done.is_erased,
+            "skipped": len(skipped),
+            **more,
+        },
+        [*first, f"pushed    {done.pushed}", f"pulled    {done.pulled}", f"memory    {sentence(state)}"],
         exit_code=0 if done.is_forgotten else LockedError.exit_code,
         notes=tuple(notes),
     )
 
 
-_SHOWN_SKIPPED = 5
-
-
-def _synced_json(done: Synced, state: TeamState) -> dict[str, object]:
-    return {
-        **as_json(state), "pushed": done.pushed, "pulled": done.pulled, "forgotten": done.is_forgotten,
-        "erased": done.is_erased, "skipped": sum(len(report.skipped) for report in done.reports),
-    }  # fmt: skip
-
-
-def _synced_lines(done: Synced, state: TeamState) -> Iterator[str]:
-    yield f"pushed    {done.pushed}"
-    yield f"pulled    {done.pulled}"
-    yield f"memory    {sentence(state)}"
-
-
-def _late_json(one: LateMember) -> dict[str, object]:
-    return {"machine": one.machine, "orders": one.orders, "seen_at": one.seen_at, "this": one.is_own}
-
-
 def _late_line(one: LateMember) -> str:
     seen = f"seen {one.seen_at}" if one.seen_at else "never seen"
-    return f"{shown(one.machine)}{' (this one)' if one.is_own else ''}: {one.orders} orders, {seen}"
+    return f"{shown(one.machine)}{' (this one)' if one.is_this else ''}: {one.orders} orders, {seen}"
 
 
 def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
@@ -266,8 +247,12 @@ def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
             found = exchange.forgetting(store, log)
     except (CtxrankError, NotFoundError) as error:
         return -1, 0, (f"not yet forgotten: {error.message} The order is sent as soon as it can be.",)
-    notes = (_unconfirmed_note(len(found.late), found.machines),) if found.late else ()
-    return len(found.late), found.machines, notes
+    return len(found.unconfirmed), found.machines, _unconfirmed_notes(found)
+
+
+def _unconfirmed_notes(found: Forgetting) -> tuple[str, ...]:
+    late = f"{len(found.unconfirmed)} of {found.machines} machines have not confirmed"
+    return (f"not yet forgotten: {late} ('ctxrank team status --unconfirmed').",) if found.unconfirmed else ()
 
 
 def durably(call: Call, act: Callable[[], Reply]) -> Reply:

@@ -12,13 +12,13 @@ import os
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 
-from ctxrank.extensions.team.sealing import Register, Sealed
+from ctxrank.extensions.team.sealing import Register
 from ctxrank.indexer.deadline import Deadline, in_time
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from typing import LiteralString, TypeVar
+    from typing import Any, LiteralString, TypeVar
 
     from psycopg.abc import PQGen
 
@@ -46,12 +46,11 @@ class Head(NamedTuple):
 
 
 class Member(NamedTuple):
-    """One machine of a project: how far it is, and since when it has been silent."""
+    """One machine of a project: how many orders to forget it has not carried out, and when it was seen last."""
 
-    role: str
-    origin: str | None
-    applied: int
-    forgotten: int
+    machine: str  # its role
+    origin: str
+    orders: int
     seen_at: str | None
 
 
@@ -65,43 +64,43 @@ class LogLine(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """A line on its way into the log."""
+    """A line on its way into the log, as push() takes its columns."""
 
-    register: Register
+    kind: str
+    key: str
     seq: int
     ruleset: int
     is_order: bool
-    sealed: Sealed
+    line: bytes  # sealed with the secret
+    secret: bytes
     mark: bytes
 
 
 class TeamLog:
     """An open connection to one project of a log."""
 
-    def __init__(self, connection: "psycopg.Connection[tuple[object, ...]]", project: str) -> None:
+    def __init__(self, connection: "psycopg.Connection[tuple[Any, ...]]", project: str) -> None:
         self.project = project
         self._connection = connection
 
     def head(self) -> Head:
         """The last change. Raises CtxrankError where the role is no member of the project."""
         query = "SELECT id, n, history::text FROM ctxrank.projects WHERE name = %s"
-        row = self._row(query, (self.project,))
-        if row is None:
+        rows = self._rows(query, (self.project,))
+        if not rows:
             raise CtxrankError(
                 f"The log has no project '{self.project}' for the role {self._connection.info.user}.",
                 "Its administrator admits a role with 'ctxrank team init PROJECT --machine ROLE'.",
             )
-        return Head(int(str(row[0])), int(str(row[1])), str(row[2]))
+        return Head(*rows[0])
 
     def join(self, store: str) -> None:
         """Say which store the role speaks for."""
-        with postgres_errors():
-            self._connection.execute("SELECT ctxrank.join_project(%s, %s)", (self.project, store))
+        self._rows("SELECT ctxrank.join_project(%s, %s)", (self.project, store))
 
     def leave(self) -> None:
         """Take no part any more."""
-        with postgres_errors():
-            self._connection.execute("SELECT ctxrank.leave_project(%s)", (self.project,))
+        self._rows("SELECT ctxrank.leave_project(%s)", (self.project,))
 
     def known(self, project_id: int, registers: Sequence[Register]) -> dict[Register, tuple[bytes, bytes]]:
         """The key and the mark of those of our registers that are in the log."""
@@ -113,23 +112,14 @@ class TeamLog:
               JOIN ctxrank.record_keys AS k
                 ON (k.project, k.kind, k.key, k.origin) = (r.project, r.kind, r.key, r.origin)
         """
-        kinds, keys, origins = (list(column) for column in zip(*registers, strict=True))
-        with postgres_errors():
-            rows = self._connection.execute(query, (kinds, keys, origins, project_id)).fetchall()
-        return {Register(str(r[0]), str(r[1]), str(r[2])): (_bytes(r[3]), _bytes(r[4])) for r in rows}
+        rows = self._rows(query, (*_columns(registers, Register), project_id))
+        return {Register(*register): (secret, mark) for *register, secret, mark in rows}
 
     def push(self, lines: Sequence[Pushed], gone: Sequence[Register]) -> int:
         """Write lines, and delete the keys of what they order to forget; returns the number of the last change."""
         query = "SELECT ctxrank.push(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::uuid[])"
-        values = (
-            self.project,
-            [line.register.kind for line in lines], [line.register.key for line in lines],
-            [line.seq for line in lines], [line.ruleset for line in lines], [line.is_order for line in lines],
-            [line.sealed.line for line in lines], [line.sealed.secret for line in lines], [line.mark for line in lines],
-            [one.kind for one in gone], [one.key for one in gone], [one.origin for one in gone],
-        )  # fmt: skip
-        row = self._row(query, values)
-        return int(str(row[0])) if row else 0
+        values = (self.project, *_columns(lines, Pushed), *_columns(gone, Register))
+        return int(self._rows(query, values)[0][0] or 0)
 
     def lines(self, project_id: int, after: int, without: str) -> list[LogLine]:
         """The next lines of other stores, in the order of their numbers; no more than a portion."""
@@ -143,18 +133,9 @@ class TeamLog:
                              ORDER BY n LIMIT %(rows)s) AS p) AS r
              WHERE r.reached - octet_length(r.line) < %(bytes)s ORDER BY r.n
         """  # the key as a subquery: a join would read all keys for a portion while the table has no statistics
-        values: Mapping[str, object] = {
-            "project": project_id, "after": after, "without": without, "rows": PULL_ROWS, "bytes": PULL_BYTES
-        }  # fmt: skip
-        with postgres_errors():
-            rows = self._connection.execute(query, values, binary=True).fetchall()
-        return [
-            LogLine(
-                int(str(row[0])), Register(str(row[1]), str(row[2]), str(row[3])), _bytes(row[4]),
-                None if row[5] is None else _bytes(row[5]),
-            )
-            for row in rows
-        ]  # fmt: skip
+        values = {"project": project_id, "after": after, "without": without, "rows": PULL_ROWS, "bytes": PULL_BYTES}
+        rows = self._rows(query, values, binary=True)
+        return [LogLine(n, Register(kind, key, origin), line, secret) for n, kind, key, origin, line, secret in rows]
 
     def keys(self, project_id: int, after: int, until: int) -> Iterator[tuple[int, Register, bytes, bytes | None]]:
         """Number, register, digest and key of all lines in a range, in order: what a snapshot is checked against."""
@@ -167,50 +148,29 @@ class TeamLog:
         """
         with postgres_errors(), self._connection.transaction(), self._connection.cursor("keys", binary=True) as cursor:
             cursor.itersize = PULL_ROWS
-            for row in cursor.execute(query, (project_id, after, until)):
-                secret = None if row[5] is None else _bytes(row[5])
-                yield int(str(row[0])), Register(str(row[1]), str(row[2]), str(row[3])), _bytes(row[4]), secret
+            for n, kind, key, origin, digest, secret in cursor.execute(query, (project_id, after, until)):
+                yield n, Register(kind, key, origin), digest, secret
 
     def report(self, applied: int, forgotten: int) -> None:
         """Say how far this machine is: what is here, and which orders to forget are carried out."""
-        with postgres_errors():
-            self._connection.execute("SELECT ctxrank.report(%s, %s, %s)", (self.project, applied, forgotten))
+        self._rows("SELECT ctxrank.report(%s, %s, %s)", (self.project, applied, forgotten))
 
     def erase(self) -> bool:
         """Erase what is left of forgotten keys; False where the server keeps it in its write-ahead log."""
-        with postgres_errors():
-            self._connection.execute("SELECT ctxrank.erase_keys()")
-            row = self._connection.execute("SELECT ctxrank.erase_wal()").fetchone()
-        return bool(row and row[0])
+        self._rows("SELECT ctxrank.erase_keys()")
+        return bool(self._rows("SELECT ctxrank.erase_wal()")[0][0])
 
     def members(self, project_id: int) -> list[Member]:
         """The machines that take part, by name."""
         query = """
-            SELECT role::text, origin::text, applied, forgotten,
+            SELECT role::text, origin::text, (
+                SELECT count(*) FROM ctxrank.records AS r
+                 WHERE r.project = m.project AND r.is_order AND r.n > m.forgotten),
                    to_char(seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-              FROM ctxrank.members WHERE project = %s AND left_at IS NULL AND origin IS NOT NULL ORDER BY role
+              FROM ctxrank.members AS m
+             WHERE project = %s AND left_at IS NULL AND origin IS NOT NULL ORDER BY role
         """
-        with postgres_errors():
-            rows = self._connection.execute(query, (project_id,)).fetchall()
-        return [
-            Member(
-                str(row[0]), None if row[1] is None else str(row[1]), int(str(row[2])), int(str(row[3])),
-                None if row[4] is None else str(row[4]),
-            )
-            for row in rows
-        ]  # fmt: skip
-
-    def last_order(self, project_id: int) -> int:
-        """The number of the last order to forget; 0 where there is none."""
-        query = "SELECT coalesce(max(n), 0) FROM ctxrank.records WHERE project = %s AND is_order"
-        row = self._row(query, (project_id,))
-        return int(str(row[0])) if row else 0
-
-    def orders_after(self, project_id: int, n: int) -> int:
-        """How many orders to forget come after a number."""
-        query = "SELECT count(*) FROM ctxrank.records WHERE project = %s AND is_order AND n > %s"
-        row = self._row(query, (project_id, n))
-        return int(str(row[0])) if row else 0
+        return [Member(*row) for row in self._rows(query, (project_id,))]
 
     def listen(self) -> None:
         """Be told of changes from now on: `wait`."""
@@ -227,12 +187,19 @@ class TeamLog:
                     last = max(last, int(number))
         return last
 
-    def _row(self, query: "LiteralString", values: Sequence[object]) -> tuple[object, ...] | None:
+    def _rows(
+        self, query: "LiteralString", values: Sequence[object] | Mapping[str, object] = (), *, binary: bool = False
+    ) -> "list[tuple[Any, ...]]":
         with postgres_errors():
-            return self._connection.execute(query, values).fetchone()
+            return self._connection.execute(query, values, binary=binary).fetchall()
 
 
-class _Connection(psycopg.Connection[tuple[object, ...]]):
+def _columns(rows: Sequence[tuple[object, ...]], kind: "type[Pushed | Register]") -> list[list[object]]:
+    """The same by columns, as arrays of a query; each is empty where there is no row."""
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kind._fields]
+
+
+class _Connection(psycopg.Connection["tuple[Any, ...]"]):
     """One that does not wait for a server for ever; with a deadline, until that at most."""
 
     deadline: Deadline | None = None
@@ -267,14 +234,12 @@ class _Connection(psycopg.Connection[tuple[object, ...]]):
 def connect(dsn: str, project: str, deadline: Deadline | None = None) -> Generator[TeamLog, None, None]:
     """A connection to the log. Raises UsageError for a DSN that is none or that is not safe, CtxrankError."""
     with postgres_errors(), opened(dsn, deadline) as connection:
-        refuse_other_format(connection)
+        _refuse_other_format(connection)
         yield TeamLog(connection, project)
 
 
 @contextlib.contextmanager
-def opened(
-    dsn: str, deadline: Deadline | None = None
-) -> Generator["psycopg.Connection[tuple[object, ...]]", None, None]:
+def opened(dsn: str, deadline: Deadline | None = None) -> Generator["psycopg.Connection[tuple[Any, ...]]", None, None]:
     """A connection that writes, of two nodes to the one that is the primary; each statement is a transaction."""
     values = connection_values(dsn)
 
@@ -329,13 +294,17 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def refuse_other_format(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
-    """Raises CtxrankError where no log is here, or one of a newer program."""
+def format_of(connection: "psycopg.Connection[tuple[Any, ...]]") -> int:
+    """The format of the log that is here; 0 for none."""
     row = connection.execute("SELECT to_regclass('ctxrank.version')").fetchone()
-    if row is None or row[0] is None:
+    found = connection.execute("SELECT number FROM ctxrank.version").fetchone() if row and row[0] else None
+    return int(found[0]) if found else 0
+
+
+def _refuse_other_format(connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
+    number = format_of(connection)
+    if not number:
         raise CtxrankError("This database holds no team's log.", "Its administrator makes one: 'ctxrank team init'.")
-    found = connection.execute("SELECT number FROM ctxrank.version").fetchone()
-    number = int(str(found[0])) if found else 0
     if number != FORMAT:
         newer = number > FORMAT
         raise CtxrankError(
@@ -361,7 +330,3 @@ def postgres_errors() -> Generator[None, None, None]:
 
 def _said(error: "psycopg.Error") -> str:
     return (error.diag.message_primary or " ".join(str(error).split()) or type(error).__name__).rstrip(".")
-
-
-def _bytes(value: object) -> bytes:
-    return value if isinstance(value, bytes) else b""

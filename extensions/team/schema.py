@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from psycopg import Connection, errors
 from psycopg.sql import SQL, Identifier, Literal
 
-from ctxrank.extensions.team.log import FORMAT, opened, postgres_errors
+from ctxrank.extensions.team.log import FORMAT, format_of, opened, postgres_errors
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -57,11 +57,7 @@ def prepare(dsn: str, project: str, machines: Sequence[str]) -> Prepared:
 
 def _migrate(connection: "Connection[tuple[object, ...]]") -> bool:
     """Run the files that were not run yet; whether there was no log before."""
-    row = connection.execute("SELECT to_regclass('ctxrank.version')").fetchone()
-    number = 0
-    if row is not None and row[0] is not None:
-        found = connection.execute("SELECT number FROM ctxrank.version").fetchone()
-        number = int(str(found[0])) if found else 0
+    number = format_of(connection)
     if number > FORMAT:
         raise CtxrankError(f"The log has format {number}; this program knows {FORMAT}.", "Upgrade ctxrank first.")
     if number == 0:

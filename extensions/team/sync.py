@@ -21,7 +21,7 @@ from ctxrank.indexer.exchange.export import END, export_lines
 from ctxrank.indexer.exchange.forwarding import last_number
 from ctxrank.indexer.exchange.kinds.usages import USAGE
 from ctxrank.indexer.exchange.lines import BATCH_BYTES, BadLine, Line, parse_line
-from ctxrank.indexer.exchange.merge import COUNTED
+from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_erasing_due
@@ -237,8 +237,8 @@ def _sealed(log: TeamLog, head: Head, portion: Sequence[_Outgoing]) -> tuple[lis
             name = f"the {line.register.kind} {line.register.key}"
             notes.append(f"{name} stays here: the log takes {MAX_RECORD_BYTES // (1024 * 1024)} MiB of a record.")
             continue
-        mark = mark_of(one.secret, line.said)
-        sealed.append(Pushed(line.register, line.seq, RULESET_VERSION, line.is_order, one, mark))
+        mark, (kind, key, _) = mark_of(one.secret, line.said), line.register
+        sealed.append(Pushed(kind, key, line.seq, RULESET_VERSION, line.is_order, one.line, one.secret, mark))
     return sealed, notes
 
 
@@ -257,7 +257,7 @@ def _pull(store: Store, log: TeamLog, head: Head, told: Told | None) -> tuple[in
                 told(applied - first, max(head.n - first, applied - first))
     finally:
         if exchange is not None:  # what came in is searchable, also where the connection broke
-            reports.append(exchange.finish(schema=2))
+            reports.append(exchange.finish())
     advance(store, head.history, applied=max(applied, head.n), asked_at=now_us())
     return pulled, reports
 
@@ -308,14 +308,8 @@ def _kind_of(record: str, values: dict[str, object]) -> str:
 
 def forgetting(store: Store, log: TeamLog) -> "Forgetting":
     """Which machines have not carried out all orders yet. Raises CtxrankError."""
-    head = log.head()
-    own, last = own_uuid(store), log.last_order(head.id)
-    members = log.members(head.id)
-    late = [
-        LateMember(member.role, log.orders_after(head.id, member.forgotten), member.seen_at, member.origin == own)
-        for member in members
-        if member.forgotten < last
-    ]
+    own, members = own_uuid(store), log.members(log.head().id)
+    late = [LateMember(one.machine, one.orders, one.seen_at, one.origin == own) for one in members if one.orders]
     return Forgetting(len(members), tuple(late))
 
 
@@ -325,14 +319,14 @@ class LateMember(NamedTuple):
     machine: str
     orders: int
     seen_at: str | None
-    is_own: bool
+    is_this: bool
 
 
 class Forgetting(NamedTuple):
     """How many machines take part, and which of them have not carried out all orders to forget."""
 
     machines: int
-    late: tuple[LateMember, ...]
+    unconfirmed: tuple[LateMember, ...]
 
 
 def join(store: Store, log: TeamLog) -> Head:

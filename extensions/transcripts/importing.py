@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.agents.event import CLAUDE_CODE
-from ctxrank.cli.agents.messages import Speaker, keep_text
+from ctxrank.cli.agents.messages import keep_text
 from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
-from ctxrank.extensions.transcripts.reading import FailedCommand, Message, Story, TranscriptReader, Where
+from ctxrank.extensions.transcripts.reading import FailedCommand, Said, Story, TranscriptReader, Where
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.errors.failure_text import read_failure_text
@@ -30,6 +30,7 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.privacy.retention import UNCONFIRMED_DAYS, prune_unconfirmed
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.injections import injected_lines
+from ctxrank.indexer.records.reasoning import NewReasoning
 from ctxrank.indexer.records.sessions import (
     NewSession,
     Session,
@@ -38,6 +39,7 @@ from ctxrank.indexer.records.sessions import (
     has_session,
     project_in_force,
 )
+from ctxrank.indexer.records.unconfirmed import unconfirmed_name
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_column, read_value
@@ -200,7 +202,7 @@ class _Importer:
         self.counts["lines_skipped"] += reader.skipped
         if is_dry_run:
             self.counts["failures"] += len(story.failures())
-            self.counts["repaired"] += sum(bool(failed.actions) for failed in story.failures())
+            self.counts["repaired"] += sum(failed.is_over and bool(failed.actions) for failed in story.failures())
             self.counts["entries"] += len(story.messages)
             return
         # What an earlier import brought in is read again where a failure or a call of that time still waits.
@@ -242,12 +244,12 @@ class _Importer:
 
     def _keep_failure(self, told: FailedCommand) -> None:
         """Keep a failure as a sighting, and what was done until it was over."""
-        failure = self._failure(told.output)
+        failure = self._failure(told.call.output)
         if failure is None:
             return
-        session = self._session(told.where)
+        session = self._session(told.call.where)
         texts = IncomingTexts(self._mode, failure.secrets)
-        shown_actions = [(action.key, texts.line(action.shown)) for action in told.actions or ()]
+        shown_actions = [(action.key, texts.line(action.shown)) for action in told.actions if told.is_over]
         payload = {
             "instance": failure.signature.instance,
             "command": texts.line(told.command)[:200],
@@ -255,18 +257,18 @@ class _Importer:
             "others": [(action.key, texts.line(action.shown)) for action in told.others],
         }
         with self._store.write() as change:
-            group = group_id(change, session.id, group_of(told.where.branch))
-            sighted = self._sighted(change, session, failure, told.failed_at_us)
+            group = group_id(change, session.id, group_of(told.call.where.branch))
+            sighted = self._sighted(change, session, failure, told.call.at_us)
             is_new, resolved_at = sighted is None, None
-            if told.actions is not None:
+            if told.is_over:
                 said = json.dumps(payload, ensure_ascii=False)
-                is_new = record_event(change, session.id, group, REPAIR, said, idempotency_key=told.id).is_new
-                resolved_at = told.failed_at_us + 1
+                is_new = record_event(change, session.id, group, REPAIR, said, idempotency_key=told.call.id).is_new
+                resolved_at = told.call.at_us + 1
             if sighted is not None:
                 query = "UPDATE error_sightings SET resolved_at = max(seen_at, ?) WHERE id = ? AND resolved_at IS NULL"
                 change.connection.execute(query, (resolved_at, sighted))
             elif is_new:
-                sighting = Sighting(failure.signature, failure.unit, told.failed_at_us, resolved_at)
+                sighting = Sighting(failure.signature, failure.unit, told.call.at_us, resolved_at)
                 pattern = pattern_of(change.connection, failure.signature, self._project)
                 sighted = see(change, session.id, group or 0, sighting, pattern)
             if sighted is not None:
@@ -310,16 +312,16 @@ class _Importer:
         )
         return save_error(self._store, new, mode=self._mode).id
 
-    def _keep_message(self, message: Message) -> None:
+    def _keep_message(self, message: Said) -> None:
         where = message.where
         role = role_of(self._config, self._settings, where.agent or "main")
-        speaker = Speaker(self._session(where), group_of(where.branch), role, TRANSCRIPT)
-        phases = () if message.is_last else ("decisions",)
+        session, agent = self._session(where), unconfirmed_name(TRANSCRIPT)
         files = json.dumps([name for name in message.files if not name.startswith("..")])
-        self.counts["entries"] += keep_text(
-            self._store, speaker, message.text, self._injected, self._mode, phases=phases, created_at=message.at_us,
-            references=files,
-        )  # fmt: skip
+        entry = NewReasoning(session.name, group_of(where.branch), role, "", "", agent)
+        entry = entry._replace(references=files, created_at=message.at_us)
+        phases = () if message.is_last else ("decisions",)
+        kept = keep_text(self._store, session, entry, message.text, self._injected, self._mode, phases)
+        self.counts["entries"] += kept
 
     def learn_fixes(self) -> None:
         """Of each failure that ended in this import, what it has ended after in two sessions or more."""

@@ -19,7 +19,8 @@ from typing import BinaryIO
 from ctxrank.cli.agents.event import object_of, text_of
 from ctxrank.cli.agents.failures import COMMAND_TOOLS, MAX_OUTPUT_CHARS, without_exit_code
 from ctxrank.cli.agents.injected_text import public_part
-from ctxrank.cli.agents.shell_line import adds_to, has_form_of, includes, is_looking, simple_commands
+from ctxrank.cli.agents.shell_line import is_looking, simple_commands
+from ctxrank.extensions.transcripts.command_form import adds_to, has_form_of, includes
 from ctxrank.indexer.clock import parse_time
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
@@ -49,13 +50,15 @@ class Where(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A text of an agent, or with `is_prompt` of the person."""
+    """A text of an agent, or with `is_prompt` of the person; the last one with the files that it read and wrote."""
 
     where: Where
     at_us: int
     text: str
     is_prompt: bool
     end: int  # of its line, in the file
+    is_last: bool = False
+    files: tuple[str, ...] = ()
 
 
 class Called(NamedTuple):
@@ -77,30 +80,6 @@ class Action(NamedTuple):
 
     key: str
     shown: str
-
-
-class FailedCommand(NamedTuple):
-    """A command that failed, and the actions that followed until it succeeded, or failed otherwise; None: not yet."""
-
-    where: Where
-    id: str  # of the call that failed
-    failed_at_us: int
-    command: str
-    output: str
-    actions: tuple[Action, ...] | None = None
-    others: tuple[Action, ...] = ()  # of other agents of the session
-    end: int = 0  # where that is in the file
-
-
-class Message(NamedTuple):
-    """What an agent said last, or where it named decisions, with the files that were read and written before."""
-
-    where: Where
-    at_us: int
-    text: str
-    is_last: bool
-    files: tuple[str, ...] = ()
-    end: int = 0
 
 
 class TranscriptReader:
@@ -168,12 +147,17 @@ class TranscriptReader:
                     pass
 
 
-class _Open:
-    """A failure that waits, with what was done since: by its own agent, and by others of the session."""
+class FailedCommand:
+    """A command that failed, and what was done since: by its own agent, and by others of the session.
+
+    It is over when the command succeeds, or fails otherwise.
+    """
 
     def __init__(self, call: Called, command: str) -> None:
         self.call = call
-        self.failed = FailedCommand(call.where, call.id, call.at_us, command, call.output, end=call.end)
+        self.command = command
+        self.end = call.end  # where what is known of it ends in the file
+        self.is_over = False
         self.actions: list[Action] = []
         self.others: list[Action] = []
 
@@ -186,11 +170,12 @@ class _Open:
             self.others.clear()
         return is_same
 
-    def ended(self, by: Called) -> FailedCommand:
-        """The failure that is over, each action once; one of its own agent's is no other's."""
+    def finish(self, by: Called) -> "FailedCommand":
+        """It is over: each action counts once, and what its own agent did is no other's."""
         own, others = ({action.key: action for action in given} for given in (self.actions, self.others))
-        rest = tuple(action for key, action in others.items() if key not in own)
-        return self.failed._replace(actions=tuple(own.values()), others=rest, end=by.end)
+        self.actions, self.others = list(own.values()), [one for key, one in others.items() if key not in own]
+        self.end, self.is_over = by.end, True
+        return self
 
 
 def instance_of(output: str) -> str:
@@ -199,7 +184,7 @@ def instance_of(output: str) -> str:
     return sign(units[0]).instance if units else ""
 
 
-_Waiting = dict[tuple[str, str], _Open]  # by folder and command
+_Waiting = dict[tuple[str, str], FailedCommand]  # by folder and command
 
 
 def _who(where: Where) -> tuple[str, str]:
@@ -212,7 +197,7 @@ class Story:
 
     def __init__(self) -> None:
         self._ended: list[FailedCommand] = []
-        self.messages: list[Message] = []
+        self.messages: list[Said] = []
         self._open: dict[str, _Waiting] = {}  # by session
         self._last: dict[tuple[str, str], Said] = {}
         self._files: dict[tuple[str, str], dict[str, None]] = {}
@@ -226,12 +211,12 @@ class Story:
         else:
             self._add_file(step)
 
-    def _waiting(self) -> list[_Open]:
+    def _waiting(self) -> list[FailedCommand]:
         return [one for waiting in self._open.values() for one in waiting.values()]
 
     def failures(self) -> list[FailedCommand]:
         """What failed: first what is over, then what has not succeeded since."""
-        return [*self._ended, *(one.failed for one in self._waiting())]
+        return [*self._ended, *self._waiting()]
 
     def waits_from(self) -> int | None:
         """Where the first failure stands that waits for a success."""
@@ -247,14 +232,13 @@ class Story:
             self._keep_last(_who(said.where))
             return
         if "ecision" in said.text:  # a line of it may be a heading of decisions; most texts have no such word
-            self.messages.append(Message(said.where, said.at_us, said.text, is_last=False, end=said.end))
+            self.messages.append(said)
         self._last[_who(said.where)] = said
 
     def _keep_last(self, who: tuple[str, str]) -> None:
         said = self._last.pop(who, None)
         if said is not None:
-            files = tuple(self._files.pop(who, ()))
-            self.messages.append(Message(said.where, said.at_us, said.text, True, files, said.end))
+            self.messages.append(said._replace(is_last=True, files=tuple(self._files.pop(who, ()))))
 
     def _add_command(self, call: Called) -> None:
         whole = public_part(text_of(call.given.get("command"))).strip()
@@ -272,8 +256,8 @@ class Story:
             if other[0] == folder and has_form_of(parts[-1], other[1]) and known.fails_again(call):
                 return
         if key in waiting:
-            self._ended.append(waiting.pop(key).ended(call))
-        waiting[key] = _Open(call, whole)
+            self._ended.append(waiting.pop(key).finish(call))
+        waiting[key] = FailedCommand(call, whole)
         if len(waiting) > _MAX_OPEN:
             del waiting[next(iter(waiting))]
 
@@ -291,7 +275,7 @@ class Story:
                 continue
             if adds_to(part, key[1]):
                 known.actions.append(action)
-            self._ended.append(waiting.pop(key).ended(call))
+            self._ended.append(waiting.pop(key).finish(call))
         if not ended and not is_looking(part):
             self._note(call.where, action, part)
 

@@ -1,14 +1,16 @@
-"""What the pages ask: commands, answered as --json answers, and their fields read as what they are."""
+"""What the pages ask: commands, answered as --json answers."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
 
-from ctxrank.cli.agents.ask import Asked, ask
+from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.light_typing import NamedTuple
 
-Json = dict[str, object]
+Json = dict[str, Any]  # an answer's shape is what its command declares
 _TITLES_FOR_S = 10.0
 _MOST_TITLES = 1000
 
@@ -27,72 +29,30 @@ class Commands:
 
     def __init__(self, call: Call) -> None:
         self._call = call
-        self._titles: dict[str, tuple[float, str]] = {}
+        self._titles = lru_cache(_MOST_TITLES)(self._read_title)
 
     def __call__(self, command: str, /, stdin: str = "", **given: object) -> Answer:
         """The answer of a command to its parameters. Raises what the command raises: CtxrankError."""
         begun = time.perf_counter()
         heard: list[str] = []  # what a terminal would be told on its stderr
-        asked: Asked = ask(self._call._replace(heard=heard), command, given, stdin.encode("utf-8", "replace"))
+        asked = ask(self._call._replace(heard=heard), command, given, stdin.encode("utf-8", "replace"))
         took = (time.perf_counter() - begun) * 1000
         return Answer(asked.payload, tuple(dict.fromkeys((*heard, *asked.notes))), asked.outcome, took)
 
     def title(self, id_: str) -> str:
         """What a document is called; '' for one that is not there. Kept for moments: a dragged budget asks often."""
-        now = time.monotonic()
-        at, found = self._titles.get(id_, (-_TITLES_FOR_S, ""))
-        if now - at >= _TITLES_FOR_S:
-            if len(self._titles) > _MOST_TITLES:
-                self._titles.clear()
-            found = self._read_title(id_)
-            self._titles[id_] = (now, found)
-        return found
+        return self._titles(id_, int(time.monotonic() / _TITLES_FOR_S))
 
-    def _read_title(self, id_: str) -> str:
+    def _read_title(self, id_: str, _moment: int) -> str:
         if ":" not in id_:  # what a task reaches has a name of its own, and skills have none
             return ""
         is_strategy = id_.startswith("strategy:")  # whose title is its topic
         try:
-            document = fields(self("show", document=id_, depth="full" if is_strategy else "meta").fields["document"])
+            document = self("show", document=id_, depth="full" if is_strategy else "meta").fields["document"]
         except CtxrankError:
             return ""
-        return text(document.get("body") if is_strategy else document["title"])
-
-
-def rows(value: object) -> list[Json]:
-    """A field that is a list of objects."""
-    return [{str(key): inner for key, inner in one.items()} for one in items(value) if is_dict(one)]
-
-
-def items(value: object) -> list[object]:
-    """A field that is a list."""
-    return list(value) if is_list(value) else []
-
-
-def fields(value: object) -> Json:
-    """A field that is an object; {} for null."""
-    return {str(key): inner for key, inner in value.items()} if is_dict(value) else {}
-
-
-def text(value: object) -> str:
-    """A field that is a text; '' for null."""
-    return value if isinstance(value, str) else ""
-
-
-def number(value: object) -> float:
-    """A field that is a number; 0 for null."""
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-def whole(value: object) -> int:
-    """A field that is a whole number; 0 for null."""
-    return value if isinstance(value, int) else 0
-
-
-def numbers_by_name(value: object) -> Iterator[tuple[str, float]]:
-    """An object whose values are numbers."""
-    for name, one in fields(value).items():
-        yield name, number(one)
+        title: str = document.get("body", "") if is_strategy else document["title"]
+        return title
 
 
 class Parameters:

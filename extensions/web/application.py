@@ -14,7 +14,9 @@ import hashlib
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib.resources import files
+from types import MappingProxyType
 from urllib.parse import parse_qsl
 
 import anyio
@@ -40,7 +42,7 @@ from ctxrank.extensions.web import (
     search_page,
     sessions_page,
 )
-from ctxrank.extensions.web.answers import Commands, Json, Parameters, fields, whole
+from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.guard import Access, Guard
 from ctxrank.extensions.web.rendering import address, environment
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
@@ -112,7 +114,7 @@ class _Pages:
         self._times: deque[Answered] = deque(maxlen=KEPT_TIMES)
         self._static = _static_files()
         self._templates = environment()
-        self._state: tuple[float, Json] | None = None
+        self._state = lru_cache(1)(self._read_state)
 
     async def static(self, request: Request) -> Response:
         """A style sheet or a script."""
@@ -123,35 +125,36 @@ class _Pages:
 
     async def page(self, request: Request) -> Response:
         """A page, or its part that changes."""
-        try:
-            given = _fields(request.url.query)
-            if request.method == "POST":
-                given |= await _form(request)
-        except UsageError as error:
-            return await anyio.to_thread.run_sync(self._failed, error)
-        if request.method == "POST" and not self._access.is_form_token(given.get("form", "")):
-            return await anyio.to_thread.run_sync(self._failed, _no_form())
-        is_fragment = "x-fragment" in request.headers
         path = request.scope["path"].removeprefix(request.scope["root_path"])
-        return await anyio.to_thread.run_sync(self._answer, path, given, is_fragment, limiter=self._readers)
+        is_fragment = "x-fragment" in request.headers
+        return await self._answered(request, self._readers, lambda given: self._answer(path, given, is_fragment))
 
     async def change(self, request: Request) -> Response:
         """One change of the store, where that was allowed at the start; then the page it was asked from."""
         if not self._is_writing:
             error = UsageError("This page only reads.", "Start 'ctxrank web --write' to change what it shows.")
             return await anyio.to_thread.run_sync(self._failed, error, 403)
-        try:
-            given = await _form(request)
-        except UsageError as error:
-            return await anyio.to_thread.run_sync(self._failed, error)
-        if not self._access.is_form_token(given.get("form", "")):
-            return await anyio.to_thread.run_sync(self._failed, _no_form())
-        return await anyio.to_thread.run_sync(self._change, Parameters(given), limiter=self._turn)
+        return await self._answered(request, self._turn, lambda given: self._change(Parameters(given)))
 
     async def nothing(self, _: Request) -> Response:
         """No page is there."""
         error = UsageError("There is no such page.", "The pages are named above.")
         return await anyio.to_thread.run_sync(self._failed, error, 404)
+
+    async def _answered(
+        self, request: Request, limiter: anyio.CapacityLimiter, answer: Callable[[Mapping[str, str]], Response]
+    ) -> Response:
+        """What a thread answers to the fields of an address and of a form, which must be one of ours."""
+        texts = [request.url.query]
+        if request.method == "POST":
+            texts.append((await request.body()).decode("utf-8", "replace"))
+        try:
+            given = dict(pair for text in texts for pair in _fields(text))
+            if request.method == "POST" and not self._access.is_form_token(given.get("form", "")):
+                raise UsageError("That form was not one of this page.", "Open the page again and send it once more.")
+        except UsageError as error:
+            return await anyio.to_thread.run_sync(self._failed, error)
+        return await anyio.to_thread.run_sync(answer, given, limiter=limiter)
 
     def _answer(self, path: str, given: Mapping[str, str], is_fragment: bool) -> Response:
         begun = time.perf_counter()
@@ -160,10 +163,9 @@ class _Pages:
             values = page.values(self._ask, Parameters(given))
             if page.values is health_page.values:
                 values |= health_page.latencies(self._times)
-            name = page.fragment if is_fragment else page.template
-            response = self._rendered(name, page.name, {} if is_fragment else self._top(), values)
+            response = self._rendered(page.fragment if is_fragment else page.template, page.name, values, is_fragment)
         except Exception as error:
-            query: Json | None = {"q": given.get("q", "")} if path == "/" else None
+            query = {"q": given.get("q", "")} if path == "/" else {}
             return self._failed(self._explained(error), page=page.name, is_fragment=is_fragment, given=query)
         took = (time.perf_counter() - begun) * 1000
         self._times.append(Answered(page.name, took))
@@ -178,40 +180,38 @@ class _Pages:
         return RedirectResponse(address("/finding", id=given("id")) if given("id") else address("/sessions"), 303)
 
     def _failed(
-        self, error: CtxrankError, status: int | None = None, *, page: str = "", is_fragment: bool = False,
-        given: Json | None = None,
-    ) -> Response:  # fmt: skip
+        self,
+        error: CtxrankError,
+        status: int | None = None,
+        *,
+        page: str = "",
+        is_fragment: bool = False,
+        given: Mapping[str, str] = MappingProxyType({}),
+    ) -> Response:
         template = "failed.html" if is_fragment else "failed_page.html"
-        values: Json = {"error": error} | (given or {})
-        response = self._rendered(template, page, {} if is_fragment else self._top(), values)
+        response = self._rendered(template, page, {"error": error, **given}, is_fragment)
         response.status_code = status or _STATUS.get(error.kind, 500)
         return response
 
     def _explained(self, error: Exception) -> CtxrankError:
         return error if isinstance(error, CtxrankError) else explained(error, self._call.db, self._call.root)
 
-    def _rendered(self, template: str, page: str, top: Json, values: Json) -> Response:
-        common: Json = {
-            "page": page, "is_writing": self._is_writing, "form_token": self._access.form_token, "nav": _NAVIGATION,
-            "static": self._static_address, "address": address,
-        }  # fmt: skip
+    def _rendered(self, template: str, page: str, values: Json, is_fragment: bool) -> Response:
+        common: Json = {"page": page, "is_writing": self._is_writing, "form_token": self._access.form_token}
+        common |= {"nav": _NAVIGATION, "static": self._static_address, "address": address}
+        if not is_fragment:  # with the line at the top, a few seconds old at most
+            common["state"] = self._state(int(time.monotonic() / _STATE_FOR_S))
         made: jinja2.Template = self._templates.get_template(template)
-        return Response(made.render(common | top | values), media_type="text/html")
+        return Response(made.render(common | values), media_type="text/html")
 
-    def _top(self) -> Json:
-        """The line at the top: how much there is, and whether the index is up to date; a few seconds old at most."""
-        now = time.monotonic()
-        if self._state is None or now - self._state[0] > _STATE_FOR_S:
-            self._state = (now, self._read_state())
-        return {"state": self._state[1]}
-
-    def _read_state(self) -> Json:
+    def _read_state(self, _moment: int) -> Json:
+        """The line at the top: how much there is, and whether the index is up to date."""
         try:
             found = self._ask("status").fields
         except Exception as error:
             return {"trouble": self._explained(error).message, "documents": 0, "stale": 0}
-        total = sum(whole(one) for kind, one in fields(found["documents"]).items() if kind != "passage")
-        return {"trouble": found["index_trouble"], "documents": total, "stale": whole(found["stale"])}
+        total = sum(one for kind, one in found["documents"].items() if kind != "passage")
+        return {"trouble": found["index_trouble"], "documents": total, "stale": found["stale"]}
 
     def _static_address(self, name: str) -> str:
         return f"{address(f'/static/{name}')}?{self._static[name].digest}"
@@ -233,17 +233,9 @@ def _static_files() -> dict[str, _StaticFile]:
     return found
 
 
-async def _form(request: Request) -> dict[str, str]:
-    return _fields((await request.body()).decode("utf-8", "replace"))
-
-
-def _fields(text: str) -> dict[str, str]:
+def _fields(text: str) -> list[tuple[str, str]]:
     """The fields of an address or a form. Raises UsageError for very many."""
     try:
-        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS))
+        return parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError as error:
         raise UsageError(f"The request has more than {_MAX_FIELDS} fields.", "A page asks for far fewer.") from error
-
-
-def _no_form() -> CtxrankError:
-    return UsageError("That form was not one of this page.", "Open the page again and send it once more.")

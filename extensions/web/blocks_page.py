@@ -2,18 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxrank.extensions.web.answers import (
-    Answer,
-    Commands,
-    Json,
-    Parameters,
-    fields,
-    number,
-    numbers_by_name,
-    rows,
-    text,
-    whole,
-)
+from ctxrank.extensions.web.answers import Answer, Commands, Json, Parameters
 from ctxrank.extensions.web.rendering import address, said
 from ctxrank.extensions.web.search_page import Segment
 from ctxrank.indexer.agents import AGENTS
@@ -46,12 +35,12 @@ class Item(NamedTuple):
 
 def values(ask: Commands, given: Parameters) -> Json:
     """The request as a form, and the blocks that it makes: one, or two side by side."""
-    sessions = [text(one["session_id"]) for one in rows(ask("session list", limit=200).fields.get("sessions"))]
+    sessions = [one["session_id"] for one in ask("session list", limit=200).fields.get("sessions", [])]
     session = given("session") or (sessions[0] if sessions else "")
     groups: list[str] = []
     if session in sessions:
         found = ask("group list", session=session).fields
-        groups = [text(one["group_id"]) for one in rows(found.get("groups"))]
+        groups = [one["group_id"] for one in found.get("groups", [])]
     agent, second = given("agent", AGENTS[0]), given("second")
     form: Json = {
         "session": session, "group": given("group"), "agent": agent, "second": second, "task": given("task"),
@@ -64,7 +53,7 @@ def values(ask: Commands, given: Parameters) -> Json:
     blocks: list[Json] = []
     if session:
         blocks = [_block(ask, form, one) for one in dict.fromkeys(filter(None, (agent, second)))]
-    share = whole(fields(blocks[0]["budget"])["limit"]) if blocks and form["budget"] is None else ""
+    share = blocks[0]["budget"]["limit"] if blocks and form["budget"] is None else ""
     return shown | {"blocks": blocks, "share": share, "back": address("/blocks", **form)}
 
 
@@ -73,33 +62,32 @@ def _block(ask: Commands, form: Json, agent: str) -> Json:
         "assemble", session=form["session"], group=form["group"] or None, agent=agent, task=form["task"] or None,
         task_id=form["task_id"] or None, budget=form["budget"], no_mark=True, no_receipt=True,
     )  # fmt: skip
-    answer, budget = made.fields, fields(made.fields["budget"])
+    answer, budget = made.fields, made.fields["budget"]
     items = list(_items(answer))
-    held = {item.link: item.title for item in items}
-    omitted = rows(answer["omitted"])
+    omitted = left_out(ask, answer["omitted"], {item.link: item.title for item in items}, agent)
     return {
         "agent": agent, "answer": answer, "notes": made.notes, "budget": budget, "items": items,
-        "omitted": left_out(ask, omitted, held, agent), "left_out": len({text(one["id"]) for one in omitted} - {*held}),
-        "more": max(len(omitted) - MOST_LEFT_OUT, 0), "segments": _segments(made), "took": made.milliseconds,
+        **omitted, "segments": _segments(made), "took": made.milliseconds,
     }  # fmt: skip
 
 
-def left_out(ask: Commands, omitted: list[Json], held: dict[str, str], agent: str) -> list[Json]:
+def left_out(ask: Commands, omitted: list[Json], held: dict[str, str], agent: str) -> Json:
     """What was left out or shortened, the first of it, with titles and reasons in words; `held` has the block's own."""
     shown = omitted[:MOST_LEFT_OUT]
     for one in shown:
-        id_ = text(one["id"])
+        id_ = one["id"]
         one["is_lowered"] = id_ in held
         one["title"] = held.get(id_) or ask.title(id_)
-        one["reason"] = said(text(one["reason"]), agent)
-    return shown
+        one["reason"] = said(one["reason"], agent)
+    count = len({one["id"] for one in omitted} - {*held})
+    return {"omitted": shown, "left_out": count, "more": max(len(omitted) - MOST_LEFT_OUT, 0)}
 
 
 def _segments(made: Answer) -> list[Segment]:
     """How the budget is spent, by class; what no class is charged for is the block's own text."""
-    budget = fields(made.fields["budget"])
-    used, limit = number(budget["used"]), max(number(budget["limit"]), number(budget["used"]), 1.0)
-    by_class = [(name, tokens) for name, tokens in numbers_by_name(budget["by_class"]) if tokens]
+    budget = made.fields["budget"]
+    used, limit = budget["used"], max(budget["limit"], budget["used"], 1.0)
+    by_class = [(name, tokens) for name, tokens in budget["by_class"].items() if tokens]
     rest = used - sum(tokens for _, tokens in by_class)
     found: list[Segment] = []
     at = 0.0
@@ -110,11 +98,11 @@ def _segments(made: Answer) -> list[Segment]:
 
 
 def _items(answer: Json) -> Iterator[Item]:
-    for one in rows(answer["linked"]):
+    for one in answer["linked"]:
         title = f"{one['id']} {one['title']}"
         yield Item("", title, f"{one['tier']} {one['level']}", 0, "linked from the task", "other")
     for name, colour, kind, *shown in _CLASSES:
-        for one in rows(answer[name]):
-            texts = {key: text(value) for key, value in one.items()}
+        for one in answer[name]:
+            texts = {key: value if isinstance(value, str) else "" for key, value in one.items()}
             title, detail, reason = (part.format_map(texts) for part in shown)
-            yield Item(f"{kind}:{one['id']}", title, detail, whole(one["tokens"]), reason, colour)
+            yield Item(f"{kind}:{one['id']}", title, detail, one["tokens"], reason, colour)

@@ -2,7 +2,7 @@
 
 import re
 
-from ctxrank.extensions.web.answers import Commands, Json, Parameters, fields, rows, text, whole
+from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.indexer.errors.parse.units import NO_ERROR
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -23,17 +23,17 @@ def values(ask: Commands, given: Parameters) -> Json:
     output, project = given("output"), given("project")
     listed = ask("error list", project=project or None, limit=_LISTED).fields
     shown: Json = {
-        "output": output, "project": project, "errors": rows(listed.get("errors")), "total": listed.get("total"),
+        "output": output, "project": project, "errors": listed.get("errors", []), "total": listed.get("total"),
         "found": None, "nearest": None,
     }  # fmt: skip
     if output:
         found = ask("error match", stdin=output, file="-", project=project or None, with_units=True, limit=6).fields
-        for near in (*rows(found.get("unsure")), *rows(found.get("elsewhere"))):
-            near["error"] = _title(ask, text(near["id"]))
-        nearest = _AN_ERROR.search(text(found.get("reason")))
+        for near in (*found.get("unsure", []), *found.get("elsewhere", [])):
+            near["error"] = _title(ask, near["id"])
+        nearest = _AN_ERROR.search(found.get("reason") or "")
         if nearest and not found.get("matches"):
             shown["nearest"] = {"id": nearest[0], "error": _title(ask, nearest[0])}
-        units = rows(found.get("units"))
+        units = found.get("units", [])
         shown |= {
             "found": found,
             "lines": output_lines(found),
@@ -44,16 +44,17 @@ def values(ask: Commands, given: Parameters) -> Json:
 
 
 def _title(ask: Commands, id_: str) -> str:
-    return text(fields(ask("show", document=id_, depth="meta").fields["document"])["title"])
+    title: str = ask("show", document=id_, depth="meta").fields["document"]["title"]
+    return title
 
 
 def output_lines(found: Json) -> list[OutputLine]:
     """The output as it was read, each line with the error that it belongs to."""
-    lines = text(found.get("output")).rstrip("\n").split("\n")
+    lines = (found.get("output") or "").rstrip("\n").split("\n")
     owner = [0] * len(lines)
-    for number, unit in enumerate(rows(found.get("units")), 1):
-        own = text(unit["text"]).split("\n")
-        at = whole(unit["line"]) - 1
+    for number, unit in enumerate(found.get("units", []), 1):
+        own = unit["text"].split("\n")
+        at = unit["line"] - 1
         start = next((first for first in range(max(at - len(own) + 1, 0), at + 1) if lines[first] == own[0]), at)
         for line in range(start, min(start + len(own), len(lines))):
             owner[line] = owner[line] or number

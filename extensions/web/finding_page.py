@@ -3,7 +3,7 @@
 import difflib
 from urllib.parse import parse_qsl
 
-from ctxrank.extensions.web.answers import Commands, Json, Parameters, fields, rows, text, whole
+from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.rendering import said
 from ctxrank.extensions.web.search_page import segments
 from ctxrank.indexer.light_typing import NamedTuple
@@ -42,10 +42,10 @@ def values(ask: Commands, given: Parameters) -> Json:
     place = _PLACES.get(path)  # where it was opened; of an address that is none of ours, nowhere
     query = given("q") or (dict(parse_qsl(rest)).get("task", "") if place else "")
     found = ask("show", document=id_, is_related=True)
-    document, related = fields(found.fields["document"]), fields(found.fields["related"])
-    receipts = rows(related["receipts"])
+    document, related = found.fields["document"], found.fields["related"]
+    receipts = related["receipts"]
     for one in receipts:
-        one["reason"] = said(text(one["reason"]), text(one["agent"]))
+        one["reason"] = said(one["reason"], one["agent"])
     related["receipts"] = receipts
     shown: Json = {
         "q": query, "back": back if place else "", "came_from": place, "document": document, "related": related,
@@ -54,13 +54,13 @@ def values(ask: Commands, given: Parameters) -> Json:
     if place:
         shown["page"] = place
     if query:
-        hits = rows(ask("search", query=(query,), limit=_LOOKED_AT, explain=True).fields.get("hits"))
+        hits = ask("search", query=(query,), limit=_LOOKED_AT, explain=True).fields.get("hits", [])
         rank, hit = next(((at, hit) for at, hit in enumerate(hits, 1) if hit["id"] == document["id"]), (0, None))
-        shown |= {"place": rank, "hit": hit, "segments": segments(fields(hit.get("shares"))) if hit else []}
+        shown |= {"place": rank, "hit": hit, "segments": segments(hit.get("shares") or {}) if hit else []}
     if document["kind"] == "error":
         shown["error"] = ask("error show", error=id_).fields
     if other:
-        old = fields(ask("show", document=other).fields["document"])
+        old = ask("show", document=other).fields["document"]
         shown["beside"] = old
         shown["compared"] = compared(plain_lines(old), plain_lines(document))
     return shown
@@ -69,14 +69,14 @@ def values(ask: Commands, given: Parameters) -> Json:
 def sections(document: Json) -> list[Section]:
     """The text of a document by its passages; of one without any, its body."""
     made: list[Section] = []
-    for passage in rows(document.get("passages")):
-        start = whole(passage["start_line"])
-        lines = text(passage["text"]).rstrip("\n").split("\n")
+    for passage in document.get("passages", []):
+        start = passage["start_line"]
+        lines = passage["text"].rstrip("\n").split("\n")
         if made and start > made[-1].lines[-1].number + _BLANK_LINES + 1:
             made[-1] = made[-1]._replace(is_cut=True)
-        made.append(Section(text(passage["heading"]), [Line(start + at, line) for at, line in enumerate(lines)]))
+        made.append(Section(passage["heading"], [Line(start + at, line) for at, line in enumerate(lines)]))
     if not made:
-        made.append(Section("", [Line(at, line) for at, line in enumerate(text(document["body"]).split("\n"), 1)]))
+        made.append(Section("", [Line(at, line) for at, line in enumerate(document["body"].split("\n"), 1)]))
     return made
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Sequence
 
-from ctxrank.extensions.web.answers import Commands, Json, Parameters, fields, rows, text, whole
+from ctxrank.extensions.web.answers import Commands, Json, Parameters
 
 _PURGES, _INJECTIONS = 10, 10
 
@@ -11,14 +11,14 @@ _PURGES, _INJECTIONS = 10, 10
 def values(ask: Commands, given: Parameters) -> Json:
     """The answers of status and doctor, what was purged lately and what hooks put before models."""
     status = ask("status").fields
-    documents = fields(status["documents"])
-    folder = os.path.dirname(text(status["store"]))
+    documents = status["documents"]
+    folder = os.path.dirname(status["store"])
     return {
         "status": status, "documents": documents,
-        "total": sum(whole(one) for kind, one in documents.items() if kind != "passage"),
+        "total": sum(one for kind, one in documents.items() if kind != "passage"),
         "files": _sizes(folder), **examined(ask, given),
-        "purged": rows(ask("purge", is_list=True).fields.get("kept_out"))[-_PURGES:][::-1],
-        "injections": rows(ask("receipt list", of_hooks=True, limit=_INJECTIONS).fields.get("injections")),
+        "purged": ask("purge", is_list=True).fields.get("kept_out", [])[-_PURGES:][::-1],
+        "injections": ask("receipt list", of_hooks=True, limit=_INJECTIONS).fields.get("injections", []),
     }  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def examined(ask: Commands, given: Parameters) -> Json:
     if not how:
         return {"counts": None, "findings": [], "is_deep": False}
     doctor = ask("doctor", deep=how == "deep").fields
-    findings = sorted(rows(doctor["findings"]), key=lambda one: ("fail", "warn", "ok").index(text(one["result"])))
+    findings = sorted(doctor["findings"], key=lambda one: ("fail", "warn", "ok").index(one["result"]))
     return {"counts": doctor["counts"], "findings": findings, "is_deep": how == "deep"}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ctxrank.extensions.web.answers import Commands, Json, Parameters, items, rows, text, whole
+from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -42,7 +42,7 @@ class Column(NamedTuple):
 def values(ask: Commands, given: Parameters) -> Json:
     """The tasks there are, the checker's findings, and what the chosen task reaches within a budget."""
     listed = ask("search", query=("kind:linked type:task",), limit=200).fields
-    tasks = [_task(text(hit["title"])) for hit in rows(listed.get("hits"))]
+    tasks = [_task(hit["title"]) for hit in listed.get("hits", [])]
     task, budget = given("task"), given.whole("budget")
     if not task and tasks:
         task = sorted(tasks)[0][0]
@@ -90,20 +90,20 @@ def _picture(found: Json) -> Json:
 
 
 def _nodes(found: Json) -> Iterator[tuple[Node, str]]:
-    for one in rows(found["artifacts"]):
-        said = f"{one['level']}, {whole(one['tokens']):,} tokens; {one['reason']}"
-        yield _node(text(one["id"]), text(one["title"]), "", text(one["level"]), said), _column(one)
-    for one in rows(found["omitted"]):
-        said = f"left out: {whole(one['tokens']):,} tokens do not fit"
-        yield _node(text(one["id"]), text(one["title"]), "left", "left out", said), _column(one)
-    for one in rows(found["missing"]):
+    for one in found["artifacts"]:
+        said = f"{one['level']}, {one['tokens']:,} tokens; {one['reason']}"
+        yield _node(one["id"], one["title"], "", one["level"], said), _column(one)
+    for one in found["omitted"]:
+        said = f"left out: {one['tokens']:,} tokens do not fit"
+        yield _node(one["id"], one["title"], "left", "left out", said), _column(one)
+    for one in found["missing"]:
         said = f"{one['source']} links to it, and there is no such artifact"
-        yield _node(text(one["id"]), "", "broken", "not there", said), ""
+        yield _node(one["id"], "", "broken", "not there", said), ""
 
 
 def _column(one: Json) -> str:
-    tier = text(one["tier"])
-    return _FURTHER if tier == "T1" and len(items(one["chain"])) > 2 else tier
+    tier = one["tier"]
+    return _FURTHER if tier == "T1" and len(one["chain"]) > 2 else tier
 
 
 def _node(id_: str, title: str, state: str, level: str, said: str) -> Node:
@@ -114,10 +114,10 @@ def _node(id_: str, title: str, state: str, level: str, said: str) -> Node:
 def _edges(found: Json, placed: dict[str, Node]) -> Iterator[str]:
     """The links that were followed, each once, as paths from node to node."""
     links: dict[tuple[str, str], None] = {}
-    for one in (*rows(found["artifacts"]), *rows(found["omitted"])):
-        links |= dict.fromkeys(pairwise(map(str, items(one["chain"]))))
-    for one in rows(found["missing"]):
-        links[text(one["source"]), text(one["id"])] = None
+    for one in (*found["artifacts"], *found["omitted"]):
+        links |= dict.fromkeys(pairwise(map(str, one["chain"])))
+    for one in found["missing"]:
+        links[one["source"], one["id"]] = None
     for source, target in links:
         start, end = placed.get(source), placed.get(target)
         if start is not None and end is not None:

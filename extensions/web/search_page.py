@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxrank.extensions.web.answers import Commands, Json, Parameters, fields, items, number, rows, text
+from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.rendering import plural
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.related import MOST as MOST_SHOWN
@@ -53,30 +53,30 @@ def values(ask: Commands, given: Parameters) -> Json:
     }  # fmt: skip
     if not typed:
         sessions = ask("session list", limit=8)
-        return common | {"found": None, "sessions": rows(sessions.fields.get("sessions"))}
+        return common | {"found": None, "sessions": sessions.fields.get("sessions", [])}
     limit = min(given.whole("n") or LIMIT, MOST)
     found = ask("search", query=(typed,), limit=limit, explain=True, facets=True)
-    hits = rows(found.fields.get("hits"))
+    hits = found.fields.get("hits", [])
     for hit in hits:
-        hit["segments"] = segments(fields(hit.get("shares")))
-        hit["is_code"] = bool(hit["passages"]) and is_code(text(hit["path"]))
+        hit["segments"] = segments(hit.get("shares") or {})
+        hit["is_code"] = bool(hit["passages"]) and is_code(hit["path"])
     chosen = (given.whole("at") or 1) - 1
     if chosen < len(hits):
-        hits[chosen]["given"] = who_got(ask, text(hits[chosen]["id"]))
+        hits[chosen]["given"] = who_got(ask, hits[chosen]["id"])
     return common | {
         "found": found.fields, "hits": hits, "took": found.milliseconds, "notes": list(_notes(found.fields)),
-        "facets": list(_facets(query, fields(found.fields.get("facets")))), "chosen": chosen,
+        "facets": list(_facets(query, (found.fields.get("facets") or {}))), "chosen": chosen,
         "more": min(limit + LIMIT, MOST) if limit < MOST and found.fields.get("has_more") else 0,
     }  # fmt: skip
 
 
 def who_got(ask: Commands, id_: str) -> str:
     """To whom a finding was given, in a sentence."""
-    related = fields(ask("show", document=id_, depth="meta", is_related=True).fields["related"])
-    taken, receipts = rows(related.get("taken")), rows(related.get("receipts"))
+    related = ask("show", document=id_, depth="meta", is_related=True).fields["related"]
+    taken, receipts = related.get("taken", []), related.get("receipts", [])
     held = [one for one in receipts if one["included"]]
-    agents = {text(one["agent"]) for one in held} | {text(one["agent"]) for one in taken if one["at"]}
-    consumers = {text(one["agent"]) for one in taken if one["how"] == "consumed" and one["at"]}
+    agents = {one["agent"] for one in held} | {one["agent"] for one in taken if one["at"]}
+    consumers = {one["agent"] for one in taken if one["how"] == "consumed" and one["at"]}
     if not agents:
         return "Given to nobody yet."
     consumed = f", consumed by {len(consumers)}" if consumers else ""
@@ -93,12 +93,12 @@ def _notes(found: Json) -> Iterator[str]:
         yield f"The index cannot answer ({found['reason']}): these are found by heuristics."
     if found.get("stale"):
         yield f"{found['stale']} changes are not in the index yet."
-    for one in rows(found.get("corrections")):
-        yield f"Also searched for {', '.join(map(str, items(one['used'])))}, for “{one['typed']}”."
-    corrected = {one["typed"] for one in rows(found.get("corrections"))}
-    if unknown := [f"“{word}”" for word in items(found.get("unknown")) if word not in corrected]:
+    for one in found.get("corrections", []):
+        yield f"Also searched for {', '.join(map(str, one['used']))}, for “{one['typed']}”."
+    corrected = {one["typed"] for one in found.get("corrections", [])}
+    if unknown := [f"“{word}”" for word in found.get("unknown", []) if word not in corrected]:
         yield f"In no document: {', '.join(unknown)}."
-    yield from map(str, items(found.get("notes")))
+    yield from map(str, found.get("notes", []))
 
 
 def segments(shares: Json) -> list[Segment]:
@@ -106,7 +106,7 @@ def segments(shares: Json) -> list[Segment]:
     made: list[Segment] = []
     at = 0.0
     for name, label in PARTS:
-        value = number(shares.get(name))
+        value = shares.get(name) or 0
         if value >= 0.0005:
             made.append(Segment(name, label, at, value))
             at += value
@@ -116,10 +116,7 @@ def segments(shares: Json) -> list[Segment]:
 def _facets(query: Query, counted: Json) -> Iterator[tuple[str, list[FacetValue]]]:
     for field, label in FACETS:
         chosen = [one for one in query.filters if one.field == field and not one.is_excluded]
-        shown = [
-            _facet_value(query, Filter(field, text(one["value"])), int(number(one["count"])))
-            for one in rows(counted.get(field))
-        ]
+        shown = [_facet_value(query, Filter(field, one["value"]), int(one["count"])) for one in counted.get(field, [])]
         named = {one.value for one in shown}
         shown += [FacetValue(one.value, 0, str(_without(query, one)), True) for one in chosen if one.value not in named]
         if shown:

@@ -7,7 +7,7 @@ the records wherever one gap is most of the whole.
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ctxrank.extensions.web.answers import Commands, Json, Parameters, rows, text
+from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.rendering import address, clock
 from ctxrank.indexer.clock import format_us, now_us, parse_time
 from ctxrank.indexer.light_typing import NamedTuple
@@ -48,15 +48,15 @@ class Tick(NamedTuple):
 
 def values(ask: Commands, given: Parameters) -> Json:
     """The sessions there are, and the timeline of the one that is chosen, or of the newest."""
-    sessions = rows(ask("session list", limit=200).fields.get("sessions"))
-    name = given("name") or (text(sessions[0]["session_id"]) if sessions else "")
+    sessions = ask("session list", limit=200).fields.get("sessions", [])
+    name = given("name") or (sessions[0]["session_id"] if sessions else "")
     shown: Json = {"sessions": sessions, "name": name, "lanes": given("lanes", "group"), "session": None}
     if not name:
         return shown
     found = ask("session show", name=name, with_records=True).fields
     now = now_us()
-    records = [(parse_time(text(one["at"]), now=now), one) for one in rows(found["records"])]
-    of = {text(one["id"]): text(one["of"]) for _, one in records}
+    records = [(parse_time(one["at"], now=now), one) for one in found["records"]]
+    of = {one["id"]: one["of"] for _, one in records}
     for _, one in records:
         one["link"] = _link(name, one, of)
     low, high = given.moment("from"), given.moment("to")
@@ -88,7 +88,7 @@ def _picture(records: list[tuple[int, Json]], *, by_agent: bool) -> Json:
 
 
 def _lane(one: Json, *, by_agent: bool) -> str:
-    return text(one["agent"] if by_agent else one["group_id"])
+    return one["agent"] if by_agent else one["group_id"] or ""
 
 
 def _is_ordered(times: list[int]) -> bool:
@@ -116,16 +116,16 @@ def _marks(records: list[tuple[int, Json]], places: list[float], lanes: list[str
         middle = TOP + LANE_HEIGHT * lanes.index(lane) + LANE_HEIGHT / 2
         row = next((row for row in (0, -1, 1) if x - last.get((lane, row), -99.0) >= _APART), 0)
         last[lane, row] = x
-        yield Mark(text(one["id"]), text(one["kind"]), x, middle + 12 * row, _said(one), text(one["link"]))
+        yield Mark(one["id"], one["kind"], x, middle + 12 * row, _said(one), one["link"])
 
 
 def _said(one: Json) -> str:
-    return " · ".join(filter(None, (text(one["kind"]), text(one["agent"]), text(one["title"]), clock(text(one["at"])))))
+    return " · ".join(filter(None, (one["kind"], one["agent"], one["title"], clock(one["at"]))))
 
 
 def _link(name: str, one: Json, of: dict[str, str]) -> str:
     """The address that a mark opens: what it stands for; of a failure and its fix the known error, if there is one."""
-    id_, kind, led_to = text(one["id"]), one["kind"], text(one["of"])
+    id_, kind, led_to = one["id"], one["kind"], one["of"]
     if kind == "block":
         return address("/receipt", id=id_.partition(":")[2])
     failure = led_to if kind == "fix" else id_
@@ -139,7 +139,7 @@ def _link(name: str, one: Json, of: dict[str, str]) -> str:
 def _links(records: list[tuple[int, Json]], marks: list[Mark]) -> Iterator[Link]:
     places = {mark.id: mark for mark in marks}
     for (_, one), mark in zip(records, marks, strict=True):
-        start = places.get(text(one["of"]))
+        start = places.get(one["of"])
         if start is not None and one["kind"] in ("delivery", "consumption", "fix"):
             middle = (start.x + mark.x) / 2
             path = (

@@ -5,7 +5,7 @@ find("schema", "older", version=9, known=11)       in the words of findings.tsv,
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum
+from enum import StrEnum
 from functools import cache
 
 import apsw
@@ -19,7 +19,7 @@ DAMAGE_ERRORS = (*INDEX_READ_ERRORS, DamagedError)
 HEALS_STEP = "The next search heals it; 'ctxrank doctor --repair rebuild' does it now."
 
 
-class Result(Enum):
+class Result(StrEnum):
     """How serious a finding is: `warn` can stay as it is, `fail` cannot."""
 
     OK = "ok"
@@ -27,7 +27,7 @@ class Result(Enum):
     FAIL = "fail"
 
 
-class Repair(Enum):
+class Repair(StrEnum):
     """What `--repair` can do about a finding, in the order in which it is done."""
 
     NONE = ""

@@ -18,7 +18,7 @@ from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
 from ctxrank.indexer.store.freshness import ELSEWHERE, PACKAGES_ELSEWHERE, TEXT_PATH
 from ctxrank.indexer.store.store import Change
-from ctxrank.indexer.text.languages import MARKDOWN
+from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.passages import Passage, front_matter_end, split_passages
 
 if TYPE_CHECKING:  # reading packages counts no tokens
@@ -82,7 +82,7 @@ def prepare(
     are counted now; otherwise they are estimated when they are put.
     """
     text = redact(file.text, mode, known).text
-    head = text[: front_matter_end(text)] if path.lower().endswith(tuple(MARKDOWN)) else ""
+    head = text[: front_matter_end(text)] if language_of(path).kind == "markdown" else ""
     title = _title(path, text[len(head) :])
     if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
         lines = head.count("\n")
@@ -100,7 +100,7 @@ def prepare(
 
 def _title(path: str, text: str) -> str:
     """The first Markdown heading near the top, else the file's name."""
-    if path.lower().endswith(tuple(MARKDOWN)):
+    if language_of(path).kind == "markdown":
         for line in text.split("\n", _TITLE_SEARCHED_LINES)[:_TITLE_SEARCHED_LINES]:
             if line.startswith("# ") and line[2:].strip():
                 return line[2:].strip()[:_TITLE_MAX_CHARS]
@@ -201,9 +201,13 @@ def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
     rows.update(change.connection, "artifacts", artifact_id, _columns(stamp, "indexed"))
 
 
-def mark_stale(change: Change, artifact_id: int, reason: str) -> None:
-    """The file cannot be looked at now; what is known of it stays findable."""
-    rows.update(change.connection, "artifacts", artifact_id, {"state": "stale", "reason": reason})
+def mark(change: Change, artifact: Artifact, state: str, reason: str) -> None:
+    """What was found out about a file without reading it; what is known of a stale one stays findable."""
+    if state == "skipped":  # there is no file for us: whatever takes its place differs
+        withdraw(change, artifact.id)
+        record_skipped(change, artifact.root_id, artifact.path, FileStamp(-1, -1, -1, now_us()), reason, "")
+    else:
+        rows.update(change.connection, "artifacts", artifact.id, {"state": state, "reason": reason})
 
 
 def mark_root_stale(change: Change, root: int, reason: str) -> None:

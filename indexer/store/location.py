@@ -79,22 +79,17 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
     named = db or os.environ.get("CTXRANK_DB")
     if named:
         return _named_store(os.path.abspath(os.path.join(named, PRIMARY_FILE) if os.path.isdir(named) else named), root)
-    here = os.path.abspath(start or os.getcwd())
-    folders = [here]
-    while (parent := os.path.dirname(folders[-1])) != folders[-1]:
-        folders.append(parent)
+    folders = upwards(os.path.abspath(start or os.getcwd()))
     for folder in folders:
         location = trusted_in(folder, root)
         if location is not None:
             return location
         _explain_unreachable(os.path.join(folder, FOLDER))
     for folder in folders:
-        main = main_worktree(folder)
-        if main is not None:  # the store is shared; the files are the worktree's own
-            location = trusted_in(main, root or os.environ.get("CTXRANK_ROOT") or folder)
-            if location is not None:
-                return location
-    raise NoStoreError(f"There is no {FOLDER} folder in {here} or above it.", "Make one with 'ctxrank init'.")
+        main = main_worktree(folder)  # the store is shared; the files are the worktree's own
+        if main and (location := trusted_in(main, root or os.environ.get("CTXRANK_ROOT") or folder)):
+            return location
+    raise NoStoreError(f"There is no {FOLDER} folder in {folders[0]} or above it.", "Make one with 'ctxrank init'.")
 
 
 def _named_store(primary: str, root: str | None) -> Location:
@@ -370,6 +365,14 @@ def refuse_unwritable_name(path: str) -> None:
         raise UsageError(f"The path {shown} is not UTF-8.", "Rename the folder, or use another one.") from error
 
 
+def upwards(folder: str) -> list[str]:
+    """A folder and all folders that it lies in, the nearest first."""
+    folders = [folder]
+    while (parent := os.path.dirname(folders[-1])) != folders[-1]:
+        folders.append(parent)
+    return folders
+
+
 def main_worktree(folder: str) -> str | None:
     """The main worktree's folder, if this one is linked to it; None where it is not.
 
@@ -379,22 +382,25 @@ def main_worktree(folder: str) -> str | None:
     Both are needed: a `.git` file may point into any other project. A worktree of a bare repository has no main
     worktree: files next to that repository are not ours.
     """
+    own = git_folder(folder) if os.path.isfile(os.path.join(folder, ".git")) else ""
+    common, _, name = own.rpartition(os.sep + "worktrees" + os.sep)
+    return os.path.dirname(common) if name and os.path.basename(common) == ".git" else None
+
+
+def git_folder(folder: str) -> str:
+    """The folder that git keeps for a checkout: its `.git`, or what that file names and what names it; '' for none."""
     marker = os.path.join(folder, ".git")
-    if not os.path.isfile(marker):
-        return None
+    if os.path.isdir(marker) and not os.path.islink(marker):
+        return marker
+    try:
+        own = os.path.normpath(os.path.join(folder, _first_line(folder, ".git").removeprefix("gitdir:").strip()))
+        back = os.path.join(own, _first_line(own, "gitdir"))
+        return own if os.path.realpath(back) == os.path.realpath(marker) else ""
+    except (OSError, ValueError):  # a path with a zero byte is no path
+        return ""
+
+
+def _first_line(folder: str, name: str) -> str:
     from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
 
-    try:
-        line = _first_line(read_beneath(folder, ".git", _MAX_MARKER_BYTES))
-        gitdir = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
-        common, _, name = gitdir.rpartition(os.sep + "worktrees" + os.sep)
-        if not name or os.path.basename(common) != ".git":
-            return None
-        back = os.path.join(gitdir, _first_line(read_beneath(gitdir, "gitdir", _MAX_MARKER_BYTES)))
-        return os.path.dirname(common) if os.path.realpath(back) == os.path.realpath(marker) else None
-    except (OSError, ValueError):  # a path with a zero byte is no path
-        return None
-
-
-def _first_line(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()
+    return read_beneath(folder, name, _MAX_MARKER_BYTES).decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()

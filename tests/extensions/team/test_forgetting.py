@@ -64,12 +64,12 @@ def test_a_purged_package_leaves_no_byte_in_stores_tables_and_wal(
     machines.sync("a")
     with machines.log("a") as log:
         late = sync.forgetting(machines.stores["a"], log)
-    assert [one.machine for one in late.late] == [machines.role("b"), machines.role("c")] and late.machines == 3
+    assert [one.machine for one in late.unconfirmed] == [machines.role("b"), machines.role("c")] and late.machines == 3
     assert not _files_with(node.data, key), "the key is gone before anybody has confirmed"
 
     machines.sync("b", "c")
     with machines.log("a") as log:
-        assert sync.forgetting(machines.stores["a"], log).late == ()
+        assert sync.forgetting(machines.stores["a"], log).unconfirmed == ()
     for name in "abc":
         assert not _files_with(tmp_path / name, WORD.encode()), name
     assert not _files_with(node.data, WORD.encode())
@@ -90,7 +90,7 @@ def test_a_record_of_another_machine_is_forgotten_by_its_order(node: Node, machi
     for name in "abc":
         assert not _files_with(tmp_path / name, WORD.encode()), name
     with machines.log("c") as log:
-        assert sync.forgetting(machines.stores["c"], log).late == ()
+        assert sync.forgetting(machines.stores["c"], log).unconfirmed == ()
 
 
 def test_a_secret_goes_from_all_machines_and_its_keys_from_the_log(
@@ -109,7 +109,7 @@ def test_a_secret_goes_from_all_machines_and_its_keys_from_the_log(
         assert not _files_with(tmp_path / name, SECRET.encode()), name
     assert not [key for key in keys if _files_with(node.data, key)]
     with machines.log("c") as log:
-        assert sync.forgetting(machines.stores["c"], log).late == ()
+        assert sync.forgetting(machines.stores["c"], log).unconfirmed == ()
 
 
 def test_a_new_machine_is_told_nothing_of_what_was_forgotten(machines: Sharing, node: Node, tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from index_contents import has_no_ghosts
 from linked_builders import copy_fixture
 from page_damage import sorts_of
 
+from ctxrank.cli.call import given_options
 from ctxrank.cli.main import run
-from ctxrank.cli.unexpected import explained, named_store
+from ctxrank.cli.unexpected import explained
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.location import Location
@@ -141,10 +142,10 @@ def test_a_context_says_when_search_could_add_nothing(
 
 
 def test_what_nobody_foresaw_is_damage_where_the_store_is_damaged(shop: Location) -> None:
-    db, root = named_store(["--db", shop.primary, "search", "--root=/x"])
-    assert (db, root) == (shop.primary, "/x")
-    error = explained(ValueError("odd"), db)
+    given = given_options(["--db", shop.primary, "search", "--root=/x"], ("--db", "--root"))
+    assert given == {"--db": shop.primary, "--root": "/x"}
+    error = explained(ValueError("odd"), shop.primary)
     assert type(error) is CtxrankError and "Internal error" in error.message
     data = Path(shop.primary).read_bytes()
     Path(shop.primary).write_bytes(zeroed(data, leaves_of(shop.primary, "documents")[0]))
-    assert isinstance(explained(ValueError("odd"), db), DamagedError)
+    assert isinstance(explained(ValueError("odd"), shop.primary), DamagedError)
