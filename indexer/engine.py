@@ -21,7 +21,7 @@ from ctxrank.indexer.store.facets import Scope
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-    from typing import ClassVar, Protocol
+    from typing import Protocol
 
     from ctxrank.indexer.store.parents import FeatureBounds, ParentDocument, RankingSignals, StoredPassage
     from ctxrank.indexer.store.store import Store
@@ -45,54 +45,26 @@ INDEX_READ_ERRORS = (*ENGINE_ERRORS, ArithmeticError, AttributeError, LookupErro
 
 
 class IndexHealth:
-    """Whether an index can answer; the value is the reason why not, as shown to a user.
+    """Whether an index can answer: the reason why not, as shown to a user; '' where it can."""
 
-    One object for each state, compared by identity. An Enum of as many takes a hundredth of a whole search to make.
-    """
-
-    __slots__ = ("value",)
-
-    if TYPE_CHECKING:
-        OK: ClassVar["IndexHealth"]
-        NO_FTS5: ClassVar["IndexHealth"]
-        OFF: ClassVar["IndexHealth"]
-        NEWER: ClassVar["IndexHealth"]
-        DAMAGED: ClassVar["IndexHealth"]
-        IO_ERROR: ClassVar["IndexHealth"]
-        LOCKED: ClassVar["IndexHealth"]
-        UNREADABLE: ClassVar["IndexHealth"]
-        REBUILDING: ClassVar["IndexHealth"]
-        REFUSED: ClassVar["IndexHealth"]
-        CORRUPT_ROWS: ClassVar["IndexHealth"]
-        STORE: ClassVar["IndexHealth"]
-
-    def __init__(self, value: str) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return f"IndexHealth({self.value!r})"
-
-
-IndexHealth.OK = IndexHealth("")
-IndexHealth.NO_FTS5 = IndexHealth("this SQLite has no FTS5")
-IndexHealth.OFF = IndexHealth("FTS5 is switched off in the configuration")
-IndexHealth.NEWER = IndexHealth("the index was made by a newer ctxrank")
-IndexHealth.DAMAGED = IndexHealth("the index is damaged")
-IndexHealth.IO_ERROR = IndexHealth("the system could not read or write the index")
-IndexHealth.LOCKED = IndexHealth("the index is locked by another process")
-IndexHealth.UNREADABLE = IndexHealth("the index cannot be opened")
-IndexHealth.REBUILDING = IndexHealth("the index is being rebuilt")
-IndexHealth.REFUSED = IndexHealth("the index refused the query")
-# Not the index, but what it leads to.
-IndexHealth.CORRUPT_ROWS = IndexHealth("rows of the store are damaged")
-# Nothing that a new index helps against.
-IndexHealth.STORE = IndexHealth("a page of the store cannot be read: see 'ctxrank doctor'")
+    OK = ""
+    NO_FTS5 = "this SQLite has no FTS5"
+    OFF = "FTS5 is switched off in the configuration"
+    NEWER = "the index was made by a newer ctxrank"
+    DAMAGED = "the index is damaged"
+    IO_ERROR = "the system could not read or write the index"
+    LOCKED = "the index is locked by another process"
+    UNREADABLE = "the index cannot be opened"
+    REBUILDING = "the index is being rebuilt"
+    REFUSED = "the index refused the query"
+    CORRUPT_ROWS = "rows of the store are damaged"  # not the index, but what it leads to
+    STORE = "a page of the store cannot be read: see 'ctxrank doctor'"  # nothing that a new index helps against
 
 
 class Readiness(NamedTuple):
     """The state of an index before a query: its health, and how many changes are missing."""
 
-    health: IndexHealth
+    health: str  # of IndexHealth, or what an engine elsewhere says
     stale: int
     stand_in: "Engine | None" = None  # what is to be asked in the engine's place
     reason: str = ""  # why
@@ -100,7 +72,7 @@ class Readiness(NamedTuple):
     @property
     def is_usable(self) -> bool:
         """Whether the index may be asked."""
-        return self.health is IndexHealth.OK
+        return not self.health
 
     @property
     def beyond_healing(self) -> "Readiness":

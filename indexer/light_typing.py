@@ -81,17 +81,13 @@ else:
                 try:  # all of them by name: a quarter of the time that the rest takes
                     return tuple.__new__(cls, [named[field] for field in fields])
                 except KeyError:
-                    raise _wrong_values(cls, values, named) from None
-            try:
-                filled = {**cls._field_defaults, **named}
-                rest = [filled[field] for field in fields[len(values) :]]
-            except KeyError:
-                raise _wrong_values(cls, values, named) from None
-            if len(values) > len(fields) or not filled.keys() <= set(fields):
-                raise _wrong_values(cls, values, named)
-            if values and named and not named.keys().isdisjoint(fields[: len(values)]):
-                raise _wrong_values(cls, values, named)
-            return tuple.__new__(cls, (*values, *rest))
+                    pass  # a name that is none: said below
+            rest = fields[len(values) :]
+            filled = {**cls._field_defaults, **named}
+            if len(values) > len(fields) or not named.keys() <= set(rest) <= filled.keys():
+                given = f"{len(values)} values and {', '.join(named) or 'no names'}"
+                raise TypeError(f"{cls.__name__} takes {', '.join(fields)}; it was given {given}")
+            return tuple.__new__(cls, (*values, *[filled[field] for field in rest]))
 
         # The values are not counted: what is made of rows by the hundred is made so, in a third of the time.
         _make = classmethod(tuple.__new__)
@@ -116,17 +112,6 @@ else:
         record = NamedTuple.__new__(cls, *values, **named)
         record.check_fields()
         return record
-
-    def _wrong_values(cls: object, values: tuple, named: dict) -> TypeError:
-        """What is wrong with values that do not make a record."""
-        given = cls._fields[: len(values)]
-        if len(values) > len(cls._fields):
-            return TypeError(f"{cls.__name__} takes {len(cls._fields)} values, {len(values)} were given")
-        odd = sorted((named.keys() & set(given)) | (named.keys() - set(cls._fields)))
-        if odd:
-            return TypeError(f"{cls.__name__}: {', '.join(odd)} given twice or unknown")
-        missing = set(cls._fields) - set(given) - named.keys() - cls._field_defaults.keys()
-        return TypeError(f"{cls.__name__} needs {', '.join(sorted(missing))}")
 
     class _Context:
         """A generator that yields once, as a context."""

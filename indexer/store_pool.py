@@ -27,8 +27,7 @@ MAX_IDLE_S = 5.0
 
 class _Kept(NamedTuple):
     store: Store
-    file: tuple[int, int]  # which file is open
-    schema: int
+    state: tuple[int, int, int]  # which file is open, and its schema
     since: float  # monotonic
 
 
@@ -49,7 +48,7 @@ class StorePool:
         while (kept := self._take(location)) is not None:
             store = kept.store
             try:
-                if _is_same(kept, location):
+                if _state_of(store) == kept.state:
                     if location.must_prove:
                         prove(store.primary, location.primary)
                     store.busy_ms = wait_ms
@@ -85,42 +84,26 @@ class StorePool:
         return None
 
     def _give_back(self, store: Store) -> None:
-        oldest = None
-        try:
-            is_between = not store.primary.in_transaction and not self._is_closed
-            kept = _Kept(store, _file(store), _schema(store), time.monotonic()) if is_between else None
-        except (OSError, apsw.Error):
-            kept = None
-        if kept is None:
+        state = None if self._is_closed else _state_of(store)
+        if state is None:
             store.close_connections()
             return
         store.user_rules = None
         store.team_log = ""
         store.wide = store.deadline = None
         with self._lock:
-            self._kept.append(kept)
-            if len(self._kept) > MAX_KEPT:
-                oldest = self._kept.pop(0)
-        if oldest is not None:
-            oldest.store.close_connections()
+            self._kept.append(_Kept(store, state, time.monotonic()))
+            oldest = self._kept[:-MAX_KEPT]
+            self._kept = self._kept[-MAX_KEPT:]
+        for kept in oldest:
+            kept.store.close_connections()
 
 
-def _is_same(kept: _Kept, location: Location) -> bool:
-    """Whether the file that is open is the one that is there, with the tables it had."""
+def _state_of(store: Store) -> tuple[int, int, int] | None:
+    """Which file is at the store's place, and the schema of the open one; None for one that cannot be used again."""
     try:
-        return (
-            _file(kept.store) == kept.file
-            and _schema(kept.store) == kept.schema
-            and os.stat(location.primary).st_size > 0
-        )
+        found = os.stat(store.location.primary)
+        is_usable = found.st_size > 0 and not store.primary.in_transaction
+        return (found.st_dev, found.st_ino, int(store.primary.pragma("schema_version"))) if is_usable else None
     except (OSError, apsw.Error):
-        return False
-
-
-def _file(store: Store) -> tuple[int, int]:
-    found = os.stat(store.location.primary)
-    return found.st_dev, found.st_ino
-
-
-def _schema(store: Store) -> int:
-    return int(store.primary.pragma("schema_version"))
+        return None

@@ -92,32 +92,25 @@ def file_system_of(folder: str, *, is_macos: bool = IS_MACOS, mounts: str = "") 
     `mounts` takes the place of what the system says is mounted.
     """
     path = os.path.realpath(folder)
-    listed = mounts or (_mounts_of_macos() if is_macos else _mounts_of_linux())
-    read = _mount_of_macos if is_macos else _mount_of_linux
     best, kind = "", ""
-    for line in listed.splitlines():
-        mount, its_kind = read(line)
+    for line in (mounts or _mounts(is_macos)).splitlines():
+        mount, its_kind = _mount_of_macos(line) if is_macos else _mount_of_linux(line)
         is_above = bool(mount) and (path == mount or path.startswith(mount.rstrip("/") + "/"))
         if is_above and len(mount) >= len(best):
             best, kind = mount, its_kind
     return kind
 
 
-def _mounts_of_linux() -> str:
-    try:
-        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read()
-    except OSError:
-        return ""
-
-
-def _mounts_of_macos() -> str:
+def _mounts(is_macos: bool) -> str:
     import subprocess  # noqa: PLC0415  only doctor asks
 
     try:
-        return subprocess.run(
-            _MOUNT_COMMAND, capture_output=True, text=True, timeout=_MOUNT_COMMAND_S, check=False
-        ).stdout
+        if is_macos:
+            return subprocess.run(
+                _MOUNT_COMMAND, capture_output=True, text=True, timeout=_MOUNT_COMMAND_S, check=False
+            ).stdout
+        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
     except (OSError, subprocess.TimeoutExpired):
         return ""
 

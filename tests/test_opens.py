@@ -55,7 +55,7 @@ PERMITTED = {
     "indexer/care/finding.py _sentences": "the program's own table",
     "indexer/store/migrations.py _read_sql": "the program's own SQL files",
     "indexer/owners.py apply_schema": "an installed extension's own SQL files",
-    "indexer/systems.py _mounts_of_linux": "the system's list of mounts",
+    "indexer/systems.py _mounts": "the system's list of mounts",
     "indexer/systems.py bound_memory": "the system's sizes of this process",
     "cli/click_commands.py LazyGroup.format_commands": "writes help, and no file",
     "cli/streams.py _nowhere": "the null device",

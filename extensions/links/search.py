@@ -69,7 +69,7 @@ def find_more(
             readiness = engine.recover(error, CATCH_UP_MS)
         else:
             return Found(tuple(LinkedArtifact(node, 3, (task.id, node.id), "found by search") for node in best))
-    return Found((), readiness.beyond_healing.health.value)
+    return Found((), readiness.beyond_healing.health)
 
 
 def _best(store: Store, engine: Engine, allowed: dict[int, Node], text: str, most: int) -> list[Node]:

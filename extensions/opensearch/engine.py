@@ -141,7 +141,7 @@ class WideEngine(Dictionary):
             readiness = local.make_ready(bound_ms)
             if readiness.is_usable:
                 return readiness._replace(stand_in=local, reason=reason)
-        return Readiness(IndexHealth(reason), 0)
+        return Readiness(reason, 0)
 
     @contextmanager
     def snapshot(self) -> Generator[Statistics, None, None]:

@@ -76,19 +76,15 @@ def read_layout(empty: apsw.Connection) -> list[TableLayout]:
 
 
 def _table(empty: apsw.Connection, name: str, root: int) -> TableLayout:
-    columns: list[Column] = []
-    number_at = -1
-    keys = 0
     (has_rowid,) = empty.execute("SELECT NOT wr FROM pragma_table_list WHERE name = ?", (name,)).fetchone() or (True,)
-    for place, column, type_, is_required, default, key in empty.execute(f'PRAGMA table_info("{name}")'):
-        columns.append(Column(str(column), str(type_), not is_required and not key, default is not None))
-        keys += bool(key)
-        if key and type_ == "INTEGER":
-            number_at = int(place)
-    if keys != 1 or not has_rowid:
-        number_at = -1
-    if number_at >= 0:  # stored as NULL, and given from outside
-        columns[number_at] = columns[number_at]._replace(can_be_null=True)
+    rows = list(empty.execute(f'PRAGMA table_info("{name}")'))
+    keys = [place for place, *_, key in rows if key]
+    is_number = has_rowid and len(keys) == 1 and rows[keys[0]][2] == "INTEGER"
+    number_at = int(keys[0]) if is_number else -1  # stored as NULL, and given from outside
+    columns = [
+        Column(str(column), str(type_), place == number_at or not (is_required or key), default is not None)
+        for place, column, type_, is_required, default, key in rows
+    ]
     return TableLayout(name, tuple(columns), number_at, bool(has_rowid), root, _indexes(empty, name))
 
 

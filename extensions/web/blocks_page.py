@@ -7,7 +7,6 @@ from ctxrank.extensions.web.rendering import address, said
 from ctxrank.extensions.web.search_page import Segment
 from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.ids import named_id
 
 MOST_LEFT_OUT = 60  # a session of thousands leaves thousands out, each with a title that is read
 LEAST_BUDGET, MOST_BUDGET = 200, 20_000
@@ -106,4 +105,4 @@ def _items(answer: Json) -> Iterator[Item]:
         for one in answer[name]:
             texts = {key: value if isinstance(value, str) else "" for key, value in one.items()}
             title, detail, reason = (part.format_map(texts) for part in shown)
-            yield Item(named_id(kind, one["id"]), title, detail, one["tokens"], reason, colour)
+            yield Item(f"{kind}:{one['id']}", title, detail, one["tokens"], reason, colour)

@@ -10,7 +10,7 @@ import os
 from ctxrank.indexer.fulltext.catch_up import merge_segments
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import cut_log, keep_temporary_files_beside, sqlite_errors
+from ctxrank.indexer.store.connection import keep_temporary_files_beside, sqlite_errors, vacuum
 from ctxrank.indexer.store.store import Store
 
 
@@ -39,20 +39,17 @@ def optimize(store: Store) -> Compaction:
     stale = fts5_of(store).catch_up()  # also makes an index that is not there yet
     before = [_size_of(path) for path in paths]
     index = index_of(store)
-    with sqlite_errors(store.location.primary):
-        keep_temporary_files_beside(store.primary, store.location.primary)
-        store.primary.execute("VACUUM")
-    logs = [cut_log(store.primary, store.location.primary)]
+    keep_temporary_files_beside(store.primary, store.location.primary)
+    logs = [vacuum(store.primary, store.location.primary)]
     if index.is_usable:
         with sqlite_errors(index.path):
             index.connection.set_busy_timeout(store.busy_ms)
             merge_segments(index.connection)
-            index.connection.execute("VACUUM main")
-        logs.append(cut_log(index.connection, index.path))
+        logs.append(vacuum(index.connection, index.path))
     files = tuple(
         CompactedFile(os.path.basename(path), size, _size_of(path)) for path, size in zip(paths, before, strict=True)
     )
-    return Compaction(files, all(logs), stale, index.health.value)
+    return Compaction(files, all(logs), stale, index.health)
 
 
 def _size_of(path: str) -> int:

@@ -12,9 +12,10 @@ import apsw
 
 from ctxrank.indexer.care.page_reader import Value
 from ctxrank.indexer.catalogue import as_row, kinds_with_documents, record_of
-from ctxrank.indexer.declarations import Kind, LostRecord
+from ctxrank.indexer.declarations import LostRecord
 from ctxrank.indexer.record_table import document_of
-from ctxrank.indexer.store import documents
+from ctxrank.indexer.store import documents, rows
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Change
 
 Known = Mapping[int, Mapping[str, Value]]  # by row number: the columns that the indexes of its table still hold
@@ -32,19 +33,13 @@ def rebuild_records(primary: apsw.Connection, lost: Mapping[str, Known]) -> dict
         """
         for record in [LostRecord(*row) for row in primary.execute(query, (kind.name,))]:
             known = lost.get(table, {}).get(record.number, {})
-            values = {**record_of(kind, record), **_file_of(primary, kind, record), **known, "id": record.number}
+            of_file = kind.table.reference_to("artifacts")  # the first file at its path
+            file = "SELECT min(id) FROM artifacts WHERE path = ?"
+            files = {} if of_file is None else {of_file.name: read_value(primary, file, (record.path,), int)}
+            values = {**record_of(kind, record), **files, **known, "id": record.number}
             if insert(primary, table, values):
                 rebuilt[table] = rebuilt.get(table, 0) + 1
     return rebuilt
-
-
-def _file_of(primary: apsw.Connection, kind: Kind, record: LostRecord) -> dict[str, Value]:
-    """The file that a record is of, where its kind has one: the first one at its path."""
-    column = kind.table.reference_to("artifacts")
-    if column is None:
-        return {}
-    row = primary.execute("SELECT min(id) FROM artifacts WHERE path = ?", (record.path,)).fetchone()
-    return {column.name: None if row is None else row[0]}
 
 
 def rebuild_documents(change: Change, lost: Known) -> int:
@@ -60,21 +55,9 @@ def rebuild_documents(change: Change, lost: Known) -> int:
         """
         for row in primary.execute(query, (kind.name,)).fetchall():
             document = document_of(kind, as_row(kind, row))
-            document_id = old_ids.get((kind.name, document.number))
-            if document_id is not None:
-                placeholder: dict[str, Value] = {
-                    "id": document_id,
-                    "seq": change.next_seq(),
-                    "kind": kind.name,
-                    "record_id": document.number,
-                    "title": "",
-                    "body": "",
-                    "ruleset": 0,
-                    "session_id": document.session_id,
-                    "created_at": 0,
-                }
-                insert(primary, "documents", placeholder)
-            documents.put(change, document)
+            document_id = documents.put(change, document)
+            if (before := old_ids.get((kind.name, document.number))) is not None:
+                primary.execute("UPDATE OR IGNORE documents SET id = ? WHERE id = ?", (before, document_id))
             count += 1
     if lost:
         # No rules are as old as this: the next scan reads every file, and puts back the passages that are missing.
@@ -84,10 +67,8 @@ def rebuild_documents(change: Change, lost: Known) -> int:
 
 def insert(primary: apsw.Connection, table: str, values: Mapping[str, Value]) -> bool:
     """Insert a row; false where the table refuses it."""
-    names = ", ".join(values)
-    places = ", ".join("?" * len(values))
     try:
-        primary.execute(f"INSERT INTO {table} ({names}) VALUES ({places})", tuple(values.values()))
+        rows.insert(primary, table, values)
     except apsw.ConstraintError:
         return False
     return True

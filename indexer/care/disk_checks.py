@@ -10,10 +10,9 @@ from ctxrank.indexer.care.finding import Finding, find
 from ctxrank.indexer.files.artifacts import prepare
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.allowed_roots import allowed_folder
-from ctxrank.indexer.store.connection import read_map, read_rows
+from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.text.lines import one_line
@@ -22,41 +21,18 @@ from ctxrank.indexer.text.passages import content_digest
 _SHOWN = 4
 
 
-class _StoredFile(NamedTuple):
-    """A file as it was when it was read."""
-
-    path: str
-    stamp: FileStamp
-    sha256: str
-
-
-def _stored_file(path: str, sha256: str, *stamp: int) -> _StoredFile:
-    return _StoredFile(path, FileStamp(*stamp), sha256)
-
-
-class _StoredPassage(NamedTuple):
-    """A passage as it was stored, and the title of its owner: its key may have been made with that."""
-
-    id: int
-    key: str
-    title: str
-    body: str
-    owner_title: str
-    path: str
-
-
 def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMode) -> Iterator[Finding]:
     """The artifacts' folders and files, and the passages' texts as this mode leaves them."""
     roots = read_map(primary, "SELECT id, path FROM roots WHERE path NOT LIKE '@%' ORDER BY id", (), int, str)
     gone_roots: list[str] = []
     refused: list[str] = []
-    known: dict[str, list[_StoredFile]] = {}
+    known: dict[str, list[tuple[str, str, int, int, int, int]]] = {}
     query = """
         SELECT path, sha256, size_bytes, mtime_ns, inode, indexed_at
           FROM artifacts WHERE root_id = ? AND state = 'indexed' ORDER BY path
     """
     for id_, path in roots.items():
-        files = list(read_rows(primary, query, (id_,), _stored_file))
+        files = list(primary.execute(query, (id_,)))
         folder = allowed_folder(location, primary, path)
         if folder is None and os.path.isdir(path):
             refused.append(path)
@@ -66,24 +42,27 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
             gone_roots.append(path)
     case = "gone" if gone_roots else "refused" * bool(refused)
     yield find("artifact-roots", case, folders=_listed(gone_roots or refused), count=len(known))
-    states = [(_state(folder, file), file.path) for folder, files in known.items() for file in files]
+    states = [
+        (_state(folder, path, sha256, FileStamp(*stamp)), path)
+        for folder, files in known.items()
+        for path, sha256, *stamp in files
+    ]
     by_state = {name: [path for state, path in states if state == name] for name in ("gone", "changed")}
     parts = "; ".join(f"{len(paths)} {name}: {_listed(paths)}" for name, paths in by_state.items() if paths)
     yield find("artifacts", "other" * bool(parts), states=parts, count=len(states))
     yield _passages(primary, location, mode)
 
 
-def _state(folder: str, file: _StoredFile) -> str:
-    path = os.path.join(folder, file.path)
-    if not is_inside(folder, os.path.normpath(path)):
+def _state(folder: str, path: str, sha256: str, stamp: FileStamp) -> str:
+    full = os.path.join(folder, path)
+    if not is_inside(folder, os.path.normpath(full)):
         return "gone"
     try:
-        info = os.stat(path)
-        if file.stamp.proves(FileStamp(info.st_size, info.st_mtime_ns, info.st_ino)):
+        info = os.stat(full)
+        if stamp.proves(FileStamp(info.st_size, info.st_mtime_ns, info.st_ino)):
             return "same"
-        if info.st_size != file.stamp.size_bytes:
-            return "changed"
-        return "same" if sha256_beneath(folder, file.path) == file.sha256 else "changed"
+        is_same = info.st_size == stamp.size_bytes and sha256_beneath(folder, path) == sha256
+        return "same" if is_same else "changed"
     except OSError:
         return "gone"
 
@@ -102,7 +81,7 @@ def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode)
           JOIN documents AS o ON o.id = p.owner_id
          WHERE p.kind = 'passage' AND p.passage_key <> ''
     """
-    for id_, key, title, body, owner_title, path in read_rows(primary, query, (), _StoredPassage):
+    for id_, key, title, body, owner_title, path in primary.execute(query):
         count += 1
         digest = key.partition(".")[0]
         if digest not in (content_digest(title, body), content_digest(f"{owner_title} > {title}", body)):

@@ -18,7 +18,7 @@ from ctxrank.indexer.fulltext.dictionary import has_trigrams, trigrams_of
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVEL_OF, NONE
 from ctxrank.indexer.fulltext.term_counts import NAME_COUNTS
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_column, read_map, read_row, snapshot
+from ctxrank.indexer.store.connection import read_column, read_map, snapshot
 from ctxrank.indexer.store.facets import SENTINEL, document_id_of, index_rowid, scope_text
 from ctxrank.indexer.text.definitions import Names, forms_of, names_in
 from ctxrank.indexer.text.lines import searchable
@@ -26,14 +26,6 @@ from ctxrank.indexer.text.lines import searchable
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
 _SHOWN = 5
 _MASK = (1 << 64) - 1
-
-
-class _ForwardEntry(NamedTuple):
-    """What the forward list holds of a document."""
-
-    owner_id: int
-    length: int
-    terms: bytes
 
 
 class _Expected(NamedTuple):
@@ -111,8 +103,8 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
         df.update(counts.keys())
         total_length += length
         query = "SELECT owner_id, length, terms FROM main.forward WHERE id = ?"
-        entry = read_row(connection, query, (rowid,), _ForwardEntry)
-        if entry is None or entry[:2] != (owner or id_, length) or _stored(entry.terms, names) != counts:
+        entry = connection.execute(query, (rowid,)).fetchone()
+        if entry is None or entry[:2] != (owner or id_, length) or _stored(entry[2], names) != counts:
             wrong.append(rowid)
     return _Expected(sums, words, df, total_length, wrong, lengths)
 

@@ -9,7 +9,6 @@ import apsw
 from ctxrank.indexer.care.finding import Finding, find, guarded
 from ctxrank.indexer.catalogue import document_kinds, kinds_of
 from ctxrank.indexer.clock import format_us, now_us
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.change_log import changes_after, history_id
@@ -18,7 +17,6 @@ from ctxrank.indexer.store.connection import (
     SCHEMA_VERSION,
     file_uri,
     read_column,
-    read_rows,
     read_value,
     snapshot,
     wait_for_locks,
@@ -123,13 +121,6 @@ def _number(primary: apsw.Connection, query: str, *values: int | str) -> int:
     return read_value(primary, query, values, int) or 0
 
 
-class _TextColumn(NamedTuple):
-    """A column that holds text."""
-
-    table: str
-    name: str
-
-
 def _texts(primary: apsw.Connection) -> Finding:
     """SQLite checks where a text is, not what it says: a wiped page reads as zeros, and any bytes pass for text."""
     places: dict[str, list[str]] = {"wiped": [], "undecodable": []}
@@ -138,7 +129,7 @@ def _texts(primary: apsw.Connection) -> Finding:
           FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
          WHERE t.schema = 'main' AND t.type = 'table' AND c.type = 'TEXT'
     """
-    for table, column in list(read_rows(primary, query, (), _TextColumn)):
+    for table, column in list(primary.execute(query)):
         stored = primary.execute(f'SELECT CAST("{column}" AS BLOB) FROM "{table}"')
         counts = {
             "wiped": _number(primary, f'SELECT count(*) FROM "{table}" WHERE instr("{column}", ?)', WIPED),

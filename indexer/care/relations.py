@@ -16,7 +16,7 @@ from ctxrank.indexer.catalogue import document_kinds, forget_memories, kinds_of,
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import owners
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_column, read_row, read_rows
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Change
 
 # What a row is made of that only its index entries are left of, besides what these say. In this order: owners first.
@@ -60,7 +60,7 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
             dropped["documents"] += documents.remove_owned(change, document_id) + 1
             documents.remove(change, document_id)
     dropped.update(_settle_references(primary))
-    _derive(primary, lost, rebuilt)
+    _derive(primary, rebuilt)
     return RepairedRows(rebuilt, dropped)
 
 
@@ -72,36 +72,26 @@ def _name_lost_sessions(primary: apsw.Connection) -> int:
         for number in read_column(primary, query, (), int):
             count += insert(primary, "sessions", {"id": number, "name": f"recovered-{number}", "created_at": 0})
     # When it was made is gone; the first thing that it holds is not much younger.
-    primary.execute(
-        """
-        UPDATE sessions
-           SET created_at = coalesce((SELECT min(created_at) FROM packages WHERE session_id = sessions.id),
-                                     (SELECT min(created_at) FROM reasoning WHERE session_id = sessions.id), 0)
-         WHERE created_at = 0
-        """
-    )
-    primary.execute(
-        """
-        UPDATE groups
-           SET created_at = coalesce((SELECT min(created_at) FROM packages WHERE group_id = groups.id),
-                                     (SELECT created_at FROM sessions WHERE id = groups.session_id), 0)
-         WHERE created_at = 0
-        """
-    )
+    made = "coalesce((SELECT min(created_at) FROM packages WHERE {0}_id = {0}s.id), ({1}), 0)"
+    for name, otherwise in (
+        ("session", "SELECT min(created_at) FROM reasoning WHERE session_id = sessions.id"),
+        ("group", "SELECT created_at FROM sessions WHERE id = groups.session_id"),
+    ):
+        primary.execute(f"UPDATE {name}s SET created_at = {made.format(name, otherwise)} WHERE created_at = 0")
     return count
 
 
 def _settle_references(primary: apsw.Connection) -> Counter[str]:
     """Empty references to rows that are gone, or remove the row that cannot be without; counted by table."""
     dropped: Counter[str] = Counter()
-    while broken := list(read_rows(primary, "PRAGMA foreign_key_check", (), _Broken)):
+    query = """
+        SELECT f."from", coalesce(f."to", 'id'), c."notnull" OR c.pk
+          FROM pragma_foreign_key_list(?1) AS f JOIN pragma_table_info(?1) AS c ON c.name = f."from"
+         WHERE f.id = ?2
+    """
+    while broken := list(primary.execute("PRAGMA foreign_key_check")):
         for table, rowid, parent, key in broken:
-            query = 'SELECT "from", coalesce("to", \'id\') FROM pragma_foreign_key_list(?) WHERE id = ?'
-            foreign_key = read_row(primary, query, (table, key), _ForeignKey)
-            assert foreign_key is not None, "SQLite has just named it"
-            column, target = foreign_key
-            query = 'SELECT 1 FROM pragma_table_info(?) WHERE name = ? AND ("notnull" OR pk)'
-            is_required = primary.execute(query, (table, column)).fetchone() is not None
+            ((column, target, is_required),) = primary.execute(query, (table, key))
             where = f'"{column}" NOT IN (SELECT "{target}" FROM "{parent}")'
             if rowid is not None:
                 where += f" AND rowid = {rowid}"
@@ -126,33 +116,17 @@ def _drop_strange_documents(primary: apsw.Connection) -> int:
     return strange
 
 
-class _Broken(NamedTuple):
-    """A row whose reference leads nowhere; no row number in a table that has none."""
-
-    table: str
-    rowid: int | None
-    parent: str
-    key: int
-
-
-class _ForeignKey(NamedTuple):
-    """A column that refers to another table, and the column there."""
-
-    column: str
-    target: str
-
-
-def _derive(primary: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[str]) -> None:
+def _derive(primary: apsw.Connection, rebuilt: Counter[str]) -> None:
     """Make again what follows from the rest."""
     for column in ("agent", "type", "priority"):
         primary.execute(
             f"INSERT OR IGNORE INTO labels (text) SELECT DISTINCT {column} FROM documents WHERE {column} <> ''"
         )
     primary.execute("DELETE FROM error_terms")
-    primary.execute("UPDATE error_signatures SET normaliser_version = 0, terms = '[]' WHERE NOT json_valid(terms)")
-    primary.execute(
-        "UPDATE error_signatures SET normaliser_version = 0, features = '{}' WHERE NOT json_valid(features)"
-    )
+    for column, empty in (("terms", "[]"), ("features", "{}")):
+        primary.execute(
+            f"UPDATE error_signatures SET normaliser_version = 0, {column} = ? WHERE NOT json_valid({column})", (empty,)
+        )
     primary.execute(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id)"
         " SELECT t.value, s.pattern_id FROM error_signatures AS s, json_each(s.terms) AS t"

@@ -123,7 +123,7 @@ def _rebuild_index(location: Location, *, is_dry_run: bool) -> str:
 
     with open_store(location.primary, root=location.root) as store:
         missing = rebuild(fts5_of(store))
-        trouble = index_of(store).health.value
+        trouble = index_of(store).health
     if trouble:
         return f"the index could not be rebuilt: {trouble}; the next call tries again"
     return "rebuilt the index" if not missing else f"rebuilt the index; {missing} changes are not in it yet"

@@ -23,7 +23,6 @@ from ctxrank.indexer.store.connection import read_value, require_value, translat
 from ctxrank.indexer.store.location import BACKUPS, Location
 
 TRIAL = ".trial-"  # and the process that makes it
-_SUFFIXES = ("", "-wal", "-shm")
 _TRIES = 3
 # The byte of -shm on which every process that has a database in WAL mode open holds a shared lock.
 _OPEN_LOCK_AT = 128
@@ -55,7 +54,8 @@ def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> Ex
 
 
 def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange:
-    folder = _trial_folder(location) if is_dry_run else new_backup_folder(location)
+    trial = f"{TRIAL}{os.getpid()}"
+    folder = _new_folder(location.folder, trial) if is_dry_run else new_backup_folder(location)
     copy, new = os.path.join(folder, os.path.basename(location.primary)), os.path.join(folder, "salvaged.db")
     is_kept = False
     store_uuid = _uuid_in_index(location)
@@ -63,10 +63,17 @@ def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange
         with _open_for_salvage(location.primary, busy_ms) as damaged:
             if damaged is None:
                 with _alone(location.primary):
-                    report = _copy_files(location.primary, copy, new, store_uuid)
+                    for suffix in ("", "-wal"):
+                        if os.path.exists(location.primary + suffix):
+                            touch(copy + suffix)
+                            shutil.copyfile(location.primary + suffix, copy + suffix)
+                    report = save_what_can_be_read(copy, new, store_uuid=store_uuid)
                     if not is_dry_run:
                         is_kept = True
-                        _replace(location.primary, new)
+                        for suffix in ("-wal", "-shm"):  # before: a log that is left would be played into the new file
+                            with contextlib.suppress(FileNotFoundError):
+                                os.unlink(location.primary + suffix)
+                        os.replace(new, location.primary)
             else:
                 with _opened(location.primary, busy_ms) as look:
                     version = _copy_of(damaged, copy, look)
@@ -94,19 +101,25 @@ def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange
 
 def new_backup_folder(location: Location) -> str:
     """A new folder for copies of the store as it is now, private to its owner. Raises CtxrankError."""
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     parent = os.path.join(location.folder, BACKUPS)
     if os.path.islink(parent):
         raise CtxrankError(
             f"{parent} is a link: no copy of the store is written through it.", "Remove the link, and try again."
         )
-    with _permitted(parent):
+    return _new_folder(parent, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
+
+
+def _new_folder(parent: str, name: str) -> str:
+    """A new folder of this name, with a number behind it where there is one already. Raises CtxrankError."""
+    try:
         os.makedirs(parent, mode=0o700, exist_ok=True)
         for number in range(100):
-            folder = os.path.join(parent, stamp if not number else f"{stamp}-{number}")
+            folder = os.path.join(parent, name if not number else f"{name}-{number}")
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder, 0o700)
                 return folder
+    except OSError as error:
+        raise CtxrankError(f"{parent} cannot be made: {error.strerror}.", "Check the permissions.") from error
     raise CtxrankError(f"{parent} is full of copies of this second.", "Try again.")
 
 
@@ -117,20 +130,6 @@ def _uuid_in_index(location: Location) -> str:
             return read_value(index, "SELECT store_uuid FROM state WHERE id = 1", (), str) or ""
     except (apsw.Error, DamagedError):
         return ""
-
-
-def _trial_folder(location: Location) -> str:
-    with _permitted(folder := os.path.join(location.folder, f"{TRIAL}{os.getpid()}")):
-        os.makedirs(folder, mode=0o700)
-    return folder
-
-
-@contextlib.contextmanager
-def _permitted(folder: str) -> Generator[None, None, None]:
-    try:
-        yield
-    except OSError as error:
-        raise CtxrankError(f"{folder} cannot be made: {error.strerror}.", "Check the permissions.") from error
 
 
 @contextlib.contextmanager
@@ -213,19 +212,3 @@ def _alone(path: str) -> Generator[None, None, None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _copy_files(path: str, copy: str, new: str, store_uuid: str) -> SalvageReport:
-    """Copy the files byte by byte, and salvage what the first of them holds."""
-    for suffix in _SUFFIXES[:2]:
-        if os.path.exists(path + suffix):
-            touch(copy + suffix)
-            shutil.copyfile(path + suffix, copy + suffix)
-    return save_what_can_be_read(copy, new, store_uuid=store_uuid)
-
-
-def _replace(path: str, new: str) -> None:
-    for suffix in _SUFFIXES[1:]:  # before: a log that is left would be played into the new file
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + suffix)
-    os.replace(new, path)

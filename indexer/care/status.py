@@ -4,7 +4,7 @@ from collections import Counter
 
 import apsw
 
-from ctxrank.indexer.engine import INDEX_READ_ERRORS
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, IndexHealth
 from ctxrank.indexer.fulltext.catch_up import lag
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.fulltext.index_file import health_of
@@ -12,7 +12,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config, says_no_fts5
-from ctxrank.indexer.store.connection import read_column, read_map, read_row
+from ctxrank.indexer.store.connection import read_column, read_map
 from ctxrank.indexer.store.ids import origin_and_number, origin_name
 from ctxrank.indexer.store.one_process import processes_of
 from ctxrank.indexer.store.rules_since import rules_hold_since
@@ -50,13 +50,6 @@ def _origins(store: Store) -> dict[str, int]:
     return {origin_name(code): count for code, count in codes.most_common()}
 
 
-class _Outdated(NamedTuple):
-    """How many documents older rules redacted, and how many of them only the user's own rules have not seen."""
-
-    total: int
-    by_user_rules: int
-
-
 def read_status(store: Store) -> Status:
     """The store's state. Raises UsageError for a configuration that cannot be read."""
     config = load_config(store)
@@ -64,12 +57,12 @@ def read_status(store: Store) -> Status:
     try:
         if index.is_usable and not index.is_sound():
             raise apsw.CorruptError("the sentinel is gone")
-        health = index.health.value
+        health = index.health
     except INDEX_READ_ERRORS as error:
-        health = health_of(error).value
+        health = health_of(error)
     notes = list(config.notes)
     if not config.fts5:
-        health = health or "FTS5 is switched off in the configuration"
+        health = health or IndexHealth.OFF
     if config.fts5 and says_no_fts5(store):
         notes.append(
             "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."
@@ -84,18 +77,19 @@ def read_status(store: Store) -> Status:
         SELECT count(*) FILTER (WHERE ruleset < ?1 OR seq <= ?2), count(*) FILTER (WHERE ruleset >= ?1 AND seq <= ?2)
           FROM documents
     """
-    outdated = read_row(store.primary, query, (RULESET_VERSION, since), _Outdated) or _Outdated(0, 0)
+    ((older_ruleset, older_user_rules),) = store.primary.execute(query, (RULESET_VERSION, since))
+    counts = [read_map(store.primary, query, (), str, int) for query in (_KINDS, _FILE_STATES, _TOKEN_COUNTERS)]
     return Status(
         store.location.primary,
         store.location.root,
-        _counts(store, _KINDS),
-        _counts(store, "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"),
-        _counts(store, _TOKEN_COUNTERS),
+        counts[0],
+        counts[1],
+        counts[2],
         health,
         lag(fts5_of(store), index) if not health else 0,
         RULESET_VERSION,
-        outdated.total,
-        outdated.by_user_rules,
+        older_ruleset,
+        older_user_rules,
         processes_of(store.location.folder),
         _origins(store),
         tuple(notes),
@@ -109,6 +103,7 @@ _KINDS = """
     SELECT 'passage', count(*) AS passages FROM documents WHERE owner_id IS NOT NULL HAVING passages > 0
      ORDER BY 1
 """
+_FILE_STATES = "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"
 _TOKEN_COUNTERS = f"""
     SELECT token_counter, count(*) FROM documents WHERE token_counter <> '{ENCODING}' GROUP BY token_counter
      UNION ALL
@@ -118,7 +113,3 @@ _TOKEN_COUNTERS = f"""
      WHERE all_documents > others
      ORDER BY 1
 """
-
-
-def _counts(store: Store, query: str) -> dict[str, int]:
-    return read_map(store.primary, query, (), str, int)

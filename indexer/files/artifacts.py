@@ -325,9 +325,7 @@ def _new_passage(shape: documents.Document, prepared: PreparedFile, place: int) 
     # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
     title = heading.removeprefix(f"{prepared.title} > ")
     counted = prepared.counts[place] if prepared.counts else None
-    return shape._replace(
-        passage_key=key, title=title, body=text, start_line=start_line, end_line=end_line, counted=counted
-    )
+    return documents.passage_of(shape, key, title, text, start_line, end_line, counted)
 
 
 def release(change: Change, artifact_id: int) -> None:

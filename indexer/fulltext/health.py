@@ -31,7 +31,7 @@ def heal(holder: index_file.IndexHolder) -> index_file.Index:
             if index.generation != seen and _answers(index):
                 return index  # another process has healed it
             # The caller's error counts: none of our checks finds damage in the pages of a single term.
-            index.health = health if health is IndexHealth.IO_ERROR else IndexHealth.DAMAGED
+            index.health = health if health == IndexHealth.IO_ERROR else IndexHealth.DAMAGED
         if not is_ours:
             return index
         if index.health not in (*index_file.REBUILDABLE, IndexHealth.LOCKED):

@@ -72,7 +72,7 @@ class Index:
     """An open index; `connection` is only to be used while `health` is OK."""
 
     def __init__(
-        self, connection: apsw.Connection | None, health: IndexHealth, path: str, generation: int | None = None
+        self, connection: apsw.Connection | None, health: str, path: str, generation: int | None = None
     ) -> None:
         self._connection = connection
         self.health = health
@@ -87,13 +87,13 @@ class Index:
     def connection(self) -> apsw.Connection:
         """The connection with the index as main and the primary database attached."""
         if self._connection is None:
-            raise AssertionError(f"asked for an index that cannot be used: {self.health.value}")
+            raise AssertionError(f"asked for an index that cannot be used: {self.health}")
         return self._connection
 
     @property
     def is_usable(self) -> bool:
         """True while nothing is known to be wrong with it."""
-        return self.health is IndexHealth.OK
+        return self.health == IndexHealth.OK
 
     @property
     def is_open(self) -> bool:
@@ -226,7 +226,7 @@ def open_index(path: str, primary_path: str, *, busy_ms: int) -> Index:
         # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
         connection.pragma("synchronous", 1)
         health = _recognise(connection)
-        if health is IndexHealth.OK:
+        if health == IndexHealth.OK:
             generation = _generation(connection)
     except apsw.Error as error:
         health = health_of(error)
@@ -265,7 +265,7 @@ def _generation(connection: apsw.Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def _recognise(connection: apsw.Connection) -> IndexHealth:
+def _recognise(connection: apsw.Connection) -> str:
     if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone() is None:
         create_schema(connection)
         return IndexHealth.OK
@@ -303,7 +303,7 @@ def start_empty(connection: apsw.Connection) -> None:
     connection.execute("INSERT OR REPLACE INTO main.fts (rowid, scope) VALUES (0, ?)", (SENTINEL,))
 
 
-def health_of(error: BaseException | None) -> IndexHealth:
+def health_of(error: BaseException | None) -> str:
     """What an error of SQLite says about the index."""
     if isinstance(error, apsw.BusyError | apsw.LockedError):
         return IndexHealth.LOCKED
@@ -316,10 +316,10 @@ def health_of(error: BaseException | None) -> IndexHealth:
     return IndexHealth.DAMAGED
 
 
-def health_with_store(primary: apsw.Connection, error: BaseException) -> IndexHealth:
+def health_with_store(primary: apsw.Connection, error: BaseException) -> str:
     """The same where the store was read with the index: STORE if its history cannot be, which no new index helps."""
     health = health_of(error)
-    if health is IndexHealth.DAMAGED:
+    if health == IndexHealth.DAMAGED:
         try:
             primary.execute(
                 "SELECT count(history_id) FROM history_checkpoints WHERE seq >= (SELECT seq FROM store)"

@@ -18,12 +18,12 @@ import apsw
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.store.connection import (
-    cut_log,
     keep_temporary_files_beside,
     put_setting,
     read_column,
     read_setting,
     sqlite_errors,
+    vacuum,
 )
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.location import BACKUPS
@@ -94,11 +94,9 @@ def erase(store: Store) -> bool:
     """
     try:
         fts5_of(store).close()
-        with sqlite_errors(store.location.primary):
-            keep_temporary_files_beside(store.primary, store.location.primary)
-            store.primary.execute("VACUUM")
+        keep_temporary_files_beside(store.primary, store.location.primary)
         # Both, also where the first is kept: the less there is left, the better.
-        is_erased = all([cut_log(store.primary, store.location.primary), _rebuild_index(store)])
+        is_erased = all([vacuum(store.primary, store.location.primary), _rebuild_index(store)])
     except LockedError:
         return False
     if is_erased and not backups_of(store):
@@ -141,8 +139,7 @@ def _rebuild_index(store: Store) -> bool:
         with sqlite_errors(index.path):
             # One that could not be read for a moment may be the old one: emptied, it is of another generation.
             if index.state().generation != before:
-                index.connection.execute("VACUUM main")
-                return cut_log(index.connection, index.path)
+                return vacuum(index.connection, index.path)
     fts5_of(store).close()
     for suffix in ("", "-wal", "-shm"):  # derived, and made when it is next needed
         with contextlib.suppress(FileNotFoundError):

@@ -16,7 +16,7 @@ import apsw
 
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.catalogue import file_tables, forget_memories, kinds_of
-from ctxrank.indexer.declarations import Column, Table
+from ctxrank.indexer.declarations import Column, Kind, Table
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import require_owners
@@ -24,7 +24,7 @@ from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
 from ctxrank.indexer.privacy.removal import removable, remove_records, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, block, same_text
-from ctxrank.indexer.store.connection import read_column, read_row, read_rows, require_value
+from ctxrank.indexer.store.connection import read_column, read_map, read_row, require_value
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
@@ -122,7 +122,7 @@ def forget_ordered(store: Store, kind: str, is_meant: Callable[[str], bool]) -> 
     """
     primary = store.primary
     require_owners(primary, "purge")
-    plan, kinds = _new_plan(primary), kinds_of(primary)
+    plan = _new_plan(primary)
     if kind == PATH:
         query = "SELECT path FROM packages UNION SELECT path FROM artifacts"
         for path in filter(is_meant, _texts(primary, query)):
@@ -134,9 +134,8 @@ def forget_ordered(store: Store, kind: str, is_meant: Callable[[str], bool]) -> 
                 plan.rows[what].extend(numbers)
             plan.failures.extend(part.failures)
     else:
-        columns, table = " || char(10) || ".join(kinds[kind].blocked), kinds[kind].table.name
-        rows = list(primary.execute(f"SELECT id, {columns} FROM {table}"))
-        plan.rows[kind] = [int(number) for number, text in rows if is_meant(str(text))]
+        texts = _blocked_texts(primary, kinds_of(primary)[kind])
+        plan.rows[kind] = [number for number, text in texts.items() if is_meant(text)]
     plan.kept_out.clear()
     return _remove_planned(store, plan)
 
@@ -197,27 +196,13 @@ def _versions(primary: apsw.Connection, number: int) -> list[int]:
     return _ids(primary, query, number)
 
 
-class _ReceiptEntries(NamedTuple):
-    """A receipt's id and the lines of its entries."""
-
-    id: int
-    entries: str
-
-
-class _PackageFile(NamedTuple):
-    """The file of a package; no artifact where it was never indexed."""
-
-    path: str
-    artifact_id: int | None
-
-
 def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]) -> None:
     """Packages, with those of their files that nothing else names."""
     going = set(numbers)
     plan.rows["package"] = sorted(going)
     query = "SELECT DISTINCT path, artifact_id FROM packages WHERE id IN (SELECT value FROM json_each(?))"
     paths: list[str] = []
-    for path, artifact_id in list(read_rows(primary, query, (id_list(going),), _PackageFile)):
+    for path, artifact_id in list(primary.execute(query, (id_list(going),))):
         others = _ids(primary, "SELECT id FROM packages WHERE path = ?1 OR artifact_id = ?2", path, artifact_id)
         if staying := [number for number in others if number not in going]:
             other = public_id(PACKAGE, staying[0])
@@ -262,25 +247,24 @@ def _plan_the_same(primary: apsw.Connection, plan: _Plan) -> None:
          WHERE s.insight <> '' AND r.id IN (SELECT value FROM json_each(?))
     """
     plan.rows["strategy"] = sorted({*plan.rows["strategy"], *_ids(primary, query, reasoning)})
-    units = "SELECT error_text FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1))"
-    plan.failures.extend(
-        _texts(
-            primary,
-            f"{units} UNION"
-            " SELECT error_text FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))",
-            errors,
-        )
-    )
+    query = """
+        SELECT error_text FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1)) UNION
+        SELECT error_text FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))
+    """
+    plan.failures.extend(_texts(primary, query, errors))
     for kind in kinds_of(primary).values():
-        if kind.blocked:
-            text = " || char(10) || ".join(kind.blocked)
-            query = f"SELECT {text} FROM {kind.table.name} WHERE id IN (SELECT value FROM json_each(?))"
-            plan.kept_out[kind.name] = _texts(primary, query, id_list(plan.rows[kind.name]))
+        if kind.blocked and plan.rows[kind.name]:
+            texts = _blocked_texts(primary, kind)
+            plan.kept_out[kind.name] = [texts[number] for number in plan.rows[kind.name] if number in texts]
             # No other record may hold what no new one may.
-            if gone := {same_text(text) for text in plan.kept_out[kind.name]}:
-                rows = list(primary.execute(f"SELECT id, {text} FROM {kind.table.name}"))
-                same = [int(number) for number, held in rows if same_text(str(held)) in gone]
-                plan.rows[kind.name] = list(dict.fromkeys([*plan.rows[kind.name], *same]))
+            gone = {same_text(text) for text in plan.kept_out[kind.name]}
+            same = [number for number, text in texts.items() if same_text(text) in gone] if gone else []
+            plan.rows[kind.name] = list(dict.fromkeys([*plan.rows[kind.name], *same]))
+
+
+def _blocked_texts(primary: apsw.Connection, kind: Kind) -> dict[int, str]:
+    """The texts by which the records of a kind are kept from coming back, by row id."""
+    return read_map(primary, f"SELECT id, {' || char(10) || '.join(kind.blocked)} FROM {kind.table.name}", (), int, str)
 
 
 def _remove(change: Change, plan: _Plan) -> list[int]:
@@ -333,7 +317,7 @@ def _remove_receipts(connection: apsw.Connection, ids: set[str]) -> None:
     """Receipts that name what goes: their reasons and their tasks say words of it."""
     going = [
         number
-        for number, entries in list(read_rows(connection, "SELECT id, entries FROM receipts", (), _ReceiptEntries))
+        for number, entries in list(connection.execute("SELECT id, entries FROM receipts"))
         if not ids.isdisjoint(field for line in entries.splitlines() for field in line.split("\t")[1:2])
     ]
     connection.execute("DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?))", (id_list(going),))

@@ -21,7 +21,7 @@ from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.blocklist import SESSION
-from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows
+from ctxrank.indexer.store.connection import read_column, read_map, read_rows
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.store import Change
 
@@ -128,15 +128,6 @@ def _drop_references(change: Change, numbers: set[int]) -> None:
             )
 
 
-class _File(NamedTuple):
-    """An artifact, and how many packages point to it."""
-
-    state: str
-    path: str
-    mtime_ns: int
-    packages: int
-
-
 def _resettle(change: Change, artifact_id: int, donor_ids: list[int]) -> None:
     """Give a file's passages, which packages on their way out own, to their new owners.
 
@@ -147,19 +138,20 @@ def _resettle(change: Change, artifact_id: int, donor_ids: list[int]) -> None:
         SELECT state, path, mtime_ns, (SELECT count(*) FROM packages WHERE artifact_id = a.id)
           FROM artifacts AS a WHERE id = ?
     """
-    file = read_row(connection, query, (artifact_id,), _File)
-    if file is None:
-        return
-    if file.state in ("missing", "skipped"):  # no text that could be found
-        if file.state == "missing" and not file.packages:
+    for state, path, mtime_ns, packages in list(connection.execute(query, (artifact_id,))):
+        if state not in ("missing", "skipped"):  # else it has no text that could be found
+            _give_passages(change, artifact_id, path, mtime_ns // 1000, donor_ids)
+        elif state == "missing" and not packages:
             connection.execute("DELETE FROM artifacts WHERE id = ?", (artifact_id,))
-        return
+
+
+def _give_passages(change: Change, artifact_id: int, path: str, moment: int, donor_ids: list[int]) -> None:
+    connection = change.connection
     donor = next((id_ for id_ in donor_ids if _has_passages(connection, id_)), None)
     owners = [owner.document_id for owner in artifacts.package_owners(connection, artifact_id)]
     if donor is not None and not owners:
         ((title, ruleset),) = connection.execute("SELECT title, ruleset FROM documents WHERE id = ?", (donor,))
-        moment = file.mtime_ns // 1000
-        document = documents.Document("artifact", artifact_id, title, "", moment, ruleset, file.path)
+        document = documents.Document("artifact", artifact_id, title, "", moment, ruleset, path)
         owners = [documents.put(change, document)]
     poor = [owner for owner in owners if not _has_passages(connection, owner)]
     if donor is None and (poor or not owners):

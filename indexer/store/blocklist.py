@@ -40,22 +40,6 @@ class BlockedEntry(NamedTuple):
     blocked_at: int
 
 
-class _Digest(NamedTuple):
-    """A digest in the table, what it is of, and the uuid of the store whose order it is ('': this one's)."""
-
-    kind: str
-    digest: str
-    origin: str
-
-
-class _Secret(NamedTuple):
-    """A secret's digest in the table, and what a text is filtered by before it is compared."""
-
-    digest: str
-    prefilter: str  # its length, and the hash bucket of its first character
-    origin: str  # uuid of the store whose order it is; '': this one's
-
-
 class Blocklist:
     """What a store refuses to take again; read when it is first asked, and once, so that a file costs no query.
 
@@ -108,11 +92,12 @@ class Blocklist:
             return
         self._is_read = True
         query = "SELECT kind, digest, origin FROM blocklist WHERE kind <> 'secret'"
-        blocked = list(read_rows(self._connection, query, (), _Digest))
-        self._digests = frozenset((one.kind, one.digest) for one in blocked)
-        self._has_paths = any(one.kind == PATH for one in blocked)
+        blocked = list(self._connection.execute(query))
+        self._digests = frozenset((kind, digest) for kind, digest, _ in blocked)
+        self._has_paths = any(kind == PATH for kind, _, _ in blocked)
         self._secrets = blocked_secrets(self._connection)
-        self._keys = tuple(origin or _key(self._connection) for origin in dict.fromkeys(one.origin for one in blocked))
+        # An order of another store has that store's uuid as its key.
+        self._keys = tuple(origin or _key(self._connection) for origin in dict.fromkeys(row[2] for row in blocked))
 
 
 def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:
@@ -172,14 +157,11 @@ def allow(writer: apsw.Connection, numbers: Iterable[int]) -> None:
 def blocked_secrets(connection: apsw.Connection) -> tuple[BlockedSecret, ...]:
     """The purged secrets, as a text is searched for them."""
     query = "SELECT digest, prefilter, origin FROM blocklist WHERE kind = 'secret' ORDER BY id"
-    stored = list(read_rows(connection, query, (), _Secret))
-    if not stored:
-        return ()
-    key = _key(connection)
     secrets: list[BlockedSecret] = []
-    for secret in stored:
-        length, bucket = map(int, secret.prefilter.split())
-        secrets.append(BlockedSecret(secret.digest, length, bucket, secret.origin or key, bool(secret.origin)))
+    for digest, prefilter, origin in connection.execute(query):
+        # The prefilter is a secret's length, and the hash bucket of its first character.
+        length, bucket = map(int, prefilter.split())
+        secrets.append(BlockedSecret(digest, length, bucket, origin or _key(connection), bool(origin)))
     return tuple(secrets)
 
 

@@ -108,12 +108,12 @@ def _bytes_of(path: str, within: str | None) -> bytes:
             return read_file(path, _MAX_BYTES)
         return read_beneath(within, os.path.relpath(path, within), _MAX_BYTES, follow_link=True)
     except OSError as error:
-        if error.errno == errno.EXDEV:
-            message = f"{path} is a link that leaves {within}."
-            raise UsageError(message, "A project's settings are a file of its own.") from error
-        if error.errno == errno.ENXIO:
-            raise UsageError(f"{path} is not a file.", "A configuration is a file of a few lines.") from error
-        if error.errno == errno.EFBIG:
-            message = f"{path} is larger than {_MAX_BYTES // 1024} KiB."
-            raise UsageError(message, "A configuration is a few lines.") from error
+        refusals = {
+            errno.EXDEV: (f"is a link that leaves {within}", "A project's settings are a file of its own."),
+            errno.ENXIO: ("is not a file", "A configuration is a file of a few lines."),
+            errno.EFBIG: (f"is larger than {_MAX_BYTES // 1024} KiB", "A configuration is a few lines."),
+        }
+        if error.errno in refusals:
+            why, step = refusals[error.errno]
+            raise UsageError(f"{path} {why}.", step) from error
         raise CtxrankError(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from error

@@ -104,6 +104,13 @@ def keep_temporary_files_beside(connection: apsw.Connection, path: str) -> None:
         return
 
 
+def vacuum(connection: apsw.Connection, path: str) -> bool:
+    """Rewrite a file without what was deleted, then cut its log; a reader in the way shows in the answer."""
+    with sqlite_errors(path):
+        connection.execute("VACUUM main")
+    return cut_log(connection, path)
+
+
 def cut_log(connection: apsw.Connection, path: str) -> bool:
     """Merge the log into the file and cut it; a reader in the way shows in the answer, not as an error."""
     with sqlite_errors(path):

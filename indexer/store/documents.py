@@ -54,6 +54,14 @@ class Document(NamedTuple):
     source: str | None = None
 
 
+def passage_of(
+    shape: Document, key: str, title: str, body: str, start_line: int, end_line: int, counted: TextCount | None = None
+) -> Document:
+    """A passage with the facets of another; by place and not by name, as a run makes thousands."""
+    row = (*shape[:2], title, body, *shape[4:13], key, start_line, end_line, None, counted, None)
+    return Document._make(row)
+
+
 def put(change: Change, document: Document, *, is_new: bool = False) -> int:
     """Write a document, new or changed, and number the change; returns the document's id.
 
@@ -227,12 +235,6 @@ def document_id(primary: apsw.Connection, ref: DocumentRef) -> int:
     return found
 
 
-class _Uncounted(NamedTuple):
-    id: int
-    seq: int
-    body: str
-
-
 def backfill_counts(store: Store) -> int:
     """Count every document that the local vocabulary has not counted yet; returns how many.
 
@@ -250,15 +252,15 @@ def backfill_counts(store: Store) -> int:
         return 0
     counted = last_id = 0
     while True:
-        rows = store.primary.execute(
-            f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?",
-            (last_id, _BATCH_DOCUMENTS),
-        ).fetchall()
+        rows = list(
+            store.primary.execute(
+                f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?",
+                (last_id, _BATCH_DOCUMENTS),
+            )
+        )
         if not rows:
             return counted
-        counts = [
-            (id_, seq, TextCount(counter.count(body), counter.name)) for id_, seq, body in map(_Uncounted._make, rows)
-        ]
+        counts = [(id_, seq, TextCount(counter.count(body), counter.name)) for id_, seq, body in rows]
         last_id = counts[-1][0]
         with store.write() as change:
             unchanged = [

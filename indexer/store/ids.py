@@ -51,11 +51,6 @@ def public_id(kind: str, number: int) -> str:
     return f"{kind}:{number}" if number >= 0 else f"{kind}:{numbered(number)}"
 
 
-def named_id(kind: str, number: object) -> str:
-    """The public id of a record whose number is as answers have it: 12, or "12@9f3c27ab"."""
-    return f"{kind}:{number}"
-
-
 def numbered(row_id: int) -> str:
     """The number of a record by its row id, with its origin where another store made it: `12`, `12@9f3c27ab`."""
     if row_id >= 0:

@@ -60,11 +60,10 @@ def _state(root: Root, known: _Known) -> str:
     """'changed', 'missing', or '' for a file that is as it was, or too large to be sure in no time."""
     try:
         info = root.stat(known.path)
-        if info.st_size != known.size_bytes:
-            return "changed"
-        if info.st_mtime_ns == known.mtime_ns or info.st_size > _MAX_HASHED_BYTES:
-            return ""
-        return "" if sha256_beneath(root.path, known.path) == known.sha256 else "changed"
+        is_same = info.st_size == known.size_bytes
+        if is_same and info.st_mtime_ns != known.mtime_ns and info.st_size <= _MAX_HASHED_BYTES:
+            is_same = sha256_beneath(root.path, known.path) == known.sha256
+        return "" if is_same else "changed"
     except (FileNotFoundError, NotADirectoryError):
         return "missing"
     except OSError:

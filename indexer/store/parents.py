@@ -4,11 +4,11 @@ Each function takes the connection and the schema under which the primary databa
 store's own connection), so that an engine reads them in the snapshot of its own rows.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 import apsw
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.store.connection import read_rows, require_value
 from ctxrank.indexer.store.facets import Scope, document_condition, id_list
 
@@ -75,6 +75,7 @@ class ReadPassages(NamedTuple):
 
 
 _NONE = type(None)
+_Row = tuple[Any, ...]
 _Types = tuple[type | tuple[type, ...], ...]
 _PARENT_TYPES: _Types = (
     int, str, int, str, str, str, (str, _NONE), (str, _NONE), str, str, str, int, (int, _NONE), int, (int, _NONE)
@@ -96,21 +97,15 @@ _PASSAGE = "SELECT id, title, start_line, end_line, body, ruleset FROM {schema}.
 def read_parents(connection: apsw.Connection, schema: str, ids: Iterable[int]) -> dict[int, ParentDocument]:
     """These documents by their ids. Raises TypeError for a corrupt one."""
     query = f"{_PARENT.format(schema=schema)} WHERE d.id IN (SELECT value FROM json_each(?))"
-    found: dict[int, ParentDocument] = {}
-    for row in connection.execute(query, (id_list(ids),)):
-        _require_sound(row, _PARENT_TYPES)
-        found[row[0]] = ParentDocument(*row)
-    return found
+    rows = connection.execute(query, (id_list(ids),))
+    return {row[0]: ParentDocument(*row) for row in _sound(rows, _PARENT_TYPES)}
 
 
 def read_passages(connection: apsw.Connection, schema: str, ids: Iterable[int]) -> dict[int, StoredPassage]:
     """These passages by their ids. Raises TypeError for a corrupt one."""
     query = f"{_PASSAGE.format(schema=schema)} WHERE id IN (SELECT value FROM json_each(?))"
-    found: dict[int, StoredPassage] = {}
-    for row in connection.execute(query, (id_list(ids),)):
-        _require_sound(row, _PASSAGE_TYPES)
-        found[row[0]] = StoredPassage(*row)
-    return found
+    rows = connection.execute(query, (id_list(ids),))
+    return {row[0]: StoredPassage(*row) for row in _sound(rows, _PASSAGE_TYPES)}
 
 
 def read_signals(
@@ -137,25 +132,15 @@ def parents_in_scope(primary: apsw.Connection, scope: Scope) -> ReadParents:
     """Every document of a scope that can be a hit."""
     condition = document_condition(scope)
     where = f" WHERE d.kind IS NOT 'passage'{f' AND {condition.sql}' if condition.sql else ''}"
-    found = ReadParents([], [])
-    for row in primary.execute(_PARENT.format(schema="main") + where, condition.values):
-        if _is_sound(row, _PARENT_TYPES):
-            found.rows.append(ParentDocument(*row))
-        else:
-            found.corrupt.append(row[0])
-    return found
+    rows, corrupt = primary.execute(_PARENT.format(schema="main") + where, condition.values), list[int]()
+    return ReadParents([ParentDocument(*row) for row in _sound(rows, _PARENT_TYPES, corrupt)], corrupt)
 
 
 def passages_of_parent(primary: apsw.Connection, parent_id: int) -> ReadPassages:
     """The passages of a document in their order."""
-    found = ReadPassages([], [])
     query = f"{_PASSAGE.format(schema='main')} WHERE owner_id = ? ORDER BY start_line, id"
-    for row in primary.execute(query, (parent_id,)):
-        if _is_sound(row, _PASSAGE_TYPES):
-            found.rows.append(StoredPassage(*row))
-        else:
-            found.corrupt.append(row[0])
-    return found
+    rows, corrupt = primary.execute(query, (parent_id,)), list[int]()
+    return ReadPassages([StoredPassage(*row) for row in _sound(rows, _PASSAGE_TYPES, corrupt)], corrupt)
 
 
 def count_documents(primary: apsw.Connection) -> int:
@@ -167,18 +152,24 @@ def has_corrupt_rows(primary: apsw.Connection) -> bool:
     """Whether a row holds what no row can hold; all of them are read, themselves and not through an index of SQL's,
     which may know what a row has lost.
     """
-    return any(
-        not _is_sound(row, types)
-        for query, types in ((_PARENT, _PARENT_TYPES), (f"{_PASSAGE} NOT INDEXED", _PASSAGE_TYPES))
-        for row in primary.execute(query.format(schema="main"))
-    )
+    corrupt = list[int]()
+    for query, types in ((_PARENT, _PARENT_TYPES), (f"{_PASSAGE} NOT INDEXED", _PASSAGE_TYPES)):
+        for _ in _sound(primary.execute(query.format(schema="main")), types, corrupt):
+            pass
+    return bool(corrupt)
 
 
-def _is_sound(row: tuple[object, ...], types: _Types) -> bool:
-    """Whether the values are what the schema says: on a damaged page they may be anything."""
-    return all(map(isinstance, row, types))
+def _sound(
+    rows: Iterable[tuple[Any, ...]], types: _Types, corrupt: list[int] | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """The rows whose values are what the schema says: on a damaged page they may be anything.
 
-
-def _require_sound(row: tuple[object, ...], types: _Types) -> None:
-    if not _is_sound(row, types):
-        raise TypeError("a row of the store holds values of other types")
+    The others are left out, with their ids in `corrupt`; without that, the first raises TypeError.
+    """
+    for row in rows:
+        if all(map(isinstance, row, types)):
+            yield row
+        elif corrupt is None:
+            raise TypeError("a row of the store holds values of other types")
+        else:
+            corrupt.append(row[0])

@@ -25,7 +25,7 @@ Value = str | int | float | None
 _NAMES = {"session": "s.name", "group": "g.name"}
 
 
-def insert(connection: apsw.Connection, table: str, values: Mapping[str, Value]) -> int:
+def insert(connection: apsw.Connection, table: str, values: Mapping[str, Value | bytes]) -> int:
     """Write a row by column; returns its number. What is not mentioned has the schema's default."""
     places = ", ".join("?" * len(values))
     connection.execute(f"INSERT INTO {table} ({', '.join(values)}) VALUES ({places})", tuple(values.values()))

@@ -7,10 +7,12 @@ types:
   runbook: {like: handoff, for: [developer, reviewer]}
 """
 
+from collections.abc import Iterator, Mapping
+
 from ctxrank.indexer.agents import AGENTS, ALIASES, PACKAGE_TYPES, PackageType, Role, Team, fold_agent, folded_name
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import is_list
-from ctxrank.indexer.store.setting_checks import entries, number
+from ctxrank.indexer.light_typing import Any, is_list
+from ctxrank.indexer.store.setting_checks import Check, entries, number
 from ctxrank.indexer.text.lines import is_one_line
 
 MAX_NAME_CHARS = 60
@@ -20,10 +22,7 @@ _ROLE, _TYPE = "Write it as 'reviewer: {like: tech_lead, limit: 4}'.", "Write it
 def checked_roles(value: object, name: str) -> dict[str, Role]:
     """The roles of one file. Raises UsageError: the file, the role, what is allowed."""
     roles: dict[str, Role] = {}
-    for written, fields in entries(entries({"like": _agent, "limit": number(0, 1000)}, _ROLE), _ROLE)(
-        value, name
-    ).items():
-        role = _name(written, name)
+    for role, fields in _named(value, name, {"like": _agent, "limit": number(0, 1000)}, _ROLE):
         if folded_name(role) in (*AGENTS, *ALIASES):
             raise UsageError(f"{name}: '{role}' is an agent already.", "retrieval_limits sets an agent's limit.")
         roles[role] = Role(fields.get("like") or _agent("", f"{name}.{role}.like"), fields.get("limit"))
@@ -33,8 +32,8 @@ def checked_roles(value: object, name: str) -> dict[str, Role]:
 def checked_types(value: object, name: str) -> dict[str, PackageType]:
     """The types of one file. Raises UsageError: the file, the type, what is allowed."""
     types: dict[str, PackageType] = {}
-    for written, fields in entries(entries({"like": _type, "for": _consumers}, _TYPE), _TYPE)(value, name).items():
-        type_ = _name(written, name).lower()
+    for written, fields in _named(value, name, {"like": _type, "for": _consumers}, _TYPE):
+        type_ = written.lower()
         if type_ in PACKAGE_TYPES:
             raise UsageError(f"{name}: '{type_}' is a package type already.", "Choose another name.")
         types[type_] = PackageType(fields.get("like") or _type("", f"{name}.{type_}.like"), fields.get("for", ()))
@@ -72,8 +71,10 @@ def _consumers(value: object, name: str) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def _name(written: str, of: str) -> str:
-    name = " ".join(written.split())
-    if not name or len(name) > MAX_NAME_CHARS or not is_one_line(name):
-        raise UsageError(f"{of} has {written!a}, which is no name.", f"Choose at most {MAX_NAME_CHARS} characters.")
-    return name
+def _named(value: object, of: str, checks: Mapping[str, Check], hint: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a file names, with its fields."""
+    for written, fields in entries(entries(checks, hint), hint)(value, of).items():
+        name = " ".join(written.split())
+        if not name or len(name) > MAX_NAME_CHARS or not is_one_line(name):
+            raise UsageError(f"{of} has {written!a}, which is no name.", f"Choose at most {MAX_NAME_CHARS} characters.")
+        yield name, fields

@@ -134,8 +134,8 @@ def index_troubles(store: Store, *, is_thorough: bool) -> list[str]:
     """What is wrong with the index, which may catch up first; `is_thorough` as above."""
     missing = store.catch_up()
     index = index_of(store)
-    if missing or index.health is not IndexHealth.OK:
-        return [f"the index lacks {missing} changes: {index.health.value or 'no trouble'}"]
+    if missing or index.health != IndexHealth.OK:
+        return [f"the index lacks {missing} changes: {index.health or 'no trouble'}"]
     if not has_no_ghosts(store):
         return ["the index does not hold the documents of the truth"]
     if not is_thorough:

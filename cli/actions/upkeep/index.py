@@ -132,7 +132,7 @@ def rebuild(call: Call) -> Reply:
     with call.open() as store:
         with progress_bar("rebuilding", call) as advance:
             missing = rebuild_index(fts5_of(store), advance)
-        trouble = index_of(store).health.value
+        trouble = index_of(store).health
         documents = 0 if trouble else index_of(store).state().documents
     notes = (f"the index could not be rebuilt: {trouble}.",) if trouble else ()
     payload = {"documents": documents, "stale": missing, "reason": trouble}

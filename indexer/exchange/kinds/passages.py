@@ -56,10 +56,4 @@ def put_passages(change: Change, owner_id: int, path: str, passages: tuple[Store
     owner = read_row(connection, query, (owner_id,), Owner)
     assert owner is not None, "passages are put for a document that was just written"
     shape = documents.Document("passage", None, "", "", owner.created_at, RULESET_VERSION, path, *owner[:-1])
-    documents.put_all(
-        change,
-        (
-            shape._replace(passage_key=key, title=title, body=text, start_line=start_line, end_line=end_line)
-            for key, title, text, start_line, end_line in passages
-        ),
-    )
+    documents.put_all(change, (documents.passage_of(shape, *passage) for passage in passages))

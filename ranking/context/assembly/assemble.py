@@ -299,7 +299,7 @@ def _not_chosen(selection: ZoneSelection, spawn: Spawn) -> list[Omitted]:
 def _outcome(result: Assembly, store: Store, readiness: Readiness) -> tuple[str, str, str]:
     """(outcome, engine, reason)."""
     if not readiness.is_usable:
-        return "degraded", "heuristic", readiness.health.value
+        return "degraded", "heuristic", readiness.health
     engine = "fts5" if store.wide is None or readiness.stand_in else OPENSEARCH
     if readiness.reason:
         return "degraded", engine, readiness.reason

@@ -131,7 +131,7 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     else:
         hits = [one.hit for one in islice(ranked, max(request.limit, 0))]
     return SearchResult(
-        shown_query(query), "degraded", reason=readiness.health.value, stale=readiness.stale, total=len(found),
+        shown_query(query), "degraded", reason=readiness.health, stale=readiness.stale, total=len(found),
         hits=tuple(hits), notes=(*filters.notes, *corrupt_row_notes(corrupt)), corrections=corrections,
     )  # fmt: skip
 

@@ -40,6 +40,6 @@ def list_documents(question: Question) -> SearchResult:
         facets = counted(rows, now_us())
     return SearchResult(
         shown_query(query), "degraded" if corrupt else "matched" if hits else "no_match",
-        reason=IndexHealth.CORRUPT_ROWS.value if corrupt else "", total=len(parents), is_exact=not corrupt, hits=hits,
+        reason=IndexHealth.CORRUPT_ROWS if corrupt else "", total=len(parents), is_exact=not corrupt, hits=hits,
         notes=(*filters.notes, *corrupt_row_notes(corrupt)), facets=facets,
     )  # fmt: skip

@@ -316,7 +316,7 @@ def test_a_query_that_the_index_refuses_does_not_cost_the_index(store: Store) ->
     try:
         index_of(store).connection.execute("SELECT 1 FROM main.fts WHERE fts MATCH 'NOT AND'").fetchall()
     except apsw.Error as error:
-        assert fts5_of(store).recover(error, 50).health is IndexHealth.REFUSED
+        assert fts5_of(store).recover(error, 50).health == IndexHealth.REFUSED
     assert index_of(store).state().generation == generation
     assert is_well(store)
 

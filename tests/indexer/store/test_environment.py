@@ -117,12 +117,12 @@ def test_a_full_disk_is_said_a_block_is_printed_and_room_is_all_it_needs(home: P
 def test_a_disk_that_cannot_be_read_is_no_damage(home: Path) -> None:
     error = translate(apsw.IOError("disk I/O error"), "here")
     assert (error.exit_code, error.kind) == (6, "refused")
-    assert health_of(apsw.IOError()) is IndexHealth.IO_ERROR
+    assert health_of(apsw.IOError()) == IndexHealth.IO_ERROR
     with failing_files(str(home / ".ctxrank" / "index.db"), Fault.WRITE, 1, lasts=True), make_store(home) as store:
         with pytest.raises(CtxrankError) as refused:
             rebuild(fts5_of(store))
         assert refused.value.exit_code == 6
-        assert "damaged" not in index_of(store).health.value
+        assert "damaged" not in index_of(store).health
         answer = found(store, "zebra")  # the index is as it was
         assert ([hit.id for hit in answer.hits], answer.outcome) == (["package:1"], "matched")
     assert is_intact(home)
