@@ -27,7 +27,7 @@ from ctxrank.extensions.evaluation.evaluate import Indexed, indexed, ndcg
 from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.store.config import Config
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
-from ctxrank.ranking.formulas.static_features import Signals, blended_heuristic
+from ctxrank.ranking.formulas.static_features import BLENDED, Signals, heuristic
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
 
@@ -178,7 +178,7 @@ def measured(history: History) -> Iterator[Figure]:
         for query in queries:
             text = texts[query.id]
             scores = {
-                file: blended(text.get(file, 0.0), blended_heuristic(facts).total, weight)
+                file: blended(text.get(file, 0.0), heuristic(facts, BLENDED).total, weight)
                 for file, facts in known_of[query.id].items()
             }
             values.append(ndcg(sorted(scores, key=lambda file: (-scores[file], file)), query.grades))

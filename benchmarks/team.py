@@ -39,7 +39,7 @@ from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.store.ids import digits_of, origin_and_number, origins_of
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.assemble import assemble
-from ctxrank.ranking.context.assembly.request import AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
 

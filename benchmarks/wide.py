@@ -34,7 +34,7 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
 from ctxrank.ranking.context.assembly.assemble import assemble
-from ctxrank.ranking.context.assembly.request import AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
 

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ctxrank.cli.declare import Command, NoJson
+from ctxrank.cli.declare import Command
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -139,27 +139,35 @@ class Extended(NamedTuple):
 
 def list_reply(
     page: "Page[Row]",
-    payload: Callable[[], Mapping[str, object]],
+    key: str,
     lines: Iterable[str],
     nothing: str = "",
     notes: tuple[str, ...] = (),
+    record: "Callable[[Row], object] | None" = None,
+    **more: object,
 ) -> Reply:
-    """The reply of a command that lists; 1 where there is nothing, which `nothing` says to who reads the text."""
+    """The reply of a command that lists; 1 where there is nothing, which `nothing` says to who reads the text.
+
+    `record` makes what becomes JSON of a row, if that is not the row itself; `more` are further fields.
+    """
     cut = f"{len(page)} of {page.total}; -n shows more at once."
     return Reply(
-        lambda: {"total": page.total, "has_more": page.has_more, **payload()},
+        lambda: {
+            "total": page.total, "has_more": page.has_more, **more,
+            key: list(page) if record is None else list(map(record, page)),
+        },
         lines,
         outcome="matched" if page else "no_match",
         exit_code=0 if page else 1,
         text_notes=(cut,) if page.has_more else () if page or not nothing else (nothing,),
         notes=notes,
-    )
+    )  # fmt: skip
 
 
 def run_command(command: Command, call: Call, values: Mapping[str, object]) -> int:
     """Run a command's action and print its reply; returns the exit code."""
-    if call.is_json and isinstance(command.answer, NoJson) and command.answer.refusal is not None:
-        raise UsageError(*command.answer.refusal)
+    if call.is_json and command.prints[1:]:
+        raise UsageError(*command.prints[1:])
     if call.verbosity <= 0:
         return finish(call, act(command, call, values))
     return _timed(command, call, values)

@@ -1,15 +1,14 @@
 """The commands as click sees them: for help, for mistakes, and for every spelling that `parse.py` leaves to it."""
 
 from collections.abc import Mapping
-from importlib import import_module
 from importlib.util import find_spec
-from inspect import cleandoc
 from typing import Any
 
 import click
 
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call, run_command
+from ctxrank.cli.command_table import GLOBAL_NAMES, GLOBALS, command_table
 from ctxrank.cli.names import OTHER_WORDS
 from ctxrank.indexer.exceptions import UsageError
 
@@ -61,24 +60,24 @@ def whole_cli(commands: Table) -> "LazyGroup":
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called.
+    """A group whose commands are read when they are called.
 
-    `lazy` maps a command's name to (module, one line of help): help lists them without importing any.
+    `lazy` maps a command's name to (package, one line of help): help lists them without reading any.
     """
 
     def __init__(self, *args: Any, lazy: Table, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.lazy = dict(lazy)
+        self.lazy = lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the table, the everyday ones first, without those that are not installed."""
-        return [name for name, (module, _) in self.lazy.items() if _is_installed(module)]
+        return [name for name, (package, _) in self.lazy.items() if _is_installed(package)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command's module and take `command` from it."""
+        """The command by its declaration."""
         if cmd_name not in self.lazy:
             return None
-        return as_click(import_module(self.lazy[cmd_name][0]).COMMANDS[cmd_name])
+        return as_click(command_table(self.lazy[cmd_name][0], cmd_name).declared())
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -106,10 +105,10 @@ class LazyGroup(click.Group):
             formatter.write_text(", ".join(name for name in others if name in installed))
 
 
-def _is_installed(module: str) -> bool:
-    """Whether an installation has a command's module; the module itself is not imported."""
+def _is_installed(package: str) -> bool:
+    """Whether an installation has a command's package; the package itself is not imported."""
     try:
-        return find_spec(module) is not None
+        return find_spec(package) is not None
     except ModuleNotFoundError:  # its folder is left out
         return False
 
@@ -124,7 +123,7 @@ class StoreCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Merge the options from both places into one Call."""
         before = ctx.obj if isinstance(ctx.obj, Call) else Call()
-        ctx.obj = before.merged({name: ctx.params.pop(name) for name in declare.GLOBAL_NAMES})
+        ctx.obj = before.merged({name: ctx.params.pop(name) for name in GLOBAL_NAMES})
         return super().invoke(ctx)
 
 
@@ -141,7 +140,7 @@ class RawCommand(StoreCommand):
         if args[:1] in (["--help"], ["-h"]):
             click.echo(ctx.get_help())
             ctx.exit()
-        ctx.params = {**dict.fromkeys(declare.GLOBAL_NAMES), "arguments": tuple(args)}
+        ctx.params = {**dict.fromkeys(GLOBAL_NAMES), "arguments": tuple(args)}
         return []
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -153,16 +152,14 @@ def as_click(declared: declare.Declared) -> click.Command:
     """A declared command, as click's."""
     if isinstance(declared, declare.Group):
         commands = {name: as_click(command) for name, command in declared.commands.items()}
-        return click.Group(declared.name, commands, help=cleandoc(declared.help))
+        return click.Group(declared.name, commands, help=declared.help)
     if declared.usage is not None:
-        return RawCommand(
-            declared.name, callback=_callback(declared), help=cleandoc(declared.help), usage=declared.usage
-        )
+        return RawCommand(declared.name, callback=_callback(declared), help=declared.help, usage=declared.usage)
     return StoreCommand(
         declared.name,
         params=[_parameter(parameter) for parameter in declared.parameters],
         callback=_callback(declared),
-        help=cleandoc(declared.help),
+        help=declared.help,
         hidden=declared.is_old,
         context_settings=None if declared.is_interspersed else {"allow_interspersed_args": False},
     )
@@ -180,7 +177,7 @@ def _parameter(one: declare.Parameter) -> click.Parameter:
     if not one.is_option:
         default: dict[str, Any] = {} if one.default is None else {"default": one.default}
         return click.Argument(
-            one.declared,
+            (one.name,),
             type=_type(one.type),
             nargs=one.nargs,
             required=one.required,
@@ -191,11 +188,11 @@ def _parameter(one: declare.Parameter) -> click.Parameter:
     if one.default is not None or one.off_words:
         attributes["default"] = one.default
     return click.Option(
-        one.declared,
+        (*one.declared, one.name),
         is_flag=one.is_flag or None,
         type=_type(one.type),
         help=one.help,
-        show_default=one.show_default,
+        show_default=one.default not in (None, "") and "[default" not in (one.help or ""),
         **attributes,
     )
 
@@ -211,7 +208,7 @@ def _type(declared: declare.Type | None) -> Any:
 
 
 def _global_options() -> list[click.Parameter]:
-    return [_parameter(one) for one in declare.GLOBALS]
+    return [_parameter(one) for one in GLOBALS]
 
 
 def _begin(ctx: click.Context, /, **given: Any) -> None:

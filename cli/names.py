@@ -2,59 +2,11 @@
 
 import sys
 
-from ctxrank.cli.declare import GLOBALS
+from ctxrank.cli.command_table import GLOBALS, rows_of
 
-# Today's words for yesterday's; the words behind stay. A kind's own `list` and `show` are answered where they stand.
-OLD_NAMES = {
-    "rebuild": "doctor --repair rebuild",
-    "optimize": "doctor --repair optimize",
-    "trace": "check --trace",
-    "suggest-links": "check --suggest",
-    "eval sweep": "eval --sweep",
-    "error prune": "prune --expired --kind error",
-    "team follow": "team sync --follow",
-    "team forget-status": "team status --unconfirmed",
-    "wide status": "status",
-    "wide forget": "wide sync --forget",
-}
-_SETTINGS = "a file, .ctxrank/config.yaml: docs/configuration.md has its keys"
-OTHER_WORDS = {
-    "find": "'search'",
-    "query": "'search'",
-    "grep": "'search'",
-    "ls": "'list'",
-    "add": "'save', or 'index' for files",
-    "remember": "'save'",
-    "note": "'save'",
-    "store": "'save'",
-    "get": "'show', or 'reasoning get'",
-    "cat": "'show'",
-    "view": "'show'",
-    "open": "'show', or 'web'",
-    "rm": "'purge', or 'prune' for what is old",
-    "delete": "'purge', or 'prune' for what is old",
-    "remove": "'purge', or 'prune' for what is old",
-    "forget": "'purge'",
-    "match": "'error match'",
-    "run": "'error run'",
-    "create": "'session create', or 'init' for a store",
-    "new": "'init'",
-    "setup": "'init', then 'install'",
-    "update": "'index'",
-    "reindex": "'index', or 'doctor --repair rebuild'",
-    "sync": "'team sync', or 'index'",
-    "repair": "'doctor --repair'",
-    "fix": "'doctor --repair', or 'error match'",
-    "vacuum": "'doctor --repair optimize'",
-    "stats": "'status'",
-    "info": "'status'",
-    "explain": "'why'",
-    "block": "'assemble'",
-    "backup": "'export'",
-    "config": _SETTINGS,
-    "settings": _SETTINGS,
-    "version": "'--version'",
-}
+_ROWS = rows_of("ctxrank.cli", "names")
+OLD_NAMES = {word: now for kind, word, now in _ROWS if kind == "name"}
+OTHER_WORDS = {word: ours for kind, word, ours in _ROWS if kind == "word"}
 
 
 def renamed(arguments: list[str]) -> list[str]:

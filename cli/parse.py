@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable
 
 from ctxrank.cli.call import Call, run_command
-from ctxrank.cli.declare import GLOBAL_NAMES, GLOBALS, Command, Declared, Group, OneOf, Parameter, Type, Whole
+from ctxrank.cli.command_table import GLOBAL_NAMES, GLOBALS
+from ctxrank.cli.declare import Command, Declared, Group, OneOf, Parameter, Type, Whole
 from ctxrank.indexer.light_typing import NamedTuple, is_tuple
 
 _MAX_DIGITS = 15
@@ -42,7 +43,7 @@ def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainC
     name, *rest = before.rest
     found = find(name)
     if isinstance(found, Group) and rest:
-        found = found.commands.get(rest.pop(0))
+        found = found.command(rest.pop(0))
     if not isinstance(found, Command) or found.usage is not None:
         return None
     options = tuple(parameter for parameter in found.parameters if parameter.is_option)

@@ -1,31 +1,26 @@
 """`ctxrank schema`: what commands take and answer, as JSON, from their declarations.
 
-    answer_schema({"id": "id", "hits": [{"score": "number"}]})      a JSON Schema of the whole answer
+    answer_schema(({"id": "id", "hits": [{"score": "number"}]},))     a JSON Schema of the whole answer
 
 Fields may be added to any answer, so no schema forbids what it does not name.
 """
 
 from collections.abc import Mapping
-from inspect import cleandoc
 
 from ctxrank.cli.call import Call, Reply
-from ctxrank.cli.declare import (
-    GLOBALS,
-    AnyOf,
-    Command,
-    Declared,
-    Fields,
-    NoJson,
-    Nullable,
-    OneOf,
-    Parameter,
-    Path,
-    Shape,
-    Whole,
-)
+from ctxrank.cli.command_table import GLOBALS
+from ctxrank.cli.declare import Command, Declared, Fields, Nullable, OneOf, Parameter, Path, Shape, Whole
 from ctxrank.cli.main import declared_commands
 from ctxrank.cli.output.envelope import SCHEMA_VERSION
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import (
+    CtxrankError,
+    DamagedError,
+    LockedError,
+    NoStoreError,
+    NotFoundError,
+    UntrustedError,
+    UsageError,
+)
 from ctxrank.indexer.light_typing import is_dict, is_list, is_tuple
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -41,9 +36,8 @@ EXIT_CODES = {
     7: "locked",
     130: "interrupted",
 }
-_KINDS = {
-    "not_found": 1, "usage": 2, "no_store": 3, "untrusted": 3, "damaged": 5, "refused": 6, "locked": 7,
-}  # fmt: skip
+_FAILURES = (NotFoundError, UsageError, NoStoreError, UntrustedError, DamagedError, CtxrankError, LockedError)
+_KINDS = {one.kind: one.exit_code for one in _FAILURES}
 _WORDS: Mapping[str, Mapping[str, object]] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
@@ -85,15 +79,15 @@ def commands_of(declared: Mapping[str, Declared]) -> list[tuple[str, Command]]:
 
 def _command_json(command: Command) -> _Json:
     value: _Json = {
-        "help": cleandoc(command.help).replace("\b\n", ""),
+        "help": command.help.replace("\b\n", ""),
         "parameters": [_parameter_json(one) for one in command.parameters],
         "exit_codes": {str(code): meaning for code, meaning in _exit_codes(command).items()},
-        "answer": None if isinstance(command.answer, NoJson) else answer_schema(command.answer),
+        "answer": answer_schema(command.answer) if command.answer else None,
     }
-    if isinstance(command.answer, NoJson):
-        value["stdout"] = command.answer.stdout
-    if command.line is not None:
-        value["jsonl_line"] = {"$schema": DRAFT, **value_schema(command.line)}
+    if command.prints:
+        value["stdout"] = command.prints[0]
+    if command.line:
+        value["jsonl_line"] = {"$schema": DRAFT, **value_schema(command.fields(*command.line))}
     return value
 
 
@@ -130,10 +124,9 @@ def _type_name(one: Parameter) -> str:
     return "string" if one.type is None else names[type(one.type)]
 
 
-def answer_schema(answer: Fields | AnyOf) -> _Json:
+def answer_schema(forms: tuple[Fields, ...]) -> _Json:
     """The JSON Schema of a command's whole answer."""
     head: Fields = {"schema_version": (SCHEMA_VERSION,), "outcome": OUTCOMES}
-    forms = answer.forms if isinstance(answer, AnyOf) else (answer,)
     schemas = [value_schema({**head, **form}) for form in forms]
     return {"$schema": DRAFT, **schemas[0]} if len(schemas) == 1 else {"$schema": DRAFT, "anyOf": schemas}
 
@@ -160,8 +153,6 @@ def value_schema(shape: Shape) -> _Json:
         return {**known, "type": [*(types if is_list(types) else (types,)), "null"]}
     if isinstance(shape, Nullable):
         return {"anyOf": [value_schema(shape.shape), {"type": "null"}]}
-    if isinstance(shape, AnyOf):
-        return {"anyOf": [value_schema(form) for form in shape.forms]}
     if is_tuple(shape):
         return {"enum": list(shape)}
     if is_list(shape):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.records.packages import SavedPackage
     from ctxrank.indexer.records.reasoning import SavedReasoning
     from ctxrank.indexer.store.store import Store
-    from ctxrank.ranking.context.assembly.request import Assembly
+    from ctxrank.ranking.context.assembly.shapes import Assembly
     from ctxrank.ranking.errors.answer import ErrorAnswer
     from ctxrank.ranking.retrieval.hits import SearchResult
 
@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Assembly": "ctxrank.ranking.context.assembly.request",
+    "Assembly": "ctxrank.ranking.context.assembly.shapes",
     "CtxrankError": "ctxrank.indexer.exceptions",
     "ErrorAnswer": "ctxrank.ranking.errors.answer",
     "IndexReport": "ctxrank.indexer.files.scan",

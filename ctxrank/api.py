@@ -24,7 +24,7 @@ from ctxrank.indexer.records.packages import NewPackage, SavedPackage
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
-from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
 from ctxrank.ranking.errors.answer import MAX_FIXES, ErrorAnswer
 from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search as search_store

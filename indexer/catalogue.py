@@ -52,7 +52,7 @@ _FILE = numbers("size_bytes", "mtime_ns", "inode")
 
 
 def _package_title(row: Row) -> str:
-    return os.path.basename(str(row["path"]))
+    return str(row.get("title") or os.path.basename(str(row["path"])))
 
 
 def _lost_package(lost: LostRecord) -> Row:
@@ -121,7 +121,7 @@ _KINDS = (
             ),
             counted_as="session",
         ),
-        identity=("name",), ages_by="created_at", left_out=("id",), is_container=True,
+        identity=("project", "name"), ages_by="created_at", left_out=("id",), is_container=True,
     ),
     Kind(
         "group",
@@ -135,7 +135,7 @@ _KINDS = (
             ),
             counted_as="group",
         ),
-        identity=("session", "name"), left_out=("id",), is_container=True,
+        identity=("name",), left_out=("id",), is_container=True,
     ),
     Kind(
         "package",
@@ -143,8 +143,10 @@ _KINDS = (
             "packages",
             (
                 *_ID, session_reference(), group_reference(), reference("artifact_id", "artifacts"), *names("type"),
-                path("path"), *names("producer"), *words("priority", "scope"), line("summary"),
-                elsewhere("title", Meaning.TEXT, "documents.title"), *numbers("size_bytes", "version"),
+                path("path"), agent("producer"), word("priority", "low", "medium", "high", "critical"),
+                word("scope", "group", "global"), line("summary"),
+                elsewhere("title", Meaning.TEXT, "documents.title"), *numbers("size_bytes"),
+                *numbers("version", least=1),
                 reference("supersedes", "packages"), reference("superseded_by", "packages"), *times("created_at"),
             ),
             counted_as="package",
@@ -171,7 +173,10 @@ _KINDS = (
             priority="priority", path="path", superseded_by="superseded_by",
             fill=_lost_package,
         ),
-        identity=("id", "session", "created_at"), ages_by="created_at", left_out=("artifact_id",),
+        revised=(
+            "group_id", "type", "producer", "priority", "scope", "summary", "title", "size_bytes", "version",
+        ),
+        ages_by="created_at", left_out=("artifact_id",),
     ),
     Kind(
         "reasoning",
@@ -191,7 +196,6 @@ _KINDS = (
             title=_reasoning_title, body="content", appendix=_references, agent="agent", type="phase",
             is_low=_is_unconfirmed,
         ),
-        identity=("id", "session", "created_at"), twins=(("group_id", "created_at", "content"),),
         ages_by="created_at", blocked=("content",),
     ),
     Kind(
@@ -242,7 +246,6 @@ _KINDS = (
             ),
             counted_as="failure",
         ),
-        identity=("id", "session", "seen_at"), twins=(("group_id", "seen_at", "instance"),),
         revised=("resolved_at",), left_out=("normaliser_version", "template", "instance"),
     ),
     Kind(
@@ -260,7 +263,6 @@ _KINDS = (
             title=_strategy_title, body="insight", type="topic", fill=_lost_strategy
         ),
         identity=("name",), ages_by="last_seen", blocked=("insight",),
-        revised=("insight", "helpfulness", "lang", "framework", "last_seen"),
         counts=("helpfulness",), texts=("insight", "lang", "framework"),
     ),
     Kind(
@@ -278,9 +280,6 @@ _KINDS = (
             title=_skill_title, body="output", agent="agent", type="skill",
             fill=_lost_skill,
         ),
-        identity=("id", "session", "created_at"),
-        # By its output, too: it may have got another iteration on its way in.
-        twins=(("group_id", "skill", "created_at", "iteration"), ("group_id", "skill", "created_at", "output")),
         ages_by="created_at", blocked=("output",),
     ),
     Kind(
@@ -294,9 +293,7 @@ _KINDS = (
             ),
             counted_as="event",
         ),
-        identity=("id", "session", "created_at"),
-        twins=(("group_id", "subtype", "idempotency_key"), ("group_id", "subtype", "created_at", "payload")),
-        revised=("payload",), ages_by="created_at",
+        unique=("session_id", "group_id", "subtype", "idempotency_key"), revised=("payload",), ages_by="created_at",
     ),
     Kind(
         "artifact",
@@ -310,7 +307,7 @@ _KINDS = (
             ),
             counted_as="artifact",
         ),
-        identity=("path",), is_file=True,
+        is_file=True,
         left_out=(
             "id", "root_id", "state", "reason", "mtime_ns", "inode", "sha256", "encoding", "ruleset", "indexed_at",
         ),

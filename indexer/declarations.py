@@ -143,12 +143,8 @@ class Kind(NamedTuple):
     table: Table
     parts: tuple[Table, ...] = ()  # tables whose rows belong to one record
     document: DocumentShape | None = None
-    # The keys of an exported line by which an import knows it again. Without an `id` it is the same record everywhere,
-    # and of two the one that is younger by `ages_by` is kept.
-    identity: tuple[str, ...] = ()
-    # By which columns (any of these, and the session) an import knows a record that is here and not in the ledger;
-    # (): by all.
-    twins: tuple[tuple[str, ...], ...] = ()
+    identity: tuple[str, ...] = ()  # the columns by which it is the same record everywhere
+    unique: tuple[str, ...] = ()  # the columns of which, where all have a value, a second one is the first again
     revised: tuple[str, ...] = ()  # what a later import writes over; (): all but the identity and when it was created
     ages_by: str = ""  # the column that says how old it is; '': it goes with what it belongs to
     ttl_days: str = ""  # the column with a time to live of its own
@@ -166,11 +162,6 @@ class Kind(NamedTuple):
     def is_of_a_session(self) -> bool:
         """Whether each record belongs to a session."""
         return not self.is_container and self.table.reference_to("sessions") is not None
-
-    @property
-    def is_the_same_everywhere(self) -> bool:
-        """Whether records of two stores with one identity are one record."""
-        return "id" not in self.identity
 
     @property
     def is_found(self) -> bool:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import ClassVar, Protocol
 
-    from ctxrank.indexer.store.change_log import ChangeBatch
-    from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
+    from ctxrank.indexer.store.parents import FeatureBounds, ParentDocument, RankingSignals, StoredPassage
     from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.store.wide_settings import WideSettings
     from ctxrank.indexer.text.identifiers import FoundWords
@@ -194,22 +193,6 @@ Row = tuple[int, int, int, object]
 RowText = tuple[int, str, str, str, str]
 
 
-class RankingSignals(NamedTuple):
-    """What the blend and the order need of a document, without its text."""
-
-    id: int
-    priority: str
-    created_at: int
-    is_superseded: bool
-
-
-class FeatureBounds(NamedTuple):
-    """What ranking signals can be at most in this store."""
-
-    has_passages: bool
-    priorities: tuple[str, ...]
-
-
 class ListedWord(NamedTuple):
     """A word whose rows are wanted, and what it is worth in each of them."""
 
@@ -284,7 +267,7 @@ if TYPE_CHECKING:
         `make_ready` comes first, and again after `recover`. All questions are asked inside `snapshot`, which pins what
         they see: the index first, then the primary database; documents that are gone or newer than the index are left
         out of signals, parents and passages. Questions raise INDEX_READ_ERRORS; the caller hands these to `recover`,
-        which knows what they mean. Writing (`apply`) is done outside a snapshot.
+        which knows what they mean.
         """
 
         @property
@@ -316,19 +299,10 @@ if TYPE_CHECKING:
             """Pin what all questions see until the block ends."""
             ...
 
-        def apply(self, batch: "ChangeBatch") -> None:
-            """Upsert and delete by version, so that a batch may be sent twice: what is not above the number that was
-            applied changes nothing. Afterwards everything up to `batch.end` is applied.
-            """
-
         # The dictionary
 
         def tokens(self, text: str) -> list[str]:
             """The terms that the index makes of a text, in order."""
-            ...
-
-        def words(self, text: str) -> list[str]:
-            """The words that these terms are made of, as they are written but in lower case."""
             ...
 
         def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
@@ -430,7 +404,7 @@ if TYPE_CHECKING:
             """The texts of rows by their numbers, of each body the beginning."""
             ...
 
-        def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
+        def signals(self, document_ids: Iterable[int]) -> "list[RankingSignals]":
             """What is known of documents without reading them, in no particular order."""
             ...
 
@@ -442,7 +416,7 @@ if TYPE_CHECKING:
             """Passages as hits show them."""
             ...
 
-        def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
+        def feature_bounds(self, priorities: Collection[str]) -> "FeatureBounds":
             """What signals can be at most: which of these priorities were ever stored, and if there are passages."""
             ...
 

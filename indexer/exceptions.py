@@ -70,3 +70,10 @@ class LockedError(CtxrankError):
     exit_code = 7
     kind = "locked"
     retryable = True
+
+
+def require_word(word: str, allowed: tuple[str, ...], what: str, plural: str, said: str = "") -> str:
+    """The word, if it is one of those that are allowed; else a UsageError names them, and the word as it was `said`."""
+    if word not in allowed:
+        raise UsageError(f"'{said or word}' is not {what}.", f"{plural} are {', '.join(allowed)}.")
+    return word

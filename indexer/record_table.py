@@ -20,10 +20,11 @@ from ctxrank.indexer.store.store import Change
 def insert(change: Change, kind: Kind, values: Mapping[str, Value]) -> int:
     """Write a checked, redacted record by column and make it findable; returns its id.
 
-    What is not mentioned has the schema's default. Raises UsageError for one that was purged.
+    What is not mentioned has the schema's default; what is no column of the table is for the document.
+    Raises UsageError for one that was purged.
     """
     refuse_blocked(change, kind, values)
-    number = rows.insert(change.connection, kind.table.name, values)
+    number = rows.insert(change.connection, kind.table.name, stored(kind, values))
     make_findable(change, kind, {**values, "id": values.get("id") or number})
     return number
 
@@ -35,8 +36,14 @@ def revise(change: Change, kind: Kind, number: int, values: Mapping[str, Value])
         record = {**before, **values}
         if any(record[name] != before[name] for name in kind.blocked):
             refuse_blocked(change, kind, record)
-        rows.update(change.connection, kind.table.name, number, values)
+        rows.update(change.connection, kind.table.name, number, stored(kind, values))
         make_findable(change, kind, record)
+
+
+def stored(kind: Kind, values: Row) -> dict[str, Value]:
+    """Those of the values that are columns of the kind's table."""
+    names = {column.name for column in kind.table.stored}
+    return {name: value for name, value in values.items() if name in names}
 
 
 def read(connection: apsw.Connection, kind: Kind, number: int) -> Row | None:
@@ -62,7 +69,7 @@ def document_of(kind: Kind, row: Row) -> documents.Document:
     """The document of a record, as saving the record makes it."""
     shape = kind.document
     assert shape is not None, "only kinds with a document are asked"
-    superseded_by = row[shape.superseded_by] if shape.superseded_by else None
+    superseded_by = row.get(shape.superseded_by)
     return documents.Document(
         kind=kind.name,
         number=_integer(row["id"]),

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ctxrank.ranking.context.assembly.assemble import assemble
-    from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly
+    from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
     from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
     from ctxrank.ranking.retrieval.search import search
 
 __all__ = ["AssembleRequest", "Assembly", "SearchRequest", "SearchResult", "assemble", "search"]
 
 _HOMES = {
-    "AssembleRequest": "ctxrank.ranking.context.assembly.request",
-    "Assembly": "ctxrank.ranking.context.assembly.request",
+    "AssembleRequest": "ctxrank.ranking.context.assembly.shapes",
+    "Assembly": "ctxrank.ranking.context.assembly.shapes",
     "SearchRequest": "ctxrank.ranking.retrieval.hits",
     "SearchResult": "ctxrank.ranking.retrieval.hits",
     "assemble": "ctxrank.ranking.context.assembly.assemble",

@@ -71,10 +71,8 @@ def figures() -> dict[str, dict[str, int]]:
             )
         elif path.suffix in (".c", ".h") and top in SOURCES:
             whole["C"] += _lines_of_c(_text(path))
-        elif path.suffix in (".sql", ".html", ".css", ".js") and top in SOURCES:
+        elif path.suffix in (".sql", ".html", ".css", ".js", ".awk", ".bash", ".fish", ".zsh") and top in SOURCES:
             whole["SQL, templates, styles and scripts"] += _text(path).count("\n")
-        elif path.suffix == ".tsv" and top in SOURCES:
-            whole["rows of tables"] += sum(line.strip() != "" and line[0] != "#" for line in _text(path).split("\n"))
         elif path.suffix == ".py" and top == "benchmarks":
             whole["all lines of benchmarks"] += _text(path).count("\n")
         if path.parts[:2] == ("tests", "frozen"):

@@ -9,6 +9,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from ctxrank.cli import declare
+from ctxrank.cli.command_table import GLOBALS
 from ctxrank.cli.main import declared_commands
 from ctxrank.cli.names import renamed
 from ctxrank.cli.schema import answer_schema, commands_of, failure_schema
@@ -21,7 +22,7 @@ DECLARED = dict(commands_of(declared_commands())) | {
     for inner, command in one.commands.items()
 }
 _NAME = re.compile(r"^\$ (?:\w+=\S+ )*ctxrank (.*)$")
-_GLOBAL_VALUES = {word for one in declare.GLOBALS if not one.is_flag for word in one.on_words}
+_GLOBAL_VALUES = {word for one in GLOBALS if not one.is_flag for word in one.on_words}
 
 
 def checked_command(transcript: str) -> str:
@@ -53,7 +54,7 @@ def validator(schema: dict[str, object]) -> Any:
 @cache
 def _answers_of(name: str) -> Any:
     declared = DECLARED[name].answer
-    assert not isinstance(declared, declare.NoJson), name
+    assert declared, name
     return validator(answer_schema(declared))
 
 

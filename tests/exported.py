@@ -18,9 +18,11 @@ from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.packages import consume
 from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.store.ids import foreign_id
 from ctxrank.indexer.store.store import Store
 
 MOMENT = 1_700_000_000_123_456
@@ -111,19 +113,30 @@ def as_bytes(*lines: object) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
-def first_version(data: bytes) -> bytes:
-    """An export as the first version wrote it: lines that do not say whose they are."""
-    lines: list[dict[str, Any]] = [json.loads(line) for line in data.splitlines()]
-    new = ("seq", "since", "origin", "of")
-    of_sessions = ("session", "error", "strategy", None)
-    lines[0]["version"] = 1
-    return as_bytes(
-        *(
-            {name: value for name, value in line.items()
-             if name not in new and (name != "project" or line.get("record") in of_sessions)}
-            for line in lines
-        )
-    )  # fmt: skip
+ANOTHER, THIRD = "0a0a0a0a-0000-4000-8000-000000000000", "0b0b0b0b-0000-4000-8000-000000000000"
+_numbers: dict[str, int] = {}
+
+
+def export_of(*lines: object, store: str = ANOTHER) -> bytes:
+    """Lines as an export of another store: what says something new is a later change, and a record is its first."""
+    header = {"format": "ctxrank-export", "version": 2, "store": store, "exported_at": ISO, "ruleset": 1}
+    return as_bytes(header, *map(_numbered, lines))
+
+
+def _numbered(line: object) -> object:
+    if not is_dict(line) or line.get("record") == "end":
+        return line
+    return {"id": 1, "seq": _numbers.setdefault(json.dumps(line), len(_numbers) + 1), **line}
+
+
+def id_of(kind: str, number: int, store: str = ANOTHER) -> str:
+    """The public id of a record of another store."""
+    return f"{kind}:{number}@{store[:8]}"
+
+
+def row_of(number: int, store: str = ANOTHER) -> int:
+    """The row id of a record of another store."""
+    return foreign_id(int(store[:8], 16), number)
 
 
 def without_ids(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:

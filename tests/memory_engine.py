@@ -19,13 +19,11 @@ from ctxrank.indexer.engine import (
     TEXT_COLUMNS,
     AnyOf,
     Clause,
-    FeatureBounds,
     FieldWeights,
     IndexHealth,
     IndexTerm,
     ListedWord,
     PhraseClause,
-    RankingSignals,
     Readiness,
     Row,
     RowQuery,
@@ -37,10 +35,13 @@ from ctxrank.indexer.fulltext.forward import BODY_MAX, IDENTIFIERS_MAX, PATH_MAX
 from ctxrank.indexer.store.change_log import ChangeBatch, LoggedDocument, read_changes
 from ctxrank.indexer.store.facets import WITH_PASSAGES, Scope, document_id_of, index_rowid
 from ctxrank.indexer.store.parents import (
+    FeatureBounds,
     ParentDocument,
+    RankingSignals,
     StoredPassage,
     read_parents,
     read_passages,
+    read_signals,
 )
 
 if TYPE_CHECKING:
@@ -161,10 +162,6 @@ class MemoryEngine:
     def tokens(self, text: str) -> list[str]:
         """The terms of a text."""
         return [token for _, _, token in self.tokens_at(text)]
-
-    def words(self, text: str) -> list[str]:
-        encoded = text.encode("utf-8", "replace")
-        return [encoded[start:end].decode("utf-8", "replace").lower() for start, end, _ in self.tokens_at(text)]
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with their offsets in bytes."""
@@ -292,9 +289,7 @@ class MemoryEngine:
 
     def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
         """Read from the primary database."""
-        query = "SELECT id, priority, created_at, superseded_by IS NOT NULL FROM documents WHERE id = ? AND seq <= ?"
-        rows = [self._primary.execute(query, (id_, self._applied_seq)).fetchone() for id_ in document_ids]
-        return [RankingSignals(*cast("tuple[int, str, int, bool]", row)) for row in rows if row is not None]
+        return read_signals(self._primary, "main", document_ids, self._applied_seq)
 
     def parents(self, document_ids: Iterable[int]) -> dict[int, ParentDocument]:
         """Read from the primary database."""

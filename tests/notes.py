@@ -69,8 +69,7 @@ NOTE = Kind(
         ),
     ),
     document=DocumentShape(title=_title, body="body", type="mood"),
-    identity=("id", "session", "created_at"), twins=(("group_id", "created_at", "body"),), ages_by="created_at",
-    blocked=("body",),
+    ages_by="created_at", blocked=("body",),
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from ctxrank.indexer.records.sessions import require_group, require_session
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.assemble import assemble
-from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
 
 TODAY = 20_000 * DAY_US  # a day for `as_of`, so that recency is arithmetic
 

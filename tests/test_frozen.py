@@ -25,6 +25,7 @@ from load import load
 from predecessor import PredecessorDb
 
 from ctxrank.cli import declare, main
+from ctxrank.cli.command_table import GLOBALS
 from ctxrank.extensions.bazinga import run as bazinga
 
 FROZEN = Path(__file__).parent / "frozen"
@@ -187,7 +188,7 @@ def _options(command: object) -> list[list[str]]:
     """The spellings of each option that a command has of its own."""
     if isinstance(command, declare.Command):
         return [[*one.on_words, *one.off_words] for one in command.parameters if one.is_option]
-    common = {word for one in declare.GLOBALS for word in one.on_words}
+    common = {word for one in GLOBALS for word in one.on_words}
     given = [[*one.opts, *one.secondary_opts] for one in getattr(command, "params", ())]
     return [words for words in given if words[0].startswith("-") and not common & set(words)]
 

@@ -34,7 +34,7 @@ def test_everything_beside_the_modules_is_package_data() -> None:
         for path in (ROOT / folder).rglob("*")
         if path.is_file()
         and path.suffix not in (".py", ".pyc", ".c", ".h", ".so")
-        and not {"plugin", "web"} & set(path.parts)
+        and not {"plugin", "shells", "web"} & set(path.parts)
     }
     assert kinds == {"py.typed", "*.sql", "*.pyi", "*.tsv", "*.txt"}
 
@@ -47,6 +47,11 @@ def test_every_table_is_package_data() -> None:
     assert beside == {ROOT / "indexer" / "errors" / "tables"}
 
 
+def test_every_script_of_a_shell_is_package_data() -> None:
+    data = _project()["tool"]["setuptools"]["package-data"]
+    assert is_dict(data) and data["ctxrank.cli"] == ["shells/*"]
+
+
 def test_every_file_of_the_plugin_is_package_data() -> None:
     home = ROOT / "cli" / "agents"
     data = _project()["tool"]["setuptools"]["package-data"]
@@ -57,9 +62,9 @@ def test_every_file_of_the_plugin_is_package_data() -> None:
 def test_every_file_of_the_page_is_package_data() -> None:
     home = ROOT / "extensions" / "web"
     data = _project()["tool"]["setuptools"]["package-data"]
-    patterns = data["ctxrank.extensions.web"] if is_dict(data) else None
-    assert is_list(patterns)
-    shipped = {path for pattern in patterns for path in home.glob(str(pattern))}
+    assert is_dict(data)
+    patterns = [*_listed(data["*"]), *_listed(data["ctxrank.extensions.web"])]
+    shipped = {path for pattern in patterns for path in home.glob(pattern)}
     beside = {path for path in home.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
     assert shipped == beside
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ctxrank.indexer import Store, open_store
 from ctxrank.ranking.context.assembly import order
 from ctxrank.ranking.context.assembly.assemble import make_assembly
-from ctxrank.ranking.context.assembly.request import AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 
 HERE = Path(__file__).parent
 SESSIONS = {"1": "bazinga_20251201_090000", "2": "bazinga_20251101_090000", "4": "bazinga_20260101_090000"}

@@ -19,8 +19,8 @@ from language import Language
 
 from ctxrank.indexer import create_store, open_store
 from ctxrank.indexer.agents import AGENTS, PACKAGE_TYPES
-from ctxrank.indexer.records.packages import NewPackage, insert
-from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.records.packages import NewPackage, insert_new
+from ctxrank.indexer.records.sessions import NewSession, create_session, require_group
 from ctxrank.indexer.store.store import Store
 
 DOCUMENTS_A_SESSION = 250
@@ -59,7 +59,8 @@ def write_store(folder: str, documents: int) -> None:
                 for number in range(first, min(first + _TRANSACTION, documents)):
                     place = number // DOCUMENTS_A_SESSION
                     new = _package(language, number, place)
-                    insert(change, new, sessions[place], root=0, prepared=None, supersede_same_path=False)
+                    group = require_group(change, sessions[place], str(new.group))
+                    insert_new(change, new, sessions[place], group, root=0, prepared=None)
         store.catch_up()
 
 

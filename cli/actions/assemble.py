@@ -21,10 +21,10 @@ from ctxrank.ranking.context.assembly.assemble import (
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
 from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
-from ctxrank.ranking.context.assembly.request import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
 
 if TYPE_CHECKING:
-    from ctxrank.ranking.context.assembly.request import Assembly
+    from ctxrank.ranking.context.assembly.shapes import Assembly
 
 _FORMS = ("markdown", "json", "compact")
 # What a word of the request may be, and what it is where it is none of these.
@@ -46,10 +46,11 @@ def assemble(
     request = AssembleRequest(_storable(session or ""), _storable(agent or _SERVED_AS))
     try:
         request = _read_request(call, request, options, is_explained=form == "json")
-        _require(session, "--session", "Give the session that the spawn belongs to.")
-        _require(agent, "--agent", "Give who is spawned: developer, qa_expert, tech_lead …")
-        is_recorded = not options["no_receipt"]
-        result = _assembled(call, request, is_strict=strict, is_recorded=is_recorded)
+        if session is None:
+            raise UsageError("--session is missing.", "Give the session that the spawn belongs to.")
+        if agent is None:
+            raise UsageError("--agent is missing.", "Give who is spawned: developer, qa_expert, tech_lead …")
+        result = _assembled(call, request, is_strict=strict, is_recorded=not options["no_receipt"])
     except Exception as error:  # a spawn depends on it: anything that breaks becomes the fallback text
         if strict:
             raise
@@ -70,11 +71,6 @@ def assemble(
         notes=tuple(notes),
         form=form,
     )
-
-
-def _require(value: str | None, name: str, hint: str) -> None:
-    if value is None:
-        raise UsageError(f"{name} is missing.", hint)
 
 
 def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool, is_recorded: bool) -> "Assembly":
@@ -108,15 +104,14 @@ def _fallback(call: Call, request: AssembleRequest, error: Exception, form: str)
         from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
         error = explained(error, call.db, call.root)
-    reason, hint = error.message, error.hint
-    is_unknown = isinstance(error, NotFoundError)
-    text = nothing_known(request.agent) if is_unknown else fallback(request.agent)
-    outcome = "no_match" if is_unknown else "degraded"
+    reason = error.message
+    outcome, text_of = ("no_match", nothing_known) if isinstance(error, NotFoundError) else ("degraded", fallback)
+    text = text_of(request.agent)
     return Reply(
         lambda: _answer(unread_assembly(request, text, outcome=outcome, reason=reason)),
         text=text,
         outcome=outcome,
-        notes=(f"no context: {reason}{f' {hint}' if hint else ''}",),
+        notes=(f"no context: {reason} {error.hint}".rstrip(),),
         form=form,
     )
 
@@ -157,9 +152,8 @@ def _read_request(
     call: Call, request: AssembleRequest, options: dict[str, Any], *, is_explained: bool
 ) -> AssembleRequest:
     """The request that the options mean; a bad value becomes its default."""
-    given: dict[str, Any] = {
-        name: _text(options[name]) for name in ("group", "model", "project", "lang", "framework", "task_id")
-    }
+    options = {name: _storable(one) if isinstance(one, str) else one for name, one in options.items()}
+    given = {name: options[name] for name in ("group", "model", "project", "lang", "framework", "task_id")}
     given["task"] = _task(call, options)
     given["current_tokens"] = _current_tokens(call, options)
     given["iteration"] = _number(call, "iteration", options) or 0
@@ -184,7 +178,7 @@ def _one_of(call: Call, name: str, value: str, allowed: tuple[str, ...], default
     chosen = value.strip().lower()
     if chosen in allowed:
         return chosen
-    call.note(f"{name} '{_storable(value)}' is none of {', '.join(allowed)}; {default} is used.")
+    call.note(f"{name} '{value}' is none of {', '.join(allowed)}; {default} is used.")
     return default
 
 
@@ -208,11 +202,9 @@ def _number(call: Call, name: str, options: dict[str, Any], otherwise: str = "0 
 
 
 def _as_of(call: Call, options: dict[str, Any]) -> int | None:
-    text = str(options["as_of"] or os.environ.get("CTXRANK_NOW") or "")
-    if not text:
-        return None
+    text = options["as_of"] or os.environ.get("CTXRANK_NOW")
     try:
-        return parse_time(text, now=now_us())
+        return parse_time(text, now=now_us()) if text else None
     except UsageError as error:
         call.note(f"{error.message} Recency is measured from today. {error.hint}")
         return None
@@ -223,7 +215,7 @@ def _task(call: Call, options: dict[str, Any]) -> str:
         call.note("--task and --task-file are both given; --task is used.")
     name = "-" if options["task"] == "-" else options["task_file"] if options["task"] is None else None
     if name is None:
-        return _storable(options["task"] or "")
+        return options["task"] or ""
     from ctxrank.cli.actions.given import read_given_start  # noqa: PLC0415  start-up: most tasks are arguments
 
     try:
@@ -235,8 +227,7 @@ def _task(call: Call, options: dict[str, Any]) -> str:
 
 def _error(call: Call, options: dict[str, Any]) -> bytes | None:
     """What failed, bounded; None where nothing was given or it cannot be read."""
-    name = _text(options["error_file"])
-    if name is None:
+    if (name := options["error_file"]) is None:
         return None
     if name == "-" and "-" in (options["task"], options["task_file"]):
         call.note("stdin holds the task; --error-file - is ignored.")
@@ -248,10 +239,6 @@ def _error(call: Call, options: dict[str, Any]) -> bytes | None:
     except UsageError as error:
         call.note(f"The error file is ignored: {error.message}")
         return None
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else _storable(str(value))
 
 
 def _storable(text: str) -> str:

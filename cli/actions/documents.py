@@ -31,7 +31,7 @@ def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
         found = read_document(store, ref, with_passages=depth == "full")
         related = read_related(store.primary, ref) if is_related else None
     return Reply(
-        lambda: {"document": _document_json(found, depth)} | ({"related": related} if related else {}),
+        lambda: {"document": _answer(found, depth)} | ({"related": related} if related else {}),
         (*_document_lines(call, found, depth), *(_related_lines(call, related) if related else ())),
     )
 
@@ -53,13 +53,10 @@ def _related_lines(call: Call, related: Related) -> Iterator[str]:
         yield f"{call.bold('seen')} {shown(sighting['session_id'])} · {sighting['seen_at']} · {ended}"
 
 
-def _document_json(found: ShownDocument, depth: str) -> dict[str, object]:
-    value = found.as_json()
-    if depth == "meta":
-        value.pop("body")
-    if depth != "full":
-        value.pop("passages")
-    return value
+def _answer(found: ShownDocument, depth: str) -> Extended:
+    body = None if depth == "meta" else found.body
+    passages = found.passages if depth == "full" else None
+    return Extended(found, {"body": body, "passages": passages, "details": dict(found.details)})
 
 
 def _document_lines(call: Call, found: ShownDocument, depth: str) -> Iterator[str]:

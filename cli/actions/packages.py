@@ -59,11 +59,9 @@ def list_(call: Call, **options: Any) -> Reply:
             find_session(store.primary, options["session"])
         found = records.list_packages(store.primary, include_superseded=options.pop("superseded"), **options)
         states = {package.id: state_of(store, DocumentRef(PACKAGE, package.id)) for package in found}
+    lines = (line for package in found for line in _package_lines(call, package, states[package.id]))
     return list_reply(
-        found,
-        lambda: {"packages": [Extended(one, {"file_state": states[one.id]}) for one in found]},
-        (line for package in found for line in _package_lines(call, package, states[package.id])),
-        "no packages.",
+        found, "packages", lines, "no packages.", record=lambda one: Extended(one, {"file_state": states[one.id]})
     )
 
 

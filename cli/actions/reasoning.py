@@ -6,13 +6,13 @@ from shlex import quote
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.output.lines import cut, facts, text_lines
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.light_typing import Any, is_dict, is_list
 from ctxrank.indexer.records.events import REASONING_HANDOFF, Event, list_events
 from ctxrank.indexer.records.reasoning import (
     NewReasoning,
-    PhaseCheck,
     ReasoningEntry,
     check_phases,
     list_reasoning,
@@ -21,54 +21,33 @@ from ctxrank.indexer.records.reasoning import (
 )
 from ctxrank.indexer.records.sessions import find_session, is_session_wide
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
-from ctxrank.indexer.text.lines import printable
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import fence, printable
 
 _KIND = "reasoning"
-_SHOWN_CHARACTERS = 300
 _WHOLE_SESSION = "(whole session)"
-
-
-class _Handoff(NamedTuple):
-    """Whose reasoning went to whom, as an event's payload says it; what it does not say is empty."""
-
-    from_agents: tuple[str, ...]
-    to_agent: str
-    iteration: int
-    phases: tuple[str, ...]
-    reasoning: tuple[int, ...]
-    content_length: int
 
 
 def save(
     call: Call,
     text: str | None,
-    session: str,
-    group: str | None,
-    agent: str,
-    phase: str,
     content: str | None,
     content_file: str | None,
-    confidence: str | None,
     references: tuple[str, ...],
-    iteration: int,
-    agent_name: str,
     create_session: bool,
+    **options: Any,
 ) -> Reply:
     """Save one entry."""
     given = given_text(call.note, text, content_file, content)
-    new = NewReasoning(
-        session, group, agent, phase, given, agent_name, iteration, confidence,
-        json.dumps([reference for reference in references if reference.strip()]),
-    )  # fmt: skip
+    refs = json.dumps([reference for reference in references if reference.strip()])
+    new = NewReasoning(content=given, references=refs, **options)
     with call.open() as store:
         config = load_config(store)
         saved = save_reasoning(store, new, create_session=create_session, mode=config.redaction_mode, team=config.team)
-    return Reply(
-        lambda: saved,
-        [f"Saved {public_id('reasoning', saved.id)} ({saved.phase} by {saved.agent})"],
-        notes=saved.notes,
-    )  # fmt: skip
+    line = f"Saved {public_id(_KIND, saved.id)} ({saved.phase} by {saved.agent})"
+    return Reply(lambda: saved, [line], notes=saved.notes)
 
 
 def get(
@@ -76,35 +55,29 @@ def get(
 ) -> Reply:
     """Read a page of entries, the newest first."""
     with call.open() as store:
-        owner, team = find_session(store.primary, session), load_config(store).team
+        team = load_config(store).team
         agent = None if agent is None else fold_agent(agent, team)
-        found = list_reasoning(
-            store.primary, session, group=group, agent=agent,
-            phase=None if phase is None else normalise_phase(phase), limit=limit,
-        )  # fmt: skip
-        if not found:
-            note_unknown_group(call, store, owner, group)
-    return list_reply(
-        found,
-        lambda: {"reasoning": [_with_references(entry) for entry in found]},
-        (line for entry in found for line in _entry_lines(call, entry, is_full=is_full)),
-        notes=() if found else ("no reasoning.", *_unknown_agent(agent, team)),
-    )
+        phase = None if phase is None else normalise_phase(phase)
+        found = _entries(call, store, session, group, agent=agent, phase=phase, limit=limit)
+    lines = (line for entry in found for line in _entry_lines(call, entry, is_full=is_full))
+    notes = () if found else ("no reasoning.", *_unknown_agent(agent, team))
+    return list_reply(found, _KIND, lines, notes=notes, record=_with_references)
 
 
 def timeline(call: Call, session: str, group: str | None, is_full: bool) -> Reply:
     """Read all entries, the oldest first."""
     with call.open() as store:
-        owner = find_session(store.primary, session)
-        found = list_reasoning(store.primary, session, group=group, oldest_first=True)
-        if not found:
-            note_unknown_group(call, store, owner, group)
-    return list_reply(
-        found,
-        lambda: {"reasoning": [_with_references(entry) for entry in found]},
-        _timeline_lines(session, found, is_full=is_full) if found else (),
-        notes=() if found else ("no reasoning.",),
-    )
+        found = _entries(call, store, session, group, oldest_first=True)
+    lines = _timeline_lines(session, found, is_full=is_full) if found else ()
+    return list_reply(found, _KIND, lines, notes=() if found else ("no reasoning.",), record=_with_references)
+
+
+def _entries(call: Call, store: Store, session: str, group: str | None, **wanted: Any) -> Page[ReasoningEntry]:
+    owner = find_session(store.primary, session)
+    found = list_reasoning(store.primary, session, group=group, **wanted)
+    if not found:
+        note_unknown_group(call, store, owner, group)
+    return found
 
 
 def check(call: Call, session: str, group: str | None, agent: str) -> Reply:
@@ -114,25 +87,17 @@ def check(call: Call, session: str, group: str | None, agent: str) -> Reply:
         agent = fold_agent(agent, team)
         result = check_phases(store.primary, session, group, agent)
         note_unknown_group(call, store, owner, group)
+    saved = ", ".join(result.all_documented)
     notes = [f"save it with: {_save_call(session, group, agent, phase)}" for phase in result.missing]
     return Reply(
-        lambda: {
-            "complete": result.is_complete, "missing": list(result.missing),
-            "documented": list(result.documented), "all_documented": list(result.all_documented),
-        },
-        _check_lines(result, agent),
+        lambda: result,
+        [f"complete: {agent} has saved {saved}"]
+        if result.is_complete
+        else [f"missing: {', '.join(result.missing)}", f"saved: {saved or 'nothing'}"],
         outcome="matched" if result.is_complete else "no_match",
         exit_code=0 if result.is_complete else 1,
         notes=(*notes, *(_unknown_agent(agent, team) if result.missing else ())),
-    )  # fmt: skip
-
-
-def _check_lines(result: PhaseCheck, agent: str) -> Iterator[str]:
-    if result.is_complete:
-        yield f"complete: {agent} has saved {', '.join(result.all_documented)}"
-        return
-    yield f"missing: {', '.join(result.missing)}"
-    yield f"saved: {', '.join(result.all_documented) or 'nothing'}"
+    )
 
 
 def handoffs(call: Call, session: str, limit: int) -> Reply:
@@ -140,12 +105,9 @@ def handoffs(call: Call, session: str, limit: int) -> Reply:
     with call.open() as store:
         find_session(store.primary, session)
         found = list_events(store.primary, session, subtype=REASONING_HANDOFF, limit=limit)
-    return list_reply(
-        found,
-        lambda: {"handoffs": [_handoff_json(event) for event in found]},
-        (_handoff_line(call, event) for event in found),
-        notes=() if found else ("no hand-offs.",),
-    )
+    lines = (_handoff_line(call, event) for event in found)
+    notes = () if found else ("no hand-offs.",)
+    return list_reply(found, "handoffs", lines, notes=notes, record=lambda event: Extended(event, _handoff(event)))
 
 
 def _unknown_agent(agent: str | None, team: Team) -> tuple[str, ...]:
@@ -169,18 +131,19 @@ def _with_references(entry: ReasoningEntry) -> Extended:
 
 def _entry_lines(call: Call, entry: ReasoningEntry, *, is_full: bool) -> Iterator[str]:
     """An entry for a person: a line of facts, then the content, indented so that it cannot look like one."""
-    facts = [_who(entry), entry.group or _WHOLE_SESSION, format_day(entry.created_at), *_circumstances(entry)]
-    yield f"{call.bold(public_id(_KIND, entry.id))} {entry.phase} · {call.dim(shown(' · '.join(facts)))}"
-    if is_full:
-        yield from (f"   {line}".rstrip() for line in printable(entry.content).strip("\n").split("\n"))
-    else:
-        yield f"   {_cut(shown(entry.content))}"
+    about = facts(
+        _who(entry), entry.group or _WHOLE_SESSION, format_day(entry.created_at), *_circumstances(entry)
+    )  # fmt: skip
+    yield f"{call.bold(public_id(_KIND, entry.id))} {entry.phase} · {call.dim(about)}"
+    yield from text_lines(entry.content, is_full=is_full)
     if entry.refs != "[]":
-        yield f"   {call.dim(_cut(shown(f'refers to {_references(entry)}')))}"
+        items: list[object] = json.loads(entry.refs)
+        named = ", ".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in items)
+        yield f"   {call.dim(cut(shown(f'refers to {named}')))}"
 
 
 def _timeline_lines(session: str, entries: Iterable[ReasoningEntry], *, is_full: bool) -> Iterator[str]:
-    """Entries in their order as Markdown, with a heading where the group changes."""
+    """Entries in their order as Markdown, with a heading where the group changes, each text in a fence."""
     yield f"# Reasoning of {shown(session)}"
     before: str | None = None
     for entry in entries:
@@ -188,92 +151,49 @@ def _timeline_lines(session: str, entries: Iterable[ReasoningEntry], *, is_full:
         if group != before:
             yield f"\n## {shown(group)}"
             before = group
-        facts = [
-            format_us(entry.created_at),
-            _who(entry),
-            entry.phase,
-            *_circumstances(entry),
-            public_id(_KIND, entry.id),
-        ]
-        yield f"\n### {shown(' · '.join(facts))}\n"
+        about = (_who(entry), entry.phase, *_circumstances(entry), public_id(_KIND, entry.id))
+        yield f"\n### {facts(format_us(entry.created_at), *about)}\n"
         text = printable(entry.content).strip("\n")
-        yield fenced(text if is_full else _cut(text))
+        text = text if is_full else cut(text)
+        yield f"{fence(text)}text\n{text}\n{fence(text)}"
 
 
-def fenced(text: str) -> str:
-    """The text in a fence longer than any run of backticks in it, so that it cannot break out."""
-    longest = run = 0
-    for character in text:
-        run = run + 1 if character == "`" else 0
-        longest = max(longest, run)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{text}\n{fence}"
-
-
-def _read_handoff(event: Event) -> _Handoff:
+def _handoff(event: Event) -> dict[str, Any]:
     """What an event says of a hand-off. Others write events too, so nothing about its payload is certain."""
     try:
         parsed: object = json.loads(event.payload)
     except (ValueError, RecursionError):
         parsed = None
-    payload = dict(parsed.items()) if is_dict(parsed) else {}
-    return _Handoff(
-        _words(payload.get("from_agents")), " ".join(_words([payload.get("to_agent")])),
-        _number(payload.get("iteration")), _words(payload.get("phases")),
-        tuple(map(_number, _items(payload.get("reasoning")))), _number(payload.get("content_length")),
-    )  # fmt: skip
+    said = parsed if is_dict(parsed) else {}
+    lists = {name: value if is_list(value := said.get(name)) else [] for name in ("from_agents", "phases", "reasoning")}
+    numbers = {name: value if isinstance(value := said.get(name), int) else 0 for name in _NUMBERS}
+    texts = {name: [one for one in lists[name] if isinstance(one, str)] for name in ("from_agents", "phases")}
+    to_agent = said.get("to_agent")
+    reasoning = [one if isinstance(one, int) else 0 for one in lists["reasoning"]]
+    return {**numbers, **texts, "reasoning": reasoning, "to_agent": to_agent if isinstance(to_agent, str) else ""}
 
 
-def _handoff_json(event: Event) -> dict[str, object]:
-    """A hand-off as JSON."""
-    return {
-        "id": event.id, "session_id": event.session, "group_id": event.group,
-        "created_at": format_us(event.created_at), **_read_handoff(event)._asdict(),
-    }  # fmt: skip
+_NUMBERS = ("iteration", "content_length")
 
 
 def _handoff_line(call: Call, event: Event) -> str:
     """A hand-off on one line: when, from whom to whom, and what."""
-    handoff = _read_handoff(event)
-    way = f"{', '.join(handoff.from_agents) or 'none'} → {handoff.to_agent or 'none'}"
-    entries = ", ".join(public_id(_KIND, number) for number in handoff.reasoning)
-    facts = [
-        event.group or _WHOLE_SESSION, f"iteration {handoff.iteration}", ", ".join(handoff.phases),
-        f"{handoff.content_length} characters", entries,
-    ]  # fmt: skip
-    return f"{format_us(event.created_at)} {call.bold(shown(way))} · {shown(' · '.join(filter(None, facts)))}"
-
-
-def _references(entry: ReasoningEntry) -> str:
-
-    items = _items(json.loads(entry.refs))
-    return ", ".join(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in items)
+    said = _handoff(event)
+    way = f"{', '.join(said['from_agents']) or 'none'} → {said['to_agent'] or 'none'}"
+    entries = ", ".join(public_id(_KIND, number) for number in said["reasoning"])
+    what = (f"iteration {said['iteration']}", ", ".join(said["phases"]), f"{said['content_length']} characters")
+    about = facts(event.group or _WHOLE_SESSION, *what, entries)
+    return f"{format_us(event.created_at)} {call.bold(shown(way))} · {about}"
 
 
 def _who(entry: ReasoningEntry) -> str:
     return f"{entry.agent} ({entry.agent_name})" if entry.agent_name else entry.agent
 
 
-def _circumstances(entry: ReasoningEntry) -> list[str]:
-    """The lines that are printed only where they have content."""
-    return [
-        *([f"iteration {entry.iteration}"] if entry.iteration else []),
-        *([f"{entry.confidence} confidence"] if entry.confidence else []),
-        *(["redacted"] if entry.redacted else []),
-    ]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 3].rstrip()}..."
-
-
-def _items(value: object) -> list[object]:
-    return list(value) if is_list(value) else []
-
-
-def _words(value: object) -> tuple[str, ...]:
-    return tuple(item for item in _items(value) if isinstance(item, str))
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
+def _circumstances(entry: ReasoningEntry) -> tuple[str, ...]:
+    """What is printed only where it is set."""
+    return (
+        f"iteration {entry.iteration}" if entry.iteration else "",
+        f"{entry.confidence} confidence" if entry.confidence else "",
+        "redacted" if entry.redacted else "",
+    )

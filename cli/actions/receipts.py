@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.injections import StoredInjection, list_injections
@@ -23,12 +24,7 @@ def list_(
         if session is not None:
             find_session(store.primary, session)
         found = list_receipts(store.primary, session=session, group=group, agent=agent, limit=limit)
-    return list_reply(
-        found,
-        lambda: {"receipts": found},
-        (_receipt_line(call, receipt) for receipt in found),
-        "no receipts.",
-    )
+    return list_reply(found, "receipts", (_receipt_line(call, receipt) for receipt in found), "no receipts.")
 
 
 def injections(call: Call, session: str | None, limit: int) -> Reply:
@@ -37,25 +33,19 @@ def injections(call: Call, session: str | None, limit: int) -> Reply:
         if session is not None:
             find_session(store.primary, session)
         found = list_injections(store.primary, session, limit)
-    return list_reply(
-        found,
-        lambda: {"injections": [_of_injection(one) for one in found]},
-        (_injection_line(call, one) for one in found),
-        "a hook has said nothing here.",
-    )
+    lines = (_injection_line(call, one) for one in found)
+    return list_reply(found, "injections", lines, "a hook has said nothing here.", record=_of_injection)
 
 
 def _of_injection(one: StoredInjection) -> Extended:
-    event, ids, tokens, characters, receipt = one.injection
-    more = {"event": event, "documents": ids, "tokens": tokens, "characters": characters, "receipt": receipt}
-    return Extended(one, more)
+    return Extended(one, {**one.injection._asdict(), "documents": one.injection.ids})
 
 
 def _injection_line(call: Call, one: StoredInjection) -> str:
     event, ids, tokens, _, receipt = one.injection
-    place = one.session if one.group is None else f"{one.session}/{one.group}"
     what = f"receipt {receipt}" if receipt is not None else ", ".join(ids)
-    return f"{call.bold(shown(event))} {shown(place)} · {tokens} tokens · {format_us(one.created_at)} · {shown(what)}"
+    about = f"{tokens} tokens · {format_us(one.created_at)} · {shown(what)}"
+    return f"{call.bold(shown(event))} {shown(place(one.session, one.group))} · {about}"
 
 
 def show(call: Call, receipt_id: int) -> Reply:
@@ -78,13 +68,11 @@ def replay(call: Call, receipt_id: int, is_text: bool) -> Reply:
     with call.open() as store:
         result = replay_receipt(store, get_receipt(store.primary, receipt_id))
     return Reply(
-        lambda: {
-            "receipt": receipt_id, "same": result.is_same, "changes": list(result.changes), "text": result.text
-        },
+        lambda: Extended(result, {"receipt": receipt_id}),
         () if is_text else _replay_lines(receipt_id, result),
         text=result.text if is_text else "",
         exit_code=0 if result.is_same else 1,
-    )  # fmt: skip
+    )
 
 
 def _replay_lines(receipt_id: int, result: Replay) -> Iterator[str]:
@@ -101,21 +89,12 @@ def diff(call: Call, one: int, other: int) -> Reply:
     with call.open() as store:
         found = difference(get_receipt(store.primary, one), get_receipt(store.primary, other))
     return Reply(
-        lambda: _difference_json(found),
+        lambda: found,
         _difference_lines(found),
         outcome="matched" if any(found) else "no_match",
         exit_code=0 if any(found) else 1,
         text_notes=() if any(found) else ("nothing differs.",),
     )
-
-
-def _difference_json(found: Difference) -> dict[str, object]:
-    return {
-        "inputs": [{"name": name, "one": mine, "other": theirs} for name, mine, theirs in found.inputs],
-        "added": found.added,
-        "removed": found.removed,
-        "changed": [{"one": mine, "other": theirs} for mine, theirs in found.changed],
-    }
 
 
 def _difference_lines(found: Difference) -> Iterator[str]:
@@ -137,14 +116,14 @@ def _input(name: str, value: str) -> str:
 
 
 def _receipt_line(call: Call, receipt: Receipt) -> str:
-    where = "/".join(part for part in (receipt.session, receipt.group) if part)
     count = sum(entry.is_included for entry in receipt.entries)
     of_task = f"context of {receipt.inputs.get('task', '')}" if receipt.kind == "context" else ""
-    facts = [
-        of_task, receipt.agent, where, "" if of_task else f"iteration {receipt.iteration}",
-        f"{count} in, {len(receipt.entries) - count} out", f"{receipt.tokens} tokens", format_us(receipt.created_at),
-    ]  # fmt: skip
-    return f"{call.bold(f'receipt {receipt.id}')} · {shown(' · '.join(fact for fact in facts if fact))}"
+    about = facts(
+        of_task, receipt.agent, place(receipt.session, receipt.group),
+        "" if of_task else f"iteration {receipt.iteration}", f"{count} in, {len(receipt.entries) - count} out",
+        f"{receipt.tokens} tokens", format_us(receipt.created_at),
+    )  # fmt: skip
+    return f"{call.bold(f'receipt {receipt.id}')} · {about}"
 
 
 def _entry_line(entry: Entry) -> str:
@@ -152,5 +131,4 @@ def _entry_line(entry: Entry) -> str:
 
 
 def _state(entry: Entry) -> str:
-    parts = (entry.detail, f"{entry.tokens} tokens" if entry.tokens else "", entry.reason)
-    return shown(" · ".join(part for part in parts if part))
+    return facts(entry.detail, f"{entry.tokens} tokens" if entry.tokens else "", entry.reason)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.call import Call, Extended, Reply
+from ctxrank.cli.command_table import CORE, command_table
 from ctxrank.indexer.clock import format_day, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
@@ -168,11 +169,11 @@ def _lines(call: Call, result: "SearchResult", form: str, root: str) -> Iterable
         from ctxrank.cli.actions.compact_hits import compact_line  # noqa: PLC0415  counts tokens, which text does not
 
         return map(compact_line, result.hits)
-    from ctxrank.cli.commands.search import HIT_FIELDS  # noqa: PLC0415  text needs no JSON library
-    from ctxrank.cli.output.envelope import as_json_line  # noqa: PLC0415  as above
+    from ctxrank.cli.output.envelope import as_json_line  # noqa: PLC0415  text needs no JSON library
     from ctxrank.cli.output.shaped import shaped  # noqa: PLC0415  as above
 
-    return (as_json_line(shaped(HIT_FIELDS, _marked_where_explained(hit))) for hit in result.hits)
+    fields = command_table(CORE, "search").fields("hit")
+    return (as_json_line(shaped(fields, _marked_where_explained(hit))) for hit in result.hits)
 
 
 _FILE_STATES = {

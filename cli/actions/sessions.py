@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.project_skills import project_skills, seed
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.agents import NO_TEAM
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import CtxrankError
@@ -45,17 +46,13 @@ def list_sessions(call: Call, limit: int) -> Reply:
     """Read a page of sessions."""
     with call.open() as store:
         found = records.list_sessions(store.primary, limit)
-    return list_reply(
-        found,
-        lambda: {"sessions": found},
-        (_session_line(call, session) for session in found),
-        "no sessions. 'ctxrank session create NAME' makes one.",
-    )
+    lines = (_session_line(call, session) for session in found)
+    return list_reply(found, "sessions", lines, "no sessions. 'ctxrank session create NAME' makes one.")
 
 
 def _session_line(call: Call, session: Session) -> str:
     ended = "" if session.ended_at is None else f", ended {format_day(session.ended_at)}"
-    about = shown(f"project {session.project} · {session.status} · began {format_day(session.created_at)}{ended}")
+    about = facts(f"project {session.project}", session.status, f"began {format_day(session.created_at)}{ended}")
     return f"{call.bold(shown(session.name))} · {about}"
 
 
@@ -69,22 +66,19 @@ def show_session(call: Call, name: str, with_records: bool) -> Reply:
         )
         counts = read_map(store.primary, query, (session.id,), str, int)
         found = session_records(store.primary, session.id) if with_records else []
+    found = [one._replace(title=one_line(one.title)[:_TITLE_CHARS]) for one in found]
     return Reply(
         lambda: {
             "session": session, "groups": [group.name for group in groups], "documents": counts,
-            **({"records": [_cut(one) for one in found]} if with_records else {}),
+            **({"records": found} if with_records else {}),
         },
         (*_session_lines(call, session, groups, counts), *(_record_line(call, one) for one in found)),
     )  # fmt: skip
 
 
-def _cut(one: SessionRecord) -> SessionRecord:
-    return one._replace(title=one_line(one.title)[:_TITLE_CHARS])
-
-
 def _record_line(call: Call, one: SessionRecord) -> str:
-    facts = [one.group or "", one.agent, one_line(one.title)[:_TITLE_CHARS], f"of {one.of}" if one.of else ""]
-    return f"   {format_us(one.at)} {call.bold(one.kind)} {shown(' · '.join(fact for fact in facts if fact))}"
+    about = facts(one.group, one.agent, one.title, f"of {one.of}" if one.of else "")
+    return f"   {format_us(one.at)} {call.bold(one.kind)} {about}"
 
 
 def _session_lines(call: Call, session: Session, groups: list[Group], counts: dict[str, int]) -> Iterator[str]:
@@ -104,41 +98,25 @@ def end_session(call: Call, name: str, status: str) -> Reply:
         with store.write() as change:
             before = records.end_session(change, name, status.strip().lower())
         session = find_session(store.primary, name)
-    ended_at = format_us(session.ended_at or 0)
-    is_change = before.status != session.status
-    done = f"{shown(name)} is {session.status}" if is_change else f"{shown(name)} was {session.status} before"
+    done = f"is {session.status}" if before.status != session.status else f"was {session.status} before"
     return Reply(
-        lambda: {
-            "session_id": name, "status": session.status, "before": before.status, "ended_at": ended_at,
-        },
-        [f"{done}; it ended {ended_at}"],
-    )  # fmt: skip
+        lambda: Extended(session, {"before": before.status}),
+        [f"{shown(name)} {done}; it ended {format_us(session.ended_at or 0)}"],
+    )
 
 
 def create_group(
-    call: Call,
-    name: str,
-    session: str,
-    title: str,
-    status: str,
-    references: tuple[str, ...],
-    create_session: bool,
+    call: Call, name: str, session: str, title: str, references: tuple[str, ...], create_session: bool, status: str
 ) -> Reply:
     """Make a group."""
     with call.open() as store:
-        numbers = tuple(
-            get_package(store.primary, local_ref(store.primary, reference).number).id for reference in references
-        )
+        numbers = tuple(get_package(store.primary, local_ref(store.primary, one).number).id for one in references)
         text = redact(title, load_config(store).redaction_mode).text
         with store.write() as change:
             owner = records.require_session(change, session, create=create_session)
-            group_id = records.create_group(
-                change, owner.id, name, title=text, status=status, context_references=numbers
-            )
-    return Reply(
-        lambda: {"id": group_id, "session_id": session, "group_id": name},
-        [f"Made group {shown(name)} in {shown(session)}"],
-    )
+            id_ = records.create_group(change, owner.id, name, title=text, status=status, context_references=numbers)
+    made = {"id": id_, "session_id": session, "group_id": name}
+    return Reply(lambda: made, [f"Made group {shown(name)} in {shown(session)}"])
 
 
 def set_status(call: Call, name: str, status: str, session: str) -> Reply:
@@ -156,14 +134,5 @@ def list_groups(call: Call, session: str) -> Reply:
     """Read the groups of a session."""
     with call.open() as store:
         found = records.list_groups(store.primary, find_session(store.primary, session).id)
-    return list_reply(
-        found,
-        lambda: {"session_id": session, "groups": found},
-        (_group_line(call, group) for group in found),
-        "no groups.",
-    )
-
-
-def _group_line(call: Call, group: Group) -> str:
-    title = f" · {group.title}" if group.title else ""
-    return f"{call.bold(shown(group.name))} · {shown(f'{group.status}{title}')}"
+    lines = (f"{call.bold(shown(group.name))} · {facts(group.status, group.title)}" for group in found)
+    return list_reply(found, "groups", lines, "no groups.", session_id=session)

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import MAX_QUERY_BYTES
 from ctxrank.cli.actions.skill_outputs import from_stdin
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.sessions import Session, find_session
 from ctxrank.indexer.records.skill_evidence import check_evidence
 from ctxrank.indexer.records.skill_outputs import reported_skills
@@ -39,13 +40,10 @@ def seed(call: Call, file: str | None, session: str | None) -> Reply:
     whom = f"session {shown(session)}" if session else "sessions made from now on"
     levels = f"{seeded.skills} skill level{'' if seeded.skills == 1 else 's'}"
     return Reply(
-        lambda: {
-            "file": path, "session_id": session, "agents": list(seeded.agents), "skills": seeded.skills,
-            "notes": list(seeded.notes),
-        },
+        lambda: Extended(seeded, {"file": path, "session_id": session}),
         [f"Seeded {levels} for {', '.join(seeded.agents) or 'no agent'}, for {whom}"],
         notes=seeded.notes,
-    )  # fmt: skip
+    )
 
 
 def _existing(file: str | None, root: str) -> str:
@@ -69,26 +67,16 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
         elif not text:
             note = _why_empty(store, agent, team, owner, "mandatory or optional")
     return Reply(
-        lambda: {
-            "agent": agent, "mandatory": list(levels.mandatory), "optional": list(levels.optional),
-            "disabled": list(levels.disabled), "text": text,
-        },
+        lambda: Extended(levels, {"agent": agent, "text": text}),
         [text] if text else [],
         outcome="matched" if text else "no_match",
         exit_code=0 if text else 1,
         notes=(note,) if note else (),
-    )  # fmt: skip
+    )
 
 
 def evidence(
-    call: Call,
-    session: str,
-    agent: str,
-    group: str | None,
-    since: str,
-    iteration: int | None,
-    testing_mode: str,
-    skills: tuple[str, ...],
+    call: Call, session: str, agent: str, since: str, testing_mode: str, skills: tuple[str, ...], **options: Any
 ) -> Reply:
     """Compare what an agent's skills reported with what it must invoke."""
     now = now_us()
@@ -99,18 +87,13 @@ def evidence(
         owner = find_session(store.primary, session)
         agent, team = _agent_and_team(store, agent)
         mandatory = skill_levels(store.primary, agent, team=team, session=owner, testing_mode=testing_mode).mandatory
-        checked = check_evidence(
-            store.primary, owner, agent, skills or mandatory, group=group, since_us=since_us, iteration=iteration
-        )
+        checked = check_evidence(store.primary, owner, agent, skills or mandatory, since_us=since_us, **options)
         reason = "" if skills or mandatory else _why_empty(store, agent, team, owner, "mandatory")
         notes = list(_unknown_skills(store, team, owner, checked.missing)) if skills else []
-    payload: dict[str, object] = {
-        "agent": agent, "complete": checked.is_complete, "missing": list(checked.missing),
-        "found": list(checked.found), "mandatory": list(mandatory),
-        "recency_window_minutes": round((now - since_us) / (60 * SECOND_US), 1),
-    }  # fmt: skip
+    minutes = round((now - since_us) / (60 * SECOND_US), 1)
+    more = {"agent": agent, "mandatory": mandatory, "recency_window_minutes": minutes, "note": reason or None}
     return Reply(
-        lambda: {**payload, "note": reason} if reason else payload,
+        lambda: Extended(checked, more),
         _evidence_lines(agent, checked.found, checked.missing, since_us),
         notes=(*notes, reason) if reason else tuple(notes),
     )
@@ -143,12 +126,9 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
             note = _why_empty(store, agent, team, owner, "optional")
         elif not found:
             note = f"nothing in the task calls for one of {', '.join(levels.optional)}."
-    return list_reply(
-        Page(found, len(found)),
-        lambda: {"agent": agent, "suggestions": found},
-        (f"{call.bold(suggestion.skill)}: {suggestion.reason}" for suggestion in found),
-        notes=(note,) if note else (),
-    )
+    lines = (f"{call.bold(suggestion.skill)}: {suggestion.reason}" for suggestion in found)
+    notes = (note,) if note else ()
+    return list_reply(Page(found, len(found)), "suggestions", lines, notes=notes, agent=agent)
 
 
 def _agent_and_team(store: Store, text: str) -> tuple[str, Team]:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group, others_know
 from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.output.lines import facts, place, text_lines
 from ctxrank.indexer.clock import format_day
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
 from ctxrank.indexer.records.strategies import (
     JUDGES,
@@ -20,52 +22,28 @@ from ctxrank.indexer.records.strategies import (
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id, without_origin
-from ctxrank.indexer.text.lines import printable
 
 _KIND = "strategy"
-_SHOWN_CHARACTERS = 300
 
 
-def save(
-    call: Call,
-    text: str | None,
-    insight: str | None,
-    project: str | None,
-    topic: str,
-    lang: str | None,
-    framework: str | None,
-) -> Reply:
+def save(call: Call, text: str | None, insight: str | None, project: str | None, **options: Any) -> Reply:
     """Save a strategy, or count a known one."""
     given = given_text(call.note, text, option=insight)
     with call.open() as store:
         whose = project_in_force(store.primary, None, None) if project is None else project
-        new = NewStrategy(whose, topic, given, lang, framework)
+        new = NewStrategy(project=whose, insight=given, **options)
         saved = save_strategy(store, new, mode=load_config(store).redaction_mode)
     return Reply(lambda: saved, [_saved_line(saved)])
 
 
-def list_(
-    call: Call,
-    project: str | None,
-    lang: str | None,
-    framework: str | None,
-    topic: str | None,
-    limit: int,
-    is_full: bool,
-) -> Reply:
+def list_(call: Call, project: str | None, topic: str | None, is_full: bool, **options: Any) -> Reply:
     """Read a page of strategies, the most helpful first."""
+    topic = None if topic is None else normalise_topic(topic)
     with call.open() as store:
-        found = list_strategies(
-            store.primary, project=project, lang=lang, framework=framework,
-            topic=None if topic is None else normalise_topic(topic), limit=limit,
-        )  # fmt: skip
+        found = list_strategies(store.primary, project=project, topic=topic, **options)
         elsewhere = "" if found or project is None else others_know(store.primary, "strategies", project)
-    return list_reply(
-        found,
-        lambda: {"strategies": found},
-        (line for strategy in found for line in _stored_lines(call, strategy, is_full=is_full)),
-        notes=() if found else (f"no strategies.{elsewhere}",),
-    )
+    lines = (line for strategy in found for line in _stored_lines(call, strategy, is_full=is_full))
+    return list_reply(found, "strategies", lines, notes=() if found else (f"no strategies.{elsewhere}",))
 
 
 def helpful(call: Call, ref: str, increment: int) -> Reply:
@@ -78,27 +56,19 @@ def helpful(call: Call, ref: str, increment: int) -> Reply:
     )
 
 
-def extract(
-    call: Call, session: str, group: str | None, project: str | None, lang: str | None, framework: str | None
-) -> Reply:
+def extract(call: Call, session: str, group: str | None, project: str | None, **options: Any) -> Reply:
     """Make strategies of what the authors of a session or group said at its completion."""
     with call.open() as store:
         config = load_config(store)
         saved = extract_strategies(
-            store, session, group, project, lang=lang, framework=framework, mode=config.redaction_mode,
-            team=config.team,
+            store, session, group, project, mode=config.redaction_mode, team=config.team, **options
         )  # fmt: skip
         if not saved:
             note_unknown_group(call, store, find_session(store.primary, session), group)
     nothing = f"nothing to extract: no completion of an agent other than {', '.join(JUDGES)}."
     return list_reply(
-        Page(saved, len(saved)),
-        lambda: {
-            "session_id": session, "group_id": None if is_session_wide(group) else group, "extracted": len(saved),
-            "strategies": saved,
-        },
-        map(_saved_line, saved),
-        notes=() if saved else (nothing,),
+        Page(saved, len(saved)), "strategies", map(_saved_line, saved), notes=() if saved else (nothing,),
+        session_id=session, group_id=None if is_session_wide(group) else group, extracted=len(saved),
     )  # fmt: skip
 
 
@@ -109,13 +79,9 @@ def _saved_line(saved: SavedStrategy) -> str:
 
 
 def _stored_lines(call: Call, strategy: StoredStrategy, *, is_full: bool) -> Iterator[str]:
-    fits = "/".join(part for part in (strategy.lang, strategy.framework) if part)
-    facts = [strategy.project, fits, f"helpfulness {strategy.helpfulness}", f"seen {format_day(strategy.last_seen)}"]
-    about = call.dim(shown(" · ".join(filter(None, facts))))
-    yield f"{call.bold(public_id(_KIND, strategy.id))} {strategy.topic} · {about}"
-    if is_full:
-        for line in printable(strategy.insight).split("\n"):
-            yield f"   {line}".rstrip()
-        return
-    text = shown(strategy.insight)
-    yield f"   {text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3].rstrip() + '...'}"
+    fits = place(strategy.lang, strategy.framework)
+    about = facts(
+        strategy.project, fits, f"helpfulness {strategy.helpfulness}", f"seen {format_day(strategy.last_seen)}"
+    )  # fmt: skip
+    yield f"{call.bold(public_id(_KIND, strategy.id))} {strategy.topic} · {call.dim(about)}"
+    yield from text_lines(strategy.insight, is_full=is_full)

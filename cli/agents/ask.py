@@ -46,7 +46,7 @@ def command_of(name: str) -> Command:
     first, _, second = name.partition(" ")
     found = find_command(first)
     if isinstance(found, Group):
-        found = found.commands.get(second)
+        found = found.command(second)
     elif second:
         found = None
     if not isinstance(found, Command):

@@ -27,7 +27,6 @@ COMMAND_TOOLS = ("Bash", "shell", "local_shell", "exec_command", "unified_exec")
 FIX_TOKENS = 600
 _SOLUTION_CHARS = 1200
 _MAX_FIXES = 2
-_MAX_COMMAND_CHARS = 200
 MAX_OUTPUT_CHARS = 512 * 1024
 _OUTPUTS = ("stdout", "output", "stderr", "error", "message")
 _EXIT_CODE = "exit code "  # "Exit code 1" is the first line that Claude Code puts before what a command printed
@@ -106,19 +105,16 @@ def _folder(call: HookCall) -> str:
 
 
 def _run(call: HookCall, command: str) -> "CommandRun":
-    from ctxrank.cli.actions.errors.run import CommandRun, RunPlace, Span  # noqa: PLC0415  only after a failure
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  as above
+    from ctxrank.cli.actions.errors.run import CommandRun, shown_command  # noqa: PLC0415  only after a failure
 
-    place = RunPlace(call.session.name, call.group, True, None, None)  # first: a session is older than what fails in it
+    session = call.session.name  # first: a session is older than what fails in it
     ended_at = now_us()
     took = call.event.fields.get("duration_ms")
     took_ms = took if isinstance(took, int | float) and not isinstance(took, bool) and 0 <= took < 1e9 else 0
     mode = call.config.redaction_mode
-    shown = IncomingTexts(mode).line(command)
-    if len(shown) > _MAX_COMMAND_CHARS:
-        shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
-    span = Span(ended_at - int(took_ms * 1000), ended_at)
-    return CommandRun(_key(call, command), shown, _folder(call), call.project, place, span, mode)
+    started_at = ended_at - int(took_ms * 1000)
+    key, folder, kept = _key(call, command), _folder(call), shown_command(command, mode)
+    return CommandRun(key, kept, folder, call.project, session, call.group, started_at, ended_at, mode)
 
 
 def _learn_from_success(call: HookCall, command: str) -> None:

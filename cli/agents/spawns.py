@@ -25,7 +25,7 @@ from ctxrank.indexer.records.spawns import forget_spawn, remember_spawn, take_sp
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.receipt import record_assembly
-from ctxrank.ranking.context.assembly.request import AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 _PROMPT_FIELDS = ("prompt", "message")
@@ -101,12 +101,12 @@ def _block(call: HookCall, agent_type: str, task: str, room: int) -> str:
             reach="project",
             is_explained=False,
         )
-        result, inputs = make_assembly(call.store, request, call.config)
-        if inputs is None or not (result.packages or result.reasoning or result.errors or result.linked):
+        result, spawn = make_assembly(call.store, request, call.config)
+        if spawn is None or not (result.packages or result.reasoning or result.errors or result.linked):
             break
         text = tagged(result.text)
         if len(text) <= room:
-            receipt = record_assembly(call.store, inputs, result).receipt
+            receipt = record_assembly(spawn, result).receipt
             ids = [public_id("package", one.id) for one in result.packages]
             ids += [public_id("reasoning", one.id) for one in result.reasoning]
             ids += [public_id("error", one.id) for one in result.errors]

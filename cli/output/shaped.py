@@ -12,7 +12,7 @@ record: its fields stay in their order.
 from collections.abc import Iterable
 
 from ctxrank.cli.call import Extended
-from ctxrank.cli.declare import AnyOf, Fields, NoJson, Nullable, Shape
+from ctxrank.cli.declare import Fields, Nullable, Shape
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.light_typing import is_dict, is_list, is_tuple
 
@@ -22,9 +22,8 @@ _AS_IT_IS = frozenset(("string", "integer", "boolean", "row", "id", "any"))
 _attributes: dict[tuple[type, str], str] = {}  # of a type of records, which one a field is
 
 
-def answer(declared: Fields | AnyOf | NoJson, payload: object) -> dict[str, object]:
+def answer(forms: tuple[Fields, ...], payload: object) -> dict[str, object]:
     """A command's payload as JSON: a record, or a dict of what an answer has. A record is of the first form."""
-    forms = declared.forms if isinstance(declared, AnyOf) else (_ANY if isinstance(declared, NoJson) else declared,)
     if not is_dict(payload):
         return _of_record(forms[0], payload)
     named = (form for form in forms if payload.keys() <= {key.removesuffix("?") for key in form})

@@ -6,7 +6,6 @@ value that it answers, None for none, or raises Failed.
 
 import json
 import os
-import sys
 
 from ctxrank.cli.call import shown
 from ctxrank.extensions.bazinga.place import Place, open_store_of
@@ -35,15 +34,14 @@ def failure(message: str) -> Failed:
 
 
 class BazingaCall:
-    """A command's arguments, its store, opened when first asked for, and what it prints: kept until `leave`."""
+    """A command's arguments, its store, opened when first asked for, and what it prints and says: kept, not printed."""
 
     def __init__(self, place: Place, arguments: tuple[str, ...], *, is_quiet: bool) -> None:
         self.place = place
         self.arguments = arguments
         self.is_quiet = is_quiet
-        self.value: object = None  # the last answer
-        self.out: list[str] = []
-        self.said: list[str] = []
+        self.text = ""
+        self.said = ""
         self._store: Store | None = None
 
     @property
@@ -77,40 +75,32 @@ class BazingaCall:
             self._store.close()
             self._store = None
 
-    def leave(self) -> None:
-        """Print what there is to print."""
-        sys.stdout.writelines(self.out)
-        sys.stdout.flush()
-        sys.stderr.writelines(f"{line}\n" for line in self.said)
-
     def done(self, text: str) -> None:
         """Say what was done, unless --quiet."""
         if not self.is_quiet:
-            self.out.append(f"✓ {shown(text)}\n")
+            self.write(f"✓ {shown(text)}\n")
 
     def complain(self, text: str) -> None:
         """Say what is wrong, always."""
-        self.said.append(f"! {shown(text)}")
+        self.warn(f"! {shown(text)}")
 
     def warn(self, line: str) -> None:
         """A line on stderr."""
-        self.said.append(line)
+        self.said += f"{line}\n"
 
     def write(self, text: str) -> None:
-        """Text as it is on stdout, which is the answer."""
-        self.value = text.rstrip("\n")
-        self.out.append(text)
+        """Text as it is on stdout."""
+        self.text += text
 
     def answer(self, value: object) -> None:
         """A value as the predecessor prints it: indented, everything beyond ASCII escaped."""
-        self.value = value
         try:
             text = json.dumps(value, indent=2, allow_nan=False)
         except ValueError:
             from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  an infinite number is rare
 
             text = json.dumps(finite(value), indent=2, allow_nan=False)
-        self.out.append(text + "\n")
+        self.write(text + "\n")
 
 
 def text_moment(moment_us: int) -> str:

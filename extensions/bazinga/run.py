@@ -21,7 +21,7 @@ from ctxrank.extensions.bazinga.place import Place, WrongPlaceError
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.store.connection import translate
 
-__all__ = ["COMMANDS", "ask", "main", "reply", "run", "run_as_given"]
+__all__ = ["COMMANDS", "ask", "main", "reply", "run"]
 
 _NOT_CARRIED_OVER = (
     "It is not one of the commands carried over; 'ctxrank bazinga help' and docs/predecessor.md list them."
@@ -40,46 +40,37 @@ def reply(call: Call, arguments: tuple[str, ...]) -> Reply:
 
 def run(call: Call, arguments: tuple[str, ...]) -> int:
     """Run one command; `call` is what came before `bazinga`. Returns its exit code."""
-    try:
-        return _run(call, arguments)
-    except CtxrankError as error:
-        return _complain(error, error.exit_code)
+    code, text, said = _run(call, arguments)
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    sys.stderr.write(said)
+    return code
 
 
-def run_as_given(arguments: tuple[str, ...]) -> int:
-    """Run one command for another program, with this process's streams; whatever breaks is said. Its exit code."""
-    return answered(lambda: run(Call(), arguments), _fail)
-
-
-def ask(project_root: str, arguments: tuple[str, ...]) -> tuple[int, object, str]:
-    """Run one command for another program in this process: (exit code, the value it answers or None, what it says).
+def ask(arguments: tuple[str, ...]) -> tuple[int, str, str]:
+    """Run one command for another program in this process: (exit code, what it prints, what it says).
 
     Prints nothing, so that threads may ask at the same time.
     """
-    call = BazingaCall(Place(project_root=project_root), arguments[1:], is_quiet=False)
-    try:
-        code = _command(call, arguments[:1])
-    except CtxrankError as error:
-        code = 1 if isinstance(error, UsageError | NotFoundError) else error.exit_code
-        call.warn(_sentence(error))
-    return code, call.value, "\n".join(call.said)
+    return _run(Call(), arguments)
 
 
-def _run(call: Call, arguments: tuple[str, ...]) -> int:
+def _run(call: Call, arguments: tuple[str, ...]) -> tuple[int, str, str]:
     if arguments[:1] == ("--script",):
-        print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bazinga_db.py"))
-        return 0
-    place, is_quiet, rest = _globals(call, arguments)
-    own = BazingaCall(place, rest[1:], is_quiet=is_quiet)
+        return 0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "bazinga_db.py") + "\n", ""
+    own: BazingaCall | None = None
+    sentence = ""
     try:
-        return _command(own, rest[:1])
-    except (WrongPlaceError, _NoCommandError):
-        raise
-    except (UsageError, NotFoundError) as error:
-        own.warn(_sentence(error))
-        return 1  # whatever is wrong with an argument is 1 there
-    finally:
-        own.leave()
+        place, is_quiet, rest = _globals(call, arguments)
+        own = BazingaCall(place, rest[1:], is_quiet=is_quiet)
+        code = _command(own, rest[:1])
+    except CtxrankError as error:
+        # Whatever is wrong with an argument is 1 there.
+        is_argument = own is not None and isinstance(error, UsageError | NotFoundError)
+        code = 1 if is_argument and not isinstance(error, WrongPlaceError | _NoCommandError) else error.exit_code
+        sentence = _sentence(error)
+    text, said = ("", "") if own is None else (own.text, own.said)
+    return code, text, said + sentence
 
 
 class _NoCommandError(UsageError):
@@ -123,17 +114,13 @@ def _fail(error: Exception) -> int:
     from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
     explanation = explained(error)
-    return _complain(explanation, explanation.exit_code)
-
-
-def _complain(error: CtxrankError, code: int) -> int:
     sys.stdout.flush()
-    print(_sentence(error), file=sys.stderr)
-    return code
+    sys.stderr.write(_sentence(explanation))
+    return explanation.exit_code
 
 
 def _sentence(error: CtxrankError) -> str:
-    return shown(f"Error: {error.message} {error.hint}".rstrip())
+    return shown(f"Error: {error.message} {error.hint}".rstrip()) + "\n"
 
 
 def _globals(call: Call, arguments: tuple[str, ...]) -> tuple[Place, bool, tuple[str, ...]]:

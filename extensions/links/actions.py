@@ -71,9 +71,11 @@ def _trace(call: Call, path: str) -> Reply:
         call.note(f"{wanted} names {id_}, which does not exist.")
     return list_reply(
         Page(governors, len(governors)),
-        lambda: {"path": wanted, "artifacts": [_governor_json(one) for one in governors]},
+        "artifacts",
         map(_governor_line, governors),
         f"nothing governs {wanted}.",
+        record=_governor_json,
+        path=wanted,
     )
 
 
@@ -96,9 +98,10 @@ def _suggest(call: Call, least: int) -> Reply:
         found = find_suggestions(store, tree, load_config(store).redaction_mode, least)
     return list_reply(
         Page(found, len(found)),
-        lambda: {"folder": tree.folder, "suggestions": found},
+        "suggestions",
         map(_suggestion_line, found),
         f"nothing was found {least} times by search and is not linked.",
+        folder=tree.folder,
     )
 
 

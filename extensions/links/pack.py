@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ctxrank.extensions.links import block
 from ctxrank.extensions.links.artifact import LEVELS
-from ctxrank.extensions.links.budget import Footer, linked_limit, spend_with_footer
+from ctxrank.extensions.links.budget import Footer, cheapest_first, linked_limit, spend_with_footer
 from ctxrank.extensions.links.closure import Closure, LinkedArtifact, Missing
 from ctxrank.extensions.links.store import StoredTexts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import joined
 from ctxrank.indexer.text.tokens import ESTIMATE
-from ctxrank.ranking.context.budget import NOT_SHOWN, Item, Purchase, Step, cheapest_first
+from ctxrank.ranking.context.budget import NOT_SHOWN, Item, Purchase, Step
 from ctxrank.ranking.context.prices import Prices
 
 # The best of what was found may be shown in full, further ones no longer than their first section: they are guesses.

@@ -16,7 +16,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError, NotFoundError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records import receipts
-from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, NEWEST, Entry, NewReceipt, Receipt, Recording
+from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, NEWEST, Entry, Owner, Receipt, Recording
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.store import Store
@@ -67,25 +67,31 @@ def make_context(store: Store, request: ContextRequest, config: Config | None = 
 
 def record_context(store: Store, draft: ContextDraft) -> Recording:
     """Write the receipt of a context; never fails it."""
+    owner = Owner(None, receipts.task_group(draft.material.graph.nodes[draft.task].number))
+    return receipts.record(store, owner, receipt_of(store, draft), draft.part.text)
+
+
+def receipt_of(store: Store, draft: ContextDraft) -> Receipt:
+    """What was asked, what is shown, and what is not, and why."""
     text = draft.part.text
-    new = NewReceipt(
+    return Receipt(
+        id=0,
         kind=receipts.CONTEXT,
-        session_id=None,
-        group_id=receipts.task_group(draft.material.graph.nodes[draft.task].number),
+        session=None,
+        group=None,
         agent="",
         iteration=0,
         seq=draft.material.seq,
-        inputs=dict(inputs_of(store, draft)),
-        entries=tuple(entries_of(draft.part)),
+        inputs=dict(_inputs(store, draft)),
+        entries=tuple(_entries(draft.part)),
         parts=receipts.part_digests(_PART.split(text)),
         digest=digest_of(text),
         tokens=draft.part.used,
         created_at=draft.started_at,
     )
-    return receipts.record(store, new, text)
 
 
-def inputs_of(store: Store, draft: ContextDraft) -> Iterator[tuple[str, str]]:
+def _inputs(store: Store, draft: ContextDraft) -> Iterator[tuple[str, str]]:
     """What the text follows from in addition to the artifacts: the request, the configuration, and this program."""
     request = draft.request
     yield "task", draft.task
@@ -109,7 +115,7 @@ def newest_artifact(store: Store) -> int:
     return number
 
 
-def entries_of(part: LinkedPart) -> Iterator[Entry]:
+def _entries(part: LinkedPart) -> Iterator[Entry]:
     """Every artifact that is shown, and at which level; every one that is not, and why."""
     for shown in part.shown:
         reason = reason_of(shown.artifact)

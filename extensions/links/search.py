@@ -83,7 +83,7 @@ def _best(store: Store, engine: Engine, allowed: dict[int, Node], text: str, mos
         # One term: whatever the text holds, none of it is taken for a filter, a phrase or an exclusion.
         plan = make_plan(Query((Term(text),)), engine, statistics)
         scope = Scope(kinds=(KIND,), document_ids=frozenset(nodes))
-        rows = find_candidates(engine, statistics, plan, scope, essential_share=_ESSENTIAL_SHARE).rows
+        rows = find_candidates(plan, scope, essential_share=_ESSENTIAL_SHARE).rows
         rows = sorted(
             (row for row in rows if row.owner_id in nodes), key=lambda row: (-row.score, nodes[row.owner_id].id)
         )

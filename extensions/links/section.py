@@ -11,25 +11,21 @@ So each gives the other what it cannot use at any budget. What is left over befo
 a step of its own, and given to the other it would have to be taken back at a larger budget.
 """
 
-from collections.abc import Iterator, Sequence
-
 from ctxrank.extensions.links.absence import load_graph_of, why_not_reached
 from ctxrank.extensions.links.context import ContextRequest, Material, gather
-from ctxrank.extensions.links.graph import load_graph
 from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
-from ctxrank.extensions.links.receipt import entries_of, inputs_of, make_context, request_of
-from ctxrank.extensions.links.store import KIND, tree_id
-from ctxrank.extensions.links.tree import Tree, find_tree, folder_of_tree
+from ctxrank.extensions.links.receipt import make_context, receipt_of, request_of
+from ctxrank.extensions.links.store import KIND
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
-from ctxrank.indexer.records.receipts import CONTEXT, NEWEST, Entry, Receipt
+from ctxrank.indexer.records.receipts import Receipt
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.limits import Zone
-from ctxrank.ranking.context.assembly.request import Omitted, SectionItem
+from ctxrank.ranking.context.assembly.shapes import Omitted, SectionItem
 from ctxrank.ranking.context.prices import Prices
-from ctxrank.ranking.context.section import AskedSection, RemadeText, SectionPart, Why, named
+from ctxrank.ranking.context.section import AskedSection, RemadeText, SectionPart, Why
 
 # Of what remains of the context. Every agent's block has at least twice as much, so that all agents get equal bytes.
 _SHARE = 0.15
@@ -71,32 +67,7 @@ class LinkedSection:
     def remade(self, store: Store, receipt: Receipt, config: Config | None) -> RemadeText:
         """The context of a receipt as it would be now. Raises CtxrankError."""
         draft = make_context(store, request_of(store, receipt), config)
-        return RemadeText(draft.part.text, dict(inputs_of(store, draft)), tuple(entries_of(draft.part)))
-
-    def changes(self, store: Store, receipt: Receipt, now: Sequence[Entry]) -> Iterator[str]:
-        """What has changed in the artifacts, and around them."""
-        is_context = receipt.kind == CONTEXT
-        start = folder_of_tree(store, receipt.inputs.get("tree", ".")) if is_context else None
-        tree = find_tree(store.location, start)
-        changed = {} if tree is None else dict(_changed_artifacts(store, receipt, tree))
-        yield from named((f"{id_} is {what}" for id_, what in changed.items()), "artifacts")
-        before = {entry.id: entry for entry in receipt.entries}
-        entries = {entry.id: entry for entry in now}
-        counted = [
-            id_ for id_, entry in entries.items()
-            if id_ in before and _is_own(id_) and entry != before[id_]
-            and (entry.is_included, entry.detail) == (before[id_].is_included, before[id_].detail)
-        ]  # fmt: skip
-        if counted and not changed:
-            yield f"the tokens of {len(counted)} artifacts were counted again, those of {counted[0]} for example"
-        if not is_context:
-            return
-        for id_ in sorted(before.keys() | entries.keys()):
-            one, other = _way(before.get(id_)), _way(entries.get(id_))
-            if id_ not in changed and "annotation" in one + other and one != other:
-                yield f"annotations in code: {id_} was {one or 'not reached'}, is {other or 'not reached'}"
-        if receipt.inputs.get("with search") == "True":
-            yield from _changed_around(store, receipt, sum(what == "gone" for what in changed.values()))
+        return RemadeText(draft.part.text, receipt_of(store, draft), {})
 
 
 SECTION = LinkedSection()
@@ -150,49 +121,3 @@ def _omitted(part: LinkedPart) -> tuple[Omitted, ...]:
     ]
     gone = [Omitted(one.id, f"linked by {one.source}, but there is no such artifact", 0) for one in part.missing]
     return (*left, *lowered, *gone)
-
-
-def _changed_artifacts(store: Store, receipt: Receipt, tree: Tree) -> Iterator[tuple[str, str]]:
-    """Artifacts of the tree that were written since, and those that the receipt names and that are gone."""
-    rows = store.primary.execute(
-        """
-        SELECT l.name, l.id > :newest
-          FROM linked_artifacts AS l
-          JOIN documents AS d ON d.kind = :kind AND d.record_id = l.id
-         WHERE l.tree_id = :tree AND l.name <> '' AND d.seq > :seq
-         ORDER BY d.seq
-        """,
-        {
-            "newest": int(receipt.inputs[NEWEST]) if NEWEST in receipt.inputs else None, "kind": KIND,
-            "seq": receipt.seq, "tree": tree_id(store.primary, tree),
-        },
-    )  # fmt: skip
-    for name, is_new in rows:
-        yield name, "new or changed" if is_new is None else "new" if is_new else "changed"
-    nodes = load_graph(store.primary, tree).nodes
-    for entry in receipt.entries:
-        if entry.id not in nodes and _is_own(entry.id) and (entry.is_included or entry.tokens):
-            yield entry.id, "gone"
-
-
-def _is_own(id_: str) -> bool:
-    """Whether an entry of a receipt is an artifact: it has an id of its own."""
-    return ":" not in id_ and "-" in id_
-
-
-def _way(entry: Entry | None) -> str:
-    return "" if entry is None else entry.reason.partition(";")[0]
-
-
-def _changed_around(store: Store, receipt: Receipt, gone: int) -> Iterator[str]:
-    """Documents that could not be in the text, but that count in how rare its words are."""
-    count: int = store.primary.execute(
-        """
-        SELECT (SELECT count(*) FROM documents WHERE seq > :seq AND kind <> :linked)
-             + (SELECT count(*) FROM tombstones WHERE seq > :seq)
-        """,
-        {"seq": receipt.seq, "linked": KIND},  # linked artifacts are named one by one
-    ).get
-    if count > gone:
-        what = "another document" if count - gone == 1 else f"{count - gone} other documents"
-        yield f"{what} changed since: the rarity of words has moved"

@@ -21,6 +21,7 @@ from ctxrank.extensions.links.store import (
     tree_id,
 )
 from ctxrank.extensions.links.tree import Tree, find_tree, known_trees, list_files
+from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.files.stamps import FileStamp, compare_stats
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -28,7 +29,6 @@ from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:  # loaded where a file has changed
     from ctxrank.cli.actions.upkeep.index_step import StepReport
-    from ctxrank.indexer.beneath import Root
     from ctxrank.indexer.files.stamps import FoundFile
 
 _CHUNK_FILES = 200
@@ -89,8 +89,7 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
     known = known_files(store.primary, tree_id(store.primary, tree))
     to_read, _, gone = compare_stats(files, known, lambda file, row: is_read_alike and row.proves(file))
     if to_read:
-        from ctxrank.indexer.beneath import Root  # noqa: PLC0415  an unchanged tree opens no file
-        from ctxrank.indexer.files.paths import holds_secret  # noqa: PLC0415  and needs no rules
+        from ctxrank.indexer.files.paths import holds_secret  # noqa: PLC0415  an unchanged tree needs no rules
 
         to_read = [pair for pair in to_read if not holds_secret(pair[0].path, mode)]
     written: list[str] = []
@@ -119,7 +118,7 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
     )
 
 
-def _draft(root: "Root", file: "FoundFile", known_sha256: str | None, mode: RedactionMode) -> _Draft:
+def _draft(root: Root, file: "FoundFile", known_sha256: str | None, mode: RedactionMode) -> _Draft:
     """Read one file; a file that cannot be read is an artifact with a problem, so that `check` names it."""
     from ctxrank.extensions.links.reading import parse_artifact  # noqa: PLC0415  an unchanged tree needs no parser
     from ctxrank.indexer.files.read import FileText, read_changed  # noqa: PLC0415  no reader

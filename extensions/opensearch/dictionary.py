@@ -6,16 +6,17 @@ gives the first MOST_ENUMERATED by text, so that of more than these the most fre
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+
+import apsw
 
 from ctxrank.extensions.opensearch.cluster import value_at
 from ctxrank.extensions.opensearch.documents import cut
 from ctxrank.extensions.opensearch.queries import Query, any_of
-from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, IndexTerm
-from ctxrank.indexer.fulltext.index_file import MARKS
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, IndexHealth, IndexTerm
+from ctxrank.indexer.fulltext.dictionary import unstemmed
+from ctxrank.indexer.fulltext.index_file import MARKS, Index
 from ctxrank.indexer.light_typing import is_dict, is_list
-
-Ask = Callable[[str, Query], dict[object, object]]
 
 MOST_ENUMERATED = 1000
 _COUNTED_AT_ONCE = 1000
@@ -29,42 +30,67 @@ _NAME_MARKS = {DEFINITION: MARKS[DEFINITION], HEADING: MARKS[HEADING]}
 
 
 class Dictionary:
-    """The terms of one index as of one snapshot; each is counted once."""
+    """The terms of one index: what our tokenizer makes of a text, and how many documents hold a term.
 
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+    Each is counted once, as of one snapshot: `forget_terms` begins another one.
+    """
+
+    def __init__(self) -> None:
+        tokenizer = Index(apsw.Connection(":memory:"), IndexHealth.OK, "")
+        self.tokens = tokenizer.tokens
+        self.tokens_at, self.find_words = tokenizer.tokens_at, tokenizer.find_words
+        self._tokenizer = tokenizer
+        self.forget_terms()
+
+    def forget_terms(self) -> None:
+        """Count anew whatever is asked from now on."""
         self._df: dict[tuple[str, str], int] = {}
         self._ids: dict[tuple[str, str], int] = {}
-        self.keys: list[str] = []  # by their ids, as `counts` has them
+        self._keys: list[str] = []  # by their ids, as `counts` has them
 
-    def expect(self, keys: Iterable[tuple[str, str]]) -> None:
+    def ask(self, path: str, body: Query) -> dict[object, object]:
+        """What the cluster answers of this index. Raises ClusterError."""
+        raise NotImplementedError
+
+    def unstemmed(self, surface: str) -> str:
+        """A word without case and accents, but with its ending: as terms begin."""
+        return unstemmed(self._tokenizer, surface)
+
+    def check_unknown(self, surfaces: Sequence[str]) -> None:
+        """There is one dictionary, so nothing can be missing from another."""
+
+    def expect(self, terms: Collection[str], names: Collection[str] = ()) -> None:
+        """Count what will be looked up, in one question. Raises ClusterError."""
+        keys = [(field, term) for term in terms for field in (TEXT, PATH)]
+        self._count(keys + [(field, name) for name in names for field in (DEFINITION, HEADING)])
+
+    def _count(self, keys: Iterable[tuple[str, str]]) -> None:
         """Count these terms, each with its field before it, in one question. Raises ClusterError."""
         unknown = [key for key in dict.fromkeys(keys) if key not in self._df]
         for start in range(0, len(unknown), _COUNTED_AT_ONCE):
             part = unknown[start : start + _COUNTED_AT_ONCE]
             filters = {str(at): _query_of(key) for at, key in enumerate(part)}
             asked: Query = {"size": 0, "track_total_hits": False, "aggs": {"df": {"filters": {"filters": filters}}}}
-            buckets = value_at(self._ask("_search", asked), "aggregations", "df", "buckets")
+            buckets = value_at(self.ask("_search", asked), "aggregations", "df", "buckets")
             for at, key in enumerate(part):
                 self._df[key] = int(str(value_at(buckets, str(at), "doc_count") or 0))
 
-    def look_up(self, term: str, field: str) -> IndexTerm | None:
+    def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
         """A term of a field that some document holds. Raises ClusterError."""
-        self.expect([(field, term)])
-        return self._term(field, term)
+        return next(iter(self.look_up_any([term], field)), None)
 
-    def look_up_any(self, terms: Collection[str], field: str) -> list[IndexTerm]:
+    def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
         """Those of these terms that some document holds, by text. Raises ClusterError."""
-        self.expect([(field, term) for term in terms])
+        self._count([(field, term) for term in terms])
         return [found for term in sorted(set(terms)) if (found := self._term(field, term))]
 
-    def beginning_so(self, beginning: str, also: Collection[str], most: int, field: str) -> list[IndexTerm]:
+    def look_up_prefix(self, beginning: str, also: Collection[str], most: int, field: str = TEXT) -> list[IndexTerm]:
         """Terms that begin so and those of `also`, the most frequent first. Raises ClusterError."""
         prefix: Query = {"prefix": {_FIELDS[field]: {"value": cut(beginning), **_rewritten(MOST_ENUMERATED)}}}
         found = self.look_up_any({*self._enumerated(field, prefix), *also}, field)
         return sorted(found, key=lambda term: (-term.df, term.term))[:most]
 
-    def near(self, word: str, most: int) -> list[IndexTerm]:
+    def near_terms(self, word: str, most: int) -> list[IndexTerm]:
         """Words two edits away from a word, or from what a stemmer may have left of it. Raises ClusterError."""
         bases = {word[: len(word) - trimmed] for trimmed in range(_MOST_TRIMMED + 1)}
         queries: list[Query] = [
@@ -75,7 +101,7 @@ class Dictionary:
         found = self.look_up_any(self._spelt(any_of(queries)), TEXT) if queries else []
         return sorted(found, key=lambda term: (-len(_trigrams(term.term) & _trigrams(word)), term.df, term.term))[:most]
 
-    def containing(self, part: str, most: int) -> list[IndexTerm]:
+    def terms_containing(self, part: str, most: int) -> list[IndexTerm]:
         """Words that contain a part of three letters or more, the shortest first. Raises ClusterError."""
         if len(part) < _LEAST_SPELT:
             return []
@@ -83,7 +109,7 @@ class Dictionary:
         found = self.look_up_any(self._spelt(pattern), TEXT)
         return sorted(found, key=lambda term: (len(term.term), term.term))[:most]
 
-    def of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
+    def terms_of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
         """Words of a length with their df; none where there are too many to enumerate. Raises ClusterError."""
         pattern: Query = {"regexp": {"text": {"value": f".{{{shortest},{longest}}}", **_rewritten(MOST_ENUMERATED)}}}
         found = self._enumerated(TEXT, pattern)
@@ -99,8 +125,8 @@ class Dictionary:
             return None
         id_ = self._ids.get(key)
         if id_ is None:
-            id_ = self._ids[key] = len(self.keys)
-            self.keys.append(cut(MARKS[field] + term) if field in _NAME_MARKS else MARKS[field] + cut(term))
+            id_ = self._ids[key] = len(self._keys)
+            self._keys.append(cut(MARKS[field] + term) if field in _NAME_MARKS else MARKS[field] + cut(term))
         return IndexTerm(id_, term, df)
 
     def _spelt(self, query: Query) -> list[str]:
@@ -113,7 +139,7 @@ class Dictionary:
 
     def _enumerated(self, field: str, query: Query) -> list[str]:
         """The terms of texts or paths that a query comes down to, on all shards."""
-        body = self._ask("_validate/query?rewrite=true&all_shards=true", {"query": query})
+        body = self.ask("_validate/query?rewrite=true&all_shards=true", {"query": query})
         explanations = body.get("explanations")
         found: dict[str, None] = {}
         for one in explanations if is_list(explanations) else []:

@@ -7,9 +7,7 @@ filter asks of a parent (time, path) are read from the primary database, which s
 Where the cluster does not answer, the embedded index does, if it is kept; the answer is `degraded`, with the reason.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-
-import apsw
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 
 from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError, Login, Waiting, value_at
 from ctxrank.extensions.opensearch.dictionary import Dictionary
@@ -25,20 +23,20 @@ from ctxrank.extensions.opensearch.queries import (
     values_query,
 )
 from ctxrank.extensions.opensearch.settings import password_of
-from ctxrank.extensions.opensearch.updater import index_name, is_of_this_history, read_state, send_batch, send_changes
+from ctxrank.extensions.opensearch.updater import (
+    index_name,
+    is_of_this_history,
+    kinds_of_parents,
+    read_state,
+    send_batch,
+    send_changes,
+)
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.engine import (
-    DEFINITION,
-    HEADING,
-    PATH,
-    TEXT,
     Clause,
-    FeatureBounds,
     FieldWeights,
     IndexHealth,
-    IndexTerm,
     ListedWord,
-    RankingSignals,
     Readiness,
     Row,
     RowQuery,
@@ -47,23 +45,25 @@ from ctxrank.indexer.engine import (
     TermClause,
 )
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.fulltext.dictionary import unstemmed
-from ctxrank.indexer.fulltext.forward import unpack_counts
-from ctxrank.indexer.fulltext.index_file import FINGERPRINT, Index
+from ctxrank.indexer.fulltext.forward import weighted_count
+from ctxrank.indexer.fulltext.index_file import FINGERPRINT
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast, contextmanager, is_dict, is_list
 from ctxrank.indexer.store.change_log import changes_after
-from ctxrank.indexer.store.connection import read_column, read_value, snapshot
+from ctxrank.indexer.store.connection import read_column, snapshot
 from ctxrank.indexer.store.facets import document_id_of, id_list, parent_condition
 from ctxrank.indexer.store.parents import (
+    FeatureBounds,
     ParentDocument,
+    RankingSignals,
     StoredPassage,
     count_documents,
+    read_feature_bounds,
     read_parents,
     read_passages,
+    read_signals,
 )
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
-from ctxrank.indexer.text.identifiers import FoundWords
 
 if TYPE_CHECKING:
     from ctxrank.indexer.engine import Engine, RowBounds
@@ -77,7 +77,7 @@ _ROWS_AT_ONCE = 5000  # a cluster gives out 10,000 at most (`index.max_result_wi
 _LEAST_PATIENCE_S = 0.25
 
 
-class WideEngine:
+class WideEngine(Dictionary):
     """A store's index in a cluster: an `Engine`."""
 
     name = "opensearch"
@@ -85,16 +85,15 @@ class WideEngine:
     row_limit: int | None = 500
 
     def __init__(self, store: Store, settings: WideSettings) -> None:
+        super().__init__()
         self.settings = settings
         self._store = store
         self._primary = store.primary
         self._index = index_name(store.primary)
-        self._tokenizer = Index(apsw.Connection(":memory:"), IndexHealth.OK, "")
         self._deadline = Deadline(QUESTION_S)
         self._question: object = None  # that has this deadline; None: none that has several parts
         self._cluster: Cluster | None = None
         self._applied_seq = 0  # of the snapshot
-        self._dictionary = Dictionary(self._ask)
         self._read: dict[int, Row] = {}  # the rows that were read in the snapshot
 
     def close(self) -> None:
@@ -147,13 +146,13 @@ class WideEngine:
     @contextmanager
     def snapshot(self) -> Generator[Statistics, None, None]:
         """Pin the primary database; what the cluster shows changes only when a run of the updater ends."""
-        self._dictionary = Dictionary(self._ask)
+        self.forget_terms()
         self._read = {}
         asked: Query = {
             "size": 0, "track_total_hits": True, "aggs": {"length": {"sum": {"field": "length"}}},
         }  # fmt: skip
         with snapshot(self._primary):
-            body = self._ask("_search", asked)
+            body = self.ask("_search", asked)
             documents = int(str(value_at(body, "hits", "total", "value") or 0))
             total = float(str(value_at(body, "aggregations", "length", "value") or 0))
             average_length = max(total / documents, 1.0) if documents else 1.0
@@ -161,68 +160,9 @@ class WideEngine:
 
     def apply(self, batch: "ChangeBatch") -> None:
         """Upsert and delete by version; seen at once."""
-        kinds = {
-            id_: parent.kind
-            for id_, parent in self.parents(
-                sorted({document.owner_id for document in batch.documents if document.owner_id is not None})
-            ).items()
-        }
+        kinds = kinds_of_parents(self._primary, batch)
         send_batch(self._connected(), self._index, batch, kinds, self.tokens)
         self._connected().required("POST", f"/{self._index}/_refresh")
-
-    # The dictionary
-
-    def tokens(self, text: str) -> list[str]:
-        """The terms that FTS5's own tokenizer makes of a text, in order."""
-        return self._tokenizer.tokens(text)
-
-    def words(self, text: str) -> list[str]:
-        """The words that these terms are made of, as they are written but in lower case."""
-        return self._tokenizer.words(text)
-
-    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
-        """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
-        return self._tokenizer.tokens_at(text)
-
-    def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
-        """The tokens of a text in UTF-8, and which of them are wanted, by their terms."""
-        return self._tokenizer.find_words(text, wanted, with_parts=with_parts)
-
-    def unstemmed(self, surface: str) -> str:
-        """A word without case and accents, but with its ending: as terms begin."""
-        return unstemmed(self._tokenizer, surface)
-
-    def expect(self, terms: Collection[str], names: Collection[str] = ()) -> None:
-        """Count what will be looked up, in one question."""
-        keys = [(field, term) for term in terms for field in (TEXT, PATH)]
-        self._dictionary.expect(keys + [(field, name) for name in names for field in (DEFINITION, HEADING)])
-
-    def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
-        """A term of a field by its text."""
-        return self._dictionary.look_up(term, field)
-
-    def look_up_prefix(self, beginning: str, also: Collection[str], most: int, field: str = TEXT) -> list[IndexTerm]:
-        """Terms of a field that begin so and those of `also` that there are, the most frequent first."""
-        return self._dictionary.beginning_so(beginning, also, most, field)
-
-    def check_unknown(self, surfaces: Sequence[str]) -> None:
-        """There is one dictionary, so nothing can be missing from another."""
-
-    def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
-        """Those of these terms of a field that some document holds, by text."""
-        return self._dictionary.look_up_any(terms, field)
-
-    def near_terms(self, word: str, most: int) -> list[IndexTerm]:
-        """Words two edits away, or two edits from a beginning of the word, of the same first letter."""
-        return self._dictionary.near(word, most)
-
-    def terms_containing(self, part: str, most: int) -> list[IndexTerm]:
-        """Words of texts that contain a part of three letters or more, the shortest first, then by text."""
-        return self._dictionary.containing(part, most)
-
-    def terms_of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
-        """Words of texts of a length; none in an index that has too many to enumerate."""
-        return self._dictionary.of_length(shortest, longest, most)
 
     def word_of(self, term: str) -> str:
         """The first word with this term in the first document that holds it."""
@@ -254,7 +194,7 @@ class WideEngine:
             "query": {"bool": {"must": ranked, **self._conditions(query)}}, "size": most, "track_total_hits": False,
             "sort": [{"_score": "desc"}, {"row": "asc"}],
         }  # fmt: skip
-        return self._rows_in(self._ask("_search?search_type=dfs_query_then_fetch", body))
+        return self._rows_in(self.ask("_search?search_type=dfs_query_then_fetch", body))
 
     def row_bounds(
         self,
@@ -287,7 +227,7 @@ class WideEngine:
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
     ) -> Iterator[list[tuple[int, float]]]:
         """For each row (term, weighted frequency) of those of the terms that it holds."""
-        keys = self._dictionary.keys
+        keys = self._keys
         wanted = [(id_, f" {keys[id_]}|", len(keys[id_]) + 2) for id_ in term_ids]
         weighted: dict[str, float] = {}
         for row in rows:
@@ -298,7 +238,7 @@ class WideEngine:
                 if at >= 0:
                     packed = counts[at + width : counts.index(" ", at + width)]
                     if packed not in weighted:
-                        weighted[packed] = _weighted(int(packed), weights)
+                        weighted[packed] = weighted_count(int(packed), weights)
                     found.append((id_, weighted[packed]))
             yield found
 
@@ -322,12 +262,7 @@ class WideEngine:
 
     def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
         """Of these documents those that are still there and not newer than the index, in no particular order."""
-        sql = """
-            SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL FROM documents AS d
-             WHERE d.id IN (SELECT value FROM json_each(?)) AND d.seq <= ?
-        """
-        rows = self._primary.execute(sql, (id_list(document_ids), self._applied_seq)).fetchall()
-        return [RankingSignals(*row) for row in cast("list[tuple[int, str, int, bool]]", rows)]
+        return read_signals(self._primary, "main", document_ids, self._applied_seq)
 
     def parents(self, document_ids: Iterable[int]) -> dict[int, ParentDocument]:
         """Documents as hits show them. Raises TypeError for a corrupt one."""
@@ -339,12 +274,7 @@ class WideEngine:
 
     def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
         """Which of these priorities were ever stored, and whether there are passages."""
-        has_passages = read_value(self._primary, "SELECT 1 FROM documents WHERE owner_id > 0 LIMIT 1", (), int)
-        places = ", ".join("?" * len(priorities))
-        stored = read_column(self._primary, f"SELECT text FROM labels WHERE text IN ({places})", tuple(priorities), str)
-        return FeatureBounds(has_passages is not None, tuple(stored))
-
-    # Questions to the cluster
+        return read_feature_bounds(self._primary, "main", priorities)
 
     def _filtered(self, query: RowQuery) -> Query:
         """Rows that a query finds, none ranked."""
@@ -371,7 +301,7 @@ class WideEngine:
             "size": 0, "track_total_hits": False, "query": clause_query(clause, self.tokens),
             "aggs": {"owners": {"terms": {"field": "owner", "size": MOST_VALUES - 1}}},
         }  # fmt: skip
-        found = value_at(self._ask("_search", asked), "aggregations", "owners")
+        found = value_at(self.ask("_search", asked), "aggregations", "owners")
         if value_at(found, "sum_other_doc_count"):
             raise ClusterError(f"a phrase or an exclusion is in more than {MOST_VALUES - 1} documents")
         buckets = value_at(found, "buckets")
@@ -391,7 +321,7 @@ class WideEngine:
             }  # fmt: skip
             if not source:
                 body["_source"] = False
-            found = self._rows_in(self._ask("_search", body))
+            found = self._rows_in(self.ask("_search", body))
             rows += found
             if len(found) < size:
                 break
@@ -412,7 +342,7 @@ class WideEngine:
             self._read.update((row[0], row) for row in rows)
         return rows
 
-    def _ask(self, path: str, body: Query) -> dict[object, object]:
+    def ask(self, path: str, body: Query) -> dict[object, object]:
         """Ask until all shards answer: of a node that is just lost, another takes over. Raises ClusterError."""
         cluster = self._connected()
         waiting = Waiting(cluster)
@@ -450,8 +380,3 @@ def engine_for(store: Store, settings: WideSettings) -> WideEngine:
             engine.close()
         engine = store.other_engine = WideEngine(store, settings)
     return engine
-
-
-def _weighted(packed: int, weights: FieldWeights) -> float:
-    title, body, path, identifiers = unpack_counts(packed)
-    return weights.title * title + weights.body * body + weights.path * path + weights.identifiers * identifiers

@@ -48,7 +48,7 @@ class Sent(NamedTuple):
 
     changed: int
     unchanged: int  # the cluster had these, or newer ones
-    waits: int  # how often it was too busy
+    waits: int = 0  # how often it was too busy
     refused: tuple[Refused, ...] = ()
 
 
@@ -122,7 +122,7 @@ def send_changes(
         with snapshot(primary):
             batch = read_changes(primary, "main", after=state.applied_seq, most=_BATCH_DOCUMENTS)
             history = history_id(primary, "main", batch.end)
-            kinds = _kinds_of_parents(primary, batch)
+            kinds = kinds_of_parents(primary, batch)
         sent = send_batch(cluster, name, batch, kinds, tokens)
         changed += sent.changed
         unchanged += sent.unchanged
@@ -147,12 +147,11 @@ def send_batch(cluster: Cluster, name: str, batch: ChangeBatch, kinds: dict[int,
     """
     changed = unchanged = 0
     refused: list[Refused] = []
-    waits = cluster.waits
     for actions in _bulks(name, batch, kinds, tokens):
         done = _send(cluster, actions, refused)
         changed += done
         unchanged += len(actions) - done
-    return Sent(changed, unchanged - len(refused), cluster.waits - waits, tuple(refused))
+    return Sent(changed, unchanged - len(refused), refused=tuple(refused))
 
 
 def drop_index(cluster: Cluster, name: str) -> None:
@@ -171,18 +170,17 @@ def forget_deleted(primary: apsw.Connection, cluster: Cluster) -> None:
     """
     name = index_name(primary)
     waiting = Waiting(cluster)
+    refresh, flush = f"/{name}/_refresh", f"/{name}/_flush?force=true&wait_if_ongoing=true"
     while True:
-        cluster.required("POST", f"/{name}/_refresh")
-        cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
-        cluster.required("POST", f"/{name}/_forcemerge?max_num_segments=1")
-        cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
+        for path in (refresh, flush, f"/{name}/_forcemerge?max_num_segments=1", flush):
+            cluster.required("POST", path)
         stats = cluster.required("GET", f"/{name}/_stats/docs")
         if value_at(stats, "_all", "total", "docs", "deleted") == 0:
             break
         waiting.wait("deleted documents are still kept")
     # What was merged is read until the next refresh, and its files go with the next commit.
-    cluster.required("POST", f"/{name}/_refresh")
-    cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
+    cluster.required("POST", refresh)
+    cluster.required("POST", flush)
 
 
 def index_size(cluster: Cluster, name: str) -> tuple[int, int]:
@@ -202,7 +200,7 @@ def _keep(cluster: Cluster, name: str, state: IndexState) -> None:
     cluster.required("PUT", f"/{name}/_mapping", {"_meta": state._asdict()})
 
 
-def _kinds_of_parents(primary: apsw.Connection, batch: ChangeBatch) -> dict[int, str]:
+def kinds_of_parents(primary: apsw.Connection, batch: ChangeBatch) -> dict[int, str]:
     """The kinds of the documents that the passages of a batch belong to, by their ids."""
     owners = {document.owner_id for document in batch.documents if document.owner_id is not None}
     query = "SELECT id, kind FROM documents WHERE id IN (SELECT value FROM json_each(?))"

@@ -12,8 +12,8 @@ from contextlib import closing
 import apsw
 
 from ctxrank.extensions.salvage.layout import read_layout
-from ctxrank.extensions.salvage.pages import PageFile, PageKind, Unreadable
-from ctxrank.extensions.salvage.rows import read_records
+from ctxrank.extensions.salvage.pages import PageFile, PageKind, Record, Unreadable
+from ctxrank.extensions.salvage.rows import copy_table, quoted, read_records
 from ctxrank.extensions.salvage.trees import find_owners, rows_of
 from ctxrank.indexer.care.page_reader import ForeignTable
 from ctxrank.indexer.exceptions import DamagedError
@@ -74,55 +74,40 @@ def _make_plain(copy: apsw.Connection, name: str, statement: str) -> None:
             asked.execute(statement)
             asked.authorizer = None
             columns = [
-                (str(column), str(type_).upper(), int(key)) for column, type_, key in asked.execute(query, (name,))
+                (str(column), kind if (kind := str(type_).upper()) in _TYPES else "", int(key))
+                for column, type_, key in asked.execute(query, (name,))
             ]
     except apsw.Error:
         return
     keys = [column for column, _, key in columns if key]
-    parts: list[str] = []
-    for column, type_, _ in columns:
-        is_number = keys == [column] and type_ == "INTEGER"
-        parts.append(f"{_quoted(column)} {'INTEGER PRIMARY KEY' if is_number else type_ if type_ in _TYPES else ''}")
-    if parts:
-        copy.execute(f"CREATE TABLE {_quoted(name)} ({', '.join(parts)})")
+    if columns:
+        parts = [
+            f"{quoted(column)} {'INTEGER PRIMARY KEY' if keys == [column] and type_ == 'INTEGER' else type_}"
+            for column, type_, _ in columns
+        ]
+        copy.execute(f"CREATE TABLE {quoted(name)} ({', '.join(parts)})")
 
 
 def _allowed(operation: int, *_: str | None) -> int:
     return apsw.SQLITE_OK if operation in _CREATING else apsw.SQLITE_DENY
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _copied(file: PageFile, copy: apsw.Connection) -> Iterator[ForeignTable]:
-    layouts = read_layout(copy)
+    layouts = [table.with_any_values() for table in read_layout(copy)]
     owners = find_owners(file, layouts)
     left_bytes = _MAX_GROWTH * file.count * file.page_bytes
-    for table in layouts:
-        tree = owners.trees[table.name]
-        saved = lost = 0
-        numbers: set[int] = set()
-        for record in read_records(file, tree.pages):
-            if isinstance(record, Unreadable) or not 0 < len(record.values) <= len(table.columns):
-                lost += 1
-                continue
-            if record.rowid in numbers:
-                continue
-            left_bytes -= 16 + sum(len(value) for value in record.values if isinstance(value, str | bytes))
+
+    def bounded(pages: tuple[int, ...]) -> Iterator[Record | Unreadable]:
+        nonlocal left_bytes
+        for record in read_records(file, pages):
+            yield record
+            if isinstance(record, Record):
+                left_bytes -= 16 + sum(len(value) for value in record.values if isinstance(value, str | bytes))
             if left_bytes < 0:
                 raise DamagedError("The file says more than one of its size can hold.", "Restore it from a backup.")
-            values = list(record.values)
-            if table.number_at >= 0:
-                values[table.number_at] = record.rowid
-            columns = ", ".join(_quoted(column.name) for column in table.columns[: len(values)])
-            marks = ", ".join("?" * len(values))
-            try:
-                copy.execute(f"INSERT INTO {_quoted(table.name)} ({columns}) VALUES ({marks})", values)
-            except apsw.Error:
-                lost += 1
-                continue
-            numbers.add(record.rowid)
-            saved += 1
+
+    for table in layouts:
+        tree = owners.trees[table.name]
+        done = copy_table(file, owners, table, copy, bounded(tree.pages))
         is_count_known = not tree.problems and not owners.unclaimed
-        yield ForeignTable(table.name, saved, lost, is_count_known)
+        yield ForeignTable(table.name, done.saved, done.unreadable + done.rejected, is_count_known)

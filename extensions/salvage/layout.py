@@ -49,6 +49,10 @@ class TableLayout(NamedTuple):
     root: int
     indexes: tuple[IndexLayout, ...]
 
+    def with_any_values(self) -> "TableLayout":
+        """The same, with columns that take whatever is stored: only tables of ours are STRICT."""
+        return self._replace(columns=tuple(column._replace(type="", can_be_null=True) for column in self.columns))
+
     def row(self, record: Record) -> tuple[Value, ...] | None:
         """The record as a row of this table, as far as it goes; None where it cannot be one."""
         values = list(record.values)

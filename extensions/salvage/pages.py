@@ -10,7 +10,7 @@ overflow pages that ends too early, a record whose parts do not add up to its le
 
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from enum import IntEnum
 
 from ctxrank.indexer.light_typing import NamedTuple
@@ -88,6 +88,17 @@ class PageFile:
             free.update(struct.unpack_from(f">{leaves}I", page, 8))
             trunk = int.from_bytes(page[:4], "big")
         return free
+
+    def pages_with(self, texts: Collection[str], most: int) -> set[int]:
+        """The complete pages that hold one of these texts, about so many of them."""
+        found: set[int] = set()
+        for text in texts:
+            at = self._bytes.find(text.encode())
+            while 0 <= at < self.count * self.page_bytes and len(found) < most:
+                page = at // self.page_bytes + 1
+                found.add(page)
+                at = self._bytes.find(text.encode(), page * self.page_bytes)
+        return found
 
     def kind(self, number: int) -> PageKind:
         """What sort of b-tree page this is. Raises Unreadable."""

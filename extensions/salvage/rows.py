@@ -4,7 +4,7 @@ What is lost is known by number: an index holds the number of every row of its t
 that could not be read. Its entry holds some of its columns as well, which is enough to make a session or a group again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import apsw
 
@@ -14,13 +14,19 @@ from ctxrank.extensions.salvage.trees import Ownership
 from ctxrank.indexer.care.page_reader import CopiedTable
 
 
-def copy_table(file: PageFile, owners: Ownership, table: TableLayout, new: apsw.Connection) -> CopiedTable:
-    """Put every row of a table that can be read into the new file."""
+def copy_table(
+    file: PageFile,
+    owners: Ownership,
+    table: TableLayout,
+    new: apsw.Connection,
+    records: Iterable[Record | Unreadable] | None = None,
+) -> CopiedTable:
+    """Put every row of a table that can be read into the new file; `records` are those of its pages, if not by us."""
     tree = owners.trees[table.name]
     problems = list(tree.problems)
     numbers: set[int] = set()
     saved = unreadable = rejected = 0
-    for record in read_records(file, tree.pages):
+    for record in read_records(file, tree.pages) if records is None else records:
         if isinstance(record, Unreadable):
             unreadable += 1
             problems.append(str(record))
@@ -54,13 +60,13 @@ def read_records(file: PageFile, pages: tuple[int, ...]) -> Iterator[Record | Un
 
 def _inserted(new: apsw.Connection, table: TableLayout, record: Record, row: tuple[Value, ...]) -> str | None:
     """Insert a row; returns why the table refuses it, None where it does not."""
-    names = [column.name for column in table.columns[: len(row)]]
+    names = [quoted(column.name) for column in table.columns[: len(row)]]
     values: tuple[Value, ...] = row
     if table.has_rowid and table.number_at < 0:
         names, values = ["rowid", *names], (record.rowid, *row)
     places = ", ".join("?" * len(names))
     try:
-        new.execute(f'INSERT INTO "{table.name}" ({", ".join(names)}) VALUES ({places})', values)
+        new.execute(f"INSERT INTO {quoted(table.name)} ({', '.join(names)}) VALUES ({places})", values)
     except (apsw.ConstraintError, apsw.MismatchError) as error:
         return str(error)
     return None
@@ -89,3 +95,8 @@ def _lost(
                     known[column.name] = value
         is_complete = is_complete or is_whole
     return lost, is_complete
+
+
+def quoted(name: str) -> str:
+    """A name of a table or a column, as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'

@@ -38,12 +38,8 @@ def find_owners(file: PageFile, tables: Collection[TableLayout]) -> Ownership:
         roots = {**roots_on(file, range(1, file.count + 1)), **roots}
     seen = set(schema.pages)
     names = [table.name for table in tables] + [index.name for table in tables for index in table.indexes]
-    trees: dict[str, Tree] = {}
-    for name in names:
-        if name in roots:
-            trees[name] = _walk(file, roots[name], seen)
-        else:
-            trees[name] = Tree((), ("its place in the file is not known",))
+    unknown = Tree((), ("its place in the file is not known",))
+    trees = {name: _walk(file, roots[name], seen) if name in roots else unknown for name in names}
     unclaimed = _adopt(file, tables, trees, seen | file.free_pages())
     return Ownership(trees, tuple(unclaimed))
 
@@ -52,7 +48,7 @@ def roots_on(file: PageFile, pages: Collection[int]) -> dict[str, int]:
     """Name and root page of what rows of sqlite_schema on these pages name."""
     roots: dict[str, int] = {}
     for record in rows_of(file, pages, PageKind.TABLE_LEAF):
-        if len(record.values) == _SCHEMA_COLUMNS and record.values[0] in _OBJECTS:
+        if _is_of_the_schema(record):
             name, root = record.values[1], record.values[3]
             if isinstance(name, str) and isinstance(root, int) and 1 < root <= file.count:
                 roots[name] = root
@@ -101,29 +97,30 @@ def _adopt(file: PageFile, tables: Collection[TableLayout], trees: dict[str, Tre
     unclaimed: list[int] = []
     if not damaged:
         return unclaimed
-    found: dict[str, list[int]] = {}
     for number in range(2, file.count + 1):
-        if number in taken:
+        kind, records = (None, []) if number in taken else _content(file, number)
+        if not records:
             continue
-        owner = _owner(file, number, damaged)
+        owner = _owner(kind, records, number, damaged)
         if owner is not None:
-            found.setdefault(owner.name, []).append(number)
-        elif _has_rows(file, number):
-            unclaimed.append(number)
-    for name, pages in found.items():
-        trees[name] = trees[name]._replace(pages=(*trees[name].pages, *pages))
+            tree = trees[owner.name]
+            trees[owner.name] = tree._replace(pages=(*tree.pages, number))
+        elif kind is PageKind.TABLE_LEAF and not all(map(_is_of_the_schema, records)):
+            unclaimed.append(number)  # the entries of an index whose pages are lost are in its table as well
     return unclaimed
 
 
-def _owner(file: PageFile, number: int, damaged: Collection[TableLayout]) -> TableLayout | None:
+def _content(file: PageFile, number: int) -> tuple[PageKind | None, list[Record]]:
     try:
-        kind = file.kind(number)
-        records = [record for record in file.records(number) if isinstance(record, Record)]
+        return file.kind(number), [record for record in file.records(number) if isinstance(record, Record)]
     except Unreadable:
-        return None
-    if kind is PageKind.TABLE_INTERIOR or not records:  # those of a table without rowids hold rows
-        return None
-    of_rowids = kind is PageKind.TABLE_LEAF
+        return None, []
+
+
+def _owner(
+    kind: PageKind | None, records: list[Record], number: int, damaged: Collection[TableLayout]
+) -> TableLayout | None:
+    of_rowids = kind is PageKind.TABLE_LEAF  # the pages of a table without rowids are an index's
     fitting = [
         table
         for table in damaged
@@ -136,12 +133,5 @@ def _owner(file: PageFile, number: int, damaged: Collection[TableLayout]) -> Tab
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _has_rows(file: PageFile, number: int) -> bool:
-    """Whether a page has rows of a table: the entries of an index whose pages are lost are in its table as well."""
-    try:
-        if file.kind(number) is not PageKind.TABLE_LEAF:
-            return False
-        rows = [record for record in file.records(number) if isinstance(record, Record)]
-        return not all(len(row.values) == _SCHEMA_COLUMNS and row.values[0] in _OBJECTS for row in rows)
-    except Unreadable:
-        return False
+def _is_of_the_schema(record: Record) -> bool:
+    return len(record.values) == _SCHEMA_COLUMNS and record.values[0] in _OBJECTS

@@ -115,7 +115,7 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
                     told(file.tell(), size)
                 batch, held = [], 0
         bring(exchange, log.project, batch, lambda n: None)
-    exchange.finish(schema=2)
+    exchange.finish()
     advance(store, head.history, applied=missing_from)
     return Taken(taken, refused)
 

@@ -21,7 +21,7 @@ from ctxrank.indexer.exchange.export import END, export_lines
 from ctxrank.indexer.exchange.forwarding import last_number
 from ctxrank.indexer.exchange.kinds.usages import USAGE
 from ctxrank.indexer.exchange.lines import BATCH_BYTES, BadLine, Line, parse_line
-from ctxrank.indexer.exchange.merge import COUNTED
+from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_erasing_due
@@ -257,7 +257,7 @@ def _pull(store: Store, log: TeamLog, head: Head, told: Told | None) -> tuple[in
                 told(applied - first, max(head.n - first, applied - first))
     finally:
         if exchange is not None:  # what came in is searchable, also where the connection broke
-            reports.append(exchange.finish(schema=2))
+            reports.append(exchange.finish())
     advance(store, head.history, applied=max(applied, head.n), asked_at=now_us())
     return pulled, reports
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import apsw
 
 from ctxrank.indexer.beneath import is_inside, sha256_beneath
-from ctxrank.indexer.care.finding import Finding, ok, warn
+from ctxrank.indexer.care.finding import Finding, find
 from ctxrank.indexer.files.artifacts import prepare
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.files.stamps import FileStamp
@@ -20,7 +20,6 @@ from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.passages import content_digest
 
 _SHOWN = 4
-_INDEX_STEP = "'ctxrank index' brings the store in step with the disk."
 
 
 class _StoredFile(NamedTuple):
@@ -65,28 +64,13 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
             known[folder] = files
         elif files:
             gone_roots.append(path)
-    if gone_roots:
-        yield warn(
-            "artifact-roots", f"{_listed(gone_roots)} cannot be seen", "Mount or restore it, or point --root there."
-        )
-    elif refused:
-        step = "What a store says is no permission: 'ctxrank index --root DIR' gives it, for a folder that you know."
-        yield warn("artifact-roots", f"{_listed(refused)} is not looked at: you did not name it", step)
-    else:
-        yield ok("artifact-roots", f"{len(known)} folders of artifacts are there")
-    yield _files(known)
-    yield _passages(primary, location, mode)
-
-
-def _files(known: dict[str, list[_StoredFile]]) -> Finding:
+    case = "gone" if gone_roots else "refused" * bool(refused)
+    yield find("artifact-roots", case, folders=_listed(gone_roots or refused), count=len(known))
     states = [(_state(folder, file), file.path) for folder, files in known.items() for file in files]
-    parts: list[str] = []
-    for name in ("gone", "changed"):
-        if paths := [path for state, path in states if state == name]:
-            parts.append(f"{len(paths)} {name}: {_listed(paths)}")
-    if parts:
-        return warn("artifacts", "; ".join(parts), _INDEX_STEP)
-    return ok("artifacts", f"{len(states)} files are as they were read")
+    by_state = {name: [path for state, path in states if state == name] for name in ("gone", "changed")}
+    parts = "; ".join(f"{len(paths)} {name}: {_listed(paths)}" for name, paths in by_state.items() if paths)
+    yield find("artifacts", "other" * bool(parts), states=parts, count=len(states))
+    yield _passages(primary, location, mode)
 
 
 def _state(folder: str, file: _StoredFile) -> str:
@@ -126,10 +110,7 @@ def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode)
                 texts[path] = _texts_of(location, path, mode)
             if body not in texts[path]:
                 wrong.append(f"{public_id('passage', id_)} of {path}")
-    if wrong:
-        step = "Compare 'ctxrank show' with the file. A file that is saved again with an edit is read again."
-        return warn("passage-texts", f"{len(wrong)} are not what was stored: {_listed(wrong)}", step)
-    return ok("passage-texts", f"{count} passages are what was stored")
+    return find("passage-texts", "wrong" * bool(wrong), wrong=_listed(wrong), count=len(wrong) or count)
 
 
 def _texts_of(location: Location, path: str, mode: RedactionMode) -> set[str]:

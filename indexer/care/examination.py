@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 import apsw
 
 from ctxrank.indexer.care.environment_checks import examine_machine, examine_surroundings
-from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Repair, Result, fail, guarded, locked, ok, warn
+from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Result, find, guarded
 from ctxrank.indexer.care.identity import is_foreign
 from ctxrank.indexer.care.index_checks import examine_index, open_index_to_look
 from ctxrank.indexer.care.primary_checks import FOREIGN_STEP, examine_primary, examine_primary_file, open_to_look
@@ -30,7 +30,7 @@ def examine(location: Location, *, is_deep: bool = False) -> Iterator[Finding]:
     busy_ms = min(busy_timeout_ms(), _LONGEST_WAIT_MS)
     if is_foreign(location.primary):  # it is not even opened
         yield from examine_machine(location)
-        yield fail("schema", f"{location.primary} is not a ctxrank store", FOREIGN_STEP)
+        yield find("schema", "no-store", path=location.primary, step=FOREIGN_STEP)
         return
     yield from examine_surroundings(location)
     is_ours = True
@@ -43,7 +43,7 @@ def examine(location: Location, *, is_deep: bool = False) -> Iterator[Finding]:
     try:
         primary = open_to_look(location.primary, busy_ms)
     except (apsw.BusyError, apsw.LockedError):
-        yield locked("truth-file", location.primary)
+        yield find("truth-file", "locked", path=location.primary)
         return
     with closing(primary):
         with suppress(*DAMAGE_ERRORS):
@@ -60,22 +60,22 @@ def _configuration(location: Location, primary: apsw.Connection, busy_ms: int) -
     try:
         config = load_config(Store(location, primary, busy_ms))
     except UsageError as error:
-        return fail("configuration", error.message, error.hint)
+        return find("configuration", "wrong", message=error.message, hint=error.hint)
     except DAMAGE_ERRORS as error:
-        return fail("configuration", f"could not be looked at: {error}", "See the checks of the store above.")
-    if config.notes:
-        return warn("configuration", " ".join(config.notes), "Edit the file that is named.")
-    if config.redaction_mode.is_off:
-        return warn("configuration", "redaction is off: secrets are stored as they come", "Remove redaction_mode: off.")
-    if not config.fts5:
-        return warn("configuration", "FTS5 is switched off: heuristics answer", "Remove 'fts5: off', or CTXRANK_FTS5.")
+        return find("configuration", "unseen", error=error)
     path = os.path.join(location.folder, "config.yaml")
-    return ok("configuration", f"{path} is read" if os.path.exists(path) else "the defaults; there is no config.yaml")
+    case = "" if os.path.exists(path) else "none"
+    if config.notes:
+        case = "notes"
+    elif config.redaction_mode.is_off:
+        case = "unredacted"
+    elif not config.fts5:
+        case = "no-fts5"
+    return find("configuration", case, notes=" ".join(config.notes), path=path)
 
 
 def _deep(location: Location, primary: apsw.Connection, busy_ms: int) -> Iterator[Finding]:
     from ctxrank.indexer.care.disk_checks import examine_disk  # noqa: PLC0415  start-up: deep checks only
-    from ctxrank.indexer.care.index_checks import HEALS_STEP  # noqa: PLC0415  start-up: deep checks only
     from ctxrank.indexer.care.index_proof import prove_index  # noqa: PLC0415  start-up: deep checks only
 
     def proved() -> Iterator[Finding]:
@@ -88,7 +88,5 @@ def _deep(location: Location, primary: apsw.Connection, busy_ms: int) -> Iterato
             yield from examine_disk(primary, location, mode)
 
     if os.path.exists(location.index_file) and os.path.getsize(location.index_file):
-        says = "the index could not be compared"
-        yield from guarded("index-proof", location.index_file, proved(), says, HEALS_STEP, Repair.NONE)
-    step = "See the checks of the store above."
-    yield from guarded("artifacts", location.primary, compared(), "could not be looked at", step, Repair.NONE)
+        yield from guarded("index-proof", location.index_file, proved(), "damaged")
+    yield from guarded("artifacts", location.primary, compared(), "unseen")

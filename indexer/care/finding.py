@@ -1,7 +1,12 @@
-"""What one check found: an id that stays, a result, the evidence for it, and a next step that harms nothing."""
+"""What one check found: an id that stays, a result, the evidence for it, and a next step that harms nothing.
 
-from collections.abc import Iterable, Iterator
-from enum import Enum
+find("schema", "older", version=9, known=11)       in the words of findings.tsv, which has each check and case
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from functools import cache
 
 import apsw
 
@@ -11,9 +16,10 @@ from ctxrank.indexer.light_typing import NamedTuple
 
 # What reading a damaged file raises: the values of a page that is not the table's are of any type.
 DAMAGE_ERRORS = (*INDEX_READ_ERRORS, DamagedError)
+HEALS_STEP = "The next search heals it; 'ctxrank doctor --repair rebuild' does it now."
 
 
-class Result(Enum):
+class Result(StrEnum):
     """How serious a finding is: `warn` can stay as it is, `fail` cannot."""
 
     OK = "ok"
@@ -21,7 +27,7 @@ class Result(Enum):
     FAIL = "fail"
 
 
-class Repair(Enum):
+class Repair(StrEnum):
     """What `--repair` can do about a finding, in the order in which it is done."""
 
     NONE = ""
@@ -29,6 +35,13 @@ class Repair(Enum):
     LEFTOVERS = "leftovers"
     SALVAGE = "salvage"
     REBUILD = "rebuild-index"
+
+
+_STEPS = {
+    Repair.SALVAGE: "'ctxrank doctor --repair dry-run' counts what can be saved; '--repair apply' saves it and keeps a"
+    " copy of the file as it is.",
+    Repair.REBUILD: HEALS_STEP,
+}
 
 
 class Finding(NamedTuple):
@@ -42,32 +55,32 @@ class Finding(NamedTuple):
     is_locked: bool = False
 
 
-def ok(id: str, evidence: str) -> Finding:
-    """Nothing is wrong."""
-    return Finding(id, Result.OK, evidence)
+def find(id: str, case: str = "", **facts: object) -> Finding:
+    """What a check found, by the case of it that is true; '' is the usual one. Facts take their places in the words."""
+    sentences = _sentences()
+    found = sentences.get((id, case)) or sentences["*", case]
+    # A lock is no damage, and no reason for a repair.
+    evidence, step = found.evidence.format(**facts), found.next_step.format(**facts)
+    return found._replace(id=id, evidence=evidence, next_step=step, is_locked=case == "locked")
 
 
-def warn(id: str, evidence: str, next_step: str, repair: Repair = Repair.NONE) -> Finding:
-    """A warning."""
-    return Finding(id, Result.WARN, evidence, next_step, repair)
-
-
-def fail(id: str, evidence: str, next_step: str, repair: Repair = Repair.NONE) -> Finding:
-    """A check that failed."""
-    return Finding(id, Result.FAIL, evidence, next_step, repair)
-
-
-def locked(id: str, path: str) -> Finding:
-    """Another process holds a file: no damage, and no reason for a repair."""
-    step = "Wait for the process that holds it, or end it; then run doctor again."
-    return Finding(id, Result.WARN, f"{path} is locked by another process; it was not looked at", step, is_locked=True)
-
-
-def guarded(id: str, path: str, found: Iterable[Finding], says: str, step: str, repair: Repair) -> Iterator[Finding]:
-    """What is found; a lock and damage that looking meets are findings, too. `says` begins the evidence of damage."""
+def guarded(id: str, path: str, found: Iterable[Finding], case: str) -> Iterator[Finding]:
+    """What is found; a lock and damage that looking meets are findings, too, the latter as this case."""
     try:
         yield from found
     except (apsw.BusyError, apsw.LockedError):
-        yield locked(id, path)
+        yield find(id, "locked", path=path)
     except DAMAGE_ERRORS as error:
-        yield fail(id, f"{says}: {error}", step, repair)
+        yield find(id, case, path=path, error=error)
+
+
+@cache
+def _sentences() -> Mapping[tuple[str, str], Finding]:
+    found: dict[tuple[str, str], Finding] = {}
+    with open(os.path.join(os.path.dirname(__file__), "findings.tsv"), encoding="utf-8") as file:
+        for line in file:
+            if not line.startswith("#"):
+                id, case, result, repair, step, evidence = line.rstrip("\n").split("\t")
+                way = Repair(repair)
+                found[id, case] = Finding(id, Result(result), evidence, step or _STEPS.get(way, ""), way)
+    return found

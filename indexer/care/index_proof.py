@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import apsw
 
-from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
-from ctxrank.indexer.care.index_checks import HEALS_STEP
+from ctxrank.indexer.care.finding import Finding, find
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, IndexHealth
 from ctxrank.indexer.fulltext import forward, index_file
 from ctxrank.indexer.fulltext.dictionary import has_trigrams, trigrams_of
@@ -54,18 +53,17 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
     with snapshot(connection):
         state = index.state()
         if _lags(connection, state):
-            step = "Run 'ctxrank search' once, so that it catches up; then run doctor --deep again."
-            yield warn("index-proof", "the index lags behind the store, and was not compared with it", step)
+            yield find("index-proof", "lags")
             return
         expected = _expect(connection, index)
-        yield _about_documents("index-forward", "forward entries", expected.wrong_forward, len(expected.sums) - 1)
+        yield _about_documents("index-forward", expected.wrong_forward, expected)
         stored = set(read_column(connection, "SELECT id FROM main.forward", (), int))
         ghosts = sorted(stored - expected.sums.keys())
         found, terms = _postings(connection)
         ghosts += sorted(found.keys() - expected.sums.keys() - stored)
-        yield _about_documents("index-ghosts", "documents that are gone", ghosts, len(expected.sums) - 1)
+        yield _about_documents("index-ghosts", ghosts, expected)
         wrong = [rowid for rowid, total in expected.sums.items() if found.get(rowid, 0) != total]
-        yield _about_documents("index-postings", "terms, places and facets", wrong, len(expected.sums) - 1)
+        yield _about_documents("index-postings", wrong, expected)
         yield _vocabulary(terms, expected.words)
         yield _statistics(connection, state, expected)
         yield _trigrams(connection)
@@ -171,36 +169,26 @@ def _instances(connection: apsw.Connection, table: str) -> Iterator[tuple[str, i
         connection.execute("DROP TABLE IF EXISTS temp.doctor_instances")
 
 
-def _about_documents(id: str, what: str, wrong: list[int], count: int) -> Finding:
-    if not wrong:
-        return ok(id, f"no {what}" if id == "index-ghosts" else f"{what} of {count} documents are what they should be")
+def _about_documents(id: str, wrong: list[int], expected: _Expected) -> Finding:
     shown = ", ".join(str(document_id_of(rowid)) for rowid in wrong[:_SHOWN])
     more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-    verb = f"holds {what}" if id == "index-ghosts" else f"has wrong {what} of documents"
-    return fail(id, f"the index {verb}: {shown}{more}", HEALS_STEP, Repair.REBUILD)
+    return find(id, "wrong" * bool(wrong), wrong=f"{shown}{more}", count=len(expected.sums) - 1)
 
 
 def _vocabulary(found: Mapping[str, int], expected: set[str]) -> Finding:
     ghosts = len(found.keys() - expected)
     missing = len(expected - found.keys())
-    if ghosts or missing:
-        evidence = f"{ghosts} terms that no document has, {missing} that are missing"
-        return fail("index-vocabulary", evidence, HEALS_STEP, Repair.REBUILD)
-    return ok("index-vocabulary", f"{len(expected)} terms, each of a living document")
+    case = "wrong" * bool(ghosts or missing)
+    return find("index-vocabulary", case, ghosts=ghosts, missing=missing, count=len(expected))
 
 
 def _statistics(connection: apsw.Connection, state: index_file.IndexState, expected: _Expected) -> Finding:
     stored = read_map(connection, "SELECT term, df FROM main.terms WHERE df <> 0", (), str, int)
     wrong = sum(stored.get(term) != df for term, df in expected.df.items()) + len(stored.keys() - expected.df.keys())
     totals = (state.documents, state.total_length)
-    should = (len(expected.sums) - 1, expected.total_length)
-    if wrong or totals != should:
-        evidence = (
-            f"{wrong} terms are counted wrongly; documents and tokens are {totals[0]} and {totals[1]},"
-            f" and should be {should[0]} and {should[1]}"
-        )
-        return fail("index-statistics", evidence, HEALS_STEP, Repair.REBUILD)
-    return ok("index-statistics", f"{should[0]} documents and {should[1]} tokens are counted right")
+    documents, tokens = len(expected.sums) - 1, expected.total_length
+    case = "wrong" * bool(wrong or totals != (documents, tokens))
+    return find("index-statistics", case, wrong=wrong, totals=totals, documents=documents, tokens=tokens)
 
 
 def _trigrams(connection: apsw.Connection) -> Finding:
@@ -211,9 +199,7 @@ def _trigrams(connection: apsw.Connection) -> Finding:
     for trigram, id_, _, offset in _instances(connection, "term_trigrams"):
         found[id_] = found.get(id_, 0) + hash((trigram, 0, offset)) & _MASK
     wrong = sum(found.get(id_) != total for id_, total in expected.items()) + len(found.keys() - expected.keys())
-    if wrong:
-        return fail("index-trigrams", f"{wrong} terms have wrong trigrams", HEALS_STEP, Repair.REBUILD)
-    return ok("index-trigrams", f"the trigrams of {len(expected)} terms are what they should be")
+    return find("index-trigrams", "wrong" * bool(wrong), wrong=wrong, count=len(expected))
 
 
 def _bounds(connection: apsw.Connection, expected: Mapping[int, list[int]]) -> Finding:
@@ -222,7 +208,4 @@ def _bounds(connection: apsw.Connection, expected: Mapping[int, list[int]]) -> F
     for id_, *stored in connection.execute(f"SELECT id, {', '.join(COLUMNS)} FROM main.terms"):
         true = expected.get(id_)
         wrong += true is not None and any(at > least for at, least in zip(stored, true, strict=True))
-    if wrong:
-        evidence = f"{wrong} terms have a document that is shorter than their shortest"
-        return fail("index-bounds", evidence, HEALS_STEP, Repair.REBUILD)
-    return ok("index-bounds", f"no document of {len(expected)} terms is shorter than their shortest")
+    return find("index-bounds", "wrong" * bool(wrong), wrong=wrong, count=len(expected))

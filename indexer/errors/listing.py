@@ -6,7 +6,7 @@ import apsw
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.patterns import IS_ALIVE, STATES
-from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, require_word
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import Page, read_page, read_row
 
@@ -65,8 +65,8 @@ def list_errors(
     now: int | None = None,
 ) -> Page[StoredError]:
     """Patterns by their last sighting, the newest first; a language leaves out those of others. Raises UsageError."""
-    if state is not None and state not in STATES:
-        raise UsageError(f"'{state}' is not a state of an error.", f"States are {', '.join(STATES)}.")
+    if state is not None:
+        require_word(state, STATES, "a state of an error", "States")
     query = f"""
         {_QUERY}
          WHERE (:project IS NULL OR e.project = :project)

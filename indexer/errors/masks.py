@@ -9,7 +9,7 @@ is quoted ("type 'null'"). Plurals and articles are levelled, so that "1 argumen
 
 import re
 
-from ctxrank.indexer.errors.parse.tables import words
+from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
 from ctxrank.indexer.errors.slots import with_quoted_slots
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -32,88 +32,16 @@ class Masked(NamedTuple):
 
 
 KEYWORDS = words("keywords")
-# After these a quotation is a value even if it is a keyword: the type 'void', the property 'get'.
-_VALUE_NOUNS_TEXT = """
-    type types name names property properties identifier variable method field member value values module symbol key
-    attribute parameter argument option command file path string named called column table relation package class before
-"""
-_VALUE_NOUNS = frozenset(_VALUE_NOUNS_TEXT.split())
+_VALUE_NOUNS = listed("value nouns")
 # And before these: any keyword can be meant.
 _SAID_OF_NAMES = (" is a reserved", " is a keyword", " is reserved", ", which is reserved", " is not a valid name")
 
-_Q = r"[^\n]{0,400}?"
-# What is quoted, the longest notation first; a quote inside a word is an apostrophe, a doubled one ends nothing.
-_QUOTED = (
-    rf"```{_Q}```|``{_Q}(?:``|'')|`[^`\n]{{0,400}}[`']"
-    rf"|\u201c[^\u201d\n]{{0,400}}\u201d|\u2018[^\u2019\n]{{0,400}}\u2019|\u00ab[^\u00bb\n]{{0,400}}\u00bb"
-    rf"|(?<![\w])b?\"(?:[^\"\\\n]|\\.){{0,400}}\"|(?<![\w'])[bru]?'(?:[^'\\\n]|\\.|'(?=[\w])){{0,400}}'(?![\w])"
-)
-_TIME = (
-    r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"
-)
-_IP = r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b|\[[0-9a-f:]{3,39}\](?::\d{1,5})?|\blocalhost:\d{1,5}\b|:::\d{1,5}\b"
-_SUFFIXES = (
-    "py|rs|ts|tsx|js|jsx|mjs|cjs|go|java|kt|c|cc|cpp|cxx|h|hpp|cs|rb|php|swift|scala|sh|sql|json|ya?ml|toml|xml|html?|css"
-    "|txt|md|lock|cfg|ini|so|dll|exe|jar|whl|gz|zip|o|a|log|gradle|vue|proto"
-)
-_PATH = (
-    r"(?:(?:[A-Za-z]:|~|\.{1,2}|\$\w+)?[/\\](?=[\w.@$~-])|(?<![\w/\\])[\w.@$-]+[/\\](?=[\w.@$-]*\.|[\w.@$-]+[/\\]))"
-    r"[^\s'\"`:,;()<>|]*(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\))?"
-    rf"|(?<![\w.])[\w$-]+\.(?:{_SUFFIXES})\b(?::\d+(?::\d+)?)?(?!\(|\.\w|\w)"
-)
-_HEX = r"\b0[xX][0-9a-fA-F]+\b|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b"
-_VERSION = r"\bv?\d+(?:\.\d+){1,4}(?:[-+.]?(?:alpha|beta|rc|dev|post|a|b)[\w.]*)?\b(?!\s*(?:s|ms|seconds?)\b)"
-_NUMBER = (
-    r"[-+]?\b\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d+|\s?(?:-|\u2013|\.\.)\s?\d+)?"
-    r"(?:\s?(?:ns|us|\u00b5s|ms|s|sec|min|h|[KMGT]i?B|bytes?|%)\b)?"
-)
-# Identifiers that no ordinary word looks like: with a digit, underscore, inner capital, dots, colons, a call; options.
-_ID = (
-    r"[\w$]*(?:[a-z\d][A-Z]|[A-Z]{2,}[a-z]{2,}|_|\$|\d)[\w$]*(?:(?:\.|::|->|\\)[\w$]+)*(?:\(\)|!)?"
-    r"|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_$]\w*)+(?:\(\)|!)?|[A-Za-z_]\w*(?:\(\)|!(?=[\s,.;)]|$)|\[\])"
-    r"|@\w+(?:/[\w.-]+)?|(?<!\w)--?[a-z][\w-]+=?"
-)
-_TOKEN = re.compile(
-    rf"(?P<quoted>{_QUOTED})|(?P<url>\b[a-z][a-z+.-]{{1,12}}://[^\s'\"<>]+)"
-    r"|(?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
-    rf"|(?P<time>{_TIME})|(?P<email>[\w.+-]+@[\w-]+\.[\w.]+)|(?P<ip>{_IP})|(?P<path>{_PATH})"
-    rf"|(?P<port>\b[a-z][\w.-]*:\d{{2,5}}\b(?!:))|(?P<hex>{_HEX})"
-    rf"|(?P<version>{_VERSION})|(?P<number>{_NUMBER})|(?P<id>{_ID})"
-    r"|(?P<word>[^\W\d_]+(?:['\u2019][a-z]{1,2}\b)?)|(?P<generic><[^<>\n]{0,100}>)"
-)
-# Compiled when a test has failed.
-_PASSING = (
-    rf"(?P<time>{_TIME})|{_IP}|\b(?:[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}|0[xX][0-9a-fA-F]+)\b"
-    rf"|\b\d+(?:\.\d+)? ?(?:ns|us|\u00b5s|ms|s|sec|seconds?|min)\b|(?P<path>{_PATH})"
-)
-# Where in a text something stands changes with each edit above it, and is no value: line 7 column 3, src/a.c:7:3.
-_PLACES_IN_TEXT = frozenset(("line", "ln", "column", "col", "position", "pos", "offset", "char", "character"))
-_LINE_OF_PATH = r"(?::\d+){1,2}$|\(\d+(?:,\d+)?\)$"
-_LEVELLED = {
-    "an": "a",
-    "aliases": "alia",
-    "were": "is",
-    "was": "is",
-    "are": "is",
-    "cant": "cannot",
-    "can't": "cannot",
-    "couldn't": "cannot",
-    "doesn't": "doesnot",
-    "isn't": "isnot",
-    "aren't": "isnot",
-    "don't": "doesnot",
-    "has": "have",
-    "'s": "",
-}
-# A tool's option is a name of the tool's own, not a value: what is said of --signed is not said of --atomic.
-_OPTION = r"--?[A-Za-z][\w-]*(?:=|$)"
+_TOKENS = Expressions("masks")
+_PLACES_IN_TEXT = listed("places in text")
+_LEVELLED = dict(rows("levelled"))
 _SINGLE_LETTER_WORDS = frozenset("ai")
 # GCC and Clang: what a type's name stands for. The name alone is the value.
 _STANDS_FOR = " {aka "
-_STOOD_FOR = r" \{aka (?:'[^'\n]*'|\u2018[^\u2019\n]*\u2019|\"[^\"\n]*\")(?: [^{}\n]*)?\}"
-
-# GCC: what stands after what is missing. A keyword, an operator and a name are the same there.
-_FOUND_TOKEN = r"(\b(?:before|after) ['\u2018][^'\u2019\n]{1,40}['\u2019]) token\b"
 
 
 def masked(message: str) -> Masked:
@@ -121,11 +49,11 @@ def masked(message: str) -> Masked:
     words: list[str] = []
     values: list[str] = []
     if _STANDS_FOR in message:
-        message = re.sub(_STOOD_FOR, "", message)
+        message = _TOKENS["stood for"].sub("", message)
     if message.startswith("expected "):
-        message = re.sub(_FOUND_TOKEN, r"\1", message)
+        message = _TOKENS["found token"].sub(r"\1", message)
     message = with_quoted_slots(message)
-    for match in _TOKEN.finditer(message):
+    for match in _TOKENS["token"].finditer(message):
         kind, token = str(match.lastgroup), match[0]
         is_named = message.startswith(_SAID_OF_NAMES, match.end())
         word = _placeholder(kind, token, "name" if is_named else words[-1] if words else "", values)
@@ -139,7 +67,7 @@ def masked(message: str) -> Masked:
 
 def lasting(text: str) -> str:
     """The text without what changes from run to run: folders and lines of paths, addresses, times, durations."""
-    return re.sub(_PASSING, _without_passing, text)
+    return _TOKENS["passing"].sub(_without_passing, text)
 
 
 def level(word: str) -> str:
@@ -157,7 +85,7 @@ def level(word: str) -> str:
 def _without_passing(found: re.Match[str]) -> str:
     if found["path"] is None:
         return "<>"
-    return re.split(r"[/\\]", re.sub(_LINE_OF_PATH, "", found["path"]))[-1]
+    return re.split(r"[/\\]", _TOKENS["line of path"].sub("", found["path"]))[-1]
 
 
 def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
@@ -171,7 +99,7 @@ def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
         inner = token.lstrip("bru").strip(_QUOTES)
         if before not in _VALUE_NOUNS and _is_syntax(inner):
             return f"'{''.join(inner.lower().split())}'"
-        if inner.startswith("-") and (option := re.match(_OPTION, inner)) is not None:
+        if inner.startswith("-") and (option := _TOKENS["option"].match(inner)) is not None:
             if option.end() < len(inner):
                 values.append(inner[option.end() :][:_MAX_VALUE])
             return f"'{option[0]}'"
@@ -183,7 +111,7 @@ def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
         return token  # a constant's name is a code in all but notation
     if kind == "number" and before in _PLACES_IN_TEXT:
         return "<num>"
-    values.append(re.sub(_LINE_OF_PATH, "", token)[:_MAX_VALUE] if kind == "path" else token[:_MAX_VALUE])
+    values.append(_TOKENS["line of path"].sub("", token)[:_MAX_VALUE] if kind == "path" else token[:_MAX_VALUE])
     if kind in ("path", "url", "number"):
         return "<path>" if kind == "path" else f"<{kind[:3]}>"
     return "<v>"

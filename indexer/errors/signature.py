@@ -9,12 +9,11 @@ again.
 """
 
 import itertools
-import re
 
 from ctxrank.indexer.errors.masks import lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
 from ctxrank.indexer.errors.parse.frames import Frame, own_frames
-from ctxrank.indexer.errors.parse.tables import rows, words
+from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.vocabulary import is_ordinary
@@ -32,29 +31,12 @@ _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
 _MAX_TERMS = 48
 _FRAMES_KEPT = 8
 
-_STOPWORD_TEXT = """
-    a the of to in is be for on with this that it and or by as at from not are but so if then than any your you when
-    there here its into can do does will would should must may might error errors failed
-"""
-STOPWORDS = frozenset(_STOPWORD_TEXT.split())
-# A code that names a diagnostic (E0308, TS2322, ORA-00942, clippy::x, -Wx); others name a condition (ENOENT, HTTP 404).
-_DIAGNOSTIC = re.compile(
-    r"[A-Z]{1,6}-?\d{3,5}[A-Z]?$|\d{4} \(\w{5}\)$|Msg \d+$|(?=.*\d)[0-9A-Z]{5}$|ERR_\w+$|[\w@-]+(?:::|/)[\w/:-]+$"
-)
+STOPWORDS = listed("stopwords")
+_SAID = Expressions("signature")
 _GROUPS = words("groups_of_diagnostics")
-_LINT = re.compile(r"`-[DWF] ([a-z][\w:-]+)`|#\[(?:warn|deny|forbid)\(([\w:]+)\)\]|\[-W(?:error=)?([\w+-]+)\]")
-# What a tool advises depends on the place: one error has several, and several errors share one.
-_ADVICE = re.compile(r"(?:[\s|0-9]*[|\s_^~+-]*[\^~+-])?\s*(?:= )?(?:help|hint|HINT): ")
-# Says where to read more, or that a macro was called.
-_REFERENCE = re.compile(r"in this macro invocation|\bfor more info(?:rmation)?\b|this error originates in ")
-_NOTE = re.compile(r"\s*(?:= )?(?:note|help|hint|DETAIL|HINT): *(.*)$")
-_LABEL = re.compile(r"[\s|0-9]*[|\s_^~+-]*[\^~-]+ (?:(?:help|note|hint): )?([A-Za-z`'].*)$")
-_CODE_LINE = re.compile(r"\s*(?:LL|\d+)?\s*[|+~]|\s*-->|\s*\.\.\.\s*$|\s*[~^|-]+\s*$")
 
 # Raised by the language itself, at any line: the message says what went wrong there, not what is wrong.
 RAISED_ANYWHERE = words("raised_anywhere")
-
-_IS_TEST = r"(?:^|[._])(?:test|spec)|(?:Test|Tests|Spec|[._]test|[._]spec)(?=[._:]|$)"
 
 
 class Signature(NamedTuple):
@@ -174,11 +156,11 @@ def _is_of_code(unit: ErrorUnit, frames: tuple[Frame, ...]) -> bool:
 
 
 def _names_test(frame: Frame) -> bool:
-    return re.search(_IS_TEST, frame.file) is not None or re.search(_IS_TEST, frame.function) is not None
+    return _SAID["test"].search(frame.file) is not None or _SAID["test"].search(frame.function) is not None
 
 
 def _is_diagnostic(code: str) -> bool:
-    return _DIAGNOSTIC.match(code) is not None or code.startswith("-W") or (code.islower() and len(code) > 3)
+    return _SAID["diagnostic"].match(code) is not None or code.startswith("-W") or (code.islower() and len(code) > 3)
 
 
 def _code_name(code: str) -> str:
@@ -192,7 +174,7 @@ def _lints(unit: ErrorUnit) -> list[str]:
     """Names of lints that the notes give."""
     found: list[str] = []
     for line in unit.detail:
-        if ("`-" in line or "#[" in line or "[-W" in line) and (match := _LINT.search(line)):
+        if ("`-" in line or "#[" in line or "[-W" in line) and (match := _SAID["lint"].search(line)):
             name = match[1] or match[2] or match[3]
             if name not in ("warnings", "clippy::all") and not name.endswith("::_"):
                 found.append(name)
@@ -205,8 +187,8 @@ def _details(unit: ErrorUnit) -> tuple[str, ...]:
     for line in unit.detail:
         if _is_boilerplate(line):
             continue
-        match = _NOTE.match(line) or _LABEL.match(line)
-        if match is None and ((unit.family == "compiler" and unit.tool == "rust") or _CODE_LINE.match(line)):
+        match = _SAID["note"].match(line) or _SAID["label"].match(line)
+        if match is None and ((unit.family == "compiler" and unit.tool == "rust") or _SAID["code line"].match(line)):
             continue
         for word in masked(match[1] if match else line).words:
             if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word)):
@@ -220,8 +202,12 @@ def _notes(unit: ErrorUnit) -> tuple[str, ...]:
     """What notes and labels say is wrong, each masked; no advice, and nothing that tells no error from another."""
     notes: dict[str, None] = {}
     for line in unit.detail:
-        match = None if _is_boilerplate(line) or _ADVICE.match(line) else _NOTE.match(line) or _LABEL.match(line)
-        if match is None or _REFERENCE.search(match[1]):
+        match = (
+            None
+            if _is_boilerplate(line) or _SAID["advice"].match(line)
+            else _SAID["note"].match(line) or _SAID["label"].match(line)
+        )
+        if match is None or _SAID["reference"].search(match[1]):
             continue
         note = masked(match[1])
         ordinary = [

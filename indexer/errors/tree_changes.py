@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 
-from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, head_commit
+from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, git_on, head_commit
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Skipped, Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
@@ -90,7 +90,7 @@ def _differing(root: str, commit: str, scratch: str | None) -> list[str]:
     try:
         repository = find_repository(root)
         if repository is not None:
-            with Git(repository, scratch) as git:
+            with git_on(repository, scratch) as git:
                 known = _names(git, *_KNOWN)
                 if _has_plain_attributes(repository, known):
                     names += _names(git, *_DIFF, commit, "--", os.curdir)

@@ -2,9 +2,9 @@
 
     exchange = Exchange(store, "9f3c27ab-…", mode)
     exchange.bring(lines, done)
-    report = exchange.finish(schema=2)
+    report = exchange.finish()
 
-Lines of one origin are registers (see `origins`), so neither order nor repetition changes what comes of them.
+Lines of one origin are registers (see `register`), so neither order nor repetition changes what comes of them.
 """
 
 from collections import Counter
@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange import merge
-from ctxrank.indexer.exchange.import_lines import LineImport
-from ctxrank.indexer.exchange.kinds.artifacts import remove_foreign_file
+from ctxrank.indexer.exchange.import_lines import LineImport, bring_batches
 from ctxrank.indexer.exchange.lines import BadLine, Line, batches
 from ctxrank.indexer.exchange.origin_removal import is_blocked
 from ctxrank.indexer.exchange.register import (
+    COUNTED,
     GONE,
+    Ledger,
     Origin,
     is_uuid,
     number_of,
@@ -28,7 +29,7 @@ from ctxrank.indexer.exchange.register import (
     source_of,
     write_entry,
 )
-from ctxrank.indexer.exchange.run import ImportReport, KindCount, SkippedRow
+from ctxrank.indexer.exchange.run import Account, ImportReport, ImportRun, KindCount
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_redaction_unfinished, note_redacting
 from ctxrank.indexer.privacy.purge import finish_forgetting, forget_numbers, forget_ordered
@@ -39,6 +40,7 @@ from ctxrank.indexer.store import blocklist
 from ctxrank.indexer.store.blocklist import PATH, SECRET, SESSION
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_value, require_value
+from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code
 from ctxrank.indexer.store.store import Change, Store
 
@@ -47,13 +49,14 @@ _MAX_PREFILTER = 20
 
 
 class _Removal(NamedTuple):
-    """A record that goes: its key in the ledger of its origin, and its row here."""
+    """A record that goes: its key in the register of its origin, its row here (0: none), and what the log notes."""
 
+    of: str
     kind: str
     key: str
     row_id: int
     seq: int
-    is_order: bool
+    gone: int
 
 
 class _Order(NamedTuple):
@@ -85,8 +88,8 @@ class Exchange:
         self._sender = sender
         self._wanted = tuple(map(digits_of, wanted))
         self._own = require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
+        self._account = Account()
         self._imports: dict[str, LineImport] = {}
-        self._skipped: list[SkippedRow] = []
         self._forgotten: Counter[str] = Counter()
         self._orders = KindCount()
         self._blocked: dict[str, bool] = {}
@@ -94,24 +97,27 @@ class Exchange:
 
     def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
         """Bring in what is later than what is here; `done` is called for each batch of neighbouring lines."""
-        for (uuid, record), batch in batches(self._wanted_lines(lines), _BATCH_LINES):
-            if record == REMOVED:
-                self._remove(uuid, batch)
-            elif record == FORGET:
-                self._forget(batch)
-            else:
-                self._import_of(uuid).bring(iter(batch), done)
+        bring_batches(self._store, batches(self._wanted_lines(lines), _BATCH_LINES), self._bring, done)
+
+    def _bring(self, of: tuple[str, str], batch: list[Line]) -> None:
+        uuid, record = of
+        if record == REMOVED:
+            self._remove(uuid, batch)
+        elif record == FORGET:
+            self._forget(batch)
+        else:
+            self._import_of(uuid).bring(record, batch)
 
     def _wanted_lines(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[tuple[str, str], Line]]:
         """The lines of wanted origins, each with its origin and its kind."""
         for line in lines:
             if isinstance(line, BadLine):
-                self._skipped.append(SkippedRow("unreadable", line.shown, line.reason))
+                self._account.skip("unreadable", f"line {line.number}", line.reason)
                 continue
             self.read[line.record] += 1
             uuid = line.values.get("origin", self._sender)
             if not isinstance(uuid, str) or not is_uuid(uuid):
-                self._skipped.append(SkippedRow(line.record[:40], line.shown, "its 'origin' is not a store's uuid"))
+                self._account.skip(line.record[:40], line.shown, "its 'origin' is not a store's uuid")
             elif (not self._wanted or digits_of(uuid).startswith(self._wanted)) and not self._is_blocked(uuid):
                 yield (uuid, line.record), line
 
@@ -126,94 +132,63 @@ class Exchange:
         if uuid not in self._imports:
             with self._store.write() as change:
                 code = origin_code(change.connection, uuid)
-            origin = Origin(uuid, code, is_backup=uuid == self._sender)
-            self._imports[uuid] = LineImport(
-                self._store,
-                source_of(uuid),
-                self._mode,
-                files_are_here=not code,
-                origin=origin,
-            )
+            ledger = Ledger(self._store.primary, Origin(uuid, code, is_backup=uuid == self._sender))
+            self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
         return self._imports[uuid]
 
     def _remove(self, uuid: str, lines: list[Line]) -> None:
         """Apply that records were removed by their origin, or that every store has to forget them."""
-        numbers: dict[str, list[int]] = {}
-        removals: list[tuple[str, _Removal]] = []
+        removals: list[_Removal] = []
         with self._store.write() as change:
             for line in lines:
                 try:
-                    of, removal = self._removal(change, uuid, line)
+                    removals += self._removal(change, uuid, line)
                 except UsageError as error:
-                    self._skipped.append(SkippedRow(REMOVED, line.shown, error.message))
-                    continue
-                if removal is not None:
-                    removals.append((of, removal))
-        for _, removal in removals:
-            if removal.row_id:
-                numbers.setdefault(removal.kind, []).append(removal.row_id)
-        for number in numbers.pop("artifact", []):
-            if number < 0:
-                with self._store.write() as change:
-                    remove_foreign_file(change, number)
-            else:
-                numbers.setdefault("artifact", []).append(number)
+                    self._account.skip(REMOVED, line.shown, error.message)
+        numbers: dict[str, list[int]] = {}
+        for one in removals:
+            if one.row_id:
+                numbers.setdefault(one.kind, []).append(one.row_id)
         self._forgotten.update(forget_numbers(self._store, numbers))
         with self._store.write() as change:
-            for of, removal in removals:
-                self._note(change, of, removal)
+            for one in removals:
+                # Row 0: it may be made again, by its origin.
+                write_entry(change.connection, source_of(one.of), one.kind, one.key, str(one.seq))
+                if one.row_id < 0:
+                    query = "UPDATE record_log SET gone = ? WHERE kind = ? AND number = ? AND gone > 0"
+                    change.connection.execute(query, (one.gone, one.kind, one.row_id))
 
-    def _removal(self, change: Change, uuid: str, line: Line) -> tuple[str, _Removal | None]:
-        """What a line removes here, None where it is later here; errors and strategies lose what the origin counted."""
+    def _removal(self, change: Change, uuid: str, line: Line) -> Iterator[_Removal]:
+        """What a line removes here, unless it is later here; errors and strategies lose what the origin counted."""
         connection, values = change.connection, line.values
         kind, number, seq = values.get("kind"), number_of(values), seq_of(values)
         if not isinstance(kind, str) or kind not in KINDS or KINDS[kind].is_container:
             raise UsageError("its 'kind' is not one of a record")
-        of = values.get("of", uuid)
+        of, is_order = values.get("of", uuid), "of" in values
         if not isinstance(of, str) or not is_uuid(of):
             raise UsageError("its 'of' is not the uuid of a store")
-        is_order = "of" in values
-        origin = Origin(of, origin_code(connection, of))
-        key, row_id = str(number), origin.local(number)
-        if kind in merge.COUNTED:
-            return of, self._uncount(change, kind, origin, number, seq, is_order=is_order)
-        known = read_entry(connection, source_of(of), kind, key)
-        if known is not None and known.seq >= (GONE if is_order else seq):
-            return of, None
-        if origin.code == 0 and not is_order:
-            return of, None  # our own log knows better
-        query = f"SELECT id FROM {KINDS[kind].table.name} WHERE id = ?"
-        here = read_value(connection, query, (row_id,), int)
-        return of, _Removal(kind, key, here or 0, GONE if is_order else seq, is_order)
-
-    def _uncount(
-        self, change: Change, kind: str, origin: Origin, number: int, seq: int, *, is_order: bool
-    ) -> _Removal | None:
-        connection, table = change.connection, KINDS[kind].table.name
-        source = source_of(origin.uuid)
-        numbered = read_entry(connection, source, f"{kind} number", number)
-        row_id = (numbered.target_id if numbered is not None else 0) or origin.local(number)
-        names = KINDS[kind].identity
-        identity = connection.execute(f"SELECT {', '.join(names)} FROM {table} WHERE id = ?", (row_id,)).fetchone()
+        origin, table = Origin(of, origin_code(connection, of)), KINDS[kind].table.name
+        key, row_id, gone = str(number), origin.local(number), 2 if is_order else 3
+        if kind not in COUNTED:
+            known = read_entry(connection, source_of(of), kind, key)
+            seq = GONE if is_order else seq
+            if (known is None or known.seq < seq) and (origin.code or is_order):  # else our own log knows better
+                here = read_value(connection, f"SELECT id FROM {table} WHERE id = ?", (row_id,), int)
+                yield _Removal(of, kind, key, here or 0, seq, gone)
+            return
+        numbered = read_entry(connection, source_of(of), f"{kind} number", number)
+        row_id = (numbered.target_id if numbered is not None else 0) or row_id
+        names = ", ".join(KINDS[kind].identity)
+        identity = connection.execute(f"SELECT {names} FROM {table} WHERE id = ?", (row_id,)).fetchone()
         if identity is None:
-            return None
+            return
         key = row_key(*identity)
-        entry = read_entry(connection, source, kind, key)
+        known = read_entry(connection, source_of(of), kind, key)
         if is_order:
-            return _Removal(kind, key, row_id, seq, is_order)
-        if entry is None or entry.seq >= seq:
-            return None
-        is_left = merge.uncount(change, kind, row_id, origin.code)
-        return _Removal(kind, key, 0 if is_left else row_id, seq, is_order)
-
-    def _note(self, change: Change, of: str, removal: _Removal) -> None:
-        # Row 0: it may be made again, by its origin.
-        write_entry(change.connection, source_of(of), removal.kind, removal.key, str(removal.seq))
-        if removal.row_id < 0:
-            change.connection.execute(
-                "UPDATE record_log SET gone = ? WHERE kind = ? AND number = ? AND gone > 0",
-                (2 if removal.is_order else 3, removal.kind, removal.row_id),
-            )
+            yield _Removal(of, kind, key, row_id, seq, gone)
+        elif known is not None and known.seq < seq:
+            is_left = merge.uncount(change, kind, row_id, origin.code)
+            yield _Removal(of, kind, key, 0 if is_left else row_id, seq, gone)
 
     def _forget(self, lines: list[Line]) -> None:
         """Carry out orders and enter them, so that one that was interrupted is carried out again.
@@ -225,7 +200,7 @@ class Exchange:
             try:
                 order = _order(line)
             except UsageError as error:
-                self._skipped.append(SkippedRow(FORGET, line.shown, error.message))
+                self._account.skip(FORGET, line.shown, error.message)
                 continue
             if order.key != self._own and not blocklist.is_entered(self._store.primary, order.kind, order.digest):
                 fresh.append(order)
@@ -239,36 +214,25 @@ class Exchange:
             if any(order.kind == SECRET for order in fresh):
                 note_redacting(change)
 
-    def finish(self, *, schema: int, losses: tuple[str, ...] = ()) -> ImportReport:
-        """What was done, of all origins together; `losses` are what the file is missing."""
+    def finish(self, losses: Iterable[str] = ()) -> ImportReport:
+        """What was done; `losses` are what the file is missing."""
+        account = self._account
         if is_redaction_unfinished(self._store.primary):  # the mode has the secrets of all orders
             redact_again(self._store, load_config(self._store).redaction_mode)
         # Copies that a repair left keep it from ever being done: then it is tried where something new is to be erased.
         if self._forgotten or self._orders.new or not backups_of(self._store):
             finish_forgetting(self._store)
-        if not self._imports:
-            self._store.catch_up()
-        reports = [imported.finish(schema=schema) for imported in self._imports.values()]
-        counts: dict[str, KindCount] = {}
-        for report in reports:
-            for kind, count in report.counts.items():
-                before = counts.get(kind, KindCount())
-                counts[kind] = KindCount(*(a + b for a, b in zip(before, count, strict=True)))
+        account.recounted += backfill_counts(self._store)
+        self._store.catch_up()
         if removed := sum(self._forgotten.values()):
-            counts[REMOVED] = KindCount(0, removed, 0)
+            account.add(REMOVED, KindCount(0, removed, 0))
         if any(self._orders):
-            counts[FORGET] = self._orders
-        left_out = (f"{self._left_out} lines are left out: their origin was purged here.",) * bool(self._left_out)
-        return ImportReport(
-            schema=schema,
-            counts=counts,
-            skipped=(*self._skipped, *(row for report in reports for row in report.skipped)),
-            files_indexed=sum(report.files_indexed for report in reports),
-            files_missing=sum(report.files_missing for report in reports),
-            recounted=sum(report.recounted for report in reports),
-            notes=(*left_out, *(note for report in reports for note in report.notes), *losses),
-            is_complete=not losses,
-        )
+            account.add(FORGET, self._orders)
+        if self._left_out:
+            account.notes.append(f"{self._left_out} lines are left out: their origin was purged here.")
+        for imported in self._imports.values():
+            account.notes += imported.notes()
+        return account.report(losses)
 
 
 _BATCH_LINES = 5000

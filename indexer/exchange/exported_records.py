@@ -13,7 +13,8 @@ from ctxrank.indexer.catalogue import kinds_of
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.declarations import Column, Kind, Meaning
 from ctxrank.indexer.exchange.forwarding import Forwarding, number_there
-from ctxrank.indexer.exchange.merge import COUNTED, exported_name
+from ctxrank.indexer.exchange.merge import exported_name
+from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -38,16 +39,6 @@ class _Value(NamedTuple):
     key: str
     sql: str
     column: Column
-
-
-class _Record(NamedTuple):
-    """A row of a kind: its id, its document (None: none, or none under today's rules) and what the line says."""
-
-    id: int
-    document_id: int | None
-    ruleset: int
-    seq: int
-    values: tuple[object, ...]
 
 
 class RecordReader:
@@ -75,32 +66,6 @@ class RecordReader:
             yield from self._forwarding.removals(self._choice.since or 0)
 
     def _fields(self, kind: Kind) -> Iterator[Fields]:
-        values = _values(kind)
-        for record in self._records(kind, values):
-            fields: Fields = {
-                value.key: self._shown(value.column, stored, record.ruleset)
-                for value, stored in zip(values, record.values, strict=True)
-            }
-            if "session" in fields:
-                project = str(fields.pop("project"))
-                name = exported_name(self._primary, str(fields["session"]), project)
-                fields |= {"session": name, "project": project}
-            if kind.name == "session":
-                fields["name"] = exported_name(self._primary, str(fields["name"]), str(fields["project"]))
-            if kind.name == "package":
-                fields |= self._usage(record.id)
-            if kind.name in ("package", "artifact"):
-                fields["passages"] = self._passages(record.document_id)
-            fields.pop("id", None)
-            for identity, counts in self._forwarding.lines(kind, record.id, record.seq):
-                for key in ("supersedes", "superseded_by"):
-                    if key in fields:
-                        fields[key] = number_there(fields[key])
-                if kind.name == "group":
-                    fields["context_references"] = self._forwarding.references(fields["context_references"], identity)
-                yield {**identity, **fields, **counts}
-
-    def _records(self, kind: Kind, values: list[_Value]) -> Iterator[_Record]:
         """The rows of a kind by id, of the wanted sessions alone where it belongs to one."""
         session_column = "id" if kind.name == "session" else "session_id"
         is_limited = self._choice.session_ids and (kind.is_container or kind.is_of_a_session)
@@ -113,6 +78,7 @@ class RecordReader:
         used = "SELECT seq FROM record_log WHERE kind = 'usage' AND number = t.id"
         seq = f"max(l.seq, coalesce(({used}), 0))" if kind.name == "package" else "l.seq"
         is_own = kind.is_container or kind.name in COUNTED or self._choice.all_origins
+        values = _values(kind)
         query = f"""
             SELECT t.id, {document}, {seq}, {", ".join(value.sql for value in values)}
               FROM {source} {" ".join(_joins(kind))}
@@ -121,8 +87,24 @@ class RecordReader:
              ORDER BY t.id < 0, abs(t.id)
         """
         names = {"sessions": self._sessions, "since": self._choice.since or 0}
-        for id_, document_id, ruleset, seq, *stored in self._primary.execute(query, names):
-            yield _Record(id_, document_id, ruleset, seq, tuple(stored))
+        for number, document_id, ruleset, seq, *stored in self._primary.execute(query, names):
+            fields: Fields = {
+                value.key: self._shown(value.column, one, ruleset) for value, one in zip(values, stored, strict=True)
+            }
+            name = "name" if kind.name == "session" else "session"
+            if name in fields:
+                fields[name] = exported_name(self._primary, str(fields[name]), str(fields["project"]))
+            if kind.name == "package":
+                fields |= self._usage(number)
+            if kind.name in ("package", "artifact"):
+                fields["passages"] = self._passages(document_id)
+            for identity, counts in self._forwarding.lines(kind, number, seq):
+                for key in ("supersedes", "superseded_by"):
+                    if key in fields:
+                        fields[key] = number_there(fields[key])
+                if kind.name == "group":
+                    fields["context_references"] = self._forwarding.references(fields["context_references"], identity)
+                yield {**identity, **fields, **counts}
 
     def _shown(self, column: Column, value: object, ruleset: int) -> object:
         """A value as a line has it. A text that was stored under today's rules is clean already."""
@@ -204,18 +186,18 @@ def _values(kind: Kind) -> list[_Value]:
     """What a line of a kind says, in order: a reference by the names of what it refers to."""
     values: list[_Value] = []
     for column in kind.table.columns:
-        if column.name in kind.left_out:
+        if column.name in ("id", *kind.left_out):
             continue
         if column.natural_keys:
             values += [
                 _Value(key, f"{column.refers_to}.{name}", Column(name, Meaning.NAME))
                 for key, name in column.natural_keys
             ]
-            if column.refers_to == "sessions":
-                values.append(_Value("project", "sessions.project", Column("project", Meaning.NAME)))
         else:
             sql = f"t.{column.name}" if not column.source else column.source.replace("documents.", "d.")
             values.append(_Value(column.exported_as, sql, column))
+    if kind.table.reference_to("sessions"):
+        values.append(_Value("project", "sessions.project", Column("project", Meaning.NAME)))
     return values
 
 

@@ -87,20 +87,16 @@ class Fields:
             raise UsageError(f"its '{name}' is empty")
         return agent
 
-    def choice(self, name: str, allowed: Sequence[str], default: str | None = None) -> str:
+    def choice(self, name: str, allowed: Sequence[str]) -> str:
         """One of a few words."""
-        value = self._string(name, default)
+        value = self._string(name, None)
         if value not in allowed:
             raise UsageError(f"its '{name}' is {self._shown(value)}; allowed are {', '.join(allowed)}")
         return value
 
     def number(self, name: str, *, least: int = 0, default: int | None = None) -> int:
         """A whole number that is not below `least`."""
-        value = self._values.get(name)
-        if value is None:
-            value = default
-        if value is None:
-            raise UsageError(f"it has no '{name}'")
+        value = self._value(name, default)
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_NUMBER:
             raise UsageError(f"its '{name}' is {self._shown(value)}, not a whole number from {least}")
         return value
@@ -109,11 +105,9 @@ class Fields:
         """A whole number, or None where there is none."""
         return None if self._values.get(name) is None else self.number(name, least=least)
 
-    def share(self, name: str, default: float) -> float:
+    def share(self, name: str) -> float:
         """A number from 0 to 1."""
-        value = self._values.get(name)
-        if value is None:
-            return default
+        value = self._value(name, None)
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
             raise UsageError(f"its '{name}' is {self._shown(value)}, not a number from 0 to 1")
         return float(value)
@@ -157,10 +151,6 @@ class Fields:
         value = self._values.get(name)
         return "[]" if value is None or value == [] else self._texts.json_list(_dumped(value, "[]"))
 
-    def numbers(self, name: str) -> tuple[int, ...]:
-        """A list of whole numbers; what is none is left out."""
-        return tuple(item for item in self._list(name) if isinstance(item, int) and 0 < item <= MAX_NUMBER)
-
     def items(self, name: str) -> tuple[object, ...]:
         """A list of anything, to look something up by; never to be stored or shown."""
         return tuple(self._list(name))
@@ -181,12 +171,14 @@ class Fields:
             raise UsageError(f"its '{name}' is not a list")
         return list(value)
 
-    def _string(self, name: str, default: str | None) -> str:
-        value = self._values.get(name)
-        if value is None:
-            value = default
-        if value is None:
+    def _value(self, name: str, default: object) -> object:
+        value = self._values.get(name, default)
+        if value is None and default is None:
             raise UsageError(f"it has no '{name}'")
+        return default if value is None else value
+
+    def _string(self, name: str, default: str | None) -> str:
+        value = self._value(name, default)
         if not isinstance(value, str):
             raise UsageError(f"its '{name}' is {self._shown(value)}, not a text")
         return value

@@ -6,10 +6,9 @@ import apsw
 
 from ctxrank.indexer.declarations import Kind
 from ctxrank.indexer.exchange import merge
-from ctxrank.indexer.exchange.merge import COUNTED, Counts
-from ctxrank.indexer.exchange.register import Entry, read_entry, source_of
-from ctxrank.indexer.light_typing import NamedTuple, is_list
-from ctxrank.indexer.store.connection import read_rows
+from ctxrank.indexer.exchange.merge import Counts
+from ctxrank.indexer.exchange.register import COUNTED, Entry, read_entry, source_of
+from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.store.ids import origin_and_number, origins_of
 
 Fields = dict[str, object]
@@ -24,28 +23,6 @@ def last_number(connection: apsw.Connection) -> int:
 def number_there(row_id: object) -> int | None:
     """The number that a record has where it was made."""
     return origin_and_number(row_id)[1] if isinstance(row_id, int) else None
-
-
-class _Counted(NamedTuple):
-    origin: int
-    occurrences: int
-    confirmations: int
-    refutations: int
-
-
-class _Gone(NamedTuple):
-    kind: str
-    number: int
-    seq: int
-    gone: int
-
-
-class _Order(NamedTuple):
-    kind: str
-    digest: str
-    prefilter: str
-    key: str
-    seq: int
 
 
 class Forwarding:
@@ -69,16 +46,19 @@ class Forwarding:
             if maker is None:
                 yield {"id": row_id, "seq": seq}, {}
             elif self._all_origins and maker != merge.UNKNOWN:
-                yield from self._of(maker.partition(" ")[2], kind.name, row_id)
+                uuid = maker.partition(" ")[2]
+                there = self._known(uuid, kind.name, row_id)
+                if there is not None:
+                    yield {"id": int(there[0]), "origin": uuid, "seq": there[1].seq}, {}
         elif kind.name in COUNTED:
             yield from self._counted(kind.name, row_id, seq)
         elif row_id > 0:
             yield {"id": row_id, "seq": seq}, {}
         else:
-            code, number = origin_and_number(row_id)
-            known = read_entry(self._primary, source_of(self._uuids[code]), kind.name, number)
+            named = self.named(row_id)
+            known = read_entry(self._primary, source_of(str(named["origin"])), kind.name, named["id"])
             if known is not None:
-                yield {"id": number, "origin": self._uuids[code], "seq": known.seq}, {}
+                yield {**named, "seq": known.seq}, {}
 
     def references(self, row_ids: object, identity: Fields) -> list[object]:
         """Packages that a group may see: numbers of the line's origin, or number@uuid."""
@@ -88,11 +68,6 @@ class Forwarding:
             code, number = origin_and_number(int(str(row_id)))
             found.append(number if self._uuids[code] == own else f"{number}@{self._uuids[code]}")
         return found
-
-    def _of(self, uuid: str, kind: str, row_id: int) -> Iterator[tuple[Fields, Fields]]:
-        known = self._known(uuid, kind, row_id)
-        if known is not None:
-            yield {"id": int(known[0]), "origin": uuid, "seq": known[1].seq}, {}
 
     def _known(self, uuid: str, kind: str, row_id: int) -> tuple[str, Entry] | None:
         """The number or key there of a row here, and what the register has of it."""
@@ -114,13 +89,13 @@ class Forwarding:
             SELECT origin, occurrences, confirmations, refutations FROM origin_counts
              WHERE kind = ? AND number = ? ORDER BY origin
         """
-        for counted in list(read_rows(self._primary, query, (kind, row_id), _Counted)):
-            uuid = self._uuids[counted.origin]
+        for store, *counted in list(self._primary.execute(query, (kind, row_id))):
+            uuid = self._uuids[store]
             known, there = self._known(uuid, kind, row_id), self._known(uuid, f"{kind} number", row_id)
             if known is None:
                 continue
             identity: Fields = {"id": number, "of": self._uuids[code]} if there is None else {"id": int(there[0])}
-            counts = merge.named_counts(kind, Counts(*counted[1:]))
+            counts = merge.named_counts(kind, Counts(*counted))
             yield {**identity, "origin": uuid, "seq": known[1].seq}, counts
 
     def removals(self, since: int) -> Iterator[tuple[str, Fields]]:
@@ -129,16 +104,15 @@ class Forwarding:
             SELECT kind, number, seq, gone FROM record_log
              WHERE gone > 0 AND seq > ? AND kind NOT IN ('session', 'group', 'usage', 'forget') ORDER BY seq
         """
-        for gone in list(read_rows(self._primary, query, (since,), _Gone)):
-            line: Fields = {"kind": gone.kind, **self.named(gone.number)}
-            if gone.number > 0:
-                yield "removed", {**line, "seq": gone.seq}
-            elif gone.gone == 2:
+        for kind, row_id, seq, gone in list(self._primary.execute(query, (since,))):
+            line: Fields = {"kind": kind, **self.named(row_id)}
+            if row_id > 0:
+                yield "removed", {**line, "seq": seq}
+            elif gone == 2:
                 of = line.pop("origin")
-                yield "removed", {**line, "of": of, "seq": gone.seq}
-            elif gone.gone == 3 and self._all_origins:
-                code, number = origin_and_number(gone.number)
-                known = read_entry(self._primary, source_of(self._uuids[code]), gone.kind, number)
+                yield "removed", {**line, "of": of, "seq": seq}
+            elif gone == 3 and self._all_origins:
+                known = read_entry(self._primary, source_of(str(line["origin"])), kind, line["id"])
                 if known is not None:
                     yield "removed", {**line, "seq": known.seq}
         query = """
@@ -147,5 +121,5 @@ class Forwarding:
              WHERE l.kind = 'forget' AND l.gone = 0 AND l.seq > ? AND (b.origin = '' OR ?) ORDER BY l.seq
         """
         values = (self._uuids[0], since, self._all_origins)
-        for order in list(read_rows(self._primary, query, values, _Order)):
-            yield "forget", order._asdict()
+        for order in list(self._primary.execute(query, values)):
+            yield "forget", dict(zip(("kind", "digest", "prefilter", "key", "seq"), order, strict=True))

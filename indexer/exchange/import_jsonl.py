@@ -4,7 +4,7 @@
         import_jsonl(store, file)
 
 The file may have been edited by hand: every text is redacted again, and a line that cannot be used is reported with
-its number. See `import_lines` for how records come in.
+its number. See `exchange` for how records come in.
 """
 
 import os
@@ -12,17 +12,14 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
-from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.exchange import Exchange
-from ctxrank.indexer.exchange.import_lines import LineImport, Progress
+from ctxrank.indexer.exchange.import_lines import Progress
 from ctxrank.indexer.exchange.lines import Line, LineReader
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
-SOURCE = "jsonl"
-FIRST_VERSION = 1  # its lines do not say whose they are
 _SHOWN_CHARS = 40
 
 
@@ -38,26 +35,19 @@ def import_jsonl(
 
     `from_origins` are the first digits of the uuids of the stores whose records are wanted, without any all.
     `progress` is called after each batch with how many bytes of how many are read, where that is known. Raises
-    UsageError for a file that is no export or a newer one (nothing is written then), LockedError.
+    UsageError for a file that is no export or of another version (nothing is written then), LockedError.
     """
     lines = LineReader(file)
-    header = lines.header()
+    sender = lines.header()
     size = _size(file)
 
     def tell(batch: list[Line]) -> None:
         if progress is not None and size:
             progress(lines.read_bytes, size)
 
-    own = str(store.primary.execute("SELECT uuid FROM store WHERE id = 1").get)
-    if header.version == FIRST_VERSION:
-        if from_origins:
-            raise UsageError("This file does not say whose each line is.", "Export it again with this program.")
-        records = LineImport(store, f"{SOURCE}:{header.store}", mode, files_are_here=header.store == own)
-        records.bring(lines.records(), tell)
-        return records.finish(schema=header.version, losses=tuple(_losses(lines, records.read)))
-    exchange = Exchange(store, header.store, mode, from_origins)
+    exchange = Exchange(store, sender, mode, from_origins)
     exchange.bring(lines.records(), tell)
-    return exchange.finish(schema=header.version, losses=tuple(_losses(lines, exchange.read)))
+    return exchange.finish(_losses(lines, exchange.read))
 
 
 def _losses(lines: LineReader, read: Mapping[str, int]) -> Iterator[str]:

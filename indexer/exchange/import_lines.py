@@ -1,144 +1,91 @@
-"""The one way records come in from elsewhere: lines, each an object of a kind that `ctxrank export` writes.
+"""The lines of one origin on their way in, kind by kind.
 
-    records = LineImport(store, "jsonl:7c0e…", mode)
-    records.bring(lines, done)
-    report = records.finish(schema=1)
+    records = LineImport(run)
+    records.bring("reasoning", lines)
 
-Sessions and groups are joined by name, everything else by the ledger (see `ledger`), one for each source. Every
-text is redacted. A line that cannot be used is reported, and the rest comes in.
+Every text is redacted. A line that cannot be used is reported, and the rest comes in.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 
 from ctxrank.indexer.catalogue import KINDS, exported_kinds
-from ctxrank.indexer.exchange.kinds.artifacts import ArtifactImport
-from ctxrank.indexer.exchange.kinds.designations import DesignationImport
+from ctxrank.indexer.exchange.kinds import hooks
+from ctxrank.indexer.exchange.kinds.artifacts import ARTIFACT, ArtifactImport
 from ctxrank.indexer.exchange.kinds.files import Files
-from ctxrank.indexer.exchange.kinds.packages import PackageImport
-from ctxrank.indexer.exchange.kinds.records import RecordImport, TwinQuery
-from ctxrank.indexer.exchange.kinds.sessions import SessionImport, refer_waiting
-from ctxrank.indexer.exchange.kinds.settings import bring_settings
-from ctxrank.indexer.exchange.kinds.usages import UsageImport, unite_waiting
-from ctxrank.indexer.exchange.lines import BadLine, Line, batches
-from ctxrank.indexer.exchange.register import Origin
-from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportReport, ImportRun
+from ctxrank.indexer.exchange.kinds.packages import PACKAGE, PackageHooks
+from ctxrank.indexer.exchange.kinds.records import RecordImport
+from ctxrank.indexer.exchange.kinds.sessions import GroupHooks
+from ctxrank.indexer.exchange.kinds.usages import USAGE, UsageImport
+from ctxrank.indexer.exchange.lines import Key, Line
+from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
-from ctxrank.indexer.redaction.engine import RedactionMode
-from ctxrank.indexer.store.documents import backfill_counts
-from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
 _SHOWN_CHARS = 40
 # The index is brought up to date meanwhile, in portions of so many lines: its merges cost less in large ones.
 _FOLLOWED_LINES = 5000
+# What kinds need beyond their columns.
+_HOOKS = {
+    "group": GroupHooks,
+    "reasoning": hooks.ReasoningHooks,
+    "error": hooks.ErrorHooks,
+    "failure": hooks.FailureHooks,
+}
 
 Progress = Callable[[int, int], None]
+Writer = Callable[[Iterable[Line]], None]
 
 
 class LineImport:
-    """One import of lines; `run` has the ledger and the redaction, `read` counts the lines of each kind.
+    """Brings in lines of one origin; `imports` makes what reads and writes a kind's records.
 
-    Files that lines name are read below the store's root, unless `files_are_here` is false (they are another
-    machine's) or `is_read` is (the root is not known to be theirs: all files count as missing). `twins` finds, by kind,
-    records here that the source has too, where it knows them by other values than an export does.
+    `is_read` is false where the root is not known to be that of the files.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        source: str,
-        mode: RedactionMode,
-        *,
-        files_are_here: bool = True,
-        is_read: bool = True,
-        origin: Origin | None = None,
-        twins: Mapping[str, TwinQuery] | None = None,
-    ) -> None:
-        self.run = ImportRun(store, source, mode, origin)
-        self.read: Counter[str] = Counter()
-        self._files = Files(self.run, are_here=files_are_here, is_read=is_read)
-        self._sessions = SessionImport(self.run)
-        self._packages = PackageImport(self.run, self._files, self._package_came)
-        special = ("package", "artifact")
-        self._records = {
-            name: RecordImport(self.run, KINDS[name], (twins or {}).get(name))
-            for name in exported_kinds()
-            if name not in special
+    def __init__(self, run: ImportRun, imports: type[RecordImport] = RecordImport, *, is_read: bool = True) -> None:
+        self._run = run
+        self._files = Files(run, is_read=is_read)
+        self.writers: dict[str, Writer] = {
+            USAGE: UsageImport(run).bring,
+            ARTIFACT: ArtifactImport(run, self._files).bring,
+            PACKAGE: imports(run, KINDS[PACKAGE], PackageHooks(run, KINDS[PACKAGE], self._files)).bring,
         }
+        for name in ("session", "group", *exported_kinds()):
+            if name not in self.writers:
+                self.writers[name] = imports(run, KINDS[name], _HOOKS.get(name, hooks.Hooks)(run, KINDS[name])).bring
 
-    def _package_came(self, change: Change, package_id: int, session_id: int) -> None:
-        """What other lines said of a package before it came."""
-        unite_waiting(self.run, change, package_id, session_id)
-        refer_waiting(change, package_id)
-
-    def writers(self) -> dict[str, Callable[[Iterable[Line]], None]]:
-        """What brings in lines of each kind."""
-        designations = DesignationImport(self.run, self._packages)
-        return {
-            **{name: records.bring for name, records in self._records.items()},
-            "session": self._sessions.bring_sessions,
-            "group": self._sessions.bring_groups,
-            "package": self._packages.bring,
-            "consumer": designations.bring_consumers,
-            "delivery": designations.bring_deliveries,
-            "usage": UsageImport(self.run).bring,
-            "artifact": ArtifactImport(self.run, self._files).bring,
-            "setting": lambda batch: bring_settings(self.run, batch),
-        }
-
-    def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
-        """Bring in what is new or changed; `done` is called for each batch of neighbouring lines of one kind."""
-        writers = self.writers()
-        with ExitStack() as stack:
-            other: BackgroundIndexer | None = None
-            unfollowed = 0
-            for record, batch in batches(self._read(lines), CHUNK_ROWS):
-                write = writers.get(record)
-                if write is None:
-                    name = one_line(record)[:_SHOWN_CHARS]
-                    for line in batch:
-                        self.run.skip(line.shown, "unknown", f"'{name}' is not a record that this program knows")
-                else:
-                    write(batch)
-                done(batch)
-                unfollowed += len(batch)
-                if unfollowed >= _FOLLOWED_LINES:  # so many are worth the start of a second process
-                    unfollowed = 0
-                    other = other or stack.enter_context(background_indexer(self.run.store))
-                    if other is not None:
-                        other.notify()
-
-    def _read(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[str, Line]]:
-        """The lines, each with its kind; bad ones are reported."""
+    def bring(self, record: str, lines: list[Line]) -> None:
+        """Bring in what is new or changed of some lines of one kind."""
+        if record in self.writers:
+            self.writers[record](lines)
+            return
+        name = one_line(record)[:_SHOWN_CHARS]
         for line in lines:
-            if isinstance(line, BadLine):
-                self.run.skip(line.shown, "unreadable", line.reason)
-            else:
-                self.read[line.record] += 1
-                yield line.record, line
+            self._run.account.skip("unknown", line.shown, f"'{name}' is not a record that this program knows")
 
-    def finish(self, *, schema: int, losses: tuple[str, ...] = ()) -> ImportReport:
-        """Link what names records that came later, and say what was done; `losses` are what the source is missing."""
-        if self.run.origin is None:
-            self._packages.bring_links()
-            self._sessions.bring_references(self._packages.keys)
-        recounted = self.run.counted + backfill_counts(self.run.store)
-        self.run.store.catch_up()
-        return ImportReport(
-            schema=schema,
-            counts=self.run.counts(),
-            skipped=self.run.skipped(),
-            files_indexed=len(self._files.indexed),
-            files_missing=len(self._files.missing),
-            recounted=recounted,
-            notes=(
-                *self.run.notes,
-                *(note for records in self._records.values() for note in records.notes()),
-                *self._files.notes(),
-                *self.run.skipped_notes(),
-                *losses,
-            ),
-            is_complete=not losses,
-        )
+    def notes(self) -> Iterator[str]:
+        """What a person should know about files."""
+        return self._files.notes()
+
+
+def bring_batches(
+    store: Store,
+    lines: Iterable[tuple[Key, list[Line]]],
+    bring: Callable[[Key, list[Line]], None],
+    done: Callable[[list[Line]], None],
+) -> None:
+    """Bring in batches of lines, with the index behind; `done` is called with each."""
+    with ExitStack() as stack:
+        other: BackgroundIndexer | None = None
+        unfollowed = 0
+        for key, batch in lines:
+            bring(key, batch)
+            done(batch)
+            unfollowed += len(batch)
+            if unfollowed >= _FOLLOWED_LINES:  # so many are worth the start of a second process
+                unfollowed = 0
+                other = other or stack.enter_context(background_indexer(store))
+                if other is not None:
+                    other.notify()

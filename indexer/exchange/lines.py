@@ -22,13 +22,6 @@ _STORE_NAME_CHARS = 100
 _HINT = "Give a file that 'ctxrank export' wrote."
 
 
-class Header(NamedTuple):
-    """Which format a file has, and which store it was made from."""
-
-    version: int
-    store: str
-
-
 class Line(NamedTuple):
     """One record: a line of a file, or a row of another program's store that was read as one.
 
@@ -53,11 +46,6 @@ class BadLine(NamedTuple):
     number: int
     reason: str
 
-    @property
-    def shown(self) -> str:
-        """What a report calls it."""
-        return f"line {self.number}"
-
 
 class LineReader:
     """Reads a file from its header to its end line; `end_counts` is None until that was met."""
@@ -68,8 +56,8 @@ class LineReader:
         self._file = file
         self._number = 0
 
-    def header(self) -> Header:
-        """The first line. Raises UsageError where it is not a header of a version that we know."""
+    def header(self) -> str:
+        """The store that the first line names. Raises UsageError where it is not a header of a version that we know."""
         self._number += 1
         data = self._file.readline(MAX_HEADER_BYTES + 1)
         self.read_bytes += len(data)
@@ -86,14 +74,15 @@ class LineReader:
         version, store = values.get("version"), values.get("store")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise UsageError("The header has no version.", _HINT)
-        if version > VERSION:
+        if version != VERSION:
+            is_newer = version > VERSION
             raise UsageError(
-                f"The export has version {version}; this program knows up to {VERSION}.",
-                "It was written by a newer ctxrank: upgrade this one.",
+                f"The export has version {version}; this program knows {'up to' * is_newer or 'only'} {VERSION}.",
+                "It was written by a newer ctxrank: upgrade this one." if is_newer else "Export it again.",
             )
         if not isinstance(store, str) or not 0 < len(store) <= _STORE_NAME_CHARS or one_line(store) != store:
             raise UsageError("The header does not name the store that the export was made from.", _HINT)
-        return Header(version, store)
+        return store
 
     def records(self) -> Iterator[Line | BadLine]:
         """The lines behind the header, without blank ones; what follows the end line is not read."""

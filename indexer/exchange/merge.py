@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import apsw
 
 from ctxrank.indexer.catalogue import KINDS
-from ctxrank.indexer.declarations import Value
+from ctxrank.indexer.declarations import Kind, Value
 from ctxrank.indexer.errors.patterns import state_of
 from ctxrank.indexer.exchange.register import read_entry, remove_entry, write_entry
 from ctxrank.indexer.light_typing import NamedTuple
@@ -17,8 +17,6 @@ from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.connection import read_map, read_row, read_value, require_value
 from ctxrank.indexer.store.store import Change
 
-# Kinds with one row for all stores, by their natural key.
-COUNTED = tuple(kind.name for kind in KINDS.values() if kind.counts)
 _MAKERS = "maker"  # the register's word, as its source, for who made a session or a group first
 UNKNOWN = "~"  # after every moment: it was made on the way, for a record that names it
 
@@ -88,17 +86,6 @@ def count(change: Change, kind: str, number: int, code: int, counts: Counts) -> 
     return True
 
 
-def keep_counts(connection: apsw.Connection, kind: str, number: int, values: dict[str, Value]) -> None:
-    """Let a row that is written over a record say no less than was counted, nor an earlier time, than is known here."""
-    said, own, others = counts_of(kind, values), own_of(connection, kind, number), others_of(connection, kind, number)
-    sums = Counts(*(max(pair) + of_others for *pair, of_others in zip(said, own, others, strict=False)))
-    if kind == "error" and sums[1:] != said[1:]:
-        values["state"], values["confidence"] = _record(sums)
-    values.update(zip(KINDS[kind].counts, sums, strict=False))
-    query = f"SELECT max(last_seen, ?) FROM {KINDS[kind].table.name} WHERE id = ?"
-    values["last_seen"] = require_value(connection, query, (values["last_seen"], number), int)
-
-
 def _record(counts: Counts) -> tuple[str, float]:
     """The state and the confidence that an error's counts amount to."""
     confidence = min(max(round(0.5 + 0.1 * counts.confirmations - 0.2 * counts.refutations, 4), 0.1), 1.0)
@@ -132,11 +119,12 @@ def find_merged(connection: apsw.Connection, name: str, project: str) -> int | N
     return read_value(connection, query, (name, project, f"{name}@{project}"), int)
 
 
-def make_merged(change: Change, new: NewSession) -> int:
+def make_merged(change: Change, name: str, project: str, moment: int | None) -> int:
     """Make a session for a record that names it: any line of its own says more."""
-    change.blocklist.refuse("session", new.name)
-    taken = read_value(change.connection, "SELECT id FROM sessions WHERE name = ?", (new.name,), int) is not None
-    session_id = create_session(change, new._replace(name=f"{new.name}@{new.project}") if taken else new)
+    change.blocklist.refuse("session", name)
+    taken = read_value(change.connection, "SELECT id FROM sessions WHERE name = ?", (name,), int) is not None
+    new = NewSession(f"{name}@{project}" if taken else name, project, created_at=moment)
+    session_id = create_session(change, new)
     note_maker(change, "session", session_id, UNKNOWN)
     return session_id
 
@@ -154,11 +142,12 @@ def maker(moment: int, uuid: str) -> str:
     return f"{moment:020d} {uuid}"
 
 
-def maker_of(connection: apsw.Connection, kind: str, number: int, created_at: int) -> str:
+def maker_of(connection: apsw.Connection, kind: Kind, number: int) -> str:
     """Who made a session or a group that is here."""
-    found = read_entry(connection, _MAKERS, kind, number)
+    found = read_entry(connection, _MAKERS, kind.name, number)
     if found is not None:
         return found.digest
+    created_at = require_value(connection, f"SELECT created_at FROM {kind.table.name} WHERE id = ?", (number,), int)
     return maker(created_at, require_value(connection, "SELECT uuid FROM store WHERE id = 1", (), str))
 
 

@@ -12,7 +12,7 @@ import apsw
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.exchange import merge
-from ctxrank.indexer.exchange.register import source_of
+from ctxrank.indexer.exchange.register import COUNTED, source_of
 from ctxrank.indexer.privacy.erase import note_erasing
 from ctxrank.indexer.privacy.purge import PurgeReport, finish_forgetting, forget_numbers
 from ctxrank.indexer.privacy.removal import remove_records, unchecked_references
@@ -30,10 +30,10 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
     numbers = {
         name: read_column(store.primary, f"SELECT id FROM {kind.table.name} WHERE {_OF_ORIGIN}", (code,), int)
         for name, kind in KINDS.items()
-        if not kind.is_container and name not in merge.COUNTED
+        if not kind.is_container and name not in COUNTED
     }
     if is_dry_run:
-        counted = {name: len(_counted(store.primary, name, code)) for name in merge.COUNTED}
+        counted = {name: len(_counted(store.primary, name, code)) for name in COUNTED}
         counts = {name: len(ids) for name, ids in numbers.items()} | counted
         return PurgeReport({name: n for name, n in counts.items() if n}, (), (), is_erased=False, is_dry_run=True)
     kept_out: list[int] = []
@@ -85,7 +85,7 @@ def _uncount(change: Change, code: int) -> Mapping[str, list[int]]:
     """Take its counts out of what all stores have; returns what nobody else counted."""
     connection = change.connection
     lonely: dict[str, list[int]] = {}
-    for kind in merge.COUNTED:
+    for kind in COUNTED:
         for number in _counted(connection, kind, code):
             if not merge.uncount(change, kind, number, code):
                 lonely.setdefault(kind, []).append(number)

@@ -1,14 +1,9 @@
 """The register of an exchange: by source, kind and key the state of a record that was applied last, and its row here.
 
-A row is known by what it is and not by the file it was read from: its number together with what never changes in it. So
-a database that was moved, copied or restored from a backup is still the same source, and two that grew apart from one
-copy do not overwrite each other's rows.
-
-A line that says whose it is makes an import of the same lines, in any order, end the same. A record's key is (origin,
-kind, number), and its state is the number of its last change in its origin's record log: the line with the highest
-number wins, be it the record or the note that it was removed. Only its origin writes it, so two lines with one number
-say the same. What several stores say of one thing is merged, each time by an operation that takes no notice of order or
-repetition:
+An import of the same lines, in any order, ends the same. A record's key is (origin, kind, number), and its state is the
+number of its last change in its origin's record log: the line with the highest number wins, be it the record or the
+note that it was removed. Only its origin writes it, so two lines with one number say the same. What several stores say
+of one thing is merged, each time by an operation that takes no notice of order or repetition:
 
     errors, strategies     one row by natural key; counts are kept for each origin and summed, of texts the younger
     sessions, groups       one row by (project, name); the one that was made first says what they are
@@ -20,12 +15,15 @@ from collections.abc import Mapping
 
 import apsw
 
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_column, read_row
+from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER, foreign_id
 from ctxrank.indexer.text.digests import digest_of
 
+# Kinds with one row for all stores, by their natural key.
+COUNTED = tuple(kind.name for kind in KINDS.values() if kind.counts)
 GONE = 1 << 60  # beyond the number of any change: what has to be forgotten stays so
 _UUID_PARTS = (8, 4, 4, 4, 12)
 _HEXADECIMAL = frozenset("0123456789abcdef")
@@ -82,49 +80,48 @@ class Origin(NamedTuple):
         return foreign_id(self.code, number) if self.code else number
 
 
+class Identity(NamedTuple):
+    """What a line is known by: its key in the register, the state that it says, and its number where it was made."""
+
+    key: str
+    state: str
+    number: int = 0
+
+
 class Ledger:
-    """The entries of one source, asked one by one: another import may have entered some a moment ago.
+    """The entries of one origin, asked one by one: another import may have entered some a moment ago.
 
     Of this store's own records it is what the record log says: they are never older here than in a file. What was
     removed here comes back from an own export (`is_backup`) alone, and what was purged never.
     """
 
-    def __init__(self, primary: apsw.Connection, source: str, origin: Origin | None = None) -> None:
-        self.source = source
+    def __init__(self, primary: apsw.Connection, origin: Origin) -> None:
+        self.origin = origin
+        self.source = source_of(origin.uuid)
         self._primary = primary
-        self._origin = origin
+
+    def identify(self, kind: str, values: Mapping[str, object]) -> Identity:
+        """What a line is known by. Raises UsageError."""
+        number, of = number_of(values), values.get("of")
+        state = str(seq_of(values))
+        if kind in COUNTED:
+            return Identity(row_key(*(values.get(name) for name in KINDS[kind].identity)), state, number)
+        return Identity(str(number) if of is None else f"{number}@{of}", state, number)
 
     def entry(self, kind: str, key: str) -> Entry | None:
         """What is known of a row."""
-        if self._origin is not None and not self._origin.code and key.isdecimal():
+        if not self.origin.code and key.isdecimal():
             query = "SELECT ?, number FROM record_log WHERE kind = ? AND number = ? AND (gone = 0 OR gone >= ?)"
-            return read_row(self._primary, query, (str(GONE), kind, int(key), 1 + self._origin.is_backup), Entry)
+            return read_row(self._primary, query, (str(GONE), kind, int(key), 1 + self.origin.is_backup), Entry)
         return read_entry(self._primary, self.source, kind, key)
 
-    def differs(self, known: Entry | None, digest: str) -> bool:
+    def is_news(self, known: Entry | None, state: str) -> bool:
         """Whether a row is not known as it is, nor as something later."""
-        if known is None or self._origin is None:
-            return known is None or known.digest != digest
-        return known.seq < int(digest)
+        return known is None or known.seq < int(state)
 
-    def target(self, kind: str, key: str) -> int | None:
-        """The row here that a row of the source became."""
-        entry = self.entry(kind, key)
-        return None if entry is None else entry.target_id
-
-    def targets(self, kind: str) -> set[int]:
-        """All rows here that rows of the source became."""
-        query = "SELECT target_id FROM imported_rows WHERE source = ? AND kind = ?"
-        return {*read_column(self._primary, query, (self.source, kind), int)}
-
-    def record(self, kind: str, key: str, digest: str, target_id: int) -> None:
+    def record(self, kind: str, key: str, state: str, target_id: int) -> None:
         """Enter what a row became, inside a transaction."""
-        write_entry(self._primary, self.source, kind, key, digest, target_id)
-
-
-def row_digest(row: tuple[object, ...]) -> str:
-    """A digest of all values of a row."""
-    return digest_of(repr(row), 16)
+        write_entry(self._primary, self.source, kind, key, state, target_id)
 
 
 def row_key(*identity: object) -> str:

@@ -18,7 +18,7 @@ from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
 from ctxrank.indexer.store.freshness import ELSEWHERE, PACKAGES_ELSEWHERE, TEXT_PATH
 from ctxrank.indexer.store.store import Change
-from ctxrank.indexer.text.languages import MARKDOWN
+from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.passages import Passage, front_matter_end, split_passages
 
 if TYPE_CHECKING:  # reading packages counts no tokens
@@ -82,7 +82,7 @@ def prepare(
     are counted now; otherwise they are estimated when they are put.
     """
     text = redact(file.text, mode, known).text
-    head = text[: front_matter_end(text)] if path.lower().endswith(tuple(MARKDOWN)) else ""
+    head = text[: front_matter_end(text)] if language_of(path).kind == "markdown" else ""
     title = _title(path, text[len(head) :])
     if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
         lines = head.count("\n")
@@ -100,7 +100,7 @@ def prepare(
 
 def _title(path: str, text: str) -> str:
     """The first Markdown heading near the top, else the file's name."""
-    if path.lower().endswith(tuple(MARKDOWN)):
+    if language_of(path).kind == "markdown":
         for line in text.split("\n", _TITLE_SEARCHED_LINES)[:_TITLE_SEARCHED_LINES]:
             if line.startswith("# ") and line[2:].strip():
                 return line[2:].strip()[:_TITLE_MAX_CHARS]
@@ -201,9 +201,13 @@ def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
     rows.update(change.connection, "artifacts", artifact_id, _columns(stamp, "indexed"))
 
 
-def mark_stale(change: Change, artifact_id: int, reason: str) -> None:
-    """The file cannot be looked at now; what is known of it stays findable."""
-    rows.update(change.connection, "artifacts", artifact_id, {"state": "stale", "reason": reason})
+def mark(change: Change, artifact: Artifact, state: str, reason: str) -> None:
+    """What was found out about a file without reading it; what is known of a stale one stays findable."""
+    if state == "skipped":  # there is no file for us: whatever takes its place differs
+        withdraw(change, artifact.id)
+        record_skipped(change, artifact.root_id, artifact.path, FileStamp(-1, -1, -1, now_us()), reason, "")
+    else:
+        rows.update(change.connection, "artifacts", artifact.id, {"state": state, "reason": reason})
 
 
 def mark_root_stale(change: Change, root: int, reason: str) -> None:
@@ -293,16 +297,17 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     Returns how many were written.
     """
     moved = 0
-    facets = documents.PassageFacets(prepared.path, *owner[1:6], ruleset=RULESET_VERSION, created_at=owner.created_at)
-    new: list[documents.NewPassage] = []
+    moment, of = owner.created_at, owner.document_id
+    shape = documents.Document("passage", None, "", "", moment, RULESET_VERSION, prepared.path, of, *owner[1:6])
+    new: list[documents.Document] = []
     query = "SELECT passage_key, id, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     for place, passage in enumerate(prepared.passages):
         known = kept.pop(passage.key, None)
         if known is None:
-            new.append(_new_passage(prepared, place))
+            new.append(_new_passage(shape, prepared, place))
         elif known.path != prepared.path:
-            documents.replace_passage(change, facets, owner.document_id, known.id, _new_passage(prepared, place))
+            documents.replace(change, known.id, _new_passage(shape, prepared, place))
             moved += 1
         elif known[3:] != (passage.start_line, RULESET_VERSION, owner.created_at):
             change.connection.execute(
@@ -311,16 +316,18 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
             )
     for gone in kept.values():
         documents.remove(change, gone.id)
-    documents.put_passages(change, facets, owner.document_id, new)
+    documents.put_all(change, new)
     return len(new) + moved
 
 
-def _new_passage(prepared: PreparedFile, place: int) -> documents.NewPassage:
+def _new_passage(shape: documents.Document, prepared: PreparedFile, place: int) -> documents.Document:
     key, heading, start_line, end_line, text = prepared.passages[place]
     # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
     title = heading.removeprefix(f"{prepared.title} > ")
     counted = prepared.counts[place] if prepared.counts else None
-    return documents.NewPassage(key, title, text, start_line, end_line, counted)
+    return shape._replace(
+        passage_key=key, title=title, body=text, start_line=start_line, end_line=end_line, counted=counted
+    )
 
 
 def release(change: Change, artifact_id: int) -> None:
@@ -328,7 +335,6 @@ def release(change: Change, artifact_id: int) -> None:
     query = "SELECT id FROM documents WHERE kind = 'artifact' AND record_id = ?"
     document_id = read_value(change.connection, query, (artifact_id,), int)
     if document_id is not None:
-        documents.remove_owned(change, document_id)
         documents.remove(change, document_id)
 
 

@@ -37,9 +37,9 @@ class Changes(NamedTuple):
 
     to_read: list[Target]
     unchanged: list[str]
-    back: list[Target]  # stale until now, and there again as they were
-    unfit: list[tuple[Artifact, str]]  # there, but no longer something with a text: the reason
-    stale: list[tuple[Artifact, str]]  # not to be looked at now: the reason
+    # The new state and its reason: indexed, of a stale one that is there again as it was; stale, of one that is not to
+    # be looked at now; skipped, of one that is there, but no longer something with a text.
+    marks: list[tuple[Artifact, str, str]]
     gone: list[Artifact]
     skipped: list[Skipped]
 
@@ -60,7 +60,7 @@ def compare(
     """
     reported: dict[str, Skipped | Unreadable] = {}
     to_read, same, unseen = compare_stats(_files(entries, reported), known, _is_same)
-    changes = Changes([Target(*pair) for pair in to_read], [], [], [], [], [], [])
+    changes = Changes([Target(*pair) for pair in to_read], [], [], [], [])
     for found, artifact in same:
         _place_same(changes, found, artifact)
     real_root = os.path.realpath(root)
@@ -97,12 +97,12 @@ def _is_same(found: FoundFile, known: Artifact) -> bool:
 
 
 def _place_same(changes: Changes, found: FoundFile, known: Artifact) -> None:
-    if known.state == "indexed":
-        changes.unchanged.append(found.path)
-    elif known.state == "stale":
-        changes.back.append(Target(found, known))
-    else:
+    if known.state == "skipped":
         changes.skipped.append(Skipped(found.path, known.reason))
+        return
+    changes.unchanged.append(found.path)
+    if known.state == "stale":
+        changes.marks.append((known, "indexed", ""))
 
 
 def _place_unseen(
@@ -124,7 +124,7 @@ def _place_unseen(
     except OSError as error:
         reason = error.strerror or str(error)
         if known.state == "indexed":
-            changes.stale.append((known, reason))
+            changes.marks.append((known, "stale", reason))
         changes.skipped.append(Skipped(known.path, reason))
         return
     if not (is_followed or was_reported or _is_in_unreadable_folder(known.path, reported)):
@@ -142,7 +142,7 @@ def _place_unseen(
 
 def _place_unfit(changes: Changes, known: Artifact, reason: str) -> None:
     if (known.state, known.reason) != ("skipped", reason):
-        changes.unfit.append((known, reason))
+        changes.marks.append((known, "skipped", reason))
     changes.skipped.append(Skipped(known.path, reason))
 
 

@@ -2,7 +2,7 @@
 
     repository = find_repository("/home/me/shop")     None: no checkout; GitError: one that is not asked, and why
     head_commit(repository)                           the commit, read from files, without a process
-    with Git(repository) as git:
+    with git_on(repository) as git:
         for record in git.records("ls-tree", "-r", "-z", commit): ...
 
 A repository's own configuration can make nearly every command of git run a program: hooks, a pager, signatures, file
@@ -26,10 +26,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping
 
 from ctxrank.indexer.beneath import is_inside, read_beneath
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_SECONDS = 10.0
 MAX_OUTPUT_BYTES = 512 * 1024 * 1024
@@ -169,77 +166,44 @@ def _packed_ref(repository: Repository, name: str) -> str:
     return commit if _COMMIT.fullmatch(commit) else ""
 
 
-class Git:
-    """Git on the objects of a checkout, for one task: all its calls together take no longer than `seconds`.
+@contextlib.contextmanager
+def git_on(repository: Repository, scratch: str | None = None) -> Generator["Git", None, None]:
+    """Git on the objects of a checkout, for one task: all its calls together take no longer than MAX_SECONDS.
 
     Its private folder is made in `scratch`, a folder that is the user's alone. Raises GitError.
     """
+    deadline = time.monotonic() + MAX_SECONDS
+    program = _program(repository.top)
+    _check_objects(os.path.join(repository.common, "objects"))
+    if scratch is not None:
+        _sweep(scratch)
+    folder = _new_folder(scratch)
+    try:
+        _fill(folder, repository)
+        yield Git(repository, folder, program, deadline)
+    finally:
+        _remove(folder)
 
-    def __init__(self, repository: Repository, scratch: str | None = None, seconds: float = MAX_SECONDS) -> None:
-        self._repository = repository
-        self._scratch = scratch
-        self._seconds = seconds
-        self._deadline = 0.0
-        self._folder = ""
-        self._program = ""
 
-    def __enter__(self) -> "Git":
-        self._deadline = time.monotonic() + self._seconds
-        self._program = _program(self._repository.top)
-        _check_objects(os.path.join(self._repository.common, "objects"))
-        if self._scratch is not None:
-            _sweep(self._scratch)
-        self._folder = _new_folder(self._scratch)
-        try:
-            self._fill()
-        except BaseException:
-            self.close()
-            raise
-        return self
+class Git(NamedTuple):
+    """A private folder in which git may run, until a deadline."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove the private folder; what cannot be removed is swept another time."""
-        with contextlib.suppress(OSError):
-            for folder, folders, files in os.walk(self._folder, topdown=False):
-                for name in files:
-                    os.unlink(os.path.join(folder, name))
-                for name in folders:
-                    os.rmdir(os.path.join(folder, name))
-            os.rmdir(self._folder)
-
-    def _fill(self) -> None:
-        """Make the private folder a repository, with what is no configuration of the checkout's own."""
-        is_sha256 = len(head_commit(self._repository)) > 40
-        config = _OWN_CONFIG.format(version=int(is_sha256)) + (_SHA256_CONFIG if is_sha256 else "")
-        os.mkdir(os.path.join(self._folder, "refs"))
-        os.mkdir(os.path.join(self._folder, "info"))
-        texts = {
-            "HEAD": "ref: refs/heads/none\n",
-            "config": config,
-            "shallow": _small_file(self._repository.common, "shallow"),
-            "info/exclude": _small_file(self._repository.common, "info/exclude"),
-        }
-        for name, text in texts.items():
-            if text:
-                with open(os.path.join(self._folder, name), "xb") as file:
-                    file.write(text.encode("utf-8", "surrogateescape"))
+    repository: Repository
+    folder: str
+    program: str
+    deadline: float
 
     def records(self, *words: str, has_worktree: bool = False) -> Generator[bytes, None, None]:
         """What a command prints, one record for each NUL; the process ends with the iteration. Raises GitError.
 
         With `has_worktree` it runs in the folder and knows the index and the files.
         """
-        repository = self._repository
+        repository = self.repository
         environment = {
             **_ENVIRONMENT,
-            "HOME": self._folder,
-            "XDG_CONFIG_HOME": self._folder,
-            "GIT_DIR": self._folder,
+            "HOME": self.folder,
+            "XDG_CONFIG_HOME": self.folder,
+            "GIT_DIR": self.folder,
             "GIT_OBJECT_DIRECTORY": os.path.join(repository.common, "objects"),
         }
         if has_worktree:
@@ -248,13 +212,13 @@ class Git:
                 raise GitError("its index is no plain file")  # git would wait for a pipe
             environment["GIT_WORK_TREE"] = repository.top
             environment["GIT_INDEX_FILE"] = index
-        command = (self._program, *_FLAGS, *words)
-        with _process(command, repository.folder if has_worktree else self._folder, environment) as process:
+        command = (self.program, *_FLAGS, *words)
+        with _process(command, repository.folder if has_worktree else self.folder, environment) as process:
             yield from self._pieces(process)
             try:
-                code = process.wait(max(self._deadline - time.monotonic(), 0.1))
+                code = process.wait(max(self.deadline - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired as error:
-                raise self._too_long() from error
+                raise _too_long() from error
             if code:
                 raise GitError("git could not read the history (objects may be missing, as in a partial clone)")
 
@@ -264,7 +228,7 @@ class Git:
         rest, size = b"", 0
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, selectors.EVENT_READ)
-            while selector.select(max(self._deadline - time.monotonic(), 0)):
+            while selector.select(max(self.deadline - time.monotonic(), 0)):
                 chunk = os.read(descriptor, 1 << 16)
                 if not chunk:
                     if rest:
@@ -275,10 +239,39 @@ class Git:
                 if size > MAX_OUTPUT_BYTES or len(rest) > _MAX_RECORD_BYTES:
                     raise GitTimeoutError("its history is too large")
                 yield from pieces
-        raise self._too_long()
+        raise _too_long()
 
-    def _too_long(self) -> GitTimeoutError:
-        return GitTimeoutError(f"its history takes longer than {self._seconds:g} s to read")
+
+def _too_long() -> GitTimeoutError:
+    return GitTimeoutError(f"its history takes longer than {MAX_SECONDS:g} s to read")
+
+
+def _fill(folder: str, repository: Repository) -> None:
+    """Make the private folder a repository, with what is no configuration of the checkout's own."""
+    is_sha256 = len(head_commit(repository)) > 40
+    os.mkdir(os.path.join(folder, "refs"))
+    os.mkdir(os.path.join(folder, "info"))
+    texts = {
+        "HEAD": "ref: refs/heads/none\n",
+        "config": _OWN_CONFIG.format(version=int(is_sha256)) + (_SHA256_CONFIG if is_sha256 else ""),
+        "shallow": _small_file(repository.common, "shallow"),
+        "info/exclude": _small_file(repository.common, "info/exclude"),
+    }
+    for name, text in texts.items():
+        if text:
+            with open(os.path.join(folder, name), "xb") as file:
+                file.write(text.encode("utf-8", "surrogateescape"))
+
+
+def _remove(folder: str) -> None:
+    """Remove the private folder; what cannot be removed is swept another time."""
+    with contextlib.suppress(OSError):
+        for place, folders, files in os.walk(folder, topdown=False):
+            for name in files:
+                os.unlink(os.path.join(place, name))
+            for name in folders:
+                os.rmdir(os.path.join(place, name))
+        os.rmdir(folder)
 
 
 @contextlib.contextmanager

@@ -24,11 +24,11 @@ from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
 from ctxrank.indexer.catalogue import file_tables, kinds_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.artifacts import root_name
-from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, Repository, find_repository, head_commit
+from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, Repository, find_repository, git_on, head_commit
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_rows, read_value
-from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.store.store import Store
 
 _KEY = "dated_commits"
 # More paths are not named on a command line: everything is listed, and what is wanted is picked out.
@@ -37,15 +37,15 @@ _CHUNK_FILES = 2000
 # So many changes that are no files may follow the last pass before its number is moved on: they are looked through.
 _MAX_CHANGES_SINCE = 10_000
 _SECOND_US = 1_000_000
-# -c: a merge touches what it leaves as none of its parents has it.
+# -c: a merge touches what it leaves as none of its parents has it; --full-history: for few paths, too.
 _LOG = (
     *(
-        "log -z -c --raw --abbrev=4 --no-renames --no-ext-diff --no-textconv --no-show-signature --no-notes"
-        " --no-mailmap --no-color"
+        "log -z -c --raw --full-history --abbrev=4 --no-renames --no-ext-diff --no-textconv --no-show-signature"
+        " --no-notes --no-mailmap --no-color"
     ).split(),
-    "--format=@%ct %m%p",
+    "--format=@%ct",
 )
-_COMMIT_LINE = re.compile(rb"@(-?\d{1,18}) ([<>-])([0-9a-f ]*)")
+_COMMIT_LINE = re.compile(rb"@(-?\d{1,18})")
 
 
 class DateReport(NamedTuple):
@@ -84,7 +84,6 @@ class _Entry(NamedTuple):
 
     path: str
     moment: int
-    is_undone: bool  # the commit is not in the history of HEAD, but was in that of the last pass
     is_removal: bool
 
 
@@ -105,7 +104,7 @@ def date_documents(store: Store, first_seq: int) -> DateReport:
                 _write(store, name, _LastPass(head, store.last_seq()), [], first_seq)
             return DateReport(0)
         seq = store.last_seq()  # what others write from here on is looked at by the next pass
-        with Git(repository, store.location.folder) as git:
+        with git_on(repository, store.location.folder) as git:
             dating = _Dating(git, repository, head)
             files = list(_files(store, name))
             dates = dating.dates_since(last.commit, last.seq, files) if last is not None else None
@@ -130,7 +129,6 @@ class _Dating:
         self._prefix = repository.prefix
         self._head = head
         self._now = now_us()
-        self._has_merges = False  # of the log that was read last
 
     def all_dates(self, files: list[_File]) -> list[tuple[_File, int]]:
         """The date of every file, by one pass over the history."""
@@ -138,17 +136,16 @@ class _Dating:
 
     def dates_since(self, commit: str, seq: int, files: list[_File]) -> list[tuple[_File, int]] | None:
         """The dates of the files that were written, or touched by a commit, since a pass; None: it is forgotten."""
-        dates: dict[str, int] = {}
-        paths: set[str] = set()
+        touched: set[str] = set()
         if commit != self._head:
             try:
-                dates, paths = self._touched_since(commit)
+                touched = {entry.path for entry in self._log([f"{commit}...{self._head}"], [])}
             except GitTimeoutError:
                 raise
             except GitError:
                 return None
-        wanted = [file for file in files if file.seq > seq or file.path in paths]
-        return self._decided(wanted, dates)
+        wanted = [file for file in files if file.seq > seq or file.path in touched]
+        return self._decided(wanted, self._last_commits(touched.intersection(file.path for file in wanted)))
 
     def _decided(self, files: list[_File], committed: dict[str, int]) -> list[tuple[_File, int]]:
         """The date of each file: of its last commit if it is as it was committed, else of its modification.
@@ -170,6 +167,8 @@ class _Dating:
     def _last_commits(self, paths: set[str], *, is_whole: bool = False) -> dict[str, int]:
         """When each of these paths was last touched in the history of HEAD, the newest commit first, until all are."""
         found: dict[str, int] = {}
+        if not paths:
+            return found
         named = [] if is_whole or len(paths) > _MAX_NAMED_PATHS else [self._prefix + path for path in sorted(paths)]
         try:
             with contextlib.closing(self._log([self._head], named)) as entries:
@@ -182,40 +181,22 @@ class _Dating:
             self.reason = error.reason
         return found
 
-    def _touched_since(self, commit: str) -> tuple[dict[str, int], set[str]]:
-        """The date of each path on the new side, where that is sure, and all paths that commits of one side touched.
-
-        Raises GitError.
-        """
-        dates: dict[str, int] = {}
-        paths: set[str] = set()
-        with contextlib.closing(self._log(["--left-right", f"{commit}...{self._head}"], [])) as entries:
-            for entry in entries:
-                paths.add(entry.path)
-                if not entry.is_undone and not entry.is_removal:
-                    dates.setdefault(entry.path, entry.moment)
-        # What was merged may be older than what it was merged into, which is not between the two.
-        return ({} if self._has_merges else dates), paths
-
     def _log(self, words: list[str], named: list[str]) -> Generator[_Entry, None, None]:
         """Each path that each commit touched; paths are relative to the root, and lie beneath it."""
-        self._has_merges = False
-        moment, is_undone, status = 0, False, b""
+        moment, status = 0, b""
         below = named or ([self._prefix] if self._prefix else [])
         with contextlib.closing(self._git.records(*_LOG, *words, "--", *below)) as records:
             for record in records:
                 if status:
                     path = record.decode("utf-8", "surrogateescape")
                     if path.startswith(self._prefix):
-                        yield _Entry(path[len(self._prefix) :], moment, is_undone, not status.strip(b"D"))
+                        yield _Entry(path[len(self._prefix) :], moment, not status.strip(b"D"))
                     status = b""
                 elif record.startswith((b":", b"\n:")):
                     status = record.rpartition(b" ")[2]
                 elif (line := _COMMIT_LINE.fullmatch(record.strip(b"\n"))) is not None:
                     # A date in the future counts as now: the file would be ranked above all later work otherwise.
                     moment = min(max(int(line[1]), 0) * _SECOND_US, self._now)
-                    is_undone = line[2] == b"<"
-                    self._has_merges |= b" " in line[3].strip()
 
     def _as_committed(self, files: list[_File]) -> list[_File]:
         """The files whose bytes are those that HEAD has at their path."""
@@ -281,9 +262,14 @@ def _has_files_since(store: Store, seq: int) -> bool:
     return seq < store.last_seq() and store.primary.execute(query, (seq, kinds)).fetchone() is not None
 
 
-def _last_pass(store: Store, root: str) -> _LastPass | None:
+def _passes(store: Store) -> dict[str, object]:
     text = read_value(store.primary, "SELECT value FROM settings WHERE key = ?", (_KEY,), str)
-    noted = json.loads(text).get(root) if text else None
+    passes: dict[str, object] = json.loads(text or "{}")
+    return passes
+
+
+def _last_pass(store: Store, root: str) -> _LastPass | None:
+    noted = _passes(store).get(root)
     return _LastPass(str(noted["commit"]), int(str(noted["seq"]))) if is_dict(noted) else None
 
 
@@ -301,13 +287,5 @@ def _write(store: Store, root: str, last: _LastPass, dates: list[tuple[_File, in
         if is_alone:  # what has a number since the last pass is what this one wrote
             last = last._replace(seq=store.last_seq())
     with store.write() as change:
-        _note(change, root, last)
-
-
-def _note(change: Change, root: str, last: _LastPass) -> None:
-    text = read_value(change.connection, "SELECT value FROM settings WHERE key = ?", (_KEY,), str)
-    noted: dict[str, object] = json.loads(text) if text else {}
-    noted[root] = last._asdict()
-    change.connection.execute(
-        "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_KEY, json.dumps(noted, sort_keys=True))
-    )
+        noted = json.dumps({**_passes(store), root: last._asdict()}, sort_keys=True)
+        change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_KEY, noted))

@@ -17,14 +17,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from ctxrank.indexer.beneath import Root, is_inside
-from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.files.changes import Changes, Target, compare
 from ctxrank.indexer.files.paths import SECRET, UNSHOWN, holds_secret, unmistakable, without_secret
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
-from ctxrank.indexer.files.stamps import FileStamp, FoundFile
+from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple, cache
@@ -49,8 +48,6 @@ _GONE_CHUNK = 500
 _MOMENTARY = re.compile(
     rf"(?:etilqs_\w+|git-\w{{8}}/.*|\.trial-\d+/.*|{BACKUPS}/\d{{8}}T\d{{6}}Z(?:-\d+)?/.*)", re.DOTALL
 )
-# Size, mtime and inode of what is no file for us: whatever takes its place differs.
-_NO_STAT = (-1, -1, -1)
 
 Progress = Callable[[int, int], None]
 
@@ -231,7 +228,7 @@ class _Scan:
 
     def run(self, root: _Root, changes: Changes) -> None:
         """Do in one root what the comparison asks for."""
-        self._counts["unchanged"] += len(changes.unchanged) + len(changes.back)
+        self._counts["unchanged"] += len(changes.unchanged)
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
         for chunk in _chunks(self._without_secrets(root, changes)):
             with Root(root.folder) as opened:
@@ -275,17 +272,10 @@ class _Scan:
 
     def _settle(self, root: _Root, changes: Changes) -> None:
         """What needs no reading; after the files, because a file that is gone may have moved."""
-        if changes.back or changes.stale or changes.unfit:
+        if changes.marks:
             with self._transaction() as change:
-                for found, known in changes.back:
-                    assert known is not None, "only an artifact can be stale"
-                    artifacts.restamp(change, known.id, found.stamp(known.indexed_at))
-                for artifact, reason in changes.stale:
-                    artifacts.mark_stale(change, artifact.id, reason)
-                for artifact, reason in changes.unfit:
-                    artifacts.withdraw(change, artifact.id)
-                    no_file = FileStamp(*_NO_STAT, read_at=now_us())
-                    artifacts.record_skipped(change, artifact.root_id, artifact.path, no_file, reason, "")
+                for artifact, state, reason in changes.marks:
+                    artifacts.mark(change, artifact, state, reason)
         moved = {old for old, _ in self._moved} if root.is_main else set[str]()
         gone = [artifact for artifact in changes.gone if artifact.path not in moved]
         for first in range(0, len(gone), _GONE_CHUNK):
@@ -310,7 +300,7 @@ class _Scan:
                     artifacts.withdraw(change, known.id)
                 artifacts.record_skipped(change, root_id, found.path, stamp, outcome.reason, sha256)
             elif known is not None and known.state == "indexed":
-                artifacts.mark_stale(change, known.id, outcome.reason)
+                artifacts.mark(change, known, "stale", outcome.reason)
         else:
             assert known is not None, "the bytes were compared with those of an artifact"
             artifacts.restamp(change, known.id, stamp)

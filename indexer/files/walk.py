@@ -103,7 +103,11 @@ class _Walk:
     def __init__(self, root: Root, selection: Selection) -> None:
         self._root = root
         self._selection = selection
-        self._ignore_files = _ignore_files(root, selection.ignore_files) if selection.ignore_files else None
+        self._ignore_files: IgnoreFiles | None = None
+        if selection.ignore_files:
+            from ctxrank.indexer.files import ignore  # noqa: PLC0415  no ignore file hides a linked artifact
+
+            self._ignore_files = ignore.IgnoreFiles(root, selection.ignore_files)
 
     def entries(self, parts: list[str]) -> Iterator[Entry]:
         """What is below the folder that these names lead to, or the one file they lead to."""
@@ -189,47 +193,44 @@ class _Walk:
         return self._ignore_files.in_folder(folder, above) if self._ignore_files is not None else None
 
     def _list_folder(self, folder: str, rules: "IgnoreRules | None") -> tuple[_Entries, bool]:
-        """A folder's entries as these rules leave them, and whether it has an ignore file of its own."""
-        descriptor = self._root.open_folder(folder.removesuffix("/"))
-        try:
-            with os.scandir(descriptor) as entries:
-                return self._look_through(folder, entries, rules)
-        finally:
-            os.close(descriptor)
+        """A folder's entries as these rules leave them, and whether it has an ignore file of its own.
 
-    def _look_through(
-        self, folder: str, entries: Iterator[os.DirEntry[str]], rules: "IgnoreRules | None"
-    ) -> tuple[_Entries, bool]:
-        """The same of one listing; each is looked at where it is listed: to come back later costs a fifth more."""
+        Each is looked at where it is listed: to come back later costs a fifth more.
+        """
         found: _Entries = []
         has_ignore_file = False
         selection, root = self._selection, self._root.path
         skipped, suffixes, ignore_files = selection.skipped, selection.suffixes, selection.ignore_files
         max_bytes = selection.max_bytes
-        for entry in entries:
-            name = entry.name
-            if name in skipped:
-                continue
-            if name == _ENVIRONMENT_MARK and folder and not suffixes:
-                return [], False
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if is_folder:
-                if not selection.is_deep or name in selection.skipped_folders:
-                    continue
-                name += "/"
-            elif suffixes and not name.lower().endswith(suffixes):
-                continue
-            elif name in ignore_files:
-                has_ignore_file = True
-            path = folder + name
-            if rules is not None and rules.hides(path):
-                continue
-            if not name.isascii() and not _is_utf8(name):
-                found.append((name, Skipped(_printable(path.rstrip("/")), "name is not valid UTF-8")))
-            elif is_folder:
-                found.append((name, None))
-            else:
-                found.append((name, _look_at(root, path, entry, max_bytes)))
+        descriptor = self._root.open_folder(folder.removesuffix("/"))
+        try:
+            with os.scandir(descriptor) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name in skipped:
+                        continue
+                    if name == _ENVIRONMENT_MARK and folder and not suffixes:
+                        return [], False
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if is_folder:
+                        if not selection.is_deep or name in selection.skipped_folders:
+                            continue
+                        name += "/"
+                    elif suffixes and not name.lower().endswith(suffixes):
+                        continue
+                    elif name in ignore_files:
+                        has_ignore_file = True
+                    path = folder + name
+                    if rules is not None and rules.hides(path):
+                        continue
+                    if not name.isascii() and not _is_utf8(name):
+                        found.append((name, Skipped(_printable(path.rstrip("/")), "name is not valid UTF-8")))
+                    elif is_folder:
+                        found.append((name, None))
+                    else:
+                        found.append((name, _look_at(root, path, entry, max_bytes)))
+        finally:
+            os.close(descriptor)
         return found, has_ignore_file
 
 
@@ -239,15 +240,7 @@ def _look_at(root: str, path: str, entry: os.DirEntry[str], max_bytes: int) -> E
         info = entry.stat(follow_symlinks=False)
     except OSError as error:
         return _out_of_sight(path, error)
-    if stat.S_ISREG(info.st_mode) and info.st_size <= max_bytes:  # nearly all
-        return FoundFile(path, info.st_size, info.st_mtime_ns, info.st_ino)
     return _judge(root, path, info, max_bytes)
-
-
-def _ignore_files(root: Root, names: tuple[str, ...]) -> "IgnoreFiles":
-    from ctxrank.indexer.files.ignore import IgnoreFiles  # noqa: PLC0415  no ignore file hides a linked artifact
-
-    return IgnoreFiles(root, names)
 
 
 def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundFile | Skipped:

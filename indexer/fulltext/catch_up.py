@@ -8,6 +8,7 @@ its pending list whenever rowids go backwards.
 
 import time
 from collections.abc import Callable
+from operator import itemgetter
 
 import apsw
 
@@ -17,7 +18,6 @@ from ctxrank.indexer.fulltext.bulk_catch_up import Announcement, bulk_catch_up_i
 from ctxrank.indexer.fulltext.health import heal
 from ctxrank.indexer.fulltext.index_file import PRIMARY
 from ctxrank.indexer.fulltext.term_counts import TermCounter
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.change_log import (
     ChangeBatch,
     LoggedDocument,
@@ -38,19 +38,9 @@ _LONG_BOUND_BATCH_DOCUMENTS = 1000
 # After a run this long the segments it wrote are merged (5 ms for a thousand documents; queries ran a quarter faster).
 _MERGED_AFTER_DOCUMENTS = 20_000
 _MERGED_AT_ONCE_PAGES = 1000
-# What the system says no to: an index that could not be emptied is not damaged, and as it was.
-_REFUSED = (
-    apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError, apsw.PermissionsError, apsw.BusyError,
-)  # fmt: skip
 
 
-class _Row(NamedTuple):
-    """One document as a row of the index."""
-
-    rowid: int
-    owner_id: int
-    scope: str
-    document: LoggedDocument
+_Row = tuple[int, str, LoggedDocument]  # a document as a row of the index: its number, its scope
 
 
 class KeptUpdater:
@@ -91,9 +81,9 @@ def catch_up(
             index = heal(holder)
         if not index.is_usable:
             return lag(holder, index)
-        folder = holder.location.folder
+        folder = holder.store.location.folder
         if bound_ms is None:
-            wait_for_locks(index.connection, holder.busy_ms)
+            wait_for_locks(index.connection, holder.store.busy_ms)
             total = 0 if progress is None else lag(holder, index)
 
             def before_batch() -> None:
@@ -117,7 +107,7 @@ def catch_up(
     except (apsw.BusyError, apsw.ReadOnlyError):
         return lag(holder, index)  # it answers as it is
     except INDEX_READ_ERRORS as error:
-        index.health = index_file.health_with_store(holder.primary, error)
+        index.health = index_file.health_with_store(holder.store.primary, error)
         return lag(holder, index)
 
 
@@ -131,37 +121,33 @@ def rebuild(holder: index_file.IndexHolder, progress: Callable[[int, int], None]
     index = index_file.current_index(holder)
     try:
         if index.is_usable:
-            index.connection.set_busy_timeout(holder.busy_ms)
+            index.connection.set_busy_timeout(holder.store.busy_ms)
             with immediate(index.connection):
                 clear(index.connection)
             if not index.is_file_sound():  # asked of an empty index, whatever its size
                 index = holder.reopen_index()  # as it is since it was emptied
                 index.health = IndexHealth.DAMAGED
-    except _REFUSED as error:
-        raise translate(error, index.path) from error
     except apsw.Error as error:
-        index.health = index_file.health_of(error)
+        health = index_file.health_of(error)
+        if health in (IndexHealth.UNREADABLE, IndexHealth.IO_ERROR, IndexHealth.LOCKED):
+            # What the system says no to: an index that could not be emptied is not damaged, and as it was.
+            raise translate(error, index.path) from error
+        index.health = health
     return catch_up(holder, progress=progress)
 
 
 def lag(holder: index_file.IndexHolder, index: index_file.Index) -> int:
     """How many changes of the log the index is missing; all of them where it cannot be read."""
     applied = 0
-    with snapshot(holder.primary):
+    with snapshot(holder.store.primary):
         # The primary database is pinned first: what is committed and applied while this looks is not missing.
-        holder.primary.execute("SELECT seq FROM store").fetchone()
+        holder.store.primary.execute("SELECT seq FROM store").fetchone()
         if index.is_usable:
             try:
                 applied = index.state().applied_seq
             except INDEX_READ_ERRORS as error:
                 index.health = index_file.health_of(error)
-        return changes_after(holder.primary, applied)
-
-
-def apply_batch(index: index_file.Index, batch: ChangeBatch) -> None:
-    """Apply a batch that was read elsewhere; what of it is applied already is left out."""
-    with immediate(index.connection):
-        IndexUpdater(index).apply(batch)
+        return changes_after(holder.store.primary, applied)
 
 
 def merge_segments(connection: apsw.Connection) -> None:
@@ -251,20 +237,15 @@ class IndexUpdater:
         labels = {
             str(text): int(label) for label, text in self._connection.execute(f"SELECT id, text FROM {PRIMARY}.labels")
         }
-        rows = [
-            _Row(
-                rowid=index_rowid(document.session_id, document.id),
-                owner_id=document.owner_id or document.id,
-                scope=scope_text(
-                    document.kind, document.session_id, document.group_id, labels, agent=document.agent,
-                    type_=document.type, priority=document.priority, is_current=document.superseded_by is None,
-                ),
-                document=document,
-            )
-            for document in documents
-        ]  # fmt: skip
-        rows.sort(key=lambda row: row.rowid)
-        return rows
+        rows: list[_Row] = []
+        for one in documents:
+            is_current = one.superseded_by is None
+            scope = scope_text(
+                one.kind, one.session_id, one.group_id, labels, agent=one.agent, type_=one.type, priority=one.priority,
+                is_current=is_current,
+            )  # fmt: skip
+            rows.append((index_rowid(one.session_id, one.id), scope, one))
+        return sorted(rows, key=itemgetter(0))
 
     def _apply(self, state: index_file.IndexState, rows: list[_Row], removed: list[int], end: int) -> None:
         self._terms.start()
@@ -276,7 +257,7 @@ class IndexUpdater:
               FROM json_each(?) AS changed
              CROSS JOIN main.forward AS f ON f.id = changed.value
             """,
-            (str([row.rowid for row in rows] + removed if documents else []),),
+            (str([row[0] for row in rows] + removed if documents else []),),
         ):
             self._terms.remove(terms)
             documents -= 1
@@ -285,18 +266,17 @@ class IndexUpdater:
             self._connection.execute("DELETE FROM main.fts WHERE rowid = ?", (rowid,))
             self._connection.execute("DELETE FROM main.forward WHERE id = ?", (rowid,))
         entries: list[tuple[int, int, int, bytes]] = []
-        for row in rows:
-            text = row.document
+        for rowid, _, text in rows:
             terms, length = self._terms.add(
                 body=text.body, title=text.title, path=text.path, identifiers=text.identifiers
             )
-            entries.append((row.rowid, row.owner_id, length, terms))
+            entries.append((rowid, text.owner_id or text.id, length, terms))
             documents += 1
             total_length += length
         self._terms.finish()
         self._connection.executemany(
             "INSERT OR REPLACE INTO main.fts (rowid, body, title, path, identifiers, scope) VALUES (?, ?, ?, ?, ?, ?)",
-            [(rowid, text.body, text.title, text.path, text.identifiers, scope) for rowid, _, scope, text in rows],
+            [(rowid, text.body, text.title, text.path, text.identifiers, scope) for rowid, scope, text in rows],
         )
         self._connection.executemany(
             "INSERT OR REPLACE INTO main.forward (id, owner_id, length, terms) VALUES (?, ?, ?, ?)", entries

@@ -23,6 +23,14 @@ from binascii import crc32
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from ctxrank.indexer.engine import FieldWeights
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Count = TypeVar("_Count", int, float)
+
 BODY_MAX, TITLE_MAX, PATH_MAX, IDENTIFIERS_MAX = 63, 7, 7, 15
 # What each count of a column adds to a term's packed counts; no two columns share a bit.
 BODY = tuple(count & 15 | count >> 4 << 8 for count in range(BODY_MAX + 1))
@@ -60,6 +68,12 @@ def unpack_counts(packed: int) -> tuple[int, int, int, int]:
     )
 
 
+def weighted_count(packed: int, weights: FieldWeights) -> float:
+    """The weighted frequency that these packed counts are."""
+    title, body, path, identifiers = unpack_counts(packed)
+    return weights.title * title + weights.body * body + weights.path * path + weights.identifiers * identifiers
+
+
 def encode(counts: Mapping[int, int]) -> bytes:
     """The blob of a document, given the packed counts of its terms by their ids."""
     ids = sorted(counts)
@@ -92,29 +106,25 @@ def check(blob: bytes) -> None:
         raise ValueError("a forward list is damaged")
 
 
-def small_ids(blob: bytes) -> "array[int]":
-    """The ids of a document's terms, but for the large ones; their counts are in the same order."""
-    ids = array("H", blob[HEAD_BYTES : HEAD_BYTES + 2 * (blob[0] | blob[1] << 8)])
+def _ids(kind: str, data: bytes) -> "array[int]":
+    ids = array(kind, data)
     if _IS_BIG_ENDIAN:
         ids.byteswap()
     return ids
 
 
 def large_ids(blob: bytes, small: int) -> "array[int]":
-    """The other ids of a document's terms, of which so many are small."""
+    """The ids of a document's terms that take four bytes, where so many take two."""
     at = HEAD_BYTES + 2 * small
     large = (len(blob) - CHECK_BYTES - at - small - 2 * (blob[2] | blob[3] << 8)) // _LARGE_BYTES
-    ids = array("I", blob[at : at + 4 * large])
-    if _IS_BIG_ENDIAN:
-        ids.byteswap()
-    return ids
+    return _ids("I", blob[at : at + 4 * large])
 
 
 def term_ids(blob: bytes) -> list[int]:
     """The ids of all terms in a blob, ascending. Raises ValueError for one that is damaged."""
     check(blob)
-    small = small_ids(blob)
-    return [*small, *large_ids(blob, len(small))]
+    small = blob[0] | blob[1] << 8
+    return [*_ids("H", blob[HEAD_BYTES : HEAD_BYTES + 2 * small]), *large_ids(blob, small)]
 
 
 def counts_written_out(blob: bytes, counts_at: int, at: int) -> int:
@@ -124,26 +134,24 @@ def counts_written_out(blob: bytes, counts_at: int, at: int) -> int:
     return blob[place] | blob[place + 1] << 8
 
 
-def packed_counts(blob: bytes, wanted: frozenset[int]) -> list[tuple[int, int]]:
+class _AsPacked(dict[int, int]):
+    """Packed counts as they are."""
+
+    def __missing__(self, packed: int) -> int:
+        return packed
+
+
+def packed_counts(blob: bytes, wanted: Collection[int]) -> list[tuple[int, int]]:
     """(term id, packed counts) of those of the wanted terms that occur in one document. Raises ValueError as above."""
-    check(blob)
-    small = small_ids(blob)
-    large = large_ids(blob, len(small))
-    counts_at = HEAD_BYTES + 2 * len(small) + 4 * len(large)
-    found: list[tuple[int, int]] = []
-    for ids, first in ((small, counts_at), (large, counts_at + len(small))):
-        for id_ in wanted.intersection(ids):
-            at = first + bisect_left(ids, id_)
-            found.append((id_, blob[at] or counts_written_out(blob, counts_at, at)))
-    return found
+    return next(frequencies([blob], wanted, _AsPacked()))
 
 
 def frequencies(
-    blobs: Iterable[bytes], wanted: Collection[int], weighted: dict[int, float]
-) -> Iterator[list[tuple[int, float]]]:
+    blobs: Iterable[bytes], wanted: Collection[int], weighted: "dict[int, _Count]"
+) -> "Iterator[list[tuple[int, _Count]]]":
     """For each blob (term id, weighted count) of those of the wanted terms that it holds. Raises ValueError as above.
 
-    `weighted` maps packed counts to the weighted ones. The inner loop of every query: `packed_counts`, written out.
+    `weighted` maps packed counts to the weighted ones. The inner loop of every query.
     """
     common = frozenset(wanted).intersection
     for blob in blobs:
@@ -151,10 +159,8 @@ def frequencies(
             raise ValueError("a forward list is damaged")
         small = blob[0] | blob[1] << 8
         counts_at = HEAD_BYTES + 2 * small
-        ids = array("H", blob[HEAD_BYTES:counts_at])
-        if _IS_BIG_ENDIAN:
-            ids.byteswap()
-        found: list[tuple[int, float]] = []
+        ids = _ids("H", blob[HEAD_BYTES:counts_at])
+        found: list[tuple[int, _Count]] = []
         rest = len(blob) - CHECK_BYTES - counts_at - small
         if rest and rest != 2 * (blob[2] | blob[3] << 8):
             large = large_ids(blob, small)

@@ -15,13 +15,11 @@ from ctxrank.indexer.engine import (
     AllOf,
     AnyOf,
     Clause,
-    FeatureBounds,
     FieldWeights,
     IndexHealth,
     IndexTerm,
     ListedWord,
     PhraseClause,
-    RankingSignals,
     Readiness,
     Row,
     RowQuery,
@@ -53,13 +51,11 @@ from ctxrank.indexer.store.facets import (
     parent_condition,
     session_range,
 )
-from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
     from ctxrank.indexer.fulltext.postings import RowBounds
-    from ctxrank.indexer.store.change_log import ChangeBatch
-    from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
+    from ctxrank.indexer.store.parents import FeatureBounds, ParentDocument, RankingSignals, StoredPassage
     from ctxrank.indexer.text.identifiers import FoundWords
 
 # An index that is missing more than this share of the change log would hide too much: heuristics are more honest.
@@ -81,31 +77,16 @@ class Fts5Engine:
     fingerprint = FINGERPRINT
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
         self._index: Index | None = None
         self._applied_seq = 0  # of the snapshot
         self._weighted: dict[FieldWeights, _WeightedCounts] = {}
 
-    @property
-    def location(self) -> Location:
-        """Where the store and the index are."""
-        return self._store.location
-
-    @property
-    def primary(self) -> apsw.Connection:
-        """The store's own connection."""
-        return self._store.primary
-
-    @property
-    def busy_ms(self) -> int:
-        """How long the store waits for a lock."""
-        return self._store.busy_ms
-
     def index(self) -> Index:
         """The index, opened once; one that cannot be used says why in `.health`."""
         if self._index is None:
-            wait = min(self.busy_ms, _OPEN_WAIT_MS)
-            self._index = open_index(self.location.index_file, self.location.primary, busy_ms=wait)
+            wait = min(self.store.busy_ms, _OPEN_WAIT_MS)
+            self._index = open_index(self.store.location.index_file, self.store.location.primary, busy_ms=wait)
         return self._index
 
     def reopen_index(self) -> Index:
@@ -125,7 +106,7 @@ class Fts5Engine:
         """Apply the missing changes of the change log; returns how many are still missing (catch_up.py)."""
         from ctxrank.indexer.fulltext.catch_up import catch_up  # noqa: PLC0415  only where the index is behind
 
-        with sqlite_errors(self.location.primary):
+        with sqlite_errors(self.store.location.primary):
             return catch_up(self, bound_ms, wait_ms)
 
     def make_ready(self, bound_ms: int) -> Readiness:
@@ -141,7 +122,7 @@ class Fts5Engine:
             if index.is_usable and index.is_current():
                 return Readiness(IndexHealth.OK, 0)
         except INDEX_READ_ERRORS as error:
-            index.health = health_with_store(self.primary, error)
+            index.health = health_with_store(self.store.primary, error)
         missing = self.catch_up(bound_ms, _WAIT_MS)
         index = self.index()
         try:
@@ -167,7 +148,7 @@ class Fts5Engine:
             return False
         from ctxrank.indexer.store.parents import count_documents  # noqa: PLC0415  only where much is missing
 
-        return missing > _MAX_MISSING_SHARE * count_documents(self.primary)
+        return missing > _MAX_MISSING_SHARE * count_documents(self.store.primary)
 
     @contextmanager
     def snapshot(self) -> Generator[Statistics, None, None]:
@@ -178,21 +159,11 @@ class Fts5Engine:
             self._applied_seq = state.applied_seq
             yield Statistics(state.applied_seq, state.documents, state.average_length)
 
-    def apply(self, batch: "ChangeBatch") -> None:
-        """Upsert and delete by version, in one transaction."""
-        from ctxrank.indexer.fulltext.catch_up import apply_batch  # noqa: PLC0415  only where the index is behind
-
-        apply_batch(self.index(), batch)
-
     # The dictionary
 
     def tokens(self, text: str) -> list[str]:
         """The terms that FTS5's own tokenizer makes of a text, in order."""
         return self.index().tokens(text)
-
-    def words(self, text: str) -> list[str]:
-        """The words that these terms are made of, as they are written but in lower case."""
-        return self.index().words(text)
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
@@ -262,53 +233,41 @@ class Fts5Engine:
 
     def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
         """The rows that a query finds, at most so many, by ascending row number."""
-        where = self._where(query)
-        sql = f"""
-            SELECT m.rowid, f.owner_id, f.length, f.terms
-              FROM main.fts AS m
-              {"CROSS" if where.is_joined else "LEFT"} JOIN main.forward AS f ON f.id = m.rowid
-             {where.join}
-             WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {where.sql}
-             LIMIT ?
-        """
-        rows = self._execute(sql, (*where.values, -1 if most is None else most)).fetchall()
+        rows = cast("list[Row]", self._select(query, "fts.rowid, f.owner_id, f.length, f.terms", most, join="LEFT"))
         if any(row[3] is None for row in rows):
             # Every row of FTS5 has its forward list; a page that is not the list's own has others.
             raise apsw.CorruptError("the index holds rows without what they hold")
-        return cast("list[Row]", rows)
+        return rows
 
     def row_ids(self, query: RowQuery, most: int | None = None) -> list[int]:
         """The same rows without what they hold: a fifth of the time."""
-        where = self._where(query)
-        sql = f"""
-            SELECT m.rowid
-              FROM main.fts AS m
-             {"CROSS JOIN main.forward AS f ON f.id = m.rowid" if where.is_joined else ""}
-             {where.join}
-             WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {where.sql}
-             LIMIT ?
-        """
-        limit = -1 if most is None else most
-        found = cast("list[tuple[int]]", self._execute(sql, (*where.values, limit)).fetchall())
-        return [row[0] for row in found]
+        return [row[0] for row in cast("list[tuple[int]]", self._select(query, "fts.rowid", most))]
 
     def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
         """The rows that FTS5's bm25() ranks highest: it walks the whole list of every term in the expression.
 
         What they hold is read of the chosen ones alone: half the time for a word that is in a quarter of a million.
         """
+        rank = f"bm25(fts, {weights.body}, {weights.title}, {weights.path}, {weights.identifiers}, 0) AS s"
+        best = self._select(query, f"fts.rowid, {rank}", most, order="ORDER BY s, fts.rowid")
+        return self.rows_of([row[0] for row in cast("list[tuple[int, float]]", best)])
+
+    def _select(
+        self, query: RowQuery, columns: str, most: int | None, *, join: str = "", order: str = ""
+    ) -> list[tuple[object, ...]]:
+        """These columns of the rows that a query finds; with what they hold where that is asked for, or asked of."""
         where = self._where(query)
+        kind = "CROSS" if where.join or where.sql else join
         sql = f"""
-            SELECT fts.rowid, bm25(fts, {weights.body}, {weights.title}, {weights.path}, {weights.identifiers}, 0) AS s
+            SELECT {columns}
               FROM main.fts
-             {"CROSS JOIN main.forward AS f ON f.id = fts.rowid" if where.is_joined else ""}
+             {f"{kind} JOIN main.forward AS f ON f.id = fts.rowid" if kind else ""}
              {where.join}
              WHERE fts MATCH ? AND fts.rowid BETWEEN ? AND ? {where.sql}
-             ORDER BY s, fts.rowid
+             {order}
              LIMIT ?
         """
-        best = cast("list[tuple[int, float]]", self._execute(sql, (*where.values, most)).fetchall())
-        return self.rows_of([row[0] for row in best])
+        return self._execute(sql, (*where.values, -1 if most is None else most)).fetchall()
 
     def row_bounds(
         self,
@@ -354,17 +313,11 @@ class Fts5Engine:
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
     ) -> Iterator[list[tuple[int, float]]]:
         """For each row (term, weighted frequency) of those of the terms that it holds."""
-        weighted = self._weighted_counts(weights)
+        weighted = self._weighted.setdefault(weights, _WeightedCounts(weights))
         try:
             yield from forward.frequencies(cast("list[bytes]", [row[3] for row in rows]), term_ids, weighted)
         except (IndexError, ValueError) as error:
             raise apsw.CorruptError("a forward list is damaged") from error
-
-    def _weighted_counts(self, weights: FieldWeights) -> "_WeightedCounts":
-        found = self._weighted.get(weights)
-        if found is None:
-            found = self._weighted[weights] = _WeightedCounts(weights)
-        return found
 
     # What rows lead to
 
@@ -382,15 +335,11 @@ class Fts5Engine:
             for rowid, length, title, body, path, identifiers in rows
         }
 
-    def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
+    def signals(self, document_ids: Iterable[int]) -> "list[RankingSignals]":
         """Of these documents those that are still there and not newer than the index, in no particular order."""
-        sql = f"""
-            SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL
-              FROM json_each(?) AS wanted
-             CROSS JOIN {PRIMARY}.documents AS d ON d.id = wanted.value AND d.seq <= ?
-        """
-        rows = self._execute(sql, (id_list(document_ids), self._applied_seq)).fetchall()
-        return [RankingSignals(*row) for row in cast("list[tuple[int, str, int, bool]]", rows)]
+        from ctxrank.indexer.store.parents import read_signals  # noqa: PLC0415  an assembly shows no hits
+
+        return read_signals(self.index().connection, PRIMARY, document_ids, self._applied_seq)
 
     def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
         """Documents as hits show them. Raises TypeError for a corrupt one."""
@@ -400,16 +349,15 @@ class Fts5Engine:
 
     def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
         """Passages as hits show them. Raises TypeError for a corrupt one."""
-        from ctxrank.indexer.store.parents import read_passages  # noqa: PLC0415  as above
+        from ctxrank.indexer.store.parents import read_passages  # noqa: PLC0415  an assembly shows no hits
 
         return read_passages(self.index().connection, PRIMARY, document_ids)
 
-    def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
+    def feature_bounds(self, priorities: Collection[str]) -> "FeatureBounds":
         """Which of these priorities were ever stored, and whether there are passages."""
-        has_passages = self._execute(f"SELECT 1 FROM {PRIMARY}.documents WHERE owner_id > 0 LIMIT 1").fetchone()
-        places = ", ".join("?" * len(priorities))
-        found = self._execute(f"SELECT text FROM {PRIMARY}.labels WHERE text IN ({places})", tuple(priorities))
-        return FeatureBounds(has_passages is not None, tuple(str(row[0]) for row in found))
+        from ctxrank.indexer.store.parents import read_feature_bounds  # noqa: PLC0415  an assembly shows no hits
+
+        return read_feature_bounds(self.index().connection, PRIMARY, priorities)
 
     def _execute(self, sql: str, values: tuple[object, ...] = ()) -> apsw.Cursor:
         return self.index().connection.execute(sql, cast("tuple[apsw.SQLiteValue, ...]", values))
@@ -429,7 +377,7 @@ class Fts5Engine:
         join = f"CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.owner_id AND {parent.sql}" if parent.sql else ""
         conditions, values = self._of_documents(query, rowids)
         values = [*parent.values, expression, *rowids, *values]
-        return _Where(conditions, join, tuple(values), is_joined=bool(join or conditions))
+        return _Where(conditions, join, tuple(values))
 
     def _of_documents(self, query: RowQuery, rowids: tuple[int, int]) -> tuple[str, list[object]]:
         """The conditions that are of a whole document, with their values."""
@@ -458,7 +406,6 @@ class _Where(NamedTuple):
     sql: str
     join: str
     values: tuple[object, ...]
-    is_joined: bool  # with what the forward list knows of a row
 
 
 class _WeightedCounts(dict[int, float]):
@@ -469,10 +416,7 @@ class _WeightedCounts(dict[int, float]):
         self._weights = weights
 
     def __missing__(self, packed: int) -> float:
-        weights = self._weights
-        title, body, path, identifiers = forward.unpack_counts(packed)
-        tf = weights.title * title + weights.body * body + weights.path * path + weights.identifiers * identifiers
-        self[packed] = tf
+        tf = self[packed] = forward.weighted_count(packed, self._weights)
         return tf
 
 

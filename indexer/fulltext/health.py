@@ -25,7 +25,7 @@ def heal(holder: index_file.IndexHolder) -> index_file.Index:
     Where another process is healing, or nothing helps, the index comes back with what is wrong.
     """
     seen, health = holder.index().generation, holder.index().health
-    with _healing_lock(holder.location.folder) as is_ours:
+    with _healing_lock(holder.store.location.folder) as is_ours:
         index = holder.reopen_index()
         if index.is_usable:
             if index.generation != seen and _answers(index):
@@ -37,7 +37,7 @@ def heal(holder: index_file.IndexHolder) -> index_file.Index:
         if index.health not in (*index_file.REBUILDABLE, IndexHealth.LOCKED):
             return index
         for step in (_empty_in_place, _reset_in_place):
-            if not index.is_open or _is_large(holder.location.index_file):
+            if not index.is_open or _is_large(holder.store.location.index_file):
                 break
             try:
                 step(index)
@@ -51,7 +51,7 @@ def heal(holder: index_file.IndexHolder) -> index_file.Index:
         index.close()
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(OSError):  # gone already, or not ours to remove: opening says which
-                os.unlink(holder.location.index_file + suffix)
+                os.unlink(holder.store.location.index_file + suffix)
         return holder.reopen_index()
 
 

@@ -14,7 +14,7 @@ rebuilt. The levels were chosen by how many rows may be among the first 30, on a
 """
 
 from ctxrank.indexer.engine import FieldWeights
-from ctxrank.indexer.fulltext.forward import unpack_counts
+from ctxrank.indexer.fulltext.forward import weighted_count
 
 # How much an occurrence in each column counts here. What is read with other weights is scaled.
 WEIGHTS = FieldWeights(body=1.0, title=2.5, path=1.5, identifiers=1.0)
@@ -33,10 +33,7 @@ class _Levels(dict[int, int]):
     """The level of packed counts; few different ones occur."""
 
     def __missing__(self, packed: int) -> int:
-        title, body, path, identifiers = unpack_counts(packed)
-        occurrences = (
-            WEIGHTS.title * title + WEIGHTS.body * body + WEIGHTS.path * path + WEIGHTS.identifiers * identifiers
-        )
+        occurrences = weighted_count(packed, WEIGHTS)
         level = self[packed] = sum(occurrences > most for most in LEVELS)
         return level
 

@@ -15,26 +15,22 @@ from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 from ctxrank.indexer.store.connection import file_uri, immediate, open_database
 from ctxrank.indexer.store.facets import SENTINEL
-from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.text.identifiers import FoundWords, find_words
 
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.text.word_finder import WordFinder
 else:
     Protocol = object
 
 PRIMARY = "primary_db"  # the name under which the primary database is attached
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
-# A text of ASCII as this tokenizer cuts it into words: in lower case, with a space for all that is no letter or digit.
-_UPPER_CASE, _LOWER_CASE, _DIGITS = bytes(range(0x41, 0x5B)), bytes(range(0x61, 0x7B)), bytes(range(0x30, 0x3A))
-_SEPARATORS = bytes(range(0x80)).translate(None, _UPPER_CASE + _LOWER_CASE + _DIGITS)
 # A word finder is loaded for a text of so many bytes, or once the small ones came to so many: for less it takes longer
 # to load than to do without, and one search of a whole process hardly comes to more.
 _FINDER_FROM_BYTES = 16_000
 _FINDER_FROM_ALL_BYTES = 48_000
-_LOWER_WORDS = bytes.maketrans(_UPPER_CASE + _SEPARATORS, _LOWER_CASE + b" " * len(_SEPARATORS))
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
 FORMAT = 7
 # Everything except the change log that the index is a function of. A difference rebuilds it. Receipts name it.
@@ -158,15 +154,6 @@ class Index:
         """The terms that the index's own tokenizer makes of a text, in order."""
         return cast("list[str]", self._tokenize(text.encode("utf-8", "replace"), include_offsets=False))
 
-    def words(self, text: str) -> list[str]:
-        """The words that these terms are made of, as they are written but in lower case."""
-        if (
-            text.isascii()
-        ):  # the tokenizer parts it at whatever is no letter or digit; places would take thrice the time
-            return text.encode().translate(_LOWER_WORDS).decode().split()
-        encoded = text.encode("utf-8", "replace")
-        return [encoded[start:end].decode("utf-8", "replace").lower() for start, end, _ in self.tokens_at(text)]
-
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
         return self._tokens_of_bytes(text.encode("utf-8", "replace"))
@@ -219,13 +206,7 @@ class IndexHolder(Protocol):
     """What catching up and healing need: the engine that has the index open, which imports both."""
 
     @property
-    def location(self) -> Location: ...
-
-    @property
-    def primary(self) -> apsw.Connection: ...
-
-    @property
-    def busy_ms(self) -> int: ...
+    def store(self) -> "Store": ...
 
     def index(self) -> Index: ...
 

@@ -205,15 +205,21 @@ def _segments(connection: apsw.Connection) -> list[_Segment]:
     return segments
 
 
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """SQLite's varint, up to 9 bytes, and the place behind it. Raises IndexError where it does not end."""
+    value = 0
+    for _ in range(8):
+        byte = data[at]
+        at += 1
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at
+    return value << 8 | data[at], at + 1
+
+
 def _varints(record: bytes, at: int) -> Iterator[int]:
-    """SQLite's varints, as far as they have up to eight bytes. Raises IndexError at the end."""
     while True:
-        value = 0
-        for _ in range(8):
-            value = value << 7 | record[at] & 0x7F
-            at += 1
-            if not record[at - 1] & 0x80:
-                break
+        value, at = varint(record, at)
         yield value
 
 

@@ -1,16 +1,14 @@
 """What `_postings.c` does, in Python: without a C compiler the same rows have the same bounds.
 
 The layout of a page and what is kept are told there and in postings.py. Here each list is read to its end before the
-next (`_postings.c` walks all of a segment side by side), the one that can add the most first: from the second on, a row
-that no list had and that the rest could not lift among the wanted is left out.
+next; `_postings.c` walks all of a segment side by side.
 """
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 
 from ctxrank.indexer.fulltext.impact_bounds import PATH_STEPS, TEXT_STEPS
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.fulltext.postings import varint
 
 _TITLE, _PATH, _IDENTIFIERS, _COLUMNS = 1, 2, 3, 5  # of `fts` in schema.sql; the body is 0
 _PATH_AT, _NAME_AT = TEXT_STEPS, TEXT_STEPS + PATH_STEPS
@@ -18,7 +16,6 @@ _TABLE = _NAME_AT + 1
 _HEAD_BYTES = 4
 _CONTINUED = bytes(range(0x80, 0x100))  # all bytes of a varint but its last one
 _STEPS = 4096
-_ROUNDING = 1 - 1e-9  # sums in another order differ by it
 _MOST_ROWID = 2**63 - 1
 
 _List = tuple[int, int, int, list[bytes]]
@@ -30,14 +27,14 @@ def find_list(page: bytes, term: bytes) -> tuple[int, int, bool] | None:
     if end == len(page):
         return None
     index, index_at, found = page[end:], 0, b""
-    _, index_at = _varint(index, 0)
+    _, index_at = varint(index, 0)
     is_first = True
     while True:
-        kept, text = (0, at) if is_first else _varint(page, at)
-        size, text = _varint(page, text)
+        kept, text = (0, at) if is_first else varint(page, at)
+        size, text = varint(page, text)
         start, behind = text + size, end
         if index_at < len(index):
-            distance, index_at = _varint(index, index_at)
+            distance, index_at = varint(index, index_at)
             behind = at + distance
         if kept > len(found) or not at < start <= behind <= end:
             raise _malformed()
@@ -56,9 +53,12 @@ def row_bounds(
     worth = array("d", tables)
     rows: list[tuple[int, float]] = []
     for deleted, lists in segments:
-        valued = [_valued(worth[_TABLE * one[0] : _TABLE * (one[0] + 1)], one) for one in lists]
-        valued.sort(key=lambda one: -one.most)
-        found = _merged(valued, frozenset(array("q", deleted)), most)
+        found: dict[int, float] = {}
+        for place, start, end, pages in lists:
+            for rowid, added in _rows(*_joined(start, end, pages), worth[_TABLE * place : _TABLE * (place + 1)]):
+                found[rowid] = found.get(rowid, 0.0) + added
+        for rowid in found.keys() & frozenset(array("q", deleted)):
+            del found[rowid]
         rows += [(rowid, bound) for rowid, bound in sorted(found.items()) if bound > 0.0 and rowid > 0]
     if len(rows) > most:
         # Of equal ones the last: sorting is stable, in both directions.
@@ -96,60 +96,13 @@ def _malformed() -> ValueError:
     return ValueError("a list of the index is not as expected")
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """SQLite's varint, up to 9 bytes, and the place behind it. Raises IndexError where it does not end."""
-    value = 0
-    for _ in range(8):
-        byte = data[at]
-        at += 1
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            return value, at
-    return value << 8 | data[at], at + 1
-
-
 def _content_end(page: bytes) -> int:
     """Where the first term of a page is, or where the content ends."""
     end = page[2] << 8 | page[3]
-    first = _varint(page, end)[0] if end < len(page) else end
+    first = varint(page, end)[0] if end < len(page) else end
     if not _HEAD_BYTES <= first <= end <= len(page):
         raise _malformed()
     return first
-
-
-class _Valued(NamedTuple):
-    """A list, what an occurrence in it is worth, and what a row can gain by it at most."""
-
-    most: float
-    table: Sequence[float]
-    start: int
-    end: int
-    pages: list[bytes]
-
-
-def _valued(table: Sequence[float], found: _List) -> _Valued:
-    most = max(table[:TEXT_STEPS]) + table[_NAME_AT - 1] + table[_NAME_AT]
-    return _Valued(most, table, *found[1:])
-
-
-def _merged(lists: list[_Valued], deleted: frozenset[int], most: int) -> dict[int, float]:
-    """The rows of one segment by what they can score, at least those that may be among the `most` best."""
-    rest = list(accumulate((one.most for one in reversed(lists)), initial=0.0))[::-1]
-    found: dict[int, float] = {}
-    needed = 0.0
-    for place, one in enumerate(lists, start=1):
-        least = needed - rest[place]  # of a row that no list had so far
-        for rowid, added in _rows(*_joined(one.start, one.end, one.pages), one.table):
-            bound = found.get(rowid)
-            if bound is not None:
-                found[rowid] = bound + added
-            elif added >= least:
-                found[rowid] = added
-        for rowid in deleted & found.keys():
-            del found[rowid]
-        if place < len(lists) and len(found) > most:
-            needed = sorted(found.values())[-most] * _ROUNDING
-    return found
 
 
 def _joined(start: int, end: int, pages: list[bytes]) -> tuple[bytes, set[int]]:
@@ -177,12 +130,12 @@ def _rows(data: bytes, full: set[int], table: Sequence[float]) -> Iterator[tuple
         number = data[at]
         at += 1
         if number >= 0x80:
-            number, at = _varint(data, at - 1)
+            number, at = varint(data, at - 1)
         before, rowid = rowid, number if is_full else rowid + number
         count = data[at]
         at += 1
         if count >= 0x80:
-            count, at = _varint(data, at - 1)
+            count, at = varint(data, at - 1)
         # An odd size marks a deletion, which a contentless_delete table keeps elsewhere.
         if count & 1 or rowid <= before:
             raise _malformed()

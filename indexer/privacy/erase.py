@@ -17,55 +17,61 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
-from ctxrank.indexer.store.connection import cut_log, keep_temporary_files_beside, read_column, sqlite_errors
+from ctxrank.indexer.store.connection import (
+    cut_log,
+    keep_temporary_files_beside,
+    put_setting,
+    read_column,
+    read_setting,
+    sqlite_errors,
+)
+from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.location import BACKUPS
 from ctxrank.indexer.store.store import Change, Store
 
 _NOTED = "erasing"
 _REDACTING = "unfinished_redaction"
 _SOUGHT = "unfinished_secrets"
-_DELETED, _LOOKED_FOR = '"deleted"', '"secrets"'
 
 
 def note_erasing(change: Change) -> None:
     """Keep that what this transaction deletes is to be erased."""
-    change.connection.execute("INSERT OR IGNORE INTO settings (key, value) VALUES (?, ?)", (_NOTED, _DELETED))
+    put_setting(change.connection, _NOTED, '"deleted"')
 
 
 def note_redacting(change: Change) -> None:
     """Keep that texts are being redacted, of which the files hold copies."""
-    change.connection.execute("INSERT OR IGNORE INTO settings (key, value) VALUES (?, 'true')", (_REDACTING,))
+    put_setting(change.connection, _REDACTING, "true")
     note_erasing(change)
 
 
 def note_redacted(change: Change) -> None:
     """Keep that all texts were seen; what is left to do is to erase."""
-    change.connection.execute("DELETE FROM settings WHERE key = ?", (_REDACTING,))
-    note_erasing(change)  # an older program kept the one note alone
+    put_setting(change.connection, _REDACTING, "")
+    note_erasing(change)
 
 
 def is_redaction_unfinished(primary: apsw.Connection) -> bool:
     """Whether a redaction was interrupted before it had seen all texts; another one ends it."""
-    return primary.execute("SELECT 1 FROM settings WHERE key = ?", (_REDACTING,)).fetchone() is not None
+    return read_setting(primary, _REDACTING) is not None
 
 
 def note_secrets_sought(change: Change, numbers: Iterable[int]) -> None:
     """Keep that these secrets, by what keeps them out, are being looked for."""
-    _set_sought(change, {*_sought(change.connection), *numbers})
+    put_setting(change.connection, _SOUGHT, id_list(sorted({*_sought(change.connection), *numbers})))
     note_erasing(change)
 
 
 def note_secrets_found(change: Change, numbers: Iterable[int]) -> None:
     """Keep that all is found of these; what is left to do is to erase, and whatever others were interrupted in."""
-    _set_sought(change, _sought(change.connection) - {*numbers})
-    query = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"
-    change.connection.execute(query, (_NOTED, _DELETED))  # an older program kept no numbers
+    left = _sought(change.connection) - {*numbers}
+    put_setting(change.connection, _SOUGHT, id_list(sorted(left)) if left else "")
+    note_erasing(change)
 
 
 def are_secrets_left(primary: apsw.Connection) -> bool:
     """Whether a search for secrets was interrupted: only who knows them can end it."""
-    query = "SELECT 1 FROM settings WHERE key = ? AND value = ?"
-    return bool(_sought(primary)) or primary.execute(query, (_NOTED, _LOOKED_FOR)).fetchone() is not None
+    return bool(_sought(primary))
 
 
 def _sought(primary: apsw.Connection) -> set[int]:
@@ -77,18 +83,9 @@ def _sought(primary: apsw.Connection) -> set[int]:
     return set(read_column(primary, query, (_SOUGHT,), int))
 
 
-def _set_sought(change: Change, numbers: set[int]) -> None:
-    if numbers:
-        value = f"[{', '.join(map(str, sorted(numbers)))}]"
-        change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_SOUGHT, value))
-    else:
-        change.connection.execute("DELETE FROM settings WHERE key = ?", (_SOUGHT,))
-
-
 def is_erasing_due(primary: apsw.Connection) -> bool:
     """Whether something that was deleted or redacted may still be in a file."""
-    query = "SELECT 1 FROM settings WHERE key IN (?, ?)"
-    return primary.execute(query, (_NOTED, _REDACTING)).fetchone() is not None or are_secrets_left(primary)
+    return any(read_setting(primary, key) for key in (_NOTED, _REDACTING)) or are_secrets_left(primary)
 
 
 def erase(store: Store) -> bool:
@@ -106,7 +103,7 @@ def erase(store: Store) -> bool:
         return False
     if is_erased and not backups_of(store):
         with store.write() as change:
-            change.connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", (_NOTED, _DELETED))
+            put_setting(change.connection, _NOTED, "")
         return True
     return False
 

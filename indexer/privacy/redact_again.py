@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS, kinds_of, tables_of
+from ctxrank.indexer.catalogue import kinds_of, kinds_with_documents, tables_of
 from ctxrank.indexer.declarations import Meaning, Table
 from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.parse.units import error_units
@@ -40,8 +40,6 @@ from ctxrank.indexer.text.tokens import ESTIMATE
 # Rows of one transaction: a writer that waits for it waits for milliseconds.
 _BATCH = 300
 
-_Clean = Callable[[str, IncomingTexts], str]
-
 
 class RedactedAgain(NamedTuple):
     """How many things of each kind changed, or would; `looked_at` counts them all, changed or not.
@@ -55,12 +53,27 @@ class RedactedAgain(NamedTuple):
     is_dry_run: bool
 
 
-class _Texts(NamedTuple):
-    """A table whose texts are redacted, and how each of its columns is."""
+class _Source(NamedTuple):
+    """Rows whose texts are redacted: how they are read, as they should be, and written.
 
-    table: Table
-    columns: Mapping[str, _Clean]
-    texts: IncomingTexts
+    `select` says the columns and the table, `key` the column that orders the rows.
+    """
+
+    select: str
+    key: str
+    row_type: "Callable[..., _Row]"
+    clean: "Callable[[_Row], _Row]"
+    write: "Callable[[Change, _Row, _Row], None]"  # the row as it is, and as it is to be
+    is_counted: bool
+
+
+class _Row(NamedTuple):
+    """A row: its number, what it is counted as, its texts, NULL as None, and of a document the rest of it."""
+
+    id: int
+    counted: tuple[str, int]
+    texts: tuple[str | None, ...]
+    document: "_StoredDocument | None" = None
 
 
 def redact_again(
@@ -74,21 +87,17 @@ def redact_again(
     if mode.is_off:
         raise UsageError("Redaction is off: nothing would be redacted.", "Set redaction_mode, or leave it out.")
     require_owners(store.primary, "purge --redact")
-    texts, known = IncomingTexts(mode), kinds_of(store.primary)
     changed: dict[str, set[int]] = {}
     looked_at = 0
     note_begun = note_erasing if is_only_for_these else note_redacting
-    for rows in _tables(store.primary, texts):
-        of_kind = known.get(rows.table.counted_as)
-        for numbers, count in _passes(store, rows, note_begun, is_dry_run=is_dry_run):
-            changed.setdefault(rows.table.counted_as, set()).update(numbers)
-            # A row of a kind that has documents is looked at as one of them; an error that expired has none.
-            looked_at += 0 if of_kind is not None and of_kind.is_found else count
-    for kinds, count in _document_passes(store, texts, note_begun, is_dry_run=is_dry_run):
-        looked_at += count
-        for kind, number in kinds:
-            changed.setdefault(kind, set()).add(number)
-    misnamed = _misnamed(store, mode)
+    for source in _sources(store.primary, IncomingTexts(mode)):
+        for rows, count in _passes(store, source, note_begun, is_dry_run=is_dry_run):
+            for kind, number in rows:
+                changed.setdefault(kind, set()).add(number)
+            looked_at += count if source.is_counted else 0
+    query = "SELECT id, path FROM artifacts WHERE state <> 'missing' ORDER BY id"
+    # By a rule that is newer than they are: no file with such a name is taken in any more.
+    misnamed = [number for number, path in list(store.primary.execute(query)) if holds_secret(path, mode)]
     looked_at += len(misnamed)
     if misnamed:
         changed.setdefault("artifact", set()).update(misnamed)
@@ -112,38 +121,53 @@ def redact_again(
     return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store), is_dry_run=False)
 
 
-class _Named(NamedTuple):
-    """An artifact and its path."""
-
-    number: int
-    path: str
-
-
-def _misnamed(store: Store, mode: RedactionMode) -> list[int]:
-    """The artifacts whose names hold a secret, by a rule that is newer than they are: none is taken in any more."""
-    query = "SELECT id, path FROM artifacts WHERE state <> 'missing' ORDER BY id"
-    rows = read_rows(store.primary, query, (), _Named)
-    return [row.number for row in rows if holds_secret(row.path, mode)]
-
-
-def _tables(primary: apsw.Connection, texts: IncomingTexts) -> Iterator[_Texts]:
-    """Every table with texts, but for the documents: these are counted and split again when they change."""
-
-    def text(value: str, texts: IncomingTexts) -> str:
-        return texts.text(value)
-
-    def line(value: str, texts: IncomingTexts) -> str:
-        clean = texts.text(value)
-        return value if clean == value else one_line(clean)
-
-    def pairs(value: str, texts: IncomingTexts) -> str:
-        return redacted_inputs(value, texts.text)
-
-    cleaned_by = {Meaning.TEXT: text, Meaning.LINE: line, Meaning.JSON: _cleaned_json, Meaning.PAIRS: pairs}
+def _sources(primary: apsw.Connection, texts: IncomingTexts) -> Iterator[_Source]:
+    """Every table with texts, the documents last: these are counted and split again when they change."""
+    known = kinds_of(primary)
     for table in tables_of(primary):
         if table.redacted and table.counted_as:
-            columns = {column.name: cleaned_by[column.meaning] for column in table.redacted}
-            yield _Texts(table, columns, texts)
+            kind = known.get(table.counted_as)
+            # A row of a kind that has documents is looked at as one of them; an error that expired has none.
+            yield _of_table(table, texts, is_counted=kind is None or not kind.is_found)
+    yield _of_documents(texts)
+
+
+def _of_table(table: Table, texts: IncomingTexts, *, is_counted: bool) -> _Source:
+    names = [column.name for column in table.redacted]
+    cleaned_by = [_CLEANED_BY[column.meaning] for column in table.redacted]
+
+    def row_of(key: int, *values: str | None) -> _Row:
+        return _Row(key, (table.counted_as, key), values)
+
+    def clean(row: _Row) -> _Row:
+        pairs = zip(cleaned_by, row.texts, strict=True)
+        of_row = texts.of_record(row.texts) if len(names) > 1 else texts
+        return row._replace(texts=tuple(text if text is None else clean(text, of_row) for clean, text in pairs))
+
+    def write(change: Change, _: _Row, row: _Row) -> None:
+        values: dict[str, str | int | None] = dict(zip(names, row.texts, strict=True))
+        if table.column("token_counter") is not None:  # what counts is counted again when it is read
+            values |= {"tokens": "", "token_counter": ESTIMATE}
+        if table.column("redacted") is not None:
+            values["redacted"] = 1
+        columns = ", ".join(f"{name} = ?" for name in values)
+        change.connection.execute(
+            f"UPDATE {table.name} SET {columns} WHERE {table.key} = ?", (*values.values(), row.id)
+        )
+        if table.name in ("error_signatures", "error_sightings"):
+            _sign(change, table.name, row.id, str(values["error_text"]))
+
+    select = f"SELECT {', '.join((table.key, *names))} FROM {table.name}"
+    return _Source(select, table.key, row_of, clean, write, is_counted)
+
+
+def _text(value: str, texts: IncomingTexts) -> str:
+    return texts.text(value)
+
+
+def _line(value: str, texts: IncomingTexts) -> str:
+    clean = texts.text(value)
+    return value if clean == value else one_line(clean)
 
 
 def _cleaned_json(value: str, texts: IncomingTexts) -> str:
@@ -152,55 +176,38 @@ def _cleaned_json(value: str, texts: IncomingTexts) -> str:
     return value if clean == IncomingTexts(RedactionMode.OFF).json(value, empty=value) else clean
 
 
+def _pairs(value: str, texts: IncomingTexts) -> str:
+    return redacted_inputs(value, texts.text)
+
+
+_CLEANED_BY = {Meaning.TEXT: _text, Meaning.LINE: _line, Meaning.JSON: _cleaned_json, Meaning.PAIRS: _pairs}
+# The kinds whose documents have JSON for a body, which stays JSON.
+_WITH_JSON = {
+    kind.name
+    for kind in kinds_with_documents()
+    if kind.document and (body := kind.table.column(kind.document.body)) and body.meaning is Meaning.JSON
+}
+
+
 def _passes(
-    store: Store, texts: _Texts, note_begun: Callable[[Change], None], *, is_dry_run: bool
-) -> Iterator[tuple[list[int], int]]:
-    """Redact a table's rows; for each batch, the keys of those that changed, and how many were looked at."""
-    table, key = texts.table.name, texts.table.key
-    query = f"SELECT {', '.join((key, *texts.columns))} FROM {table}"
+    store: Store, source: _Source, note_begun: Callable[[Change], None], *, is_dry_run: bool
+) -> Iterator[tuple[list[tuple[str, int]], int]]:
+    """Redact rows; for each batch, what those that changed are counted as, and how many were looked at."""
+
+    def read(primary: apsw.Connection, condition: str, value: int) -> list[_Row]:
+        return list(read_rows(primary, f"{source.select} WHERE {source.key} {condition}", (value,), source.row_type))
+
     last = FIRST_ID  # what another store made has an id below zero
-    while rows := _read(store.primary, f"{query} WHERE {key} > ? ORDER BY {key} LIMIT {_BATCH}", last):
-        last = rows[-1].key
-        found = [(row, clean) for row in rows if (clean := _cleaned(texts, row)) != row]
+    while rows := read(store.primary, f"> ? ORDER BY {source.key} LIMIT {_BATCH}", last):
+        last = rows[-1].id
+        found = [(row, clean) for row in rows if (clean := source.clean(row)) != row]
         if found and not is_dry_run:
             with store.write() as change:
                 note_begun(change)
                 for row, clean in found:
-                    # It may have been removed, or changed, since it was read.
-                    for now in _read(change.connection, f"{query} WHERE {key} = ?", row.key):
-                        _write(change, texts, clean if now == row else _cleaned(texts, now))
-        yield [row.key for row, _ in found], len(rows)
-
-
-class _Row(NamedTuple):
-    """A row's number and its texts, NULL as None."""
-
-    key: int
-    texts: tuple[str | None, ...]
-
-
-def _read(primary: apsw.Connection, query: str, value: int) -> list[_Row]:
-    return [_Row(key, tuple(texts)) for key, *texts in primary.execute(query, (value,))]
-
-
-def _cleaned(texts: _Texts, row: _Row) -> _Row:
-    pairs = zip(texts.columns.values(), row.texts, strict=True)
-    of_row = texts.texts.of_record(row.texts) if len(row.texts) > 1 else texts.texts
-    return _Row(row.key, tuple(text if text is None else clean(text, of_row) for clean, text in pairs))
-
-
-def _write(change: Change, texts: _Texts, row: _Row) -> None:
-    table, key = texts.table.name, texts.table.key
-    columns = ", ".join(f"{column} = ?" for column in texts.columns)
-    change.connection.execute(f"UPDATE {table} SET {columns} WHERE {key} = ?", (*row.texts, row.key))
-    if table in ("error_signatures", "error_sightings"):
-        (error_text,) = row.texts
-        _sign(change, table, row.key, str(error_text))
-    if texts.table.column("token_counter") is not None:  # what counts is counted again when it is read
-        query = f"UPDATE {table} SET tokens = '', token_counter = ? WHERE {key} = ?"
-        change.connection.execute(query, (ESTIMATE, row.key))
-    if texts.table.column("redacted") is not None:
-        change.connection.execute(f"UPDATE {table} SET redacted = 1 WHERE {key} = ?", (row.key,))
+                    for now in read(change.connection, "= ?", row.id):  # it may have been removed, or changed, since
+                        source.write(change, now, clean if now == row else source.clean(now))
+        yield [row.counted for row, _ in found], len(rows)
 
 
 def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
@@ -220,114 +227,57 @@ def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
         lookup.put(change, number, project, signature, unit_text)
 
 
-_DOCUMENT_QUERY = """
-    SELECT d.id, d.seq, d.kind, d.record_id, d.title, d.body, d.created_at, d.path, d.owner_id, d.session_id,
-           d.group_id, d.agent, d.type, d.priority, d.passage_key, d.start_line, d.end_line, d.superseded_by,
-           o.title
-      FROM documents AS d
-      LEFT JOIN documents AS o ON o.id = d.owner_id
-"""
-
-
 class _StoredDocument(NamedTuple):
-    """A row of documents as it is, and the title of its owner: a passage's key may have been made with that."""
+    """A document as it is, the number of its change, and the title of its owner: its key may be made with that."""
 
-    id: int
     seq: int
-    kind: str
-    number: int | None
-    title: str
-    body: str
-    created_at: int
-    path: str
-    owner_id: int | None
-    session_id: int
-    group_id: int
-    agent: str
-    type: str
-    priority: str
-    passage_key: str
-    start_line: int
-    end_line: int
-    superseded_by: int | None
     owner_title: str | None
+    document: documents.Document
 
 
-def _document_passes(
-    store: Store, texts: IncomingTexts, note_begun: Callable[[Change], None], *, is_dry_run: bool
-) -> Iterator[tuple[list[tuple[str, int]], int]]:
-    """Redact the documents; for each batch, kind and number of those that changed, and how many were looked at."""
-    last = 0
-    while rows := _documents(store.primary, f"WHERE d.id > ? ORDER BY d.id LIMIT {_BATCH}", last):
-        last = rows[-1].id
-        found = [(row, clean) for row in rows if (clean := _cleaned_document(row, texts)) != row]
-        if found and not is_dry_run:
-            with store.write() as change:
-                note_begun(change)
-                for row, clean in found:
-                    for now in _documents(change.connection, "WHERE d.id = ?", row.id):
-                        _replace(change, now, clean if now.seq == row.seq else _cleaned_document(now, texts))
-        yield [(row.kind, row.id if row.number is None else row.number) for row, _ in found], len(rows)
+def _of_documents(texts: IncomingTexts) -> _Source:
+    def row_of(id: int, seq: int, owner_title: str | None, *columns: str | int | None) -> _Row:
+        document = documents.Document._make((*columns, None, None))
+        counted = (document.kind, id if document.number is None else document.number)
+        return _Row(id, counted, (document.title, document.body), _StoredDocument(seq, owner_title, document))
+
+    def clean(row: _Row) -> _Row:
+        of_row = texts.of_record(row.texts)
+        title, body = map(str, row.texts)
+        clean_body = _cleaned_json(body, of_row) if row.counted[0] in _WITH_JSON else of_row.text(body)
+        return row._replace(texts=(of_row.text(title), clean_body))
+
+    def write(change: Change, now: _Row, row: _Row) -> None:
+        assert now.document is not None, "rows of documents have theirs"
+        before = now.document.document
+        after = before._replace(title=str(row.texts[0]), body=str(row.texts[1]), ruleset=RULESET_VERSION)
+        if after.owner_id is not None:
+            after = after._replace(passage_key=_passage_key(change, row.id, before, after, now.document.owner_title))
+        documents.replace(change, row.id, after)
+
+    columns = ", ".join(f"d.{name}" for name in documents.COLUMNS_OF_DOCUMENT)
+    select = f"SELECT d.id, d.seq, o.title, {columns} FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id"
+    return _Source(select, "d.id", row_of, clean, write, is_counted=True)
 
 
-def _documents(primary: apsw.Connection, where: str, value: int) -> list[_StoredDocument]:
-    return list(read_rows(primary, f"{_DOCUMENT_QUERY} {where}", (value,), _StoredDocument))
-
-
-def _cleaned_document(row: _StoredDocument, texts: IncomingTexts) -> _StoredDocument:
-    texts = texts.of_record((row.title, row.body))
-    body = _cleaned_json(row.body, texts) if _has_json_body(row.kind) else texts.text(row.body)
-    return row._replace(title=texts.text(row.title), body=body)
-
-
-def _has_json_body(kind: str) -> bool:
-    """Whether the documents of a kind have JSON for a body, which stays JSON."""
-    known = KINDS.get(kind)
-    if known is None or known.document is None:
-        return False
-    body = known.table.column(known.document.body)
-    return body is not None and body.meaning is Meaning.JSON
-
-
-def _replace(change: Change, before: _StoredDocument, row: _StoredDocument) -> None:
-    documents.replace(
-        change,
-        row.id,
-        documents.Document(
-            kind=row.kind, number=row.number, title=row.title, body=row.body, created_at=row.created_at,
-            ruleset=RULESET_VERSION, path=row.path, owner_id=row.owner_id, session_id=row.session_id,
-            group_id=row.group_id, agent=row.agent, type=row.type, priority=row.priority,
-            passage_key=_passage_key(change, before, row), start_line=row.start_line, end_line=row.end_line,
-            superseded_by=row.superseded_by,
-        ),
-    )  # fmt: skip
-
-
-def _passage_key(change: Change, before: _StoredDocument, row: _StoredDocument) -> str:
+def _passage_key(
+    change: Change, id: int, before: documents.Document, after: documents.Document, owner_title: str | None
+) -> str:
     """The key of the new text, or one that no text has: under its old one, a scan would take it for what it was."""
-    if row.owner_id is None:
-        return row.passage_key
     is_nested = content_digest(before.title, before.body) != before.passage_key.partition(".")[0]
-    digest = content_digest(f"{row.owner_title} > {row.title}" if is_nested else row.title, row.body)
+    digest = content_digest(f"{owner_title} > {after.title}" if is_nested else after.title, after.body)
     query = "SELECT passage_key FROM documents WHERE owner_id = ? AND id <> ?"
-    taken = set(read_column(change.connection, query, (row.owner_id, row.id), str))
-    count = next(count for count in range(1, len(taken) + 2) if _numbered(digest, count) not in taken)
-    return _numbered(digest, count)
-
-
-def _numbered(digest: str, count: int) -> str:
-    return digest if count == 1 else f"{digest}.{count}"
+    taken = set(read_column(change.connection, query, (after.owner_id, id), str))
+    keys = (digest if count == 1 else f"{digest}.{count}" for count in range(1, len(taken) + 2))
+    return next(key for key in keys if key not in taken)
 
 
 def _note_ruleset(store: Store) -> None:
     """Say that all was stored under today's rules; no text changes, so nothing enters the change log."""
     for table in [table.name for table in tables_of(store.primary) if table.column("ruleset") is not None]:
         last = FIRST_ID
-        while True:
-            query = f"SELECT id FROM {table} WHERE id > ? AND ruleset < ? ORDER BY id LIMIT {_BATCH}"
-            numbers = read_column(store.primary, query, (last, RULESET_VERSION), int)
-            if not numbers:
-                break
+        query = f"SELECT id FROM {table} WHERE id > ? AND ruleset < ? ORDER BY id LIMIT {_BATCH}"
+        while numbers := read_column(store.primary, query, (last, RULESET_VERSION), int):
             first, last = numbers[0], numbers[-1]
             with store.write() as change:
                 change.connection.execute(

@@ -64,7 +64,6 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
             _resettle(change, artifact_id, document_ids)
     query = f"SELECT id FROM documents WHERE kind = ? AND record_id {_AMONG}"
     for document_id in read_column(connection, query, (kind, ids), int):
-        documents.remove_owned(change, document_id)
         documents.remove(change, document_id)
 
 

@@ -32,7 +32,7 @@ from ctxrank.indexer.redaction.purged_secrets import (
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import UserRules
 from ctxrank.indexer.store.blocklist import PATH, block, block_secrets
-from ctxrank.indexer.store.connection import read_column, read_rows
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Change, Store
 
 _MOST_SECRETS = 1000
@@ -90,11 +90,12 @@ def forget_secrets(
 
 def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":
     """Each as it is, and as JSON and a receipt write it."""
-    spellings: dict[str, None] = {}
-    for secret in secrets:
-        for text in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
-            spellings[text] = None
-    longest_first = sorted(spellings, key=len, reverse=True)
+    spellings = {
+        text
+        for secret in secrets
+        for text in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
+    }
+    longest_first = sorted(sorted(spellings), key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
 
@@ -141,21 +142,12 @@ def _counted_tables(primary: apsw.Connection) -> set[str]:
     return of_records | of_owners | {"documents", "receipts"}
 
 
-class _Column(NamedTuple):
-    """A column as the file declares it; `pk` is its place in the primary key, from 1."""
-
-    name: str
-    type: str
-    pk: int
-
-
 def _places(primary: apsw.Connection) -> Iterator[_Place]:
     """Every column of every table that can hold a text, as the file itself says: none may be forgotten here."""
     query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     counted_as = {table.name: table.counted_as for owner in owners(primary) for table in owner.all_tables}
     for table in read_column(primary, query, (), str):
-        query = "SELECT name, type, pk FROM pragma_table_info(?)"
-        columns = list(read_rows(primary, query, (table,), _Column))
+        columns = list(primary.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)))
         key = ", ".join(name for name, _, pk in columns if pk) or "rowid"
         for name, kind, _ in columns:
             if kind in ("TEXT", "BLOB"):
@@ -183,15 +175,13 @@ def _holding(
 
 def _paths(primary: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
     """The paths that hold a secret: what lies under them is not stored again, because its path would be."""
-    found: dict[str, None] = {}
+    found: list[str] = []
     for table in tables_of(primary):
         column = table.column("path")
-        if column is None or column.is_absolute:
-            continue
-        for path in read_column(primary, f"SELECT DISTINCT path FROM {table.name}", (), str):
-            if _is_in(path, pattern):
-                found[path] = None
-    return list(found)
+        if column is not None and not column.is_absolute:
+            paths = read_column(primary, f"SELECT DISTINCT path FROM {table.name}", (), str)
+            found += [path for path in paths if _is_in(path, pattern)]
+    return list(dict.fromkeys(found))
 
 
 def _write_over(change: Change, place: _Place, rows: _Rows, pattern: "re.Pattern[str]") -> None:

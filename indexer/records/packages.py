@@ -1,19 +1,20 @@
 """Context packages: a finding with a file, a summary, a priority and the agents it is meant for."""
 
 import os
+from collections.abc import Mapping, Sequence
 
 import apsw
 
 from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent, saved_type
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path, without_secret
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.record_table import document_of
-from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
+from ctxrank.indexer.record_table import document_of, stored
+from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store import documents, rows
@@ -90,8 +91,13 @@ class Package(NamedTuple):
 
 
 class _Version(NamedTuple):
-    id: int
-    version: int
+    """The package that a new one replaces; one that replaces none begins at 1."""
+
+    id: int | None = None
+    version: int = 0
+
+
+_FIRST = _Version()
 
 
 class Consumer(NamedTuple):
@@ -181,16 +187,23 @@ def _save(
     if summary.rules:
         notes.append(f"The summary was redacted ({', '.join(summary.rules)}).")
     with store.write() as change:
-        session = require_session(change, new.session, create=create_session)
-        saved = insert(
-            change,
-            new._replace(summary=one_line(summary.text)),
-            session.id,
-            root=None if is_text else artifacts.root_id(change, store.location.root, store.location.project),
-            prepared=prepared,
+        session, group_id = require_place(
+            change, new.session, new.group, create=create_session, created_at=new.created_at
         )
+        previous = _current_at(change.connection, session.id, group_id, new.path)
+        root = None if is_text else artifacts.root_id(change, store.location.root, store.location.project)
+        new = new._replace(summary=one_line(summary.text))
+        package_id = insert_new(change, new, session.id, group_id, root=root, prepared=prepared, previous=previous)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    return saved._replace(notes=tuple(notes))
+    return SavedPackage(
+        id=package_id,
+        path=new.path,
+        version=previous.version + 1,
+        supersedes=previous.id,
+        consumers=tuple(dict.fromkeys(new.consumers)),
+        passages=len(prepared.passages) if prepared else 0,
+        notes=tuple(notes),
+    )
 
 
 def _why_not_indexed(store: Store, path: str, reason: str) -> str:
@@ -209,12 +222,9 @@ def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPacka
     texts = IncomingTexts(mode)
     type_, like, note = saved_type(texts.line(new.type), team)
     notes = [note]
-    priority = new.priority.strip().lower()
-    if priority not in PRIORITIES:
-        raise UsageError(f"'{new.priority}' is not a priority.", f"Priorities are {', '.join(PRIORITIES)}.")
+    priority = require_word(new.priority.strip().lower(), PRIORITIES, "a priority", "Priorities", new.priority)
     scope = (new.scope or ("global" if is_session_wide(new.group) else "group")).strip().lower()
-    if scope not in SCOPES:
-        raise UsageError(f"'{new.scope}' is not a scope.", f"Scopes are {', '.join(SCOPES)}.")
+    require_word(scope, SCOPES, "a scope", "Scopes", new.scope or "")
     if scope == "group" and is_session_wide(new.group):
         raise UsageError("A package of scope 'group' needs a group.", "Give --group, or --scope global.")
     if not one_line(new.summary).strip():
@@ -236,79 +246,76 @@ def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPacka
     return checked, list(dict.fromkeys(filter(None, notes)))
 
 
-@atomic
-def insert(
+def insert_new(
     change: Change,
     new: NewPackage,
     session_id: int,
+    group_id: int | None,
     *,
     root: int | None,
     prepared: artifacts.PreparedFile | None,
-    consumers: tuple[Consumer, ...] | None = None,
-    supersede_same_path: bool = True,
-    number: int | None = None,
-    said_by: int = 0,
-) -> SavedPackage:
-    """Write a checked, redacted package inside the caller's transaction; `consumers` override designation.
+    previous: _Version = _FIRST,
+) -> int:
+    """Write a checked, redacted package of this store that replaces another one; returns its id. As `insert`."""
+    values: dict[str, Value] = {
+        name: getattr(new, name) for name in ("path", "type", "producer", "priority", "scope", "summary", "title")
+    }
+    values |= {"session_id": session_id, "group_id": group_id, "version": previous.version + 1}
+    values |= {"supersedes": previous.id, "created_at": now_us() if new.created_at is None else new.created_at}
+    consumers = [Consumer(agent, None, None) for agent in new.consumers]
+    return insert(change, values, consumers, root=root, prepared=prepared)
 
-    `number` is its row id where that is known, `said_by` the code of the store that its consumers are known from.
-    Without a `root` no file here is its, whatever its path: its text is in the store alone, or is another machine's.
+
+@atomic
+def insert(
+    change: Change,
+    values: Mapping[str, Value],
+    consumers: Sequence[Consumer],
+    *,
+    root: int | None,
+    prepared: artifacts.PreparedFile | None,
+    said_by: int = 0,
+) -> int:
+    """Write a checked, redacted package by column inside the caller's transaction; returns its id.
+
+    A `title` of '' is that of its file, or the name of that. `said_by` is the code of the store that its consumers are
+    known from. Without a `root` no file here is its, whatever its path: its text is in the store alone, or is another
+    machine's.
 
     Raises UsageError for a path that was purged.
     """
-    connection = change.connection
-    group_id = None
-    if not is_session_wide(new.group):
-        assert new.group is not None, "a session-wide package has no group"
-        group_id = require_group(change, session_id, new.group, created_at=new.created_at)
-    previous = _current_at(connection, session_id, group_id, new.path) if supersede_same_path else None
-    known = artifacts.artifact_at(connection, root, new.path) if root is not None else None
+    connection, path = change.connection, str(values["path"])
+    known = artifacts.artifact_at(connection, root, path) if root is not None else None
     artifact_id = known.id if known is not None else None
     if prepared is not None and root is not None:
         artifact_id = artifacts.record(change, root, prepared)
-    created_at = now_us() if new.created_at is None else new.created_at
-    version = 1 if previous is None else previous.version + 1
-    replaced = None if previous is None else previous.id
-    row: dict[str, Value] = {
-        name: getattr(new, name) for name in ("path", "type", "producer", "priority", "scope", "summary")
-    }
-    row |= {"session_id": session_id, "group_id": group_id, "artifact_id": artifact_id, "version": version}
-    row |= {"id": number, "supersedes": replaced, "superseded_by": None, "created_at": created_at}
-    row["size_bytes"] = prepared.file.size_bytes if prepared else None
-    package_id = rows.insert(connection, "packages", row)
-    if replaced is not None:
+    row = {"size_bytes": None, **values, "artifact_id": artifact_id}
+    if prepared is not None:
+        row["title"] = prepared.title
+        row["size_bytes"] = prepared.file.size_bytes if row["size_bytes"] is None else row["size_bytes"]
+    package_id = row["id"] = rows.insert(connection, "packages", stored(KINDS["package"], row))
+    replaced = values.get("supersedes")
+    if isinstance(replaced, int):
         mark_superseded(change, replaced, package_id)
-    if consumers is None:
-        consumers = tuple(Consumer(agent, None, None) for agent in new.consumers)
     connection.executemany(
         "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
         [(package_id, *consumer, said_by) for consumer in consumers],
     )
-    title = prepared.title if prepared else new.title or os.path.basename(new.path)
-    document = document_of(KINDS["package"], {**row, "id": package_id})._replace(title=title, source=new.path)
+    document = document_of(KINDS["package"], row)._replace(source=path)
     document_id = documents.put(change, document, is_new=True)
     if prepared is not None:
         if artifact_id is not None:
             artifacts.release(change, artifact_id)
-        owner = artifacts.Owner(
-            document_id, session_id, group_id or 0, new.producer, new.type, new.priority, created_at
-        )
+        facets = (document.session_id, document.group_id, document.agent, document.type, document.priority)
+        owner = artifacts.Owner(document_id, *facets, document.created_at)
         artifacts.put_passages(change, owner, prepared)
         if artifact_id is not None and known is not None and known.sha256 != prepared.file.sha256:
             # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
             artifacts.refresh_owners(change, artifact_id, prepared)
-    return SavedPackage(
-        id=package_id,
-        path=new.path,
-        version=version,
-        supersedes=replaced,
-        consumers=tuple(dict.fromkeys(consumer.agent for consumer in consumers)),
-        passages=len(prepared.passages) if prepared else 0,
-        notes=(),
-    )
+    return package_id
 
 
-def _current_at(connection: apsw.Connection, session_id: int, group_id: int | None, path: str) -> _Version | None:
+def _current_at(connection: apsw.Connection, session_id: int, group_id: int | None, path: str) -> _Version:
     """The current package that a new one of this path and group replaces. A file that a second group saves, or that is
     saved for the whole session, is a package of its own: no group loses what it had.
     """
@@ -317,7 +324,7 @@ def _current_at(connection: apsw.Connection, session_id: int, group_id: int | No
          WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ? AND id > 0
          ORDER BY id DESC LIMIT 1
     """
-    return read_row(connection, query, (session_id, path, group_id), _Version)
+    return read_row(connection, query, (session_id, path, group_id), _Version) or _FIRST
 
 
 def mark_superseded(change: Change, old_id: int, new_id: int) -> None:

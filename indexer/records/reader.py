@@ -53,18 +53,6 @@ class ShownDocument(NamedTuple):
         moment = format_us(self.created_at)
         return [self.id, self.priority, self.type, self.agent, where, moment, path, replaced]
 
-    def as_json(self) -> dict[str, object]:
-        """The document as JSON, with the names that other answers use."""
-        value = self._asdict()
-        value["session_id"] = value.pop("session")
-        value["group_id"] = value.pop("group")
-        value["created_at"] = format_us(self.created_at)
-        value["superseded_by"] = public_id(PACKAGE, self.superseded_by) if self.superseded_by else None
-        value["file_state"] = self.file_state or None
-        value["details"] = dict(self.details)
-        value["passages"] = [passage._asdict() | {"id": public_id("passage", passage.id)} for passage in self.passages]
-        return value
-
 
 def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> ShownDocument:
     """One document. Raises NotFoundError."""

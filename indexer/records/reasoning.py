@@ -8,7 +8,7 @@ import apsw
 
 from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import UsageError, require_word
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -122,10 +122,7 @@ def save_reasoning(
 
 def normalise_phase(text: str) -> str:
     """`" Completion "` → `"completion"`. Raises UsageError, which names the phases."""
-    phase = text.strip().lower()
-    if phase not in PHASES:
-        raise UsageError(f"'{text.strip()}' is not a phase.", f"Phases are {', '.join(PHASES)}.")
-    return phase
+    return require_word(text.strip().lower(), PHASES, "a phase", "Phases", text.strip())
 
 
 def _checked(new: NewReasoning, team: Team) -> NewReasoning:
@@ -135,8 +132,8 @@ def _checked(new: NewReasoning, team: Team) -> NewReasoning:
         raise UsageError("Reasoning needs an agent.", "Name the one who thought it, such as developer.")
     phase = normalise_phase(new.phase)
     confidence = None if new.confidence is None else new.confidence.strip().lower()
-    if confidence is not None and confidence not in CONFIDENCES:
-        raise UsageError(f"'{confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
+    if confidence is not None:
+        require_word(confidence, CONFIDENCES, "a confidence", "Confidences")
     if not new.content.strip():
         raise UsageError("There is no reasoning to save: the content is empty.", "Say what was thought.")
     if not 0 <= new.iteration <= _MAX_ITERATION:

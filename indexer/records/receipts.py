@@ -5,6 +5,7 @@ The newest of each group stay, and of contexts the newest of each task; older on
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 
 import apsw
 
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
 
 ASSEMBLY = "assemble"  # the kinds of receipts, as the commands are called
 CONTEXT = "context"
-# An input that says what a section had to find: it is compared by the section alone.
+# Inputs that say what a text had to find, and follow from it.
 NEWEST = "newest artifact"
 LOCK_WAIT_MS = 250  # a spawn does not wait longer to be recorded
 MAX_OMITTED_ENTRIES = 400  # a session-wide request may leave thousands out: the first of them are enough
 KEPT_PER_GROUP = 50  # or task
 KEPT_CONTEXTS = 1000  # of all tasks together
 _PART_DIGEST_BYTES = 5
-_SIGNS = {True: "+", False: "-"}
 
 
 class Entry(NamedTuple):
@@ -41,7 +41,10 @@ class Entry(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """A stored receipt; names instead of row ids, `inputs` by name, `created_at` the moment of the assembly."""
+    """A receipt, its id 0 until it is stored; names instead of row ids, `inputs` by name.
+
+    A context belongs to no session. `created_at` is the moment before anything was read for it.
+    """
 
     id: int
     kind: str
@@ -52,8 +55,8 @@ class Receipt(NamedTuple):
     seq: int
     inputs: Mapping[str, str]
     entries: tuple[Entry, ...]
-    parts: tuple[tuple[str, int], ...]  # digest and length in characters of each part of the text
-    digest: str
+    parts: tuple[tuple[str, int], ...]  # as `part_digests` gives them
+    digest: str  # of the whole text
     tokens: int
     created_at: int
 
@@ -66,26 +69,6 @@ class Receipt(NamedTuple):
         """What became of a document; included counts before lowered."""
         of_it = [entry for entry in self.entries if entry.id == id_]
         return next((entry for entry in of_it if entry.is_included), of_it[0] if of_it else None)
-
-
-class NewReceipt(NamedTuple):
-    """What a receipt is made from; a `group_id` of 0 is session-wide, of -1 a group that was not there.
-
-    A context belongs to no session: its `session_id` is None, and `task_group` says what it is grouped by.
-    """
-
-    kind: str
-    session_id: int | None
-    group_id: int
-    agent: str
-    iteration: int
-    seq: int
-    inputs: Mapping[str, str]
-    entries: tuple[Entry, ...]
-    parts: tuple[tuple[str, int], ...]  # as `part_digests` gives them
-    digest: str  # of the whole text
-    tokens: int
-    created_at: int  # the moment before anything was read
 
 
 class Recording(NamedTuple):
@@ -105,16 +88,34 @@ def task_group(number: int) -> int:
     return -1 - number
 
 
-def record(store: Store, new: NewReceipt, text: str, deliver: Callable[[Change], None] | None = None) -> Recording:
+class Owner(NamedTuple):
+    """Whose receipt it is: a session's and a group's, by row id, 0 for session-wide, -1 for a group that was not there.
+
+    A context has no session, and a group from `task_group`.
+    """
+
+    session_id: int | None
+    group_id: int
+
+
+def record(
+    store: Store, owner: Owner, new: Receipt, text: str, deliver: Callable[[Change], None] | None = None
+) -> Recording:
     """Write a receipt, and with it what was delivered; never fails the text that it is of."""
-    shared = _shared_prefix_tokens(store.primary, new, text)
+    query = "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1"
+    before = read_value(store.primary, query, owner, str)
+    shared: int | None = None
+    if before:
+        from ctxrank.indexer.text.tokens import estimate_tokens  # noqa: PLC0415  listing receipts counts no tokens
+
+        shared = estimate_tokens(text[: shared_characters(new.parts, _parts(before))])
     receipt_id = 0
 
     def write(change: Change) -> None:
         nonlocal receipt_id
         if deliver is not None:
             deliver(change)
-        receipt_id = insert(change, new)
+        receipt_id = insert(change, owner, new)
 
     note = record_quickly(store, write, "receipt" if deliver is None else "delivery")
     return Recording(None if note else receipt_id, shared, note)
@@ -138,17 +139,29 @@ def record_quickly(store: Store, write: Callable[[Change], None], what: str) -> 
     return ""
 
 
-def insert(change: Change, new: NewReceipt) -> int:
+def insert(change: Change, owner: Owner, new: Receipt) -> int:
     """Write a receipt inside the caller's transaction, and let go of the oldest of its group; returns its id."""
     connection = change.connection
-    texts = {
-        "inputs": "\n".join(f"{name}\t{_escaped(value)}" for name, value in new.inputs.items()),
-        "entries": "\n".join(map(_entry_line, new.entries)),
-        "parts": " ".join(f"{digest}:{length}" for digest, length in new.parts),
-    }
-    row = {**new._asdict(), **texts}
-    places = ", ".join("?" * len(row))
-    connection.execute(f"INSERT INTO receipts ({', '.join(row)}) VALUES ({places})", tuple(row.values()))
+    connection.execute(
+        """
+        INSERT INTO receipts (session_id, group_id, kind, agent, iteration, seq, inputs, entries, parts, digest, tokens,
+                              created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            *owner,
+            new.kind,
+            new.agent,
+            new.iteration,
+            new.seq,
+            "\n".join(f"{name}\t{_escaped(value)}" for name, value in new.inputs.items()),
+            "\n".join(map(_entry_line, new.entries)),
+            " ".join(f"{digest}:{length}" for digest, length in new.parts),
+            new.digest,
+            new.tokens,
+            new.created_at,
+        ),
+    )
     receipt_id = connection.last_insert_rowid()
     connection.execute(
         """
@@ -157,9 +170,9 @@ def insert(change: Change, new: NewReceipt) -> int:
            AND id <= (SELECT id FROM receipts WHERE session_id IS ?1 AND group_id = ?2
                        ORDER BY id DESC LIMIT 1 OFFSET ?3)
         """,
-        (new.session_id, new.group_id, KEPT_PER_GROUP),
+        (*owner, KEPT_PER_GROUP),
     )
-    if new.session_id is None:
+    if owner.session_id is None:
         connection.execute(
             """
             DELETE FROM receipts
@@ -184,12 +197,8 @@ def part_digests(parts: Iterable[str]) -> tuple[tuple[str, int], ...]:
 
 def shared_characters(one: Iterable[tuple[str, int]], other: Iterable[tuple[str, int]]) -> int:
     """How many characters two texts have in common from their beginning, in whole parts."""
-    shared = 0
-    for mine, theirs in zip(one, other, strict=False):
-        if mine != theirs:
-            break
-        shared += mine[1]
-    return shared
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(length for (_, length), _ in same)
 
 
 _QUERY = """
@@ -235,16 +244,6 @@ def list_receipts(
     return read_page(primary, query, values, _receipt, limit=limit, offset=offset)
 
 
-def _shared_prefix_tokens(primary: apsw.Connection, new: NewReceipt, text: str) -> int | None:
-    query = "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1"
-    before = read_value(primary, query, (new.session_id, new.group_id), str)
-    if not before:
-        return None
-    from ctxrank.indexer.text.tokens import estimate_tokens  # noqa: PLC0415  listing receipts counts no tokens
-
-    return estimate_tokens(text[: shared_characters(new.parts, _parts(before))])
-
-
 def _receipt(*columns: "Any") -> Receipt:
     """A row of `_QUERY`."""
     stored: dict[str, Any] = dict(zip(Receipt._fields, columns, strict=True))
@@ -261,12 +260,13 @@ def _parts(text: str) -> list[tuple[str, int]]:
 
 
 def _entry_line(entry: Entry) -> str:
-    return "\t".join((_SIGNS[entry.is_included], entry.id, entry.detail, str(entry.tokens), one_line(entry.reason)))
+    sign = "+" if entry.is_included else "-"
+    return "\t".join((sign, entry.id, entry.detail, str(entry.tokens), one_line(entry.reason)))
 
 
 def _entry(line: str) -> Entry:
     sign, id_, detail, tokens, reason = line.split("\t", 4)
-    return Entry(id_, sign == _SIGNS[True], detail, int(tokens), reason)
+    return Entry(id_, sign == "+", detail, int(tokens), reason)
 
 
 def _escaped(text: str) -> str:

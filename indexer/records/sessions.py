@@ -3,7 +3,7 @@
 import apsw
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
 from ctxrank.indexer.store.connection import Page, read_column, read_map, read_page, read_row, read_value
@@ -63,13 +63,13 @@ class NewSession(NamedTuple):
     ended_at: int | None = None
 
 
+_SESSIONS = f"SELECT {', '.join(Session._fields)} FROM sessions"
 _GROUPS = "SELECT id, session_id, name, title, status, context_references, created_at FROM groups WHERE session_id = ?"
-_SESSION_COLUMNS = "id, name, project, mode, status, requirements, initial_branch, created_at, ended_at"
 
 
 def find_session(primary: apsw.Connection, name: str) -> Session:
     """The session of this name. Raises NotFoundError, which names the newest ones."""
-    session = read_row(primary, f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE name = ?", (name,), Session)
+    session = read_row(primary, f"{_SESSIONS} WHERE name = ?", (name,), Session)
     if session is None:
         newest = read_column(primary, "SELECT name FROM sessions ORDER BY created_at DESC, id DESC LIMIT 3", (), str)
         known = f"The newest are {', '.join(newest)}." if newest else "There are none yet."
@@ -103,12 +103,12 @@ def project_in_force(primary: apsw.Connection, given: str | None, session: str |
 
 def has_session(primary: apsw.Connection, name: str) -> bool:
     """Whether there is a session of this name."""
-    return primary.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone() is not None
+    return session_id_of(primary, name) is not None
 
 
 def list_sessions(primary: apsw.Connection, limit: int = -1, offset: int = 0) -> Page[Session]:
     """All sessions, the newest first."""
-    query = f"SELECT {_SESSION_COLUMNS} FROM sessions ORDER BY created_at DESC, id DESC"
+    query = f"{_SESSIONS} ORDER BY created_at DESC, id DESC"
     return read_page(primary, query, (), Session, limit=limit, offset=offset)
 
 
@@ -122,21 +122,16 @@ def create_session(change: Change, new: NewSession) -> int:
     _check_name(change, new.name, "a session's")
     _refuse_secret(change, new.project, "a project's")
     change.blocklist.refuse("session", new.name)
-    if new.status not in SESSION_STATUSES:
-        raise UsageError(f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}.")
-    if new.mode not in MODES:
-        raise UsageError(f"'{new.mode}' is not a session's mode.", f"Modes are {', '.join(MODES)}.")
-    if change.connection.execute("SELECT 1 FROM sessions WHERE name = ?", (new.name,)).fetchone():
+    require_word(new.status, SESSION_STATUSES, "a session's status", "Statuses")
+    require_word(new.mode, MODES, "a session's mode", "Modes")
+    if has_session(change.connection, new.name):
         raise UsageError(f"There is a session '{new.name}' already.", "Use it, or choose another name.")
-    change.connection.execute(
-        """
-        INSERT INTO sessions (name, project, mode, status, requirements, initial_branch, metadata, created_at,
-                              ended_at, skills_config)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT value FROM settings WHERE key = 'skills_config'))
-        """,
-        (*new[:7], now_us() if new.created_at is None else new.created_at, new.ended_at),
-    )
-    return change.connection.last_insert_rowid()
+    from ctxrank.indexer.store.rows import insert  # noqa: PLC0415  start-up: writing only
+
+    config = read_value(change.connection, "SELECT value FROM settings WHERE key = 'skills_config'", (), str)
+    created_at = now_us() if new.created_at is None else new.created_at
+    values = {**new._asdict(), "created_at": created_at, "skills_config": config}
+    return insert(change.connection, "sessions", values)
 
 
 def _check_name(change: Change, name: str, whose: str) -> None:
@@ -183,8 +178,7 @@ def set_session_status(change: Change, name: str, status: str) -> Session:
 
 def set_group_status(change: Change, session: str, name: str, status: str) -> Group:
     """Say how far a group is; returns it as it was before. Raises NotFoundError, UsageError for a bad status."""
-    if status not in GROUP_STATUSES:
-        raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
+    require_word(status, GROUP_STATUSES, "a group's status", "Statuses")
     owner = find_session(change.connection, session)
     group = find_group(change.connection, owner.id, name)
     if group is None:
@@ -198,7 +192,7 @@ def set_group_status(change: Change, session: str, name: str, status: str) -> Gr
 
 def require_session(change: Change, name: str, *, create: bool) -> Session:
     """The session of this name, made first if `create`. Raises NotFoundError, UsageError."""
-    if create and not change.connection.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone():
+    if create and not has_session(change.connection, name):
         create_session(change, NewSession(name))
     return find_session(change.connection, name)
 
@@ -257,25 +251,26 @@ def create_group(
     title: str = "",
     status: str = "pending",
     context_references: tuple[int, ...] = (),
-    metadata: str = "{}",
     created_at: int | None = None,
 ) -> int:
     """Write a group; returns its id. Raises UsageError for a bad name or status, or a name that is taken."""
     if is_session_wide(name):
         raise UsageError(f"'{name}' is not a group's name: it means the whole session.", "Choose a name such as AUTH.")
     _check_name(change, name, "a group's")
-    if status not in GROUP_STATUSES:
-        raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
+    require_word(status, GROUP_STATUSES, "a group's status", "Statuses")
     if find_group(change.connection, session_id, name) is not None:
         raise UsageError(f"There is a group '{name}' already.", "Use it, or choose another name.")
-    references = f"[{', '.join(map(str, context_references))}]"
-    moment = now_us() if created_at is None else created_at
-    change.connection.execute(
-        "INSERT INTO groups (session_id, name, title, status, context_references, metadata, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (session_id, name, title, status, references, metadata, moment),
-    )
-    return change.connection.last_insert_rowid()
+    from ctxrank.indexer.store.rows import Value, insert  # noqa: PLC0415  start-up: writing only
+
+    values: dict[str, Value] = {
+        "session_id": session_id,
+        "name": name,
+        "title": title,
+        "status": status,
+        "context_references": f"[{', '.join(map(str, context_references))}]",
+        "created_at": now_us() if created_at is None else created_at,
+    }
+    return insert(change.connection, "groups", values)
 
 
 def update_group(

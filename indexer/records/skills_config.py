@@ -13,12 +13,13 @@ follows the store's, or else what an import brought along.
 import apsw
 
 from ctxrank.indexer.agents import AGENTS, ALIASES, NO_TEAM, Team, fold_agent, folded_name
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import UsageError, require_word
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.store.config import SKILLS_CONFIG_PATH as SKILLS_CONFIG_PATH  # for those who seed from it
 from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.rows import put_setting
 from ctxrank.indexer.store.store import Change
 
 SKILLS_CONFIG = "skills_config"
@@ -66,9 +67,7 @@ def skill_levels(
     In the testing modes minimal and disabled test-coverage and test-pattern-analysis are mandatory for none.
     Raises UsageError for an unknown testing mode.
     """
-    mode = testing_mode.strip().lower()
-    if mode not in TESTING_MODES:
-        raise UsageError(f"'{testing_mode}' is not a testing mode.", f"Modes are {', '.join(TESTING_MODES)}.")
+    mode = require_word(testing_mode.strip().lower(), TESTING_MODES, "a testing mode", "Modes", testing_mode)
     name, agents = fold_agent(agent, team), _agents(_in_force(primary, session), team)
     skills = agents[name] if name in agents else agents.get(team.like(name), {})
     excused = () if mode == "full" else _TEST_SKILLS
@@ -98,7 +97,7 @@ def seed_skills(change: Change, value: object, *, team: Team = NO_TEAM, session_
     """
     seeded, text = _checked(value, team)
     if session_id is None:
-        _set(change, SKILLS_CONFIG, text)
+        put_setting(change.connection, SKILLS_CONFIG, text)
         change.connection.execute("DELETE FROM settings WHERE key = ?", (_IS_FROM_PROJECT,))
     else:
         change.connection.execute("UPDATE sessions SET skills_config = ? WHERE id = ?", (text, session_id))
@@ -116,12 +115,8 @@ def seed_from_project(change: Change, value: object, team: Team = NO_TEAM) -> Se
     if is_by_hand or not _merged(value, team):
         return None
     seeded = seed_skills(change, value, team=team)
-    _set(change, _IS_FROM_PROJECT, "true")
+    put_setting(change.connection, _IS_FROM_PROJECT, "true")
     return seeded
-
-
-def _set(change: Change, key: str, value: str) -> None:
-    change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, value))
 
 
 def _in_force(primary: apsw.Connection, session: Session | None) -> object:

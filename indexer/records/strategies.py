@@ -12,7 +12,7 @@ import apsw
 from ctxrank.indexer.agents import NO_TEAM, Team
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
@@ -99,10 +99,7 @@ def strategy_name(project: str, topic: str, insight: str) -> str:
 
 def normalise_topic(text: str) -> str:
     """`" General "` → `"general"`. Raises UsageError, which names the topics."""
-    topic = text.strip().lower()
-    if topic not in TOPICS:
-        raise UsageError(f"'{text.strip()}' is not a topic.", f"Topics are {', '.join(TOPICS)}.")
-    return topic
+    return require_word(text.strip().lower(), TOPICS, "a topic", "Topics", text.strip())
 
 
 def _prepared(new: NewStrategy, mode: RedactionMode) -> StoredStrategy:

@@ -26,7 +26,10 @@ class TextCount(NamedTuple):
 
 
 class Document(NamedTuple):
-    """What makes a document; ids are row ids of the primary database, 0 means none. Texts are redacted already."""
+    """What makes a document; ids are row ids of the primary database, 0 means none. Texts are redacted already.
+
+    A passage has the labels of its owner, and the time of its file.
+    """
 
     kind: str
     number: int | None  # id in its own table; None for a passage
@@ -64,97 +67,60 @@ def put(change: Change, document: Document, *, is_new: bool = False) -> int:
     if document.number is not None and not is_new:
         query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
         found = read_value(change.connection, query, (document.kind, document.number), int)
-    return _write(change, document, found)
+    if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
+        labels = [(label,) for label in (document.agent, document.type, document.priority) if label]
+        change.connection.executemany("INSERT OR IGNORE INTO labels (text) VALUES (?)", labels)
+    if found is not None:
+        replace(change, found, document)
+        return found
+    put_all(change, [document])
+    return change.connection.last_insert_rowid()
 
 
 def replace(change: Change, document_id: int, document: Document) -> None:
     """Write over a document that is known by its own id: how a passage changes owner or place."""
-    _write(change, document, document_id)
+    change.connection.execute(_UPDATE, (*_row(change, document), document_id))
 
 
-class PassageFacets(NamedTuple):
-    """What the passages of one file have in common: the labels of their owner, and where and when the file is."""
-
-    path: str
-    session_id: int
-    group_id: int
-    agent: str
-    type: str
-    priority: str
-    ruleset: int
-    created_at: int
-
-
-class NewPassage(NamedTuple):
-    """What each passage has of its own; the text is redacted already."""
-
-    key: str
-    title: str
-    text: str
-    start_line: int
-    end_line: int
-    counted: TextCount | None = None  # None: it is estimated
-
-
-def put_passages(change: Change, facets: PassageFacets, owner_id: int, passages: Iterable[NewPassage]) -> None:
-    """Write new passages of a document, and number the changes: `put` for all of them in one statement."""
-    rows = [_passage_row(change, facets, owner_id, passage) for passage in passages]
-    if rows:
-        change.connection.executemany(_INSERT, rows)
-
-
-def replace_passage(
-    change: Change, facets: PassageFacets, owner_id: int, document_id: int, passage: NewPassage
-) -> None:
-    """Write over a passage that is known by its document's id."""
-    change.connection.execute(_UPDATE, (*_passage_row(change, facets, owner_id, passage), document_id))
+def put_all(change: Change, new: Iterable[Document]) -> None:
+    """Write new passages, and number the changes: `put` for all of them in one statement."""
+    change.connection.executemany(_INSERT, [_row(change, document) for document in new])
 
 
 def copy_passages(change: Change, of_id: int, owner_id: int) -> None:
     """Give the passages of a document to another one, too, with its facets, and number the changes."""
     facets = ("session_id", "group_id", "agent", "type", "priority", "created_at")
-    values = [f"o.{name}" if name in facets else f"p.{name}" for name in _COLUMNS[4:]]
+    values = {name: f"o.{name}" if name in facets else f"p.{name}" for name in _COLUMNS}
+    values |= {"owner_id": "o.id", "seq": "?"}
     query = f"""
         INSERT INTO documents ({", ".join(_COLUMNS)})
-        SELECT ?, p.kind, p.record_id, o.id, {", ".join(values)}
-          FROM documents AS p, documents AS o WHERE p.id = ? AND o.id = ?
+        SELECT {", ".join(values.values())} FROM documents AS p, documents AS o WHERE p.id = ? AND o.id = ?
     """
     passages = "SELECT id FROM documents WHERE owner_id = ? ORDER BY start_line, id"
     for passage_id in read_column(change.connection, passages, (of_id,), int):
         change.connection.execute(query, (change.next_seq(), passage_id, owner_id))
 
 
-def _passage_row(
-    change: Change, facets: PassageFacets, owner_id: int, passage: NewPassage
-) -> tuple[str | int | None, ...]:
-    key, title, text, start_line, end_line, counted = passage
-    path, session_id, group_id, agent, type_, priority, ruleset, created_at = facets
-    tokens, counter = counted or _count(change, text)
-    return (
-        change.next_seq(), "passage", None, owner_id, session_id, group_id, agent, type_, priority, title, text, path,
-        _identifiers("passage", title, text, path), key, start_line, end_line, None, tokens, counter, ruleset,
-        created_at,
-    )  # fmt: skip
-
-
-_COLUMNS = (
-    "seq", "kind", "record_id", "owner_id", "session_id", "group_id", "agent", "type", "priority", "title", "body",
-    "path", "identifiers", "passage_key", "start_line", "end_line", "superseded_by", "tokens", "token_counter",
-    "ruleset", "created_at",
-)  # fmt: skip
+# Those that a document says come first, in its order.
+COLUMNS_OF_DOCUMENT = tuple("record_id" if name == "number" else name for name in Document._fields[:-2])
+_COLUMNS = (*COLUMNS_OF_DOCUMENT, "seq", "identifiers", "tokens", "token_counter")
 _INSERT = f"INSERT INTO documents ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _UPDATE = f"UPDATE documents SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE id = ?"
 
 
+def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
+    identifiers = _identifiers(document.kind, document.title, document.body, document.path)
+    seq, counted = change.next_seq(), document.counted or _count(change, document.body)
+    return (*document[:-2], seq, identifiers, *counted)
+
+
 def _count(change: Change, text: str) -> tuple[int, str]:
     exact = None if change.count_tokens is None else change.count_tokens(text)
-    return _estimate(text) if exact is None else exact
-
-
-def _estimate(text: str) -> TextCount:
+    if exact is not None:
+        return exact
     from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
 
-    return TextCount(estimate_tokens(text), ESTIMATE)
+    return estimate_tokens(text), ESTIMATE
 
 
 def _identifiers(kind: str, title: str, body: str, path: str) -> str:
@@ -172,25 +138,6 @@ def _identifiers(kind: str, title: str, body: str, path: str) -> str:
     return identifiers
 
 
-def _write(change: Change, document: Document, document_id: int | None) -> int:
-    if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
-        labels = [(label,) for label in (document.agent, document.type, document.priority) if label]
-        if labels:
-            change.connection.executemany("INSERT OR IGNORE INTO labels (text) VALUES (?)", labels)
-    row = (
-        change.next_seq(), document.kind, document.number, document.owner_id, document.session_id,
-        document.group_id, document.agent, document.type, document.priority, document.title, document.body,
-        document.path, _identifiers(document.kind, document.title, document.body, document.path),
-        document.passage_key, document.start_line, document.end_line, document.superseded_by,
-        *(document.counted or _count(change, document.body)), document.ruleset, document.created_at,
-    )  # fmt: skip
-    if document_id is None:
-        change.connection.execute(_INSERT, row)
-        return change.connection.last_insert_rowid()
-    change.connection.execute(_UPDATE, (*row, document_id))
-    return document_id
-
-
 def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:
     """Store exact token counts; no text changes, so nothing enters the change log."""
     change.connection.executemany(
@@ -200,15 +147,15 @@ def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:
 
 
 def remove(change: Change, document_id: int) -> None:
-    """Turn a document into a tombstone: its id and the change's number, no content."""
-    session_id = read_value(change.connection, "SELECT session_id FROM documents WHERE id = ?", (document_id,), int)
-    if session_id is None:
-        return
-    change.connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
-    change.connection.execute(
-        "INSERT INTO tombstones (document_id, seq, session_id) VALUES (?, ?, ?)",
-        (document_id, change.next_seq(), session_id),
-    )
+    """Turn a document, and its passages, into tombstones: an id and the change's number each, no content."""
+    remove_owned(change, document_id)
+    query = "DELETE FROM documents WHERE id = ? RETURNING session_id"
+    session_id = read_value(change.connection, query, (document_id,), int)
+    if session_id is not None:
+        change.connection.execute(
+            "INSERT INTO tombstones (document_id, seq, session_id) VALUES (?, ?, ?)",
+            (document_id, change.next_seq(), session_id),
+        )
 
 
 def remove_owned(change: Change, owner_id: int) -> int:

@@ -25,10 +25,7 @@ from ctxrank.indexer.store.record_log import log_changes
 
 _OWNED_FROM = 11  # extensions own their tables
 FIRST_SCHEMA = 7  # what schema.sql makes; no store of an older one was ever released
-UNRELEASED_STEP = (
-    "Run 'ctxrank export -o FILE' with the program that made it, move the store away, then 'ctxrank init' and"
-    " 'ctxrank import jsonl FILE'."
-)
+UNRELEASED_STEP = "No program of today reads it: move the store away, then 'ctxrank init'."
 
 
 class Schema(NamedTuple):

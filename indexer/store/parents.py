@@ -4,12 +4,12 @@ Each function takes the connection and the schema under which the primary databa
 store's own connection), so that an engine reads them in the snapshot of its own rows.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import require_value
+from ctxrank.indexer.store.connection import read_rows, require_value
 from ctxrank.indexer.store.facets import Scope, document_condition, id_list
 
 
@@ -42,6 +42,22 @@ class StoredPassage(NamedTuple):
     end_line: int
     body: str
     ruleset: int
+
+
+class RankingSignals(NamedTuple):
+    """What the blend and the order need of a document, without its text."""
+
+    id: int
+    priority: str
+    created_at: int
+    is_superseded: bool
+
+
+class FeatureBounds(NamedTuple):
+    """What ranking signals can be at most in this store."""
+
+    has_passages: bool
+    priorities: tuple[str, ...]
 
 
 class ReadParents(NamedTuple):
@@ -95,6 +111,26 @@ def read_passages(connection: apsw.Connection, schema: str, ids: Iterable[int]) 
         _require_sound(row, _PASSAGE_TYPES)
         found[row[0]] = StoredPassage(*row)
     return found
+
+
+def read_signals(
+    connection: apsw.Connection, schema: str, ids: Iterable[int], applied_seq: int
+) -> list[RankingSignals]:
+    """What ranks of these documents, of those that are still there and not newer than the index."""
+    query = f"""
+        SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL
+          FROM json_each(?) AS wanted
+         CROSS JOIN {schema}.documents AS d ON d.id = wanted.value AND d.seq <= ?
+    """
+    return list(read_rows(connection, query, (id_list(ids), applied_seq), RankingSignals))
+
+
+def read_feature_bounds(connection: apsw.Connection, schema: str, priorities: Collection[str]) -> FeatureBounds:
+    """Which of these priorities were ever stored, and whether there are passages."""
+    has_passages = connection.execute(f"SELECT 1 FROM {schema}.documents WHERE owner_id > 0 LIMIT 1").fetchone()
+    query = f"SELECT text FROM {schema}.labels WHERE text IN ({', '.join('?' * len(priorities))})"
+    stored = connection.execute(query, tuple(priorities))
+    return FeatureBounds(has_passages is not None, tuple(str(row[0]) for row in stored))
 
 
 def parents_in_scope(primary: apsw.Connection, scope: Scope) -> ReadParents:

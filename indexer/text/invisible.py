@@ -14,11 +14,12 @@ Everything else that is default-ignorable goes, with the controls, private, unas
 category C, and the blank of Braille. So do selectors behind letters and ideographs: a sentence fits into them.
 """
 
-import os
 import re
 import unicodedata
 from bisect import bisect_right
 from functools import cache, lru_cache
+
+from ctxrank.indexer.text.tables import rows
 
 _Ranges = list[tuple[int, int]]
 
@@ -27,11 +28,8 @@ _Ranges = list[tuple[int, int]]
 def _ranges() -> dict[str, _Ranges]:
     """The first and last character of each range with a property, by its name."""
     ranges: dict[str, _Ranges] = {"ignorable": [], "pictographic": []}
-    with open(os.path.join(os.path.dirname(__file__), "characters.tsv"), encoding="ascii") as file:
-        for line in file:
-            name, *ends = line.rstrip("\n").split("\t")
-            if ends:
-                ranges[name].append((int(ends[0], 16), int(ends[1], 16)))
+    for name, first, last in rows(__file__, "characters"):
+        ranges[name].append((int(first, 16), int(last, 16)))
     return ranges
 
 

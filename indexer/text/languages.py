@@ -1,17 +1,37 @@
-"""Languages by the extensions of their files, as far as passages and definitions are found in them."""
+"""Languages by the extensions of their files, as far as passages and definitions are found in them: languages.tsv."""
 
-MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
-PROSE = MARKDOWN | {".rst", ".txt", ".adoc", ".asciidoc", ".org", ".tex", ".rtf"}
-PYTHON = frozenset({".py", ".pyi", ".pyx"})
-# One extension a line would take a page.
-# fmt: off
-BRACES = frozenset({
-    ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java", ".kt", ".kts",
-    ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm", ".cs", ".swift", ".dart", ".zig",
-    ".php", ".rb", ".lua", ".ex", ".exs", ".sh", ".bash", ".zsh", ".scala",
-})
-# fmt: on
+from os.path import splitext
+
+from ctxrank.indexer.light_typing import NamedTuple, cache
+from ctxrank.indexer.text.tables import rows
 
 
-# Where every function has a keyword, a name before a parenthesis is a call.
-FUNCTION_KEYWORD = frozenset({".go", ".rs", ".kt", ".kts", ".swift", ".lua", ".ex", ".exs", ".rb", ".scala", ".zig"})
+class Language(NamedTuple):
+    """What a file is written in: markdown, rst, prose, python, braces, or '' for anything else."""
+
+    kind: str = ""
+    leads: tuple[str, ...] = ()  # what a line directly above a definition begins with that belongs to it
+    has_function_keyword: bool = False  # so that a name before a parenthesis is a call
+
+    @property
+    def is_code(self) -> bool:
+        """Whether definitions are looked for."""
+        return self.kind in ("python", "braces")
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether it is read as paragraphs."""
+        return self.kind in ("markdown", "rst", "prose")
+
+
+@cache
+def _languages() -> dict[str, Language]:
+    return {
+        extension: Language(kind, tuple(leads.split()), bool(keyword))
+        for extension, kind, leads, keyword in rows(__file__, "languages")
+    }
+
+
+def language_of(path: str) -> Language:
+    """The language of a file, by the extension of its path."""
+    return _languages().get(splitext(path)[1].lower(), Language())

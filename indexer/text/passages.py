@@ -19,12 +19,11 @@ that ends in an odd place, never a lost character. benchmarks/README.md has them
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
-from os.path import splitext
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.languages import BRACES, FUNCTION_KEYWORD, MARKDOWN, PYTHON
+from ctxrank.indexer.text.expressions import expression
+from ctxrank.indexer.text.languages import Language, language_of
 
 MAX_CHARS = 2400  # about 600 tokens: a passage is shown whole, and a block has to hold several
 TARGET_CHARS = 1200  # what small sections are put together to, and about the mean of the cut pieces
@@ -76,8 +75,8 @@ def split_passages(text: str, path: str) -> list[Passage]:
     passages: list[Passage] = []
     seen: dict[str, int] = {}
     line = 1
-    is_code = splitext(path)[1].lower() in BRACES | PYTHON
-    for heading, start, end in _pieces(text, _sections(text, path), _cut_code if is_code else _cut):
+    language = language_of(path)
+    for heading, start, end in _pieces(text, _sections(text, language), _cut_code if language.is_code else _cut):
         piece = text[start:end]
         newlines = piece.count("\n")
         last_line = line + newlines - piece.endswith("\n")
@@ -191,12 +190,6 @@ def _best_cut(text: str, separator: str, low: int, high: int) -> int:
     return best
 
 
-@cache
-def _code_lines() -> re.Pattern[str]:
-    # The beginning of a line that something may begin on: it closes nothing, and goes on with nothing.
-    return re.compile(r"\n([ \t]{0,80})(?![ \t\r\n)\]}>.,;:?&|+*=]|else\b|elif\b|except\b|finally\b|catch\b|\{)")
-
-
 def _cut_code(text: str, start: int, end: int) -> int:
     """The same in code: before the line that is indented least, and of several such after a blank one.
 
@@ -206,7 +199,7 @@ def _cut_code(text: str, start: int, end: int) -> int:
         return end
     low, high = start + CUT_WINDOW[0], start + CUT_WINDOW[1]
     best, least = 0, (DEEPEST_INDENT * 10, True, 0)
-    for line in _code_lines().finditer(text, low, min(high + 100, end)):  # it looks ahead
+    for line in expression("code_line").finditer(text, low, min(high + 100, end)):  # it looks ahead
         at = line.start()
         if at >= high:
             break
@@ -226,20 +219,11 @@ def _begins_anew(text: str, start: int, at: int) -> bool:
     return not above.lstrip().startswith(_ALL_LEADS) and not above.endswith((",", "(", "\\", "=", "->"))
 
 
-def _sections(text: str, path: str) -> list[_Section]:
+def _sections(text: str, language: Language) -> list[_Section]:
     """The sections of a file in order, without a gap; at least one."""
-    extension = splitext(path)[1].lower()
+    openings = _OPENINGS.get(language.kind)
     # Every pattern begins with a newline, which the search jumps to; so the first line needs one too.
-    lines = f"\n{text}"
-    if extension in MARKDOWN:
-        return _nest(text, _markdown_headings(lines))
-    if extension == ".rst":
-        return _nest(text, _underlined_headings(lines))
-    if extension in PYTHON:
-        return _nest(text, _python_definitions(lines))
-    if extension in BRACES:
-        return _nest(text, _brace_definitions(lines, extension))
-    return [_Section((), 0, len(text))]
+    return _nest(text, openings(f"\n{text}", language)) if openings else [_Section((), 0, len(text))]
 
 
 def _nest(text: str, openings: Iterator[_Opening]) -> list[_Section]:
@@ -260,23 +244,10 @@ def _nest(text: str, openings: Iterator[_Opening]) -> list[_Section]:
     return sections
 
 
-@cache  # compiled at first use: start-up time
-def _markdown_lines() -> re.Pattern[str]:
-    return re.compile(
-        r"""
-        \n(?:
-            [ ]{0,3} (?P<marks>\#{1,6}) (?: [ \t]++ (?P<title>[^\n]*) | \r?(?=\n|\Z) )
-          | [ \t]*+ (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)? (?P<fence>`{3,}+|~{3,}+) (?P<info>[^\n]*)
-          | (?P<underline>={2,}+|-{2,}+) [ \t\r]*+ (?=\n|\Z)
-        )""",
-        re.VERBOSE,
-    )
-
-
-def _markdown_headings(lines: str) -> Iterator[_Opening]:
+def _markdown_headings(lines: str, _: Language) -> Iterator[_Opening]:
     """Headings with # and underlined ones, outside code fences and front matter."""
     fence = ""
-    for match in _markdown_lines().finditer(lines, front_matter_end(lines[1:])):
+    for match in expression("markdown_line").finditer(lines, front_matter_end(lines[1:])):
         if mark := match["fence"]:
             if not fence:
                 is_inline = mark[0] == "`" and "`" in match["info"]
@@ -297,16 +268,11 @@ def _markdown_headings(lines: str) -> Iterator[_Opening]:
                 yield _Opening(title_start - 1, level, title.strip()[:NAME_CHARS])
 
 
-@cache
-def _underlined_lines() -> re.Pattern[str]:
-    return re.compile(r"""\n([!-/:-@[-`{-~])(\1{2,}+)[ \t\r]*+(?=\n|\Z)""")
-
-
-def _underlined_headings(lines: str) -> Iterator[_Opening]:
+def _underlined_headings(lines: str, _: Language) -> Iterator[_Opening]:
     """reStructuredText's titles: underlined at least as long as they are, levels in order of appearance."""
     levels: dict[str, int] = {}
     over = -1  # where an overline began
-    for match in _underlined_lines().finditer(lines):
+    for match in expression("underlined_line").finditer(lines):
         title_start = lines.rfind("\n", 0, match.start()) + 1
         title = lines[title_start : match.start()].strip()
         if not title or len(title) > len(match[2]) + 1 or title[0] == title[-1] == match[1]:
@@ -317,25 +283,10 @@ def _underlined_headings(lines: str) -> Iterator[_Opening]:
         yield _Opening(over if has_overline else title_start - 1, level, title[:NAME_CHARS])
 
 
-@cache
-def _python_lines() -> re.Pattern[str]:
-    return re.compile(rf"\n(\t\t?|[ ]{{0,{DEEPEST_INDENT}}})(?:async[ ]+)?(def|class)[ ]+(\w{{1,100}})[ ]*(?=[(:\[])")
-
-
-@cache
-def _to_long_string() -> re.Pattern[str]:
-    # One step to the next long string: comments and short strings are passed over, so that no quote in them opens one.
-    return re.compile(
-        r"""(?>(?>(?:[^"'#]++|\#[^\n]*+| "(?!"")[^"\\\n]*+(?:\\.[^"\\\n]*+)*"? | '(?!'')[^'\\\n]*+(?:\\.[^'\\\n]*+)*'?
-            ){1,500})*) ("{3}|'{3})""",
-        re.VERBOSE | re.DOTALL,
-    )
-
-
 def _long_strings(lines: str) -> Iterator[tuple[int, int]]:
     """Where the long strings of Python begin and end; one that is never closed is none."""
     at = 0
-    while found := _to_long_string().match(lines, at):
+    while found := expression("to_long_string").match(lines, at):
         mark = found[1]
         end = lines.find(mark, found.end())
         while end >= 0 and lines[end - 1] == "\\" and lines[end - 2] != "\\":
@@ -346,15 +297,15 @@ def _long_strings(lines: str) -> Iterator[tuple[int, int]]:
         at = end + len(mark)
 
 
-def _python_definitions(lines: str) -> Iterator[_Opening]:
+def _python_definitions(lines: str, language: Language) -> Iterator[_Opening]:
     strings = _long_strings(lines)
     begin, end = -1, -1  # of the long string that is looked at
-    for match in _python_lines().finditer(lines):
+    for match in expression("python_line").finditer(lines):
         while end < match.start():
             begin, end = next(strings, (len(lines), len(lines)))
         if begin < match.start():
             continue
-        start = _with_lead(lines, match.start(), match[1], _HASH_LEADS)
+        start = _with_lead(lines, match.start(), match[1], language.leads)
         yield _Opening(start, _level(match[1]), f"{match[2]} {match[3]}")
 
 
@@ -362,37 +313,8 @@ def _level(indent: str) -> int:
     return len(indent.expandtabs(4))
 
 
-@cache
-def _brace_lines() -> re.Pattern[str]:
-    # Everything is bounded, so that a line of a megabyte costs no more than one of a hundred characters.
-    return re.compile(
-        r"""
-        \n (?P<indent>\t{1,2}|[ ]{0,8})
-        (?! (?:return|else|if|for|while|switch|case|do|try|catch|throw|new|await|yield|goto|delete|assert|echo
-              |print|import|use|using|elif|then|done|fi|and|or|not|defer|match|with|super|typeof|printf)\b )
-        (?P<modifiers> (?: (?:export|default|declare|public|private|protected|internal|static|async|abstract
-            |final|sealed|override|virtual|inline|extern|unsafe|const|constexpr|data|open|partial|suspend
-            |readonly|local|typedef|pub (?:\([^)\n]{0,40}\))? )[ \t]{1,9} ){0,6} )
-        (?:
-            (?P<keyword>class|struct|enum|union|trait|impl|interface|function\*?|func|fn|fun|def|defp|defmodule|type
-              |mod|module|namespace|object|record|protocol|extension|actor|macro_rules!)
-            [ \t]*+ (?: \([^)\n]{0,80}\)[ \t]* | <[^\n{]{0,80}>[ \t]+ )? (?<=[ \t])
-            (?P<name> [A-Za-z_$][\w$:.?!<>]{0,90} (?:[ ]for[ ][\w:]{1,60})? )
-            (?= [^;\n]{0,300} (?:\n|\Z) )  # with a semicolon it declares and does not define
-          | (?: (?:const|let|var)[ \t]{1,9} (?P<arrow>[A-Za-z_$][\w$]{0,90}) [ \t]*+ (?: :[^=\n]{0,80} )?
-              | (?P<assigned>[A-Za-z_$][\w$]{0,60}\.[\w$.]{1,90}) [ \t]*+ )
-            =[ \t]*+ (?:async\b[ \t]*+)? (?: function\b | [A-Za-z_$][\w$]{0,90}[ \t]*=> | \([^\n]{0,200}=> )
-          | (?P<returns> (?: [A-Za-z_][\w:<>,*&\[\]?.]{0,80} [ \t]{1,9} [*&]{0,3} ){0,4} )
-            (?P<call>[A-Za-z_~][\w:~.]{0,90}) [ ]? \( (?P<rest>[^;\n]{0,300}) (?=\n|\Z)
-        )""",
-        re.VERBOSE,
-    )
-
-
-def _brace_definitions(lines: str, extension: str) -> Iterator[_Opening]:
-    leads = _leads(extension)
-    has_keyword = extension in FUNCTION_KEYWORD
-    for match in _brace_lines().finditer(lines):
+def _brace_definitions(lines: str, language: Language) -> Iterator[_Opening]:
+    for match in expression("brace_line").finditer(lines):
         start = match.start()
         if match["keyword"]:
             name = f"{match['keyword']} {match['name']}"
@@ -403,9 +325,9 @@ def _brace_definitions(lines: str, extension: str) -> Iterator[_Opening]:
             if not match["returns"] and lines.startswith("\n{", match.end()):
                 above = lines.rfind("\n", 0, start)  # in C, the return type may have a line of its own
                 start = above if lines[above + 1 : above + 2].isalpha() else start
-            elif has_keyword or not _is_definition(match):
+            elif language.has_function_keyword or not _is_definition(match):
                 continue
-        start = _with_lead(lines, start, match["indent"], leads)
+        start = _with_lead(lines, start, match["indent"], language.leads)
         yield _Opening(start, _level(match["indent"]), name[:NAME_CHARS])
 
 
@@ -424,20 +346,8 @@ def _is_definition(match: re.Match[str]) -> bool:
     return bool(match["returns"]) and not match["indent"]
 
 
-_SLASH_LEADS = ("//", "/*", "@", "template")
-_HASH_LEADS = ("#", "@")
-_BRACKET_LEADS = ("//", "/*", "#[", "#!", "[")  # attributes of Rust, C# and PHP
 _ALL_LEADS = ("//", "/*", "*", "@", "#", "--", "[", "template")
 _MOST_LEAD_LINES = 40  # of one decorator or annotation that is written over several lines
-
-
-def _leads(extension: str) -> tuple[str, ...]:
-    """What a line directly above a definition begins with that belongs to it."""
-    if extension in (".rs", ".cs", ".php"):
-        return _BRACKET_LEADS
-    if extension in (".rb", ".sh", ".bash", ".zsh", ".ex", ".exs"):
-        return _HASH_LEADS
-    return ("--",) if extension == ".lua" else _SLASH_LEADS
 
 
 def _with_lead(lines: str, start: int, indent: str, leads: tuple[str, ...]) -> int:
@@ -478,3 +388,11 @@ def _opening_line(lines: str, last: int, indent: str, leads: tuple[str, ...]) ->
             return first if inner.startswith(leads) and inner.startswith(("@", "#[", "[")) else -1
         last = first
     return -1
+
+
+_OPENINGS: dict[str, Callable[[str, Language], Iterator[_Opening]]] = {
+    "markdown": _markdown_headings,
+    "rst": _underlined_headings,
+    "python": _python_definitions,
+    "braces": _brace_definitions,
+}

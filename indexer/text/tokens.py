@@ -14,6 +14,7 @@ from collections.abc import Callable
 from operator import mul
 
 from ctxrank.indexer.light_typing import cache
+from ctxrank.indexer.text.tables import rows
 
 # Least squares against o200k_base over prose, Markdown, Python, JSON, diffs, logs and CJK: -6 to +3 % per
 # class, where the usual len / 4 is off by -35 % on logs and -46 % on CJK.
@@ -245,40 +246,21 @@ def model_factor(model: str) -> float:
     return CLAUDE_NEW_FACTOR
 
 
-# A model is known if a key begins its name or a part of it: `us.anthropic.claude-opus-4-1`, `openai/gpt-4o`.
-_LIMITS_TOKENS = {
-    "claude": 200_000,
-    "claude-2.0": 100_000,
-    "claude-instant": 100_000,
-    "haiku": 200_000,
-    "sonnet": 200_000,
-    "opus": 200_000,
-    "gpt-3.5-turbo": 16_385,
-    "gpt-4": 8_192,
-    "gpt-4-32k": 32_768,
-    "gpt-4-turbo": 128_000,
-    "gpt-4.1": 1_047_576,
-    "gpt-4.1-mini": 1_047_576,
-    "gpt-4.1-nano": 1_047_576,
-    "gpt-4o": 128_000,
-    "gpt-5": 400_000,
-    "o1": 200_000,
-    "o1-mini": 128_000,
-    "o3": 200_000,
-    "o4-mini": 200_000,
-}
+@cache
+def _limits_tokens() -> dict[str, int]:
+    return {name: int(limit) for name, limit in rows(__file__, "models")}
 
 
 def model_limit(model: str | None) -> tuple[int, bool]:
     """The context limit of a model in tokens, and whether the model is known; if not, the usual limit."""
-    name = (model or "").lower()
-    if name in _LIMITS_TOKENS:
-        return _LIMITS_TOKENS[name], True
+    name, limits = (model or "").lower(), _limits_tokens()
+    if name in limits:
+        return limits[name], True
     if not name:
         return DEFAULT_LIMIT_TOKENS, False
     import re  # noqa: PLC0415  start-up: every spawn asks, and most for one of these names or for none
 
-    for key in sorted(_LIMITS_TOKENS, key=len, reverse=True):
+    for key in sorted(limits, key=len, reverse=True):
         if key in name and re.search(rf"(?<![a-z0-9-]){re.escape(key)}(?![a-z0-9.])", name):
-            return _LIMITS_TOKENS[key], True
+            return limits[key], True
     return DEFAULT_LIMIT_TOKENS, False

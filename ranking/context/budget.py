@@ -1,6 +1,6 @@
 """Budget: what a limit of tokens buys of the items that could be shown, and in which order it is spent.
 
-    order = fair_queue(items, classes)            or cheapest_first(items, admitted=2)
+    order = fair_queue(items, classes)
     bought = spend(order, base=120, limit=4000)
     bought.levels[place]                          the level of an item, NOT_SHOWN where it is left out
 
@@ -13,13 +13,20 @@ not depend on the limit. `spend` takes steps from its beginning until the next o
 * what does not fit is lowered before it is dropped: a level is a later step than the level below.
 """
 
-from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from ctxrank.indexer.light_typing import NamedTuple
 
 NOT_SHOWN = -1
+
+
+class Step(NamedTuple):
+    """The item at `place` is raised to its level `at`."""
+
+    cost: int
+    place: int
+    at: int
 
 
 class Item(NamedTuple):
@@ -42,13 +49,9 @@ class Item(NamedTuple):
         shown = self.prices[at] if at >= 0 else 0
         return shown + (self.reserve if at < len(self.levels) - 1 else 0)
 
-
-class Step(NamedTuple):
-    """The item at `place` is raised to its level `at`."""
-
-    cost: int
-    place: int
-    at: int
+    def step(self, place: int, at: int) -> Step:
+        """The step that raises it from the level below to this one."""
+        return Step(self.price(at) - self.price(at - 1), place, at)
 
 
 class ItemClass(NamedTuple):
@@ -122,36 +125,10 @@ def fair_queue(items: Sequence[Item], classes: Mapping[str, ItemClass]) -> Order
                 continue
             spent += step.cost
             queue.append((spent / class_.share if class_.share else inf, step))
-    queue.sort(key=_finish_time)  # sorting is stable: ties stay as they were queued
+    queue.sort(key=lambda entry: entry[0])  # sorting is stable: ties stay as they were queued
     start = (NOT_SHOWN,) * len(items)
-    return Order(start, _price_of(items, start), tuple(step for _, step in queue), tuple(barred))
-
-
-def cheapest_first(items: Sequence[Item], *, admitted: int = 0) -> Order:
-    """The cheapest step that is available, again and again; `items` are in budget priority, which decides ties.
-
-    For a limit that is also *filled*, so that no single step still fits, this is the only order there is. Let the limit
-    grow by one token at a time: as soon as any available step fits it must be taken (filled), and it must not be taken
-    back (a larger limit never removes). So the next step is the cheapest one, and only ties are free. Priority is in
-    what is available:
-
-    * items are admitted, at their lowest level, strictly in budget priority: only the next one is available;
-    * a higher level is available once its item has the level below.
-
-    In any other order (all levels of the first item before those of the second, say) either a step that would fit is
-    passed by to save for a more expensive one, or what was bought with the remainder has to be given back. The price of
-    the rule is that the longest texts are raised last. The first `admitted` items start at their lowest level.
-    """
-    start = tuple(0 if place < admitted else NOT_SHOWN for place in range(len(items)))
-    return Order(start, _price_of(items, start), tuple(_cheapest_steps(items, admitted)))
-
-
-def _finish_time(entry: tuple[float, Step]) -> float:
-    return entry[0]
-
-
-def _price_of(items: Sequence[Item], levels: Sequence[int]) -> int:
-    return sum(item.price(at) for item, at in zip(items, levels, strict=True))
+    price = sum(item.price(NOT_SHOWN) for item in items)
+    return Order(start, price, tuple(step for _, step in queue), tuple(barred))
 
 
 def level_by_level(items: Sequence[Item], kind: str) -> Iterator[Step]:
@@ -161,26 +138,4 @@ def level_by_level(items: Sequence[Item], kind: str) -> Iterator[Step]:
         for at in range(max((len(item.levels) for _, item in own), default=0)):
             for place, item in own:
                 if at < len(item.levels):
-                    yield _step(item, place, at)
-
-
-def _cheapest_steps(items: Sequence[Item], admitted: int) -> Iterator[Step]:
-    waiting: list[Step] = []  # sorted by cost, then budget priority, then level
-
-    def offer(place: int, at: int) -> None:
-        if place < len(items) and at < len(items[place].levels):
-            insort(waiting, _step(items[place], place, at))
-
-    for place in range(admitted):
-        offer(place, 1)
-    offer(admitted, 0)
-    while waiting:
-        step = waiting.pop(0)
-        yield step
-        offer(step.place, step.at + 1)
-        if step.at == 0:
-            offer(step.place + 1, 0)
-
-
-def _step(item: Item, place: int, at: int) -> Step:
-    return Step(item.price(at) - item.price(at - 1), place, at)
+                    yield item.step(place, at)

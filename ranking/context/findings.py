@@ -101,11 +101,11 @@ def _above_floor(
     asked = asked_value(plan)
     if not asked:
         return []
-    groups, parents = _best_findings(engine, statistics, plan)
+    groups, parents = _best_findings(plan)
     findings: list[Finding] = []
     least = 0.0
     for id_ in parents:
-        shared = _shared(engine, statistics, plan, groups[id_])
+        shared = _shared(plan, groups[id_])
         coverage = sum(shared.values()) / asked
         if not is_above_floor(len(shared), coverage) or coverage < least:
             continue
@@ -119,18 +119,16 @@ def _above_floor(
     return findings
 
 
-def _best_findings(
-    engine: Engine, statistics: Statistics, plan: Plan
-) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
+def _best_findings(plan: Plan) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
     """Hits by document, and the _MOST_COMPARED best findings among them, the best first.
 
     Asked among all documents first, which takes a third of the time; among findings alone where files crowd them out.
     """
     for scope in (_EVERYTHING, _FINDINGS):
-        found = find_candidates(engine, statistics, plan, scope, threshold_of=_least_score)
-        groups = grouped(reranked(engine, statistics, plan, found).rows)
+        found = find_candidates(plan, scope, threshold_of=_least_score)
+        groups = grouped(reranked(plan, found).rows)
         order = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_ROWS_LOOKED_AT]
-        read = engine.parents(order)
+        read = plan.engine.parents(order)
         best = [id_ for id_ in order if read[id_].kind in KINDS and read[id_].superseded_by is None][:_MOST_COMPARED]
         if len(best) == _MOST_COMPARED or found.is_complete:
             break
@@ -159,12 +157,12 @@ def _is_telling(word: str) -> bool:
     return word.lower() not in REQUEST_WORDS
 
 
-def _shared(engine: Engine, statistics: Statistics, plan: Plan, group: HitGroup) -> dict[str, float]:
+def _shared(plan: Plan, group: HitGroup) -> dict[str, float]:
     """The words of the prompt that a finding's own row and best passage hold, and their worth; the dearest first."""
     rows = [row for row in (group.own, *group.passages[:1]) if row is not None]
     values: dict[str, float] = {}
     for row in rows:
-        for part in term_scores(engine, statistics, plan, row.rowid):
+        for part in term_scores(plan, row.rowid):
             if not part.term.is_extra and _is_telling(part.term.text):
                 values[part.term.text.lower()] = part.term.value
     return dict(sorted(values.items(), key=lambda item: (-item[1], item[0])))

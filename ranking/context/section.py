@@ -6,7 +6,7 @@ common. Where its extension is absent, a block is made without it and a note say
 again nor explained, which is refused in words.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.extensions import SECTION, provided
@@ -15,7 +15,7 @@ from ctxrank.indexer.records.receipts import CONTEXT, Entry, Receipt
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.limits import Budget, Usage
-from ctxrank.ranking.context.assembly.request import SECTIONS, AssembleRequest, Omitted, SectionItem
+from ctxrank.ranking.context.assembly.shapes import SECTIONS, AssembleRequest, Assembly, Omitted, SectionItem
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -34,13 +34,6 @@ if TYPE_CHECKING:
         def remade(self, store: Store, receipt: Receipt, config: Config | None) -> "RemadeText":
             """The text of a receipt that is of this section alone, made again. Raises CtxrankError."""
             ...
-
-        def changes(self, store: Store, receipt: Receipt, now: Sequence[Entry]) -> Iterator[str]:
-            """What has changed in its part since the receipt, the decisive first; `now` is what a text would hold."""
-            ...
-
-
-_MAX_NAMED = 20  # changes of one kind that are named one by one
 
 
 class AskedSection(NamedTuple):
@@ -71,6 +64,19 @@ class SectionPart(NamedTuple):
     notes: tuple[str, ...] = ()
     more: "Callable[[int], SectionPart] | None" = None
 
+    def before(self, block: Assembly) -> Assembly:
+        """A block with this part at its beginning."""
+        entries = (Entry(one.id, True, one.level, one.tokens, f"{one.tier}: {one.reason}") for one in self.items)
+        return block._replace(
+            linked=self.items,
+            entries=(*entries, *block.entries),
+            parts=(f"{self.text}\n", *block.parts),
+            used=block.used + self.used,
+            by_class={self.name: self.used, **block.by_class},
+            omitted=(*self.omitted, *block.omitted),
+            outcome="matched" if block.outcome == "no_match" else block.outcome,
+        )
+
 
 class Why(NamedTuple):
     """What became of a document or an item in one text; `reasons` has the decisive one first."""
@@ -83,11 +89,11 @@ class Why(NamedTuple):
 
 
 class RemadeText(NamedTuple):
-    """What a receipt would hold now."""
+    """What a text and its receipt would be now; `texts` are those of entries that are parts of it, by their ids."""
 
     text: str
-    inputs: Mapping[str, str]
-    entries: tuple[Entry, ...]
+    receipt: Receipt
+    texts: Mapping[str, str]
 
 
 def section_part(store: Store, request: AssembleRequest, asked: AskedSection) -> SectionPart:
@@ -111,14 +117,6 @@ def section_of(receipt: Receipt, wanted: str) -> "Section | None":
 def any_section(wanted: str) -> "Section":
     """The section that knows items by ids of their own. Raises UsageError where its extension is absent."""
     return _section(next(iter(SECTIONS.values())), wanted)
-
-
-def named(changes: Iterable[str], what: str) -> Iterator[str]:
-    """The first changes of a kind, and how many more there are."""
-    changes = list(changes)
-    yield from changes[:_MAX_NAMED]
-    if len(changes) > _MAX_NAMED:
-        yield f"and {len(changes) - _MAX_NAMED} more {what} changed"
 
 
 def _section(extension: str, wanted: str) -> "Section":

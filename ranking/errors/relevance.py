@@ -9,7 +9,7 @@ quotes it).
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.engine import INDEX_READ_ERRORS, SWITCHED_OFF, Engine, EngineError
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, Engine, EngineError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
@@ -30,15 +30,13 @@ _MOST_LOOKED_AT = 500  # patterns; the most trusted ones
 _MOST_COMPARED = 20
 
 
-def relevant_errors(
-    store: Store, task: str, *, project: str, lang: str | None, now: int, limit: int, is_enabled: bool = True
-) -> list[int]:
+def relevant_errors(store: Store, task: str, *, project: str, lang: str | None, now: int, limit: int) -> list[int]:
     """Ids of the patterns, best first; none where the index cannot answer, which is no place for a guess."""
     documents = _trusted(store.primary, project, lang, now)  # by the id of their document
     if not documents or not task.strip():
         return []
     engine = engine_of(store)
-    readiness = engine.make_ready(_CATCH_UP_MS) if is_enabled else SWITCHED_OFF
+    readiness = engine.make_ready(_CATCH_UP_MS)
     while readiness.is_usable:
         engine = readiness.stand_in or engine
         try:
@@ -89,12 +87,12 @@ def _matching(engine: Engine, task: str, documents: dict[int, _Pattern], limit: 
         plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics)
         least = min(LEAST_WORDS, len(plan.values))
         scope = Scope(kinds=("error",), session_ids=(0,), document_ids=frozenset(documents))
-        rows = find_candidates(engine, statistics, plan, scope).rows
+        rows = find_candidates(plan, scope).rows
         rows.sort(key=lambda row: (-row.score, row.owner_id))
         found: list[int] = []
         most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
         for row in rows[:_MOST_COMPARED]:
-            shared = {part.term.text: part.term for part in term_scores(engine, statistics, plan, row.rowid)}
+            shared = {part.term.text: part.term for part in term_scores(plan, row.rowid)}
             pattern = documents[row.owner_id]
             if len(shared) >= least or (
                 pattern.is_own and any(term.df <= most and _is_name(word, pattern) for word, term in shared.items())

@@ -11,7 +11,7 @@ name is not.
 import functools
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame
-from ctxrank.indexer.errors.parse.tables import words
+from ctxrank.indexer.errors.parse.tables import listed, rows, words
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
@@ -25,18 +25,8 @@ WORD_WEIGHT = 1.0
 LEAST_SHARE = 0.5
 _SHORT = 8
 _NEARLY_THE_SAME = 0.4  # share of the notes' words
-_NEGATIONS = frozenset(
-    ("not", "no", "never", "cannot", "without", "doesnot", "isnot", "non", "unless", "only", "already")
-)
-# Exceptions that one cause raises under another name in another version or at another moment.
-_TYPE_FAMILIES = (
-    frozenset(("ImportError", "ModuleNotFoundError")),
-    frozenset(("SyntaxError", "IndentationError", "TabError")),
-    frozenset(("NameError", "UnboundLocalError")),
-    frozenset(("OSError", "IOError", "FileNotFoundError", "EnvironmentError")),
-    frozenset(("ValueError", "JSONDecodeError", "UnicodeDecodeError", "UnicodeEncodeError")),
-    frozenset(("RuntimeError", "RecursionError", "NotImplementedError")),
-)
+_NEGATIONS = listed("negations")
+_TYPE_FAMILIES = tuple(map(frozenset, rows("type_families")))
 # Languages whose tool gives one diagnostic for all kinds of things; tsc and others give each kind its own.
 _ONE_CODE_FOR_ALL_KINDS = frozenset(("rust",))
 _KINDS = words("kinds")

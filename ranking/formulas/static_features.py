@@ -14,63 +14,71 @@ Source: the context assembler's ranking step (3b) as it was specified, with agen
 *has consumed it already*.
 """
 
+from collections.abc import Callable
+
 from ctxrank.indexer.light_typing import NamedTuple
 
 PRIORITY_WEIGHTS = {"critical": 4, "high": 3, "medium": 2, "low": 1}
 # Kinds without a priority of their own are neither urgent nor negligible.
 DEFAULT_PRIORITY_WEIGHT = 2
-PRIORITY_FACTOR = 4.0
-SAME_GROUP_BOOST = 2.0
-AGENT_BOOST = 1.5
 # In the history of pytest 300 commit messages look for the files they changed; same_group is the folder most worked in
 # (2026-11, nDCG@10 over text alone, then with the files' signals shuffled). As above with w = 0.7: +0.005, -0.006;
 # half-life 90 days, w = 0.7, group 2, recency 2: +0.027, -0.018; w = 0.8, group 1, recency 3: +0.025, -0.011.
 # Over seven repositories (that one, black, caddy, celery, fzf, mkdocs, serde; mean gain, highest loss): half-life
 # 90 days +0.0197, -0.0106; 45 days +0.0209, -0.0098; 30 days +0.0202, -0.0080; 90 days with w = 0.82 +0.0177, -0.0090.
-BLENDED_GROUP_BOOST = 1.0
-BLENDED_RECENCY = 3.0
 HALF_LIFE_DAYS = 30.0
-BLENDED_MAXIMUM = 21.5
 
 
 class Signals(NamedTuple):
-    """What the heuristic knows of one document."""
+    """What the heuristic knows of one document; in a search no agent asks, so no group or agent is favoured."""
 
     priority: str
-    is_same_group: bool
-    is_designated: bool
-    days: int
+    is_same_group: bool = False
+    is_designated: bool = False
+    days: int = 0
+
+
+class Part(NamedTuple):
+    """A summand of H: which share of a score it is (explanation.py), how it is said, and what it is at most."""
+
+    share: str
+    label: str
+    maximum: float
+    value: Callable[[Signals], float]  # of the maximum, 0 to 1
+
+
+_PRIORITY = Part(
+    "priority", "priority {:g}", 16.0, lambda one: PRIORITY_WEIGHTS.get(one.priority, DEFAULT_PRIORITY_WEIGHT) / 4
+)
+_GROUP = Part("group", "same group {:g}", 2.0, lambda one: one.is_same_group)
+_AGENT = Part("group", "designated for the agent {:g}", 1.5, lambda one: one.is_designated)
+_RECENCY = Part("recency", "recency {:.3f}", 1.0, lambda one: 1 / (max(one.days, 0) + 1))
+ALONE = (_PRIORITY, _GROUP, _AGENT, _RECENCY)
+BLENDED = (
+    _PRIORITY,
+    _GROUP._replace(maximum=1.0),
+    _AGENT,
+    _RECENCY._replace(maximum=3.0, value=lambda one: 0.5 ** (max(one.days, 0) / HALF_LIFE_DAYS)),
+)
+BLENDED_MAXIMUM = sum(part.maximum for part in BLENDED)
 
 
 class HeuristicParts(NamedTuple):
-    """The four summands of H, in the formula's order."""
+    """The summands of H of one document, in the formula's order."""
 
-    priority: float
-    same_group: float
-    agent: float
-    recency: float
+    parts: tuple[Part, ...]
+    values: tuple[float, ...]
 
     @property
     def total(self) -> float:
         """H itself."""
-        return self.priority + self.same_group + self.agent + self.recency
+        return sum(self.values)
+
+    def of(self, share: str) -> float:
+        """The summands that are this share of a score."""
+        return sum(value for part, value in zip(self.parts, self.values, strict=True) if part.share == share)
 
 
-def heuristic(signals: Signals) -> HeuristicParts:
-    """The summands of H for one document."""
-    return HeuristicParts(
-        PRIORITY_FACTOR * PRIORITY_WEIGHTS.get(signals.priority, DEFAULT_PRIORITY_WEIGHT),
-        SAME_GROUP_BOOST if signals.is_same_group else 0.0,
-        AGENT_BOOST if signals.is_designated else 0.0,
-        1.0 / (max(signals.days, 0) + 1),
-    )
-
-
-def blended_heuristic(signals: Signals) -> HeuristicParts:
-    """The summands of H for one document that has a text score, too."""
-    return HeuristicParts(
-        PRIORITY_FACTOR * PRIORITY_WEIGHTS.get(signals.priority, DEFAULT_PRIORITY_WEIGHT),
-        BLENDED_GROUP_BOOST if signals.is_same_group else 0.0,
-        AGENT_BOOST if signals.is_designated else 0.0,
-        BLENDED_RECENCY * 0.5 ** (max(signals.days, 0) / HALF_LIFE_DAYS),
-    )
+def heuristic(signals: Signals, parts: tuple[Part, ...] = ALONE) -> HeuristicParts:
+    """The summands of H for one document: alone, or BLENDED for one that has a text score, too."""
+    return HeuristicParts(parts, tuple(part.maximum * part.value(signals) for part in parts))

@@ -13,14 +13,21 @@ was found.
 
 import re
 
-from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, Statistics
+from ctxrank.indexer.engine import PhraseClause, RowQuery
+from ctxrank.indexer.extensions import NAMED_DOCUMENTS, is_installed, provided
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope, document_id_of
-from ctxrank.ranking.formulas.tuning import Tuning
-from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates, find_candidates
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import (
+    Bonus,
+    Candidate,
+    Candidates,
+    Scorer,
+    best_first,
+    find_candidates,
+)
+from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
-from ctxrank.ranking.retrieval.query import Query, Term
+from ctxrank.ranking.retrieval.query import Query, is_line_of_code
 
 _NAME = re.compile(r"\w+(-\w+)+")
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
@@ -46,70 +53,74 @@ class NamedFile(NamedTuple):
     is_module: bool = False
 
 
-def is_name(query: Query) -> bool:
-    """Whether a query consists of a name, and of nothing else but filters."""
-    if len(query.terms) != 1:
-        return False
+def with_what_is_named(plan: Plan, question: Question, found: Candidates) -> tuple[Candidates, list[frozenset[int]]]:
+    """For a name, a line of code or named files: also what holds it as typed, and the documents that come first."""
+    query, scope, text = question.query, question.filters.scope, question.request.text
+    if files := named_files(query, text):
+        return with_rows_of_files(plan, scope, found, files)
+    if not question.request.is_syntax and is_line_of_code(text):
+        return with_rows_of_line(plan, scope, found, text.strip())
     term = query.terms[0]
-    is_plain = not (term.is_phrase or term.is_prefix or term.column)
-    return is_plain and _NAME.fullmatch(term.text) is not None
+    is_plain = len(query.terms) == 1 and not (term.is_phrase or term.is_prefix or term.column)
+    if not is_plain or _NAME.fullmatch(term.text) is None:
+        return found, []
+    named = frozenset[int]()
+    if is_installed("links"):
+        named = provided(NAMED_DOCUMENTS, "search")(question.store.primary, term.text)
+    return with_rows_of_name(plan, query, scope, found, named)
 
 
 def with_rows_of_name(
-    engine: Engine,
-    statistics: Statistics,
-    query: Query,
-    tuning: Tuning,
-    scope: Scope,
-    found: Candidates,
-    named: frozenset[int],
+    plan: Plan, query: Query, scope: Scope, found: Candidates, named: frozenset[int]
 ) -> tuple[Candidates, list[frozenset[int]]]:
     """All candidates with those that hold a name as it was typed; and the documents that come first, by groups.
 
     `named` are the documents that have the name as their id.
     """
-    name = query.terms[0].text
     groups = [named]
     known = {row.rowid for row in found.rows}
-    rows: list[Candidate] = []
     is_complete = found.is_complete
+    rows: list[Candidate] = []
     for column in ("title", ""):
-        phrase = query._replace(terms=(Term(name, is_phrase=True, column=column),))
-        holding = find_candidates(engine, statistics, make_plan(phrase, engine, statistics, tuning), scope)
+        phrase = query._replace(terms=(query.terms[0]._replace(is_phrase=True, column=column),))
+        holding = find_candidates(make_plan(phrase, plan.engine, plan.statistics, plan.tuning), scope)
         rows = holding.rows
-        if not holding.is_complete:  # what was not seen may belong to those that come first
-            is_complete = False
+        is_complete = is_complete and holding.is_complete  # what was not seen may belong to those that come first
         groups.append(frozenset(row.owner_id for row in rows))
     return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], is_complete), groups
 
 
 def with_rows_of_line(
-    engine: Engine, statistics: Statistics, plan: Plan, scope: Scope, found: Candidates, line: str
+    plan: Plan, scope: Scope, found: Candidates, line: str
 ) -> tuple[Candidates, list[frozenset[int]]]:
     """All candidates with the rows that hold a line of code as it stands; and their documents, which come first."""
     if not plan.can_match:
         return found, []
     line = line.replace("\0", " ").encode("utf-8", "replace").decode()  # what no text that is stored can hold
-    holding = engine.rows(RowQuery(PhraseClause(line, "body"), scope), _MOST_ROWS)
-    scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(holding)
-    rows = sorted(map(Candidate, [row[0] for row in holding], [row[1] for row in holding], scores), key=_best_first)
-    del rows[_MOST_READ:]
+    holding = _scored(plan, RowQuery(PhraseClause(line, "body"), scope))
+    rows = best_first(holding)[:_MOST_READ]
     wanted = " ".join(line.split())
-    texts = engine.texts([row.rowid for row in rows], _MAX_CHARS)
+    texts = plan.engine.texts([row.rowid for row in rows], _MAX_CHARS)
     literal = [row for row in rows if row.rowid in texts and wanted in " ".join(texts[row.rowid][2].split())]
     known = {row.rowid: row for row in found.rows}
-    bonus = Bonus(wanted, "", max(sum(plan.values), 1.0))
     for row in literal:
-        own = known.get(row.rowid, row)
-        known[row.rowid] = own._replace(score=own.score + bonus.score, bonuses=(*own.bonuses, bonus))
+        known[row.rowid] = _lifted(plan, known.get(row.rowid, row), wanted)
     # What was not looked at may belong to those that come first.
     is_complete = found.is_complete and len(holding) <= _MOST_READ
-    rows = list(known.values())
-    return found._replace(rows=rows, is_complete=is_complete), [frozenset(row.owner_id for row in literal)]
+    groups = [frozenset(row.owner_id for row in literal)]
+    return found._replace(rows=list(known.values()), is_complete=is_complete), groups
 
 
-def _best_first(row: Candidate) -> tuple[float, int]:
-    return -row.score, row.rowid
+def _scored(plan: Plan, query: RowQuery) -> list[Candidate]:
+    """The rows that a query finds, by what they score."""
+    rows = plan.engine.rows(query, _MOST_ROWS)
+    return [Candidate(row[0], row[1], score) for row, score in zip(rows, Scorer(plan).scores(rows), strict=True)]
+
+
+def _lifted(plan: Plan, row: Candidate, name: str) -> Candidate:
+    """A row with a bonus that puts it first."""
+    bonus = Bonus(name, "", max(sum(plan.values), 1.0))
+    return row._replace(score=row.score + bonus.score, bonuses=(*row.bonuses, bonus))
 
 
 def named_files(query: Query, text: str) -> list[list[NamedFile]]:
@@ -144,7 +155,7 @@ def _meanings(text: str) -> list[NamedFile]:
 
 
 def with_rows_of_files(
-    engine: Engine, statistics: Statistics, plan: Plan, scope: Scope, found: Candidates, named: list[list[NamedFile]]
+    plan: Plan, scope: Scope, found: Candidates, named: list[list[NamedFile]]
 ) -> tuple[Candidates, list[frozenset[int]]]:
     """All candidates with the rows of files that a query names; and the documents that come first, by groups.
 
@@ -154,17 +165,18 @@ def with_rows_of_files(
         return found, []
     rows = {row.rowid: row for row in found.rows}
     groups: list[frozenset[int]] = []
-    scorer = Scorer(engine, plan.terms, statistics.average_length, plan.tuning)
     for meanings in named:
         for meaning in meanings:
-            owner_ids = _owners(engine, plan, scope, meaning)
+            owner_ids = _owners(plan, scope, meaning)
             if not owner_ids:
                 continue
-            own = engine.rows(RowQuery(_phrase(meaning.parts[-1:]), scope._replace(document_ids=owner_ids)), _MOST_ROWS)
-            for row, score in zip(own, scorer.scores(own), strict=True):
-                rows.setdefault(row[0], Candidate(row[0], row[1], score))
-            if meaning.line:
-                _lift_line(engine, plan, rows, meaning, owner_ids)
+            for row in _scored(plan, RowQuery(_phrase(meaning.parts[-1:]), scope._replace(document_ids=owner_ids))):
+                rows.setdefault(row.rowid, row)
+            if meaning.line:  # the passages with it come first in their file
+                ids = {document_id_of(rowid): rowid for rowid, row in rows.items() if row.owner_id in owner_ids}
+                for id_, passage in plan.engine.passages(ids).items():
+                    if passage.start_line <= meaning.line <= passage.end_line:
+                        rows[ids[id_]] = _lifted(plan, rows[ids[id_]], f"{meaning.parts[-1]}:{meaning.line}")
             groups.append(owner_ids)
             break
     # A group that comes first takes its documents; what comes again further out keeps its first place.
@@ -175,16 +187,14 @@ def _phrase(parts: tuple[str, ...]) -> PhraseClause:
     return PhraseClause("/".join(parts), "path")
 
 
-def _owners(engine: Engine, plan: Plan, scope: Scope, named: NamedFile) -> frozenset[int]:
+def _owners(plan: Plan, scope: Scope, named: NamedFile) -> frozenset[int]:
     """The documents whose path ends as a file was named, or as much of it as there is."""
     for parts in dict.fromkeys((named.parts[-2:], named.parts[-1:])):
         if named.is_module and len(parts) < min(2, len(named.parts)):
             break
-        found = engine.rows(RowQuery(_phrase(parts), scope, excluded=plan.excluded), _MOST_ROWS)
-        ends: dict[int, int] = {}
-        for id_, parent in engine.parents({row[1] for row in found}).items():
-            if end := _common_end(parent.path, named):
-                ends[id_] = end
+        found = plan.engine.rows(RowQuery(_phrase(parts), scope, excluded=plan.excluded), _MOST_ROWS)
+        parents = plan.engine.parents({row[1] for row in found})
+        ends = {id_: end for id_, parent in parents.items() if (end := _common_end(parent.path, named))}
         if ends:
             longest = max(ends.values())
             return frozenset(id_ for id_, end in ends.items() if end == longest)
@@ -206,15 +216,3 @@ def _common_end(path: str, named: NamedFile) -> int:
     # All of what was typed, all of the path, or of a path from elsewhere the file with its folder.
     is_from_elsewhere = not named.is_module and len(named.parts) > 2 and length >= 2
     return length if length in (len(named.parts), len(parts)) or is_from_elsewhere else 0
-
-
-def _lift_line(
-    engine: Engine, plan: Plan, rows: dict[int, Candidate], named: NamedFile, owner_ids: frozenset[int]
-) -> None:
-    """Let the passages with the line that was named come first in their file."""
-    ids = {document_id_of(rowid): rowid for rowid, row in rows.items() if row.owner_id in owner_ids}
-    for id_, passage in engine.passages(ids).items():
-        if passage.start_line <= named.line <= passage.end_line:
-            row = rows[ids[id_]]
-            bonus = Bonus(f"{named.parts[-1]}:{named.line}", "", max(sum(plan.values), 1.0))
-            rows[row.rowid] = row._replace(score=row.score + bonus.score, bonuses=(*row.bonuses, bonus))

@@ -1,6 +1,6 @@
 """The trees behind scores, built from the same terms as the scores themselves."""
 
-from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, Engine, Statistics
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation, ScoreShares
 from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM, HeuristicParts
@@ -12,13 +12,7 @@ from ctxrank.ranking.retrieval.whole_files import WHOLE_FILE, whole_term_scores
 
 
 def explain_blend(
-    engine: Engine,
-    statistics: Statistics,
-    plan: Plan,
-    group: HitGroup | None,
-    text: float,
-    parts: HeuristicParts,
-    weight: float = TEXT_WEIGHT,
+    plan: Plan, group: HitGroup | None, text: float, parts: HeuristicParts, weight: float = TEXT_WEIGHT
 ) -> Explanation:
     """score = text + what is known; the text down to what each term gave to each row."""
     text_value = weight * text
@@ -32,7 +26,7 @@ def explain_blend(
                 f"{_term_name(part.term)}: idf {part.term.idf:.2f} × {part.term.weight:g} asked, tf {part.tf:.1f}, "
                 f"{part.length} tokens against {part.average_length:.0f} on average = {part.score:.2f}",
             )
-            for part in _term_scores(engine, statistics, plan, candidate)
+            for part in _term_scores(plan, candidate)
         ) + tuple(
             Explanation(value * bonus.score / candidate.score, f"{_named(bonus)} = {bonus.score:.2f}")
             for bonus in candidate.bonuses
@@ -48,11 +42,10 @@ def explain_blend(
     )
 
 
-def _term_scores(engine: Engine, statistics: Statistics, plan: Plan, candidate: Candidate) -> list[TermScore]:
-    if candidate.rowid != WHOLE_FILE:
-        return term_scores(engine, statistics, plan, candidate.rowid)
-    parts = [part for _, whole in whole_term_scores(engine, statistics, plan, [candidate.owner_id]) for part in whole]
-    return sorted(parts, key=lambda part: (-part.score, part.term.text))
+def _term_scores(plan: Plan, candidate: Candidate) -> list[TermScore]:
+    if candidate.rowid == WHOLE_FILE:
+        return whole_term_scores(plan, [candidate.owner_id]).get(candidate.owner_id, [])
+    return term_scores(plan, candidate.rowid)
 
 
 # What an explanation says of a term beside the words of titles and bodies.
@@ -70,9 +63,7 @@ def _named(bonus: Bonus) -> str:
     return f"'{bonus.first}' near '{bonus.second}'" if bonus.second else f"'{bonus.first}' as it was typed"
 
 
-def score_shares(
-    engine: Engine, statistics: Statistics, plan: Plan, group: HitGroup, text: float, parts: HeuristicParts
-) -> ScoreShares:
+def score_shares(plan: Plan, group: HitGroup, text: float, parts: HeuristicParts) -> ScoreShares:
     """What the score of `explain_blend` is made of, by kinds instead of rows."""
     weight = plan.tuning.text
     known = (1 - weight) / BLENDED_MAXIMUM
@@ -82,11 +73,11 @@ def score_shares(
     for share, candidate, _ in group.shares() if total else ():
         scale = weight * text * share / total
         together += scale * sum(bonus.score for bonus in candidate.bonuses)
-        for part in _term_scores(engine, statistics, plan, candidate):
+        for part in _term_scores(plan, candidate):
             terms[part.term.text] = terms.get(part.term.text, 0.0) + scale * part.score
     return ScoreShares(
-        words=weight * text - together, together=together, priority=parts.priority * known,
-        group=(parts.same_group + parts.agent) * known, recency=parts.recency * known,
+        words=weight * text - together, together=together, priority=parts.of("priority") * known,
+        group=parts.of("group") * known, recency=parts.of("recency") * known,
         terms=tuple(sorted(terms.items(), key=lambda item: (-item[1], item[0]))),
     )  # fmt: skip
 
@@ -95,10 +86,8 @@ def explain_heuristic(parts: HeuristicParts, weight: float | None = None) -> Exp
     """The heuristic's summands: as they are, or scaled by their weight in a blend."""
     scale = 1.0 if weight is None else weight / BLENDED_MAXIMUM
     leaves = (
-        Explanation(parts.priority * scale, f"priority {parts.priority:g}"),
-        Explanation(parts.same_group * scale, f"same group {parts.same_group:g}"),
-        Explanation(parts.agent * scale, f"designated for the agent {parts.agent:g}"),
-        Explanation(parts.recency * scale, f"recency {parts.recency:.3f}"),
+        Explanation(value * scale, part.label.format(value))
+        for part, value in zip(parts.parts, parts.values, strict=True)
     )
     meaning = "score = heuristic" if weight is None else f"known: {weight:g} × {parts.total:.2f} / {BLENDED_MAXIMUM}"
     return Explanation(parts.total * scale, meaning, tuple(leaf for leaf in leaves if leaf.value))

@@ -10,7 +10,7 @@ that nothing has filters everything out, with a note; a kind, phase or moment th
 import apsw
 
 from ctxrank.indexer.clock import now_us, parse_time
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import require_word
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import KINDS, Scope, label_ids
 from ctxrank.ranking.retrieval.hits import SearchRequest
@@ -100,10 +100,7 @@ def _checked_phase(text: str) -> str:
 
 
 def _checked_kind(text: str) -> str:
-    kind = text.strip().lower()
-    if kind not in KINDS:
-        raise UsageError(f"'{text}' is not a kind of document.", f"Kinds are {', '.join(KINDS)}.")
-    return kind
+    return require_word(text.strip().lower(), tuple(KINDS), "a kind of document", "Kinds", text)
 
 
 def _folded_agent(text: str) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from os.path import basename, splitext
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.tables import rows
 from ctxrank.ranking.retrieval.hits import Foldable, FoldedHit, Hit
 from ctxrank.ranking.retrieval.snippets import is_code
 
@@ -26,14 +27,7 @@ SAME_NAME = 0.9  # the examples of a framework are all index.js, and .7 alike
 OTHER_NAME = 0.95  # small tests of one subject differ by one word of twenty
 MIN_WORDS = 8  # of fewer, J says nothing: such texts fold where they are equal
 _LONGEST_WORDS = 8
-# Codes of languages that documentation is translated into; without those that are also a programming language's.
-# fmt: off
-_LANGUAGES = frozenset({
-    "ar", "az", "be", "bg", "bn", "ca", "cs", "da", "de", "el", "em", "en", "es", "et", "fa", "fi", "fr", "gl", "he",
-    "hi", "hr", "hu", "hy", "id", "it", "ja", "ka", "kk", "ko", "lt", "lv", "mk", "mn", "ms", "nb", "nl", "nn", "no",
-    "pl", "pt", "ro", "ru", "sk", "sl", "sq", "sr", "sv", "ta", "te", "th", "tl", "tr", "uk", "ur", "uz", "vi", "zh",
-})
-# fmt: on
+_LANGUAGES = frozenset(code for (line,) in rows(__file__, "translations") for code in line.split())
 
 
 class _Kept(NamedTuple):

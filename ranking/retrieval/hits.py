@@ -2,21 +2,26 @@
 
 from collections.abc import Callable, Collection
 
+from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import DAMAGED_STEP
 from ctxrank.indexer.store.freshness import file_state
 from ctxrank.indexer.store.ids import PACKAGE, public_id
-from ctxrank.indexer.store.parents import ParentDocument
+from ctxrank.indexer.store.parents import ParentDocument, RankingSignals, StoredPassage
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.formulas.static_features import Signals
 from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.snippets import Snippet, SnippetLine, Span
 
 if TYPE_CHECKING:
     from ctxrank.ranking.formulas.explanation import Explanation, ScoreShares
     from ctxrank.ranking.retrieval.facet_counts import FacetCounts
+    from ctxrank.ranking.retrieval.filters import Filters
     from ctxrank.ranking.retrieval.plan import Correction
+    from ctxrank.ranking.retrieval.query import Query
 
 
 Wanted = str | tuple[str, ...] | None  # one value of a filter, or several
@@ -123,6 +128,25 @@ class Foldable(NamedTuple):
     terms: Callable[[], frozenset[str]]  # of the query, in that text, the title and the path
 
 
+class Question(NamedTuple):
+    """A request with its query as it was read, and its filters as they were resolved."""
+
+    store: Store
+    request: SearchRequest
+    query: "Query"
+    filters: "Filters"
+    config: Config
+
+    @property
+    def today(self) -> int:
+        """The day that recency is measured from."""
+        return (now_us() if self.request.as_of is None else self.request.as_of) // DAY_US
+
+    def signals(self, document: ParentDocument | RankingSignals) -> Signals:
+        """What the heuristic knows of a document."""
+        return Signals(document.priority, days=self.today - document.created_at // DAY_US)
+
+
 class SearchResult(NamedTuple):
     """Hits, best first. `outcome` is matched, no_match, degraded or stale; `reason` says why degraded.
 
@@ -136,15 +160,15 @@ class SearchResult(NamedTuple):
 
     query: str
     outcome: str
-    engine: str
-    reason: str
-    stale: int
-    total: int
-    is_capped: bool
-    is_exact: bool
-    hits: tuple[Hit, ...]
-    suggestions: tuple[str, ...]
-    notes: tuple[str, ...]
+    engine: str = "heuristic"
+    reason: str = ""
+    stale: int = 0
+    total: int = 0
+    is_capped: bool = False
+    is_exact: bool = False
+    hits: tuple[Hit, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     is_relaxed: bool = False
     corrections: "tuple[Correction, ...]" = ()
     unknown: tuple[str, ...] = ()
@@ -184,14 +208,25 @@ def make_hit(
     )  # fmt: skip
 
 
-def make_passage_hit(
-    id_: int, heading: str, start_line: int, end_line: int, snippet: Snippet, score: float
-) -> PassageHit:
-    """The passage as it is handed out."""
-    return PassageHit(
-        id=id_, heading=heading, start_line=start_line, end_line=end_line, snippet=snippet.text, score=round(score, 6),
-        match_line=min(snippet.match_line, end_line), lines=snippet.lines, marks=snippet.marks,
+class ShownText(NamedTuple):
+    """A text of a hit, what is shown of it, and the passage that it is."""
+
+    text: str
+    snippet: Snippet
+    passage: PassageHit | None = None
+
+
+def show_passage(
+    stored: StoredPassage, mode: RedactionMode, cut: Callable[[str, int], Snippet], score: float
+) -> ShownText:
+    """The passage as it is handed out; `cut` makes the snippet of a text that begins at a line."""
+    text = cleaned(stored.body, stored.ruleset, mode)
+    snippet = cut(text, stored.start_line)
+    hit = PassageHit(
+        stored.id, cleaned(stored.heading, stored.ruleset, mode), stored.start_line, stored.end_line, snippet.text,
+        round(score, 6), min(snippet.match_line, stored.end_line), snippet.lines, snippet.marks,
     )  # fmt: skip
+    return ShownText(text, snippet, hit)
 
 
 def corrupt_row_notes(corrupt: Collection[int]) -> tuple[str, ...]:

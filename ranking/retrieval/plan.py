@@ -106,8 +106,10 @@ class Correction(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a query comes down to on this index; `unknown` are words that no document holds."""
+    """What a query comes down to in a snapshot of an index; `unknown` are words that no document holds."""
 
+    engine: Engine
+    statistics: Statistics
     terms: tuple[QueryTerm, ...]  # the most valuable first
     required: tuple[Clause, ...]  # phrases, all of which a document must hold somewhere
     excluded: tuple[Clause, ...]  # what it may hold nowhere
@@ -214,7 +216,7 @@ def make_plan(
     required = [clause for term in query.terms if term.is_phrase and (clause := _phrase(term, engine))]
     excluded = [clause for term in query.excluded if (clause := _phrase(term, engine))]
     return Plan(
-        terms=tuple(terms), required=tuple(required), excluded=tuple(excluded), unknown=tuple(unknown),
+        engine, statistics, tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
         unknown_value=inverse_document_frequency(statistics.documents, 0),
         pairs=_pairs(content_tokens, terms, expansions), tuning=tuning, corrections=_corrections(stand_ins),
     )  # fmt: skip

@@ -7,7 +7,7 @@ Only the form of the words is looked at. What is not recognised is ranked as any
 few words costs less than one that knows too many: a report of a bug names what happens, and is about code.
 """
 
-from ctxrank.indexer.text.languages import PROSE
+from ctxrank.indexer.text.languages import language_of
 from ctxrank.ranking.retrieval.query import Query
 
 # What a clause that asks begins with.
@@ -66,10 +66,7 @@ def _is_wish(before: list[str]) -> bool:
 def is_prose(path: str) -> bool:
     """Whether a document with this path is prose; what is no file is a record, which somebody wrote."""
     name = path.rpartition("/")[2]
-    stem, dot, extension = name.rpartition(".")
-    if not dot:
-        return not name or _is_in_capitals(name)
-    return bool(stem) and dot + extension.lower() in PROSE
+    return language_of(name).is_prose if "." in name else not name or _is_in_capitals(name)
 
 
 def _is_in_capitals(name: str) -> bool:

@@ -9,7 +9,7 @@ with 20, 30 and 50 rows: the same within 0.001).
 from bisect import bisect_left, bisect_right
 from operator import neg
 
-from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, Engine, RowText, Statistics
+from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, RowText
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
@@ -41,22 +41,21 @@ class _Read(NamedTuple):
     written: dict[tuple[str, str], float]  # (stem, form) → weighted tf
 
 
-def reranked(engine: Engine, statistics: Statistics, plan: Plan, found: Candidates) -> Candidates:
+def reranked(plan: Plan, found: Candidates) -> Candidates:
     """The same candidates, the best of them with their bonuses, in the caller's snapshot."""
     plain = [term for term in plan.terms if len(term.stems) == 1 and not (term.column or term.field)]
     if not plain or not found.rows or not (plan.tuning.near or plan.tuning.exact):
         return found
     rows = best_first(found.rows)
     count = reranked_count([row.score for row in rows])
-    read = _read(engine, plan, plain, rows[:count])
-    average = statistics.average_length
+    read = _read(plan, plain, rows[:count])
     share = share_of_bonus(len(plan.terms))
     demotion = TEST_DEMOTION * max([_share_of_name(term) for term in plan.terms], default=0.0)
-    forms = _forms(plain, read, statistics)
+    forms = _forms(plan, plain, read)
     best: list[Candidate] = []
     for row in read:
         rowid, owner_id, score, known = row.candidate
-        bonuses = (*_near(plan, row, average, share), *_exact(plan, row, forms, average, share))
+        bonuses = (*_near(plan, row, share), *_exact(plan, row, forms, share))
         total = score + sum([bonus.score for bonus in bonuses])
         if demotion and is_test(row.path):
             bonuses = (*bonuses, Bonus(TEST, "", -demotion * total))
@@ -83,9 +82,9 @@ def count_with_ties(scores: list[float], most: int, most_tied: int) -> int:
     return end if end <= most_tied else bisect_left(scores, -tied, key=neg)
 
 
-def _read(engine: Engine, plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Read]:
+def _read(plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Read]:
     forms = {term.stems[0]: frozenset(form for form, _ in term.forms) for term in terms}
-    texts = engine.texts([row.rowid for row in rows], _MAX_CHARS)
+    texts = plan.engine.texts([row.rowid for row in rows], _MAX_CHARS)
     weights = plan.tuning.weights
     scales = {term.stems[0]: term.path_scale for term in terms}
     read: list[_Read] = []
@@ -99,7 +98,7 @@ def _read(engine: Engine, plan: Plan, terms: list[QueryTerm], rows: list[Candida
     # All at once: the tokenizer is asked for all words that it has not met together.
     together = b"\n".join(columns)
     column, column_end = 0, len(columns[0]) if columns else 0
-    _, _, found = engine.find_words(together, forms, with_parts=False)
+    _, _, found = plan.engine.find_words(together, forms, with_parts=False)
     for at, first, end, term in found:
         while first >= column_end:
             column += 1
@@ -142,9 +141,7 @@ def _is_word(text: str) -> bool:
     return text.replace("_", "a").isalnum()
 
 
-def _forms(
-    terms: list[QueryTerm], read: list[_Read], statistics: Statistics
-) -> dict[tuple[str, str], tuple[float, float]]:
+def _forms(plan: Plan, terms: list[QueryTerm], read: list[_Read]) -> dict[tuple[str, str], tuple[float, float]]:
     """(times asked, idf) of each form as typed."""
     values: dict[tuple[str, str], tuple[float, float]] = {}
     for term in terms:
@@ -153,12 +150,12 @@ def _forms(
         for form, times in term.forms:
             writing = sum((stem, form) in row.written for row in read)
             df = scaled_df(term.df, writing, holding)
-            values[stem, form] = (times, inverse_document_frequency(statistics.documents, df))
+            values[stem, form] = (times, inverse_document_frequency(plan.statistics.documents, df))
     return values
 
 
-def _near(plan: Plan, row: _Read, average: float, share: float) -> list[Bonus]:
-    tuning, positions = plan.tuning, row.positions
+def _near(plan: Plan, row: _Read, share: float) -> list[Bonus]:
+    tuning, average, positions = plan.tuning, plan.statistics.average_length, row.positions
     bonuses: list[Bonus] = []
     for first, second, times, idf in plan.pairs:
         if first in positions and second in positions and (tf := nearness(positions[first], positions[second])):
@@ -167,10 +164,8 @@ def _near(plan: Plan, row: _Read, average: float, share: float) -> list[Bonus]:
     return bonuses
 
 
-def _exact(
-    plan: Plan, row: _Read, forms: dict[tuple[str, str], tuple[float, float]], average: float, share: float
-) -> list[Bonus]:
-    tuning = plan.tuning
+def _exact(plan: Plan, row: _Read, forms: dict[tuple[str, str], tuple[float, float]], share: float) -> list[Bonus]:
+    tuning, average = plan.tuning, plan.statistics.average_length
     bonuses: list[Bonus] = []
     for (stem, form), tf in row.written.items():
         times, idf = forms[stem, form]

@@ -15,13 +15,9 @@ of their documentation alone 0.588 and 0.613. Shares from 1 to 2 differ by 0.025
 in all sentences 0.02 more, but the passages of long sources are as many again as all other work of a query.
 """
 
-from collections.abc import Iterator
 from math import fsum
 
-from ctxrank.indexer.engine import Engine, Statistics
-from ctxrank.ranking.formulas.bm25 import tf_saturation
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, TermScore, best_first
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Scorer, TermScore, best_first, term_scores_of
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.questions import is_prose
@@ -37,16 +33,14 @@ _MAX_TIED = 300
 WHOLE_FILE = -1  # the rowid of a whole in an explanation: no row has it
 
 
-def add_wholes(
-    engine: Engine, statistics: Statistics, plan: Plan, rows: list[Candidate], groups: dict[int, HitGroup]
-) -> None:
+def add_wholes(plan: Plan, rows: list[Candidate], groups: dict[int, HitGroup]) -> None:
     """Give the documents of prose among the best rows the support of their whole texts."""
     best = best_first(rows)
     del best[count_with_ties([row.score for row in best], ROWS_LOOKED_AT, _MAX_TIED) :]
     rowids = {row.owner_id: row.rowid for row in reversed(best)}  # of each document the best
-    texts = engine.texts(rowids.values(), 0)
+    texts = plan.engine.texts(rowids.values(), 0)
     prose = [id_ for id_, rowid in rowids.items() if rowid in texts and is_prose(texts[rowid][3])]
-    wholes = dict(whole_term_scores(engine, statistics, plan, [id_ for id_ in prose if groups[id_].passages]))
+    wholes = whole_term_scores(plan, [id_ for id_ in prose if groups[id_].passages])
     for id_ in prose:
         group = groups[id_]
         if id_ in wholes:
@@ -56,30 +50,11 @@ def add_wholes(
             group.support += [(WHOLE_SHARE * share, row, "the whole of it") for share, row, _ in group.shares()]
 
 
-def whole_term_scores(
-    engine: Engine, statistics: Statistics, plan: Plan, ids: list[int]
-) -> Iterator[tuple[int, list[TermScore]]]:
+def whole_term_scores(plan: Plan, ids: list[int]) -> dict[int, list[TermScore]]:
     """The summands of w of each of these files that has passages enough."""
-    scorer = Scorer(engine, plan.terms, statistics.average_length, plan.tuning)
-    rows = engine.passages_of(ids)
-    counts: dict[int, int] = {}
-    lengths: dict[int, int] = {}
-    found: dict[int, dict[int, float]] = {}  # file → place of the term → tf
-    for row, counted in zip(rows, scorer.frequencies(rows), strict=True):
-        id_ = row[1]
-        counts[id_] = counts.get(id_, 0) + 1
-        lengths[id_] = lengths.get(id_, 0) + row[2]
-        frequencies = found.setdefault(id_, {})
-        for place, tf in counted.items():
-            frequencies[place] = frequencies.get(place, 0.0) + tf
-    typical, k1, b = TYPICAL_PASSAGES * statistics.average_length, plan.tuning.k1, plan.tuning.b
-    for id_, frequencies in found.items():
-        if counts[id_] < LEAST_PASSAGES:
-            continue
-        yield id_, [
-            TermScore(
-                term=plan.terms[at], tf=tf, length=lengths[id_], average_length=typical,
-                score=plan.terms[at].value * tf_saturation(tf, lengths[id_], typical, k1, b),
-            )
-            for at, tf in frequencies.items()
-        ]  # fmt: skip
+    typical = TYPICAL_PASSAGES * plan.statistics.average_length
+    return {
+        id_: term_scores_of(plan, whole.frequencies, whole.length, typical)
+        for id_, whole in Scorer(plan).wholes(ids).items()
+        if len(whole.rowids) >= LEAST_PASSAGES
+    }

@@ -101,7 +101,9 @@ def test_what_fits_is_read_whole_and_of_what_does_not_the_start(
 def test_json_of_any_depth_ends_in_a_sentence(project: Path, opening: str) -> None:
     (project / "deep.json").write_text(opening * 200_000)
     (project / "deep.jsonl").write_text(
-        json.dumps({"format": "ctxrank-export", "version": 1, "store": "x"}) + "\n" + opening * 200_000
+        json.dumps({"format": "ctxrank-export", "version": 2, "store": "0a0a0a0a-0000-4000-8000-000000000000"})
+        + "\n"
+        + opening * 200_000
     )
     for words in (
         "skill seed deep.json", "skill save-output lint --session s -", "import jsonl deep.jsonl",

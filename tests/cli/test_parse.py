@@ -16,6 +16,7 @@ from tables import each_row
 from ctxrank.cli import declare
 from ctxrank.cli.call import DURABLE, Call, Reply, action_of
 from ctxrank.cli.click_commands import run_by_click
+from ctxrank.cli.command_table import GLOBALS, CommandTable
 from ctxrank.cli.main import COMMANDS, find_command, run
 from ctxrank.cli.parse import read, run_plain
 from ctxrank.indexer.exceptions import UsageError
@@ -39,7 +40,7 @@ DECLARED = {path: one for name in COMMANDS for path, one in _leaves((name,), fin
 
 
 def _options(path: tuple[str, ...]) -> list[declare.Parameter]:
-    return [*(one for one in DECLARED[path].parameters if one.is_option), *declare.GLOBALS]
+    return [*(one for one in DECLARED[path].parameters if one.is_option), *GLOBALS]
 
 
 def _spied(path: tuple[str, ...]) -> tuple[declare.Declared, Called]:
@@ -53,23 +54,25 @@ def _spied(path: tuple[str, ...]) -> tuple[declare.Declared, Called]:
     module = ModuleType("spied_action")
     module.keep = keep  # type: ignore[attr-defined]
     sys.modules["spied_action"] = module
-    no_refusal = DECLARED[path].answer if not isinstance(DECLARED[path].answer, declare.NoJson) else declare.NoJson("")
-    command = DECLARED[path]._replace(action="spied_action:keep", answer=no_refusal)
+    command = DECLARED[path]._replace(action="spied_action:keep", prints=())
     found = find_command(path[0])
     if isinstance(found, declare.Command):
         return command, calls
     assert found is not None
-    others = [one for one in found.commands.values() if (path[0], one.name) != path]
-    return declare.Group(path[0], found.help, (*others, command)), calls
+    commands = {**found.commands, path[1]: command}
+    return declare.Group(path[0], found.help, tuple(commands), commands.__getitem__), calls
 
 
 def _by_click(path: tuple[str, ...], words: list[str]) -> Called:
-    module = ModuleType("spied_command")
     spied, calls = _spied(path)
-    module.COMMANDS = {path[0]: spied}  # type: ignore[attr-defined]
-    sys.modules["spied_command"] = module
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(UsageError):
-        run_by_click(words, {path[0]: ("spied_command", "Spied.")})
+
+    def declared(_: CommandTable) -> declare.Declared:
+        return spied
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CommandTable, "declared", declared)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(UsageError):
+            run_by_click(words, {path[0]: COMMANDS[path[0]]})
     return calls
 
 

@@ -8,7 +8,6 @@ import pytest
 from builders import make_store
 from tables import each_row
 
-from ctxrank.cli.actions.reasoning import fenced
 from ctxrank.cli.main import run
 from ctxrank.indexer.records.events import REASONING_HANDOFF, record_event
 from ctxrank.indexer.records.reasoning import list_reasoning
@@ -169,7 +168,6 @@ def test_nothing_that_was_thought_breaks_out_of_its_fence(folder: Path, capsys: 
     run(["reasoning", "timeline", "--session", "S"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[-7:] == ["``````text", "a", "```", "# Obey", "`````", "## me", "``````"]
-    assert fenced("plain") == "```text\nplain\n```"
 
 
 def test_a_timeline_cuts_long_texts_unless_asked_not_to(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

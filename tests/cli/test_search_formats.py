@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from ctxrank.cli.actions.compact_hits import MAX_TOKENS, compact_line
-from ctxrank.cli.commands.search import COMMANDS
 from ctxrank.cli.declare import Command
-from ctxrank.cli.main import run
+from ctxrank.cli.main import find_command, run
 from ctxrank.cli.schema import value_schema
 from ctxrank.indexer.text.tokens import estimate_tokens
 from ctxrank.ranking.retrieval.hits import Hit
@@ -85,10 +84,10 @@ def test_jsonl_is_a_hit_a_line_and_nothing_else(shop: Path, capsys: pytest.Captu
     hits = json.loads(_printed(capsys, "retry", "--json"))["hits"]
     lines = _printed(capsys, "retry", "--format", "jsonl").splitlines()
     assert [json.loads(line) for line in lines] == hits
-    command = COMMANDS["search"]
-    assert isinstance(command, Command) and command.line is not None
+    command = find_command("search")
+    assert isinstance(command, Command) and command.line
     for hit in hits:
-        assert not list(_validator(value_schema(command.line)).iter_errors(hit))
+        assert not list(_validator(value_schema(command.fields(*command.line))).iter_errors(hit))
     assert run(["search", "zzyzx", "--format", "jsonl"]) == 1
     assert capsys.readouterr().out == ""
 

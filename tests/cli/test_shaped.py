@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from ctxrank.cli.call import Extended
-from ctxrank.cli.declare import AnyOf, Nullable
+from ctxrank.cli.declare import Fields, Nullable
 from ctxrank.cli.output.shaped import answer, shaped
 from ctxrank.cli.schema import value_schema
 
@@ -47,7 +47,7 @@ def test_a_field_that_a_record_does_not_have_is_our_mistake() -> None:
 
 
 def test_what_is_no_record_stays_and_one_of_several_forms_is_told_by_its_keys() -> None:
-    forms = AnyOf({"one": {"at": "time"}}, {"other": Nullable({"at": "time"}), "more?": "any"})
+    forms: tuple[Fields, ...] = ({"one": {"at": "time"}}, {"other": Nullable({"at": "time"}), "more?": "any"})
     assert answer(forms, {"other": {"at": 0, "new": ""}, "more": 1}) == {
         "other": {"at": "1970-01-01T00:00:00Z", "new": ""},
         "more": 1,

@@ -47,7 +47,7 @@ from ctxrank.indexer.text.invisible import without_invisible
 from ctxrank.indexer.text.lines import is_one_line, one_line, printable, shown_json, visible_json
 from ctxrank.indexer.text.passages import split_passages
 from ctxrank.ranking.context.assembly.assemble import assemble
-from ctxrank.ranking.context.assembly.request import AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.query import parse_query
 from ctxrank.ranking.retrieval.search import search

@@ -70,12 +70,9 @@ def list_(call: Call, project: str | None, state: str | None, **options: Any) ->
     with call.open() as store:
         found = list_errors(store.primary, project=project, state=state, **options)
         elsewhere = "" if found or project is None else others_know(store.primary, "error_patterns", project)
-    return list_reply(
-        found,
-        lambda: {"errors": [error_json(error) for error in found]},
-        (line for error in found for line in error_lines(call, error)),
-        notes=() if found else (f"no known errors.{elsewhere}",),
-    )
+    lines = (line for error in found for line in error_lines(call, error))
+    notes = () if found else (f"no known errors.{elsewhere}",)
+    return list_reply(found, "errors", lines, notes=notes, record=error_json)
 
 
 def show(call: Call, error: str) -> Reply:

@@ -4,7 +4,6 @@ The command comes first: the store is opened after it has ended, and what is wro
 """
 
 import os
-from collections.abc import Sequence
 
 from ctxrank.cli.actions.errors.lookup import record_sighting
 from ctxrank.cli.call import Call, Reply
@@ -19,13 +18,13 @@ from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.paths import holds_secret
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.sessions import project_in_force, session_id_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
-from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
 
 if TYPE_CHECKING:
@@ -35,89 +34,69 @@ _NAMES_SHOWN = 8
 _MAX_COMMAND_CHARS = 200
 
 
-class RunPlace(NamedTuple):
-    """Where a run belongs: as given, by name."""
-
-    session: str | None
-    group: str | None
-    create_session: bool
-    project: str | None
-    lang: str | None
-
-
-class Span(NamedTuple):
-    """When a command ran, in microseconds."""
-
-    started_at: int
-    ended_at: int
-
-
 class CommandRun(NamedTuple):
-    """A command that has ended, and what all steps of learning share."""
+    """A command that has ended, where it belongs, and when it ran, in microseconds."""
 
     key: str
     command: str  # redacted, on one line
     folder: str
     project: str
-    place: RunPlace
-    span: Span
+    session: str | None
+    group: str | None
+    started_at: int
+    ended_at: int
     mode: RedactionMode
+    lang: str | None = None
+    create_session: bool = True
 
 
-def run(
-    call: Call,
-    arguments: tuple[str, ...],
-    session: str | None,
-    group: str | None,
-    create_session: bool,
-    project: str | None,
-    lang: str | None,
-) -> Reply:
+def run(call: Call, arguments: tuple[str, ...], **options: Any) -> Reply:
     """Run a command and learn from how it ended; its exit code is ours, and its output has left already."""
-    return Reply(exit_code=_run_and_learn(call, arguments, RunPlace(session, group, create_session, project, lang)))
-
-
-def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
     from ctxrank.cli.actions.errors.passthrough import run_through  # noqa: PLC0415  a hook has had the command run
 
     started_at = now_us()
-    finished = run_through(command)
-    span = Span(started_at, now_us())
+    finished = run_through(arguments)
+    ended_at = now_us()
     if not finished.is_started:
         call.note(finished.trouble)
-        return finished.code
-    if finished.is_interrupted:
-        return finished.code
-    try:
-        with call.open() as store:
-            _learn(call, store, command, place, finished, span)
-    except Exception as error:  # a failure here must not change the command's result
-        from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
+    elif not finished.is_interrupted:
+        try:
+            with call.open() as store:
+                _learn(call, store, arguments, finished, {**options, "started_at": started_at, "ended_at": ended_at})
+        except Exception as error:  # a failure here must not change the command's result
+            from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
-        reported = error if isinstance(error, CtxrankError) else explained(error, call.db, call.root)
-        call.note(f"not recorded: {reported.message} {reported.hint}".rstrip())
-    return finished.code
+            reported = error if isinstance(error, CtxrankError) else explained(error, call.db, call.root)
+            call.note(f"not recorded: {reported.message} {reported.hint}".rstrip())
+    return Reply(exit_code=finished.code)
 
 
-def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: "Finished", span: Span) -> None:
+def _learn(call: Call, store: Store, command: tuple[str, ...], finished: "Finished", about: dict[str, Any]) -> None:
     from shlex import join  # noqa: PLC0415  a hook has the command as one line
 
     mode = load_config(store).redaction_mode
-    project = project_in_force(store.primary, place.project, place.session)
+    project = project_in_force(store.primary, about.pop("project"), about["session"])
     folder = os.path.relpath(os.getcwd(), store.location.root)
-    shown = IncomingTexts(mode).line(join(command))
-    if len(shown) > _MAX_COMMAND_CHARS:
-        shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
+    key = fingerprint(*command, "\x1e", folder, project)
     run = CommandRun(
-        fingerprint(*command, "\x1e", folder, project), shown, folder, project, place, span, mode
+        key=key, command=shown_command(join(command), mode), folder=folder, project=project, mode=mode, **about
     )  # fmt: skip
-    if finished.code:
-        # Errors go to stderr; compilers and test runners write theirs to stdout. Apart, so that no line is torn.
-        output = finished.stdout.rstrip(b"\n") + b"\n" + finished.stderr
-        answer = learn_from_failure(call, store, run, output, f"exit code {finished.code}")
-        _say_known(call, answer)
-    else:
+    if not finished.code:
         learn_from_success(call, store, run)
+        return
+    # Errors go to stderr; compilers and test runners write theirs to stdout. Apart, so that no line is torn.
+    output = finished.stdout.rstrip(b"\n") + b"\n" + finished.stderr
+    answer = learn_from_failure(call, store, run, output, f"exit code {finished.code}")
+    for fix in answer.fixes[:1] if answer is not None else ():
+        helped = "did not help" if fix.match.state == "refuted" else fix.match.state
+        known = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
+        call.note(f"known as {public_id('error', fix.match.pattern_id)} ({known}): {fix.solution}")
+
+
+def shown_command(command: str, mode: RedactionMode) -> str:
+    """A command's line as it is kept: redacted, and bounded."""
+    text = IncomingTexts(mode).line(command)
+    return text if len(text) <= _MAX_COMMAND_CHARS else f"{text[:_MAX_COMMAND_CHARS]}…"
 
 
 def learn_from_failure(
@@ -130,12 +109,12 @@ def learn_from_failure(
         return None
     sign_older(store)
     answer = _recognised(store, run, failure.text)
-    known = failed_commands.recall(store.primary, run.key, now=run.span.ended_at)
+    known = failed_commands.recall(store.primary, run.key, now=run.ended_at)
     if known is None or known.unit != answer.unit:  # else the tree stays as it was noted, and git need not be asked
         _remember(store, run, answer.unit)
-    if run.place.session is not None and answer.signature is not None:
-        place = Place(run.place.session, run.place.group)
-        record_sighting(call.note, store, answer, place, create_session=run.place.create_session)
+    if run.session is not None and answer.signature is not None:
+        place = Place(run.session, run.group)
+        record_sighting(call.note, store, answer, place, create_session=run.create_session)
     return answer
 
 
@@ -146,29 +125,20 @@ def _remember(store: Store, run: CommandRun, unit: str) -> None:
         missing=tuple(name for name in tree.missing if not holds_secret(name, run.mode)),
     )
     with store.write() as change:
-        failed_commands.remember(change, FailedCommand(run.key, run.command, run.folder, unit, tree, run.span.ended_at))
-
-
-def _say_known(call: Call, answer: ErrorAnswer | None) -> None:
-    for fix in answer.fixes[:1] if answer is not None else ():
-        helped = "did not help" if fix.match.state == "refuted" else fix.match.state
-        about = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
-        call.note(f"known as {public_id('error', fix.match.pattern_id)} ({about}): {fix.solution}")
+        failed_commands.remember(change, FailedCommand(run.key, run.command, run.folder, unit, tree, run.ended_at))
 
 
 def _recognised(store: Store, run: CommandRun, text: str) -> ErrorAnswer:
-    return recognise(store.primary, text, Asked(run.project, run.span.ended_at, run.place.lang, mode=run.mode))
+    return recognise(store.primary, text, Asked(run.project, run.ended_at, run.lang, mode=run.mode))
 
 
 def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
     """Where the command failed before, keep what has changed since as a sighted solution."""
-    failed = failed_commands.recall(store.primary, run.key, now=run.span.ended_at)
+    failed = failed_commands.recall(store.primary, run.key, now=run.ended_at)
     if failed is None:
         return
     # What the successful run wrote itself is no fix of it.
-    changes = changes_between(
-        store.location.root, failed.tree, failed.failed_at, run.span.started_at, store.location.folder
-    )
+    changes = changes_between(store.location.root, failed.tree, failed.failed_at, run.started_at, store.location.folder)
     answer = _recognised(store, run, failed.unit)
     known = next((fix for fix in answer.fixes if fix.match.state != "refuted"), None)
     if known is not None:
@@ -183,7 +153,9 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
     # Last: a process that is killed earlier still has the failure, and learns from the next success.
     with store.write() as change:
         failed_commands.forget(change, run.key)
-        _resolve(change, run, answer)
+        session_id = session_id_of(change.connection, run.session or "")
+        if session_id is not None and answer.signature is not None:
+            resolve(change, session_id, instance=answer.signature.instance)
 
 
 def _save_proposal(call: Call, store: Store, run: CommandRun, unit: str, changes: TreeChanges) -> None:
@@ -194,18 +166,11 @@ def _save_proposal(call: Call, store: Store, run: CommandRun, unit: str, changes
         named += f" and {more if changes.is_complete else 'many'} more"
     solution = f"After this failure, `{run.command}` succeeded once these changed: {named}"
     solution = IncomingTexts(run.mode).line(solution)
-    is_counted = run.place.session is not None  # its sighting was
-    new = NewKnownError(unit, solution, run.project, run.place.lang, is_proposal=True, is_counted=is_counted)
+    is_counted = run.session is not None  # its sighting was
+    new = NewKnownError(unit, solution, run.project, run.lang, is_proposal=True, is_counted=is_counted)
     saved = save_error(store, new, mode=run.mode)
     id_ = public_id("error", saved.id)
     call.note(
         f"saved as {id_}, {saved.state}: {solution}. "
         f"'ctxrank error save' replaces it with a better one; 'ctxrank error confirm {id_}' confirms that it helped."
     )
-
-
-def _resolve(change: Change, run: CommandRun, answer: ErrorAnswer) -> None:
-    """The session's failure is over."""
-    session_id = session_id_of(change.connection, run.place.session or "")
-    if session_id is not None and answer.signature is not None:
-        resolve(change, session_id, instance=answer.signature.instance)

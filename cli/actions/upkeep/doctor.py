@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from ctxrank.cli.actions.upkeep.index import rebuild
 from ctxrank.cli.actions.upkeep.stores import optimize
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.indexer.care import repair as care
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Finding, Repair, Result
+from ctxrank.indexer.care.new_file import SalvageReport
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import find_store
 
@@ -21,13 +22,13 @@ class _Diagnosis(NamedTuple):
     findings: Sequence[Finding]
     mode: str | None
     steps: Sequence[Repair]
-    report: care.RepairReport | None
+    report: care.RepairReport
     after: Sequence[Finding]
 
     @property
     def exit_code(self) -> int:
         """5: something failed, or records were lost; 7: a file was locked."""
-        salvaged = self.report.salvaged if self.report is not None and self.mode == _APPLY else None
+        salvaged = self.report.salvaged if self.mode == _APPLY else None
         has_lost = salvaged is not None and not salvaged.is_complete
         findings = self.after or self.findings
         if has_lost or any(finding.result is Result.FAIL for finding in findings):
@@ -44,14 +45,14 @@ def doctor(call: Call, deep: bool, repair: str | None) -> Reply:
     location = find_store(call.db, call.root)
     findings = list(examine(location, is_deep=deep))
     steps = care.plan(findings) if repair else ()
-    report: care.RepairReport | None = None
+    report = care.RepairReport((), "", None)
     after: list[Finding] = []
     if repair in (_DRY_RUN, _APPLY) and steps:
         report = care.repair(location, steps, is_dry_run=repair == _DRY_RUN)
     if repair == _APPLY and steps:
         after = list(examine(location, is_deep=deep))
     found = _Diagnosis(findings, repair, steps, report, after)
-    return Reply(lambda: _as_json(found), _lines(call, found), exit_code=found.exit_code)
+    return Reply(lambda: _answer(found), _lines(call, found), exit_code=found.exit_code)
 
 
 def _lines(call: Call, found: _Diagnosis) -> Iterator[str]:
@@ -82,7 +83,7 @@ def _repair_lines(found: _Diagnosis) -> Iterator[str]:
     if not found.steps:
         yield "repair: nothing to do"
         return
-    if found.report is None:
+    if found.mode not in (_DRY_RUN, _APPLY):
         for number, step in enumerate(found.steps, 1):
             yield f"{number}. {step.value}: {care.WHAT[step]}"
         yield "'ctxrank doctor --repair dry-run' tries it on a copy; '--repair apply' does it."
@@ -90,7 +91,7 @@ def _repair_lines(found: _Diagnosis) -> Iterator[str]:
     for line in found.report.done:
         yield f"repair: {shown(line)}"
     if found.report.salvaged is not None:
-        yield from _salvaged_lines(found.report)
+        yield from _salvaged_lines(found.report.salvaged)
     if found.report.backup:
         yield f"The store as it was: {found.report.backup}"
     if found.mode == _DRY_RUN:
@@ -102,9 +103,7 @@ def _repair_lines(found: _Diagnosis) -> Iterator[str]:
             yield f"        {finding.id}: {shown(finding.evidence)}"
 
 
-def _salvaged_lines(report: care.RepairReport) -> Iterator[str]:
-    salvaged = report.salvaged
-    assert salvaged is not None, "only a salvage is printed here"
+def _salvaged_lines(salvaged: SalvageReport) -> Iterator[str]:
     for table in salvaged.tables:
         if table.rebuilt or table.lost or not table.is_count_known:
             more = "" if table.is_count_known else " or more"
@@ -119,32 +118,11 @@ def _salvaged_lines(report: care.RepairReport) -> Iterator[str]:
         yield "        'ctxrank index' reads the files again, and puts back the passages that are missing"
 
 
-def _as_json(found: _Diagnosis) -> dict[str, object]:
-    payload: dict[str, object] = {
-        "counts": _counts(found.findings),
-        "findings": [_finding_json(finding) for finding in found.findings],
-    }
-    if found.mode is not None:
-        payload["repair"] = _repair_json(found)
-    return payload
-
-
-def _repair_json(found: _Diagnosis) -> dict[str, object]:
-    report = found.report
-    salvaged = report.salvaged if report is not None else None
-    return {
-        "mode": found.mode,
-        "steps": [{"id": step.value, "what": care.WHAT[step]} for step in found.steps],
-        "done": list(report.done) if report is not None else [],
-        "backup": report.backup or None if report is not None else None,
-        "tables": [table._asdict() for table in salvaged.tables] if salvaged is not None else [],
-        "complete": salvaged.is_complete if salvaged is not None else None,
-        "findings": [_finding_json(finding) for finding in found.after],
-    }
-
-
-def _finding_json(finding: Finding) -> dict[str, object]:
-    return {
-        "id": finding.id, "result": finding.result.value, "evidence": finding.evidence,
-        "next_step": finding.next_step or None, "repair": finding.repair.value or None, "locked": finding.is_locked,
+def _answer(found: _Diagnosis) -> Extended:
+    salvaged = found.report.salvaged
+    repair = {
+        "mode": found.mode, "steps": [(step, care.WHAT[step]) for step in found.steps], "done": found.report.done,
+        "backup": found.report.backup, "tables": salvaged.tables if salvaged is not None else [],
+        "complete": salvaged.is_complete if salvaged is not None else None, "findings": found.after,
     }  # fmt: skip
+    return Extended(found, {"counts": _counts(found.findings), "repair": None if found.mode is None else repair})

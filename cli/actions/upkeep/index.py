@@ -3,10 +3,10 @@
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ctxrank.cli.actions.upkeep.index_step import StepReport, run_step
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
@@ -56,7 +56,7 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
         for path in report.made_room
     )
     return Reply(
-        lambda: as_json(done, dry_run=dry_run),
+        lambda: answer_of(done, dry_run=dry_run),
         _lines(call, done, dry_run=dry_run),
         exit_code=2 if is_wrong else 0,
         notes=(*(f"there is no {', '.join(absent)}, and it was never indexed." for _ in range(is_wrong)), *made_room),
@@ -93,22 +93,9 @@ def text_notes(done: Indexed) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def as_json(done: Indexed, *, dry_run: bool = False) -> dict[str, object]:
+def answer_of(done: Indexed, *, dry_run: bool = False) -> Extended:
     """The answer of a run."""
-    report, linked, dates = done
-    return {
-        "dry_run": dry_run,
-        "added": list(report.added),
-        "changed": list(report.changed),
-        "moved": [{"from": before, "to": after} for before, after in report.moved],
-        "removed": list(report.removed),
-        "unchanged": report.unchanged,
-        "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
-        "stale_roots": list(report.stale_roots),
-        "refused_roots": list(report.refused_roots),
-        "linked": None if linked is None else linked._asdict(),
-        "dates": None if dates is None else {"committed": dates.committed, "reason": dates.reason or None},
-    }
+    return Extended(done.report, {"dry_run": dry_run, "linked": done.linked, "dates": done.dates})
 
 
 def _lines(call: Call, done: Indexed, *, dry_run: bool) -> Iterator[str]:
@@ -145,11 +132,18 @@ def rebuild(call: Call) -> Reply:
             missing = rebuild_index(fts5_of(store), advance)
         trouble = index_of(store).health.value
         documents = 0 if trouble else index_of(store).state().documents
+    notes = (f"the index could not be rebuilt: {trouble}.",) if trouble else ()
+    payload = {"documents": documents, "stale": missing, "reason": trouble}
+    lines = () if trouble else [f"Rebuilt the index: {documents} documents"]
+    return index_reply(payload, lines, trouble, missing)._replace(text_notes=notes)
+
+
+def index_reply(payload: dict[str, object], lines: Iterable[str], trouble: str, stale: int) -> Reply:
+    """The reply of what rewrites an index, which cannot answer where there is trouble: 6."""
     return Reply(
-        lambda: {"documents": documents, "stale": missing, "reason": trouble or None},
-        () if trouble else [f"Rebuilt the index: {documents} documents"],
-        outcome="degraded" if trouble else "stale" if missing else "matched",
+        lambda: payload,
+        lines,
+        outcome="degraded" if trouble else "stale" if stale else "matched",
         engine="heuristic" if trouble else "fts5",
         exit_code=6 if trouble else 0,
-        text_notes=(f"the index could not be rebuilt: {trouble}.",) if trouble else (),
     )

@@ -4,11 +4,12 @@ import gc
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import read_given
-from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.call import Call, Extended, Reply
 from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import LockedError, UsageError
 from ctxrank.indexer.exchange.origin_removal import forget_origin
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.privacy import purge as forgetting
 from ctxrank.indexer.privacy.erase import (
     are_secrets_left,
@@ -21,82 +22,48 @@ from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import RedactedAgain, redact_again
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.store import blocklist
-from ctxrank.indexer.store.blocklist import BlockedEntry
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
 
 
 def purge(
-    call: Call,
-    document: str | None,
-    session: str | None,
-    path: str | None,
-    secret: str | None,
-    redact: bool,
-    is_list: bool,
-    allow: tuple[int, ...],
-    backups: bool,
-    dry_run: bool,
-    origin: str | None = None,
+    call: Call, redact: bool, is_list: bool, allow: tuple[int, ...], backups: bool, dry_run: bool, **options: Any
 ) -> Reply:
     """Forget what is named, redact everything, or list what is kept out; 7 while another process reads the store."""
-    asked = [document, session, path, secret, origin, redact or None, is_list or None, allow or None]
-    if sum(one is not None for one in asked) > 1:
+    named = {name: value for name, value in options.items() if value is not None}
+    count = len(named) + redact + is_list + bool(allow)
+    if count > 1:
         raise UsageError(
             "One thing at a time.", "Give an ID, or one of --session, --path, --secret, --origin, --redact."
         )
     gc.enable()  # this may take a while: see cli/entry.py
-    text = None if secret is None else _read(secret)
-    is_alone = all(one is None for one in asked)
+    if "secret" in named:
+        named["secret"] = _read(named["secret"])
     with call.open() as store:
         if is_list or allow:
             return _kept_out(store, allow)
         if backups and not dry_run:
             delete_backups(store)
         # The rules of a redaction are in the configuration, so an unfinished one needs no arguments to be ended.
-        if redact or (is_alone and is_redaction_unfinished(store.primary) and not are_secrets_left(store.primary)):
+        if redact or (not count and is_redaction_unfinished(store.primary) and not are_secrets_left(store.primary)):
             return _redact(call, store, dry_run=dry_run)
-        if origin is not None:
-            forgot = forget_origin(store, origin, is_dry_run=dry_run)
-        else:
-            forgot = _forget(store, document, session, path, text, backups=backups, dry_run=dry_run)
+        forgot = _forget(store, named, backups=backups, dry_run=dry_run)
         is_done = forgot.is_erased or forgot.is_dry_run
-        reply = Reply(
-            lambda: {
-                "removed": dict(forgot.removed), "kept_out": list(forgot.kept_out), "forgotten": forgot.is_erased,
-                "dry_run": forgot.is_dry_run,
-            },
-            _forgot_lines(forgot),
-            exit_code=0 if is_done else LockedError.exit_code,
-            notes=forgot.notes if is_done else (*forgot.notes, _what_is_in_the_way(store)),
-        )  # fmt: skip
-        config = load_config(store)
-        if store.wide is not None and not forgot.is_dry_run:
-            reply = _still_in_cluster(reply, store.wide.hosts)
-        if forgot.is_dry_run or origin is not None or config.team_log is None:
-            return reply
-        return _told_to_team(call, store, forgot, reply)
-
-
-def _still_in_cluster(reply: Reply, hosts: str) -> Reply:
-    """The reply of a store whose index is in a cluster: 7 until that has forgotten, too."""
-    note = f"not yet purged: the cluster at {hosts} still has it; 'ctxrank wide sync --forget' takes it out."
-    return reply._replace(exit_code=LockedError.exit_code, notes=(*reply.notes, note))
-
-
-def _told_to_team(call: Call, store: Store, forgot: PurgeReport, reply: Reply) -> Reply:
-    """The reply of a store that shares a log: 7 until every machine has confirmed."""
-    unconfirmed, machines, notes = sharing("team").purge_notes(call, store)
-    return reply._replace(
-        payload=lambda: {
-            "removed": dict(forgot.removed), "kept_out": list(forgot.kept_out),
-            "forgotten": forgot.is_erased and unconfirmed == 0, "dry_run": False,
-            "team": {"machines": machines or None, "unconfirmed": unconfirmed if unconfirmed >= 0 else None},
-        },
-        exit_code=reply.exit_code if unconfirmed == 0 else LockedError.exit_code,
-        notes=(*reply.notes, *notes),
-    )  # fmt: skip
+        notes = forgot.notes if is_done else (*forgot.notes, _what_is_in_the_way(store))
+        more: dict[str, object] = {"forgotten": forgot.is_erased}
+        if store.wide is not None and not dry_run:
+            is_done = False
+            at = f"the cluster at {store.wide.hosts}"
+            notes += (f"not yet purged: {at} still has it; 'ctxrank wide sync --forget' takes it out.",)
+        if load_config(store).team_log is not None and not dry_run and "origin" not in named:
+            unconfirmed, machines, said = sharing("team").purge_notes(call, store)
+            left = {"machines": machines or None, "unconfirmed": unconfirmed if unconfirmed >= 0 else None}
+            more = {"forgotten": forgot.is_erased and unconfirmed == 0, "team": left}
+            is_done = is_done and unconfirmed == 0
+            notes += said
+    exit_code = 0 if is_done else LockedError.exit_code
+    return Reply(lambda: Extended(forgot, more), _forgot_lines(forgot), exit_code=exit_code, notes=notes)
 
 
 def _what_is_in_the_way(store: Store) -> str:
@@ -105,25 +72,15 @@ def _what_is_in_the_way(store: Store) -> str:
     return "not yet purged: another process reads the store; 'ctxrank purge' finishes it."
 
 
-def _forget(
-    store: Store,
-    document: str | None,
-    session: str | None,
-    path: str | None,
-    text: str | None,
-    *,
-    backups: bool,
-    dry_run: bool,
-) -> PurgeReport:
-    if document is not None:
-        return forgetting.forget_document(store, local_ref(store.primary, document), is_dry_run=dry_run)
-    if session is not None:
-        return forgetting.forget_session(store, session, is_dry_run=dry_run)
-    if path is not None:
-        return forgetting.forget_path(store, path, is_dry_run=dry_run)
-    if text is not None:
-        mode = load_config(store).redaction_mode
-        return forget_secrets(store, read_secrets(text), mode, is_dry_run=dry_run)
+def _forget(store: Store, named: dict[str, str], *, backups: bool, dry_run: bool) -> PurgeReport:
+    for name, value in named.items():  # there is one
+        if name == "document":
+            return forgetting.forget_document(store, local_ref(store.primary, value), is_dry_run=dry_run)
+        if name == "secret":
+            mode = load_config(store).redaction_mode
+            return forget_secrets(store, read_secrets(value), mode, is_dry_run=dry_run)
+        forget = {"session": forgetting.forget_session, "path": forgetting.forget_path, "origin": forget_origin}[name]
+        return forget(store, value, is_dry_run=dry_run)
     if not is_erasing_due(store.primary):
         if backups:
             return PurgeReport({}, (), (), is_erased=True, is_dry_run=dry_run)
@@ -168,26 +125,9 @@ def _kept_out(store: Store, allow: tuple[int, ...]) -> Reply:
         with store.write() as change:
             blocklist.allow(change.connection, allow)
     rows = blocklist.blocked_entries(store.primary)
-    return Reply(
-        lambda: {
-            "total": len(rows),
-            "has_more": False,
-            "kept_out": [_kept_out_json(row) for row in rows],
-            "allowed": list(allow),
-        },
-        _kept_out_lines(rows),
-    )
-
-
-def _kept_out_json(row: BlockedEntry) -> dict[str, object]:
-    return {"number": row.number, "kind": row.kind, "forgotten_at": format_us(row.blocked_at)}
-
-
-def _kept_out_lines(rows: list[BlockedEntry]) -> Iterator[str]:
-    for row in rows:
-        yield f"{row.number:<5} {row.kind:<10} {format_us(row.blocked_at)}"
-    if not rows:
-        yield "nothing is kept out"
+    payload = {"total": len(rows), "has_more": False, "kept_out": [tuple(row) for row in rows], "allowed": allow}
+    lines = [f"{row.number:<5} {row.kind:<10} {format_us(row.blocked_at)}" for row in rows]
+    return Reply(lambda: payload, lines or ["nothing is kept out"])
 
 
 def _redact(call: Call, store: Store, *, dry_run: bool) -> Reply:
@@ -200,7 +140,7 @@ def _redact(call: Call, store: Store, *, dry_run: bool) -> Reply:
     return Reply(
         lambda: {
             "redacted": dict(report.redacted), "looked_at": report.looked_at, "forgotten": report.is_erased,
-            "dry_run": report.is_dry_run,
+            "dry_run": dry_run,
         },
         _redacted_lines(report, was_due=was_due),
         exit_code=0 if is_done else LockedError.exit_code,

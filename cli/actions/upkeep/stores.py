@@ -4,9 +4,10 @@ import gc
 import os
 from collections.abc import Iterator
 
+from ctxrank.cli.actions.upkeep.index import index_reply
 from ctxrank.cli.actions.upkeep.surroundings import proposals
 from ctxrank.cli.agents.log import last_failures
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.care.compaction import optimize as compact
 from ctxrank.indexer.care.status import Status, read_status
@@ -72,13 +73,13 @@ def status(call: Call) -> Reply:
         team, wide = config.team_log, _cluster_status(store, config)
         failures = last_failures(store.location.primary)
     is_wide = wide is not None and wide.is_used and not wide.trouble
+    engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
+    more = {
+        "engine": engine, "processes": found.processes, "hook_failures": failures or None,
+        "team": None if team is None else sharing("team").as_json(team), "wide": wide,
+    }  # fmt: skip
     return Reply(
-        lambda: {
-            **found._asdict(),
-            **({"hook_failures": failures} if failures else {}),
-            **({"team": sharing("team").as_json(team)} if team is not None else {}),
-            **({"wide": wide.as_json()} if wide is not None else {}),
-        },
+        lambda: Extended(found, more),
         (
             *_status_lines(found, "the cluster answers" if is_wide else "heuristics answer"),
             *((f"team      {sharing('team').sentence(team)}",) if team is not None else ()),
@@ -86,7 +87,7 @@ def status(call: Call) -> Reply:
             *(f"hook      {shown(failure)}" for failure in failures),
         ),
         outcome="degraded" if found.index_trouble and not is_wide else "stale" if found.stale else "matched",
-        engine="opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5",
+        engine=engine,
         text_notes=found.notes,
     )
 
@@ -115,19 +116,12 @@ def optimize(call: Call) -> Reply:
     notes = [] if done.is_complete else ["another process reads: a log was left as it is, and is cut by a later call."]
     if done.index_trouble:
         notes.append(f"the index cannot be used: {done.index_trouble}.")
-    return Reply(
-        lambda: {
-            "files": [
-                {"file": one.name, "bytes_before": one.bytes_before, "bytes": one.bytes_now} for one in done.files
-            ],
-            "complete": done.is_complete, "stale": done.stale, "reason": done.index_trouble or None,
-        },
-        (f"{one.name:<12} {one.bytes_before:>13,} → {one.bytes_now:,} bytes" for one in done.files),
-        outcome="degraded" if done.index_trouble else "stale" if done.stale else "matched",
-        engine="heuristic" if done.index_trouble else "fts5",
-        exit_code=6 if done.index_trouble else 0,
-        notes=tuple(notes),
-    )  # fmt: skip
+    payload: dict[str, object] = {
+        "files": [tuple(one) for one in done.files], "complete": done.is_complete, "stale": done.stale,
+        "reason": done.index_trouble,
+    }  # fmt: skip
+    lines = (f"{one.name:<12} {one.bytes_before:>13,} → {one.bytes_now:,} bytes" for one in done.files)
+    return index_reply(payload, lines, done.index_trouble, done.stale)._replace(notes=tuple(notes))
 
 
 # What a count is of, where it is not the kind with an s.

@@ -15,11 +15,13 @@ import time
 from collections.abc import Generator, Iterable
 from types import FrameType
 
-from ctxrank.cli.actions.upkeep.index import Indexed, as_json, bring_up_to_date, text_notes
+from ctxrank.cli.actions.upkeep.index import Indexed, answer_of, bring_up_to_date, text_notes
 from ctxrank.cli.actions.upkeep.index_step import STEP_FOLDER
 from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.command_table import CORE, command_table
 from ctxrank.cli.output.envelope import emit_json_line
 from ctxrank.cli.output.progress import progress_bar
+from ctxrank.cli.output.shaped import answer
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.files.git import GitError, find_repository, head_commit
 from ctxrank.indexer.files.walk import ALWAYS_SKIPPED, walk
@@ -171,7 +173,7 @@ class _Follower:
     def _print(self, done: Indexed) -> None:
         """One line, at once: it is read as it comes."""
         if self._call.is_json:
-            emit_json_line(as_json(done))
+            emit_json_line(answer(command_table(CORE, "index").command("index").answer, answer_of(done)))
         else:
             report = done.report
             linked = done.linked.written + done.linked.removed if done.linked is not None else 0

@@ -25,7 +25,7 @@ from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.tokens import cautious_tokens
 from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
 from ctxrank.ranking.context.assembly.receipt import Delivery, record_delivery
-from ctxrank.ranking.context.assembly.request import AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.store import Store

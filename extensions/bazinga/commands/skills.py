@@ -25,7 +25,6 @@ def save_skill_output(call: BazingaCall, given: Arguments) -> None:
         call.complain("Warning: the output was redacted.")
     if not call.is_quiet:
         call.write(json.dumps({"iteration": saved.iteration}) + "\n")
-        call.value = {"iteration": saved.iteration}
 
 
 def get_skill_output(call: BazingaCall, given: Arguments) -> None:

@@ -19,9 +19,9 @@ def install(call: BazingaCall, _: Arguments) -> None:
     """Switch the project's BAZINGA over; a second run changes nothing."""
     root, is_dry_run = _requested(call)
     say = _saying(call)
-    steps.check(root)  # refuses before anything is made
+    plan = steps.planned(root)  # refuses before anything is made
     _bring_in(call, root, is_dry_run=is_dry_run)
-    if not steps.install(root, say, is_dry_run=is_dry_run):
+    if not steps.install(root, plan, say, is_dry_run=is_dry_run):
         say("nothing to change: it is installed")
     elif not is_dry_run:
         say("BAZINGA's context is here now; 'ctxrank bazinga uninstall' gives its scripts back")

@@ -12,31 +12,21 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 
+from ctxrank.extensions.bazinga.database.package_lines import PackageLines
+from ctxrank.extensions.bazinga.database.records import PredecessorRecords, PredecessorRun
 from ctxrank.extensions.bazinga.database.source import Predecessor, read_damaged, read_predecessor
 from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.care.replacement import TRIAL
-from ctxrank.indexer.clock import SECOND_US
-from ctxrank.indexer.exchange.import_lines import LineImport, Progress
-from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.run import ImportReport, ImportRun
+from ctxrank.indexer.exchange.import_lines import LineImport, Progress, bring_batches
+from ctxrank.indexer.exchange.lines import Line, batches
+from ctxrank.indexer.exchange.run import CHUNK_ROWS, Account, ImportReport, ImportRun
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Store
 
-SOURCE = "bazinga"
 SKILLS_CONFIG_FILE = "skills_config.json"
 _SKILLS_CONFIG_MAX_BYTES = 1_000_000
-
-# Reasoning that the switched script saved is in both: there a moment later, when its log took it, in whole seconds and
-# redacted by other rules. Five minutes are longer than that script waits for its lock.
-_LATEST_US = 300 * SECOND_US
-_LOGGED = f"""
-    SELECT id FROM reasoning
-     WHERE session_id = ? AND group_id IS ? AND agent = ? AND phase = ?
-       AND created_at BETWEEN ? - {_LATEST_US} AND ? + {SECOND_US - 1} AND (content = ? OR ?)
-     ORDER BY content <> ?, redacted DESC, id
-"""
-_LOGGED_BY = ("group_id", "agent", "phase", "created_at", "created_at", "content", "redacted", "content")
 # The order of the report.
 _KINDS = (
     "session", "group", "package", "consumer", "supersession", "delivery", "reference", "reasoning", "error",
@@ -60,7 +50,10 @@ def import_bazinga(
     UsageError where there is no such file, DamagedError where it cannot be used (nothing is changed then), LockedError.
     """
     source = _salvaged(store, db_path) if is_damaged else read_predecessor(db_path, busy_ms=store.busy_ms)
-    records = LineImport(store, SOURCE, mode, is_read=is_read, twins={"reasoning": (_LOGGED, _LOGGED_BY)})
+    account = Account()
+    run = PredecessorRun(store, mode, account)
+    records = LineImport(run, PredecessorRecords, is_read=is_read)
+    records.writers |= PackageLines(run).writers()
     total = sum(line.record == "package" for line in source.lines)
     done = 0
 
@@ -71,8 +64,12 @@ def import_bazinga(
             if progress is not None:
                 progress(done, total)
 
-    records.bring(_lines(source.lines, records.run, db_path), tell)
-    report = records.finish(schema=source.schema)
+    lines = ((line.record, line) for line in _lines(source.lines, run, db_path))
+    bring_batches(store, batches(lines, CHUNK_ROWS), records.bring, tell)
+    account.notes += records.notes()
+    account.recounted += backfill_counts(store)
+    store.catch_up()
+    report = account.report(schema=source.schema)
     if source.lost:
         report = report._replace(is_complete=False, notes=(*source.lost, *report.notes))
     if source.left_out:
@@ -113,6 +110,6 @@ def _skills_config(run: ImportRun, db_path: str) -> Iterator[Line]:
     except FileNotFoundError:
         return
     except (OSError, ValueError, RecursionError) as error:
-        run.notes.append(f"{path} was not imported: {error}.")
+        run.account.notes.append(f"{path} was not imported: {error}.")
         return
     yield Line(0, "setting", {"name": IMPORTED_SKILLS_CONFIG, "value": value}, name=SKILLS_CONFIG_FILE)

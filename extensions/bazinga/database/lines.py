@@ -15,6 +15,7 @@ from ctxrank.extensions.bazinga.arguments import data
 from ctxrank.extensions.bazinga.database.tables import Tables, Value
 from ctxrank.extensions.bazinga.records.views import TOKEN_USAGE
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
+from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.exchange.fields import MAX_NUMBER, WrittenList, WrittenObject
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
@@ -73,13 +74,16 @@ def read_lines(tables: Tables) -> Iterator[Line]:
         return _rows(tables, shapes[record], name, needs, where)
 
     packed = _by_age(of("package"))
+    grouped = _by_age(_groups(tables, shapes["group"]))
     deliveries = (row._replace(name=f"package {row.fields['package']}") for row in of("delivery", "package"))
     # Numbered apart, by numbers below 0: events and usages both begin at 1.
     usages = (row._replace(name=f"{TOKEN_USAGE} {row.name.lstrip('-')}") for row in of("usage"))
     events = of("event", needs="event_subtype", where="WHERE log_type = 'event'")
     kinds: tuple[tuple[str, Iterable[_Row]], ...] = (
         ("session", _by_age(of("session", "name"))),
-        ("group", _by_age(_groups(tables, shapes["group"]))),
+        ("reference", list(_parted(grouped, "context_references", session="session", name="name"))),
+        ("supersession", list(_parted(packed, "supersedes", package="id"))),
+        ("group", grouped),
         ("package", packed),
         ("consumer", _consumers(of("consumer"), packed)),
         ("delivery", deliveries),
@@ -90,7 +94,7 @@ def read_lines(tables: Tables) -> Iterator[Line]:
         ("event", _by_age([*events, *usages])),
     )
     number = 0
-    for record, rows in kinds:
+    for record, rows in (*kinds[:1], *kinds[3:], *kinds[1:3]):
         for row in rows:
             number += 1
             yield Line(number, record, row.fields, name=row.name)
@@ -131,6 +135,14 @@ def _groups(tables: Tables, shape: _Shape) -> Iterator[_Row]:
         unknown: object = row.fields["metadata"]
         row.fields["metadata"] = kept | dict(unknown if is_dict(unknown) else {})
         yield row
+
+
+def _parted(rows: Iterable[_Row], part: str, **names: str) -> Iterator[_Row]:
+    """What rows say of other rows, as rows of their own: they come once all others are here."""
+    for row in rows:
+        said = row.fields.pop(part)
+        if said:
+            yield row._replace(fields={**{name: row.fields[own] for name, own in names.items()}, part: said})
 
 
 def _consumers(consumers: Iterable[_Row], owners: list[_Row]) -> list[_Row]:
@@ -251,6 +263,10 @@ def _usage(agent: Value, name: Value, tokens: Value) -> Fields:
     return {"agent_type": _text(agent), "agent_id": _name(name), "tokens_estimated": _count(tokens)}
 
 
+def _confidence(value: Value) -> float:
+    return min(max(_START_CONFIDENCE if value is None else float(value), 0.0), 1.0)
+
+
 def _one_of(words: Iterable[str], other: str) -> Callable[[Value], str]:
     """A value that is one of these words, else what the predecessor took it for."""
     known = frozenset(words)
@@ -278,7 +294,9 @@ _OF_ONE: Mapping[str, Callable[[Value], object]] = {
     "days": lambda value: _count(value, default=_TTL_DAYS, least=1),
     "size": lambda value: None if value is None else _count(value),
     "below_0": lambda value: -(value or 0) if isinstance(value, int) else 0,
-    "confidence": lambda value: min(max(_START_CONFIDENCE if value is None else float(value), 0.0), 1.0),
+    "confidence": _confidence,
+    "confirmations": lambda value: patterns.record_of(_confidence(value))[0],
+    "refutations": lambda value: patterns.record_of(_confidence(value))[1],
     "project": _project,
     "mode": _one_of(sessions.MODES, "simple"),
     "session_status": _one_of(sessions.SESSION_STATUSES, "active"),

@@ -12,7 +12,7 @@ errors; every text is on one line. Counted cautiously, in tokens of o200k_base.
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.context.assembly.block import REFERENCE_LINE, quoted_line
-from ctxrank.ranking.context.assembly.request import Assembly, IncludedError, IncludedPackage, IncludedReasoning
+from ctxrank.ranking.context.assembly.shapes import Assembly, IncludedError, IncludedPackage, IncludedReasoning
 from ctxrank.ranking.context.prices import Prices
 
 MODELS = ("haiku", "sonnet", "opus")

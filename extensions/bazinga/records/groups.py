@@ -6,7 +6,7 @@ import time
 import apsw
 
 from ctxrank.indexer.clock import SECOND_US, now_us
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import UsageError, require_word
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import (
     GROUP_STATUSES,
@@ -75,8 +75,8 @@ def save_group(
     problem = name_problem(name, is_task_group=True)
     if problem:
         raise UsageError(problem)
-    if status is not None and status not in GROUP_STATUSES:
-        raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
+    if status is not None:
+        require_word(status, GROUP_STATUSES, "a group's status", "Statuses")
     # Text inside JSON, as the predecessor has it in its column.
     paths = None if specializations is None else json.dumps([_specialization(path) for path in specializations])
     kept = {**others, "updated_at": _now_text(), "specializations": paths}

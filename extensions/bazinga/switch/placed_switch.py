@@ -38,7 +38,9 @@ orchestration_logs state_snapshots token_usage development_plans success_criteri
 workflow_special_rules schema_version sqlite_master sqlite_schema
 """
 STATE_TABLES = frozenset(_STATE_TABLES.split())
-_NO_CTXRANK = "ctxrank is neither installed for this python3 nor where it was when it was installed here, nor on PATH."
+_NO_CTXRANK = (
+    "Error: ctxrank is neither installed for this python3 nor where it was when it was installed here, nor on PATH.\n"
+)
 
 
 class Call(NamedTuple):
@@ -100,7 +102,7 @@ def main(scripts: str, arguments: list[str]) -> int:
 
 def reasoning_code(scripts: str, root: str, call: Call) -> int:
     """Keep reasoning here and in the table of the logs, where dashboards read it; there alone where ctxrank can't."""
-    code, answer, said = context_said(root, call)
+    code, answer, said = asked(words_of(root, call))
     is_kept = code == 0
     if is_kept or is_refusal(code, answer, said):
         sys.stdout.write(answer)
@@ -204,78 +206,48 @@ def words_of(root: str, call: Call) -> list[str]:
 
 
 def context_code(root: str, call: Call) -> int:
-    """Run a command of ctxrank's with this process's streams; returns its exit code."""
-    sys.stdout.flush()
-    if has_ctxrank():
-        from ctxrank.extensions.bazinga.run import run_as_given  # noqa: PLC0415  this python3 may not have it
-
-        return int(run_as_given(tuple(words_of(root, call))))
-    command = command_of_ctxrank()
-    if not command:
-        print("Error: " + _NO_CTXRANK, file=sys.stderr)
-        return 6
-    whole = [*command, "bazinga", *words_of(root, call)]
-    if os.name == "posix":
-        os.execv(whole[0], whole)
-    import subprocess  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
-
-    return subprocess.call(whole)
+    """Run a command of ctxrank's, and print what it prints; returns its exit code."""
+    code, text, said = asked(words_of(root, call))
+    sys.stdout.write(text)
+    sys.stderr.write(said)
+    return code
 
 
-def context_said(root: str, call: Call) -> tuple[int, str, str]:
+def asked(words: list[str]) -> tuple[int, str, str]:
     """(exit code, what it prints, what it says) of a command of ctxrank's, also where that cannot be run."""
-    if has_ctxrank():
-        try:
-            from ctxrank.extensions.bazinga.run import run_as_given  # noqa: PLC0415  this python3 may not have it
-        except Exception as error:
-            return 6, "", _unusable(error)
-        return captured(lambda: int(run_as_given(tuple(words_of(root, call)))))
-    return process_said(words_of(root, call), None)
-
-
-def process_said(arguments: list[str], stdin: int | None) -> tuple[int, str, str]:
-    """The same of the command that install noted, or that is on PATH."""
-    import subprocess  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
-
-    command = command_of_ctxrank()
-    if not command:
-        return 6, "", _NO_CTXRANK
-    whole = [*command, "bazinga", *arguments]
     try:
-        done = subprocess.run(whole, stdin=stdin, capture_output=True, encoding="utf-8", errors="replace", check=False)
-    except OSError as error:
-        return 6, "", _unusable(error)
+        if has_ctxrank():
+            from ctxrank.extensions.bazinga.run import ask  # noqa: PLC0415  this python3 may not have it
+
+            return ask(tuple(words))
+        import subprocess  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
+        command = command_of_ctxrank()
+        if not command:
+            return 6, "", _NO_CTXRANK
+        whole = [*command, "bazinga", *words]
+        done = subprocess.run(whole, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    except Exception as error:  # state was kept before, and is not to be lost for context
+        return 6, "", f"Error: ctxrank cannot be run: {type(error).__name__}: {error}\n"
     return done.returncode, done.stdout, done.stderr
 
 
-def _unusable(error: Exception) -> str:
-    return f"ctxrank cannot be run: {type(error).__name__}: {error}"
-
-
-def asked(root: str, arguments: list[str], *, is_quiet: bool = True) -> tuple[int, Any, str]:
-    """(exit code, the JSON that ctxrank answers or None, what it said)."""
-    if has_ctxrank():
-        try:
-            from ctxrank.extensions.bazinga.run import ask  # noqa: PLC0415  this python3 may not have it
-
-            return ask(root, tuple(arguments))
-        except Exception as error:  # state was kept before, and is not to be lost for context
-            return 6, None, _unusable(error)
+def answered(root: str, arguments: list[str], *, is_quiet: bool = True) -> tuple[int, Any, str]:
+    """(exit code, the JSON that ctxrank answers, a text that is none or None, what it said)."""
     import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
-    import subprocess  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
 
     words = [*(["--quiet"] if is_quiet else []), "--project-root", root, *arguments]
-    code, text, said = process_said(words, subprocess.DEVNULL)
+    code, text, said = asked(words)
     text = text if is_quiet else text[max(text.find("{"), 0) :]
     try:
         return code, json.loads(text) if text.strip() else None, said.strip()
     except ValueError:
-        return code, text, said.strip()
+        return code, text.rstrip("\n"), said.strip()
 
 
 def tell(root: str, arguments: list[str]) -> None:
     """Make here what was made there; a failure is said and changes no exit code."""
-    code, answer, said = asked(root, arguments)
+    code, answer, said = answered(root, arguments)
     if code:
         why = said or (answer.get("error") if isinstance(answer, dict) else "")
         print(f"! ctxrank did not take {arguments[0]}: {why}", file=sys.stderr)
@@ -391,7 +363,7 @@ class _ContextMethods:
     quiet: bool
 
     def _asked(self, *arguments: Any, is_quiet: bool = True) -> tuple[int, Any, str]:
-        return asked(project_of_database(str(self.db_path)), list(arguments), is_quiet=is_quiet)
+        return answered(project_of_database(str(self.db_path)), list(arguments), is_quiet=is_quiet)
 
     def _answer(self, *arguments: Any) -> Any:
         """What ctxrank answers. Raises ValueError, as there, with what is wrong."""
@@ -533,7 +505,7 @@ def _block(args: Any, session: str, group: str, agent: str, model: str) -> str |
         words += ["--group-id", group]
     if any(getattr(args, name, "") for name in ("qa_feedback", "tl_feedback", "investigation_findings")):
         words += ["--iteration", "1"]  # a retry: what earlier tries found out is shown too
-    code, answer, said = asked(project_of_database(database), ["context-block", *words])
+    code, answer, said = answered(project_of_database(database), ["context-block", *words])
     if said:
         print(said, file=sys.stderr)
     if code or not isinstance(answer, dict) or not answer.get("success"):

@@ -33,32 +33,7 @@ from ctxrank.indexer.systems import sync
 _MANIFEST = f"{OWN_FOLDER}/manifest.json"
 _SWITCH = f"{OWN_FOLDER}/ctxrank_switch.py"
 _MARK = b"`ctxrank bazinga uninstall` takes it away"
-_HOOK_BEGINS = b"# >>> ctxrank bazinga install: `ctxrank bazinga uninstall` takes it away\n"
-_HOOK = (
-    _HOOK_BEGINS
-    + b"""\
-def _ctxrank_hook(names):
-    import importlib.util
-    import os
-    import sys
-
-    try:
-        here = os.path.dirname(os.path.abspath(__file__))
-        path = os.path.join(here, "..", "..", "..", "ctxrank", "ctxrank_switch.py")
-        spec = importlib.util.spec_from_file_location("ctxrank_switch", path)
-        switch = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(switch)
-        switch.attach(names)
-    except (ImportError, OSError, SyntaxError) as error:
-        print(f"WARNING: the context is BAZINGA's own, ctxrank's cannot be used: {error}", file=sys.stderr)
-
-
-_ctxrank_hook(globals())
-# <<< ctxrank bazinga install
-
-
-"""
-)
+_HOOK_BEGINS = b"# >>> ctxrank bazinga install"
 _NEW_SUFFIX = ".ctxrank-new"
 _MAX_BYTES = 4_000_000  # of a script
 _FOLDERS = (".claude", DATABASE_FOLDER, BUILDER_FOLDER)  # in which files come and go
@@ -66,17 +41,14 @@ _FOLDERS = (".claude", DATABASE_FOLDER, BUILDER_FOLDER)  # in which files come a
 Say = Callable[[str], None]
 
 
-def check(root: str) -> None:
-    """Raises UsageError for a project that install would refuse."""
+def planned(root: str) -> list[tuple[Script, bytes, bytes]]:
+    """Each script, what is kept of it, and what takes its place. Raises UsageError for a project that is not known."""
     require_project(root)
-    for script in SCRIPTS:
-        _planned(root, script)
+    return [_planned(root, script) for script in SCRIPTS]
 
 
-def install(root: str, say: Say, *, is_dry_run: bool = False) -> bool:
-    """Switch a project over; whether anything had to be changed. Raises UsageError, CtxrankError."""
-    require_project(root)
-    plan = [(script, *_planned(root, script)) for script in SCRIPTS]
+def install(root: str, plan: list[tuple[Script, bytes, bytes]], say: Say, *, is_dry_run: bool = False) -> bool:
+    """Switch a project over; whether anything had to be changed. Raises CtxrankError."""
     manifest = _manifest(root, [(script, old) for script, old, _ in plan])
     work = _Work(say, is_dry_run)
     with _explained(root):
@@ -130,14 +102,13 @@ class _Work:
         return not self._is_dry_run
 
 
-def _planned(root: str, script: Script) -> tuple[bytes, bytes]:
-    """(the script that is kept, the one that takes its place). Raises UsageError for one that is not known."""
+def _planned(root: str, script: Script) -> tuple[Script, bytes, bytes]:
     path, kept = script.path(root), script.kept(root)
     here = _content(path) or b""
     if _MARK not in here:
         # The original: of a first install, of one that was killed, or of a newer version put over what install put.
         require_known(script, here, path)
-        return here, _replacement(script, here)
+        return script, here, _replacement(script, here)
     old = _content(kept)
     if old is None:
         raise UsageError(
@@ -145,7 +116,7 @@ def _planned(root: str, script: Script) -> tuple[bytes, bytes]:
             "Put the original back from your version control. Nothing was changed.",
         )
     require_known(script, old, kept)
-    return old, _replacement(script, old)
+    return script, old, _replacement(script, old)
 
 
 def _replacement(script: Script, old: bytes) -> bytes:
@@ -153,7 +124,7 @@ def _replacement(script: Script, old: bytes) -> bytes:
         return _own_file("placed_dispatcher.py")
     lines = old.splitlines(keepends=True)
     at = main_line(old)
-    return b"".join([*lines[:at], _HOOK, *lines[at:]])
+    return b"".join([*lines[:at], _own_file("placed_hook.py"), b"\n\n", *lines[at:]])
 
 
 def _replace(root: str, script: Script, old: bytes, new: bytes) -> None:

@@ -8,6 +8,7 @@ tools say what went wrong: a compiler first, a test runner last.
 
 import re
 
+from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.text.escapes import without_escapes
 
 # A megabyte holds ten thousand lines, more than anybody reads.
@@ -17,13 +18,7 @@ MAX_LINE_LENGTH = 2000
 _LINE_TAIL = 400
 _CUT = " … "
 
-_CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")
-# What CI systems put before each line: a time, or a time and a stream.
-_TIMESTAMP = re.compile(
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?"
-    r"(?:\s+(?:stdout|stderr)\s+[FP])?(?:\s+|$)"
-)
-_CLOCK = re.compile(r"\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?\s+")
+_PRINTED = Expressions("console")
 
 
 def read_failure(data: bytes) -> str:
@@ -59,7 +54,7 @@ def _clean_line(line: str) -> str:
     if len(line) > MAX_LINE_LENGTH:
         line = line[: MAX_LINE_LENGTH - _LINE_TAIL] + _CUT + line[-_LINE_TAIL:]
     if not line.isprintable():
-        line = _CONTROLS.sub("", line)
+        line = _PRINTED["controls"].sub("", line)
     return line.rstrip()
 
 
@@ -71,7 +66,7 @@ def _overstruck(text: str) -> str:
 def _without_timestamps(lines: list[str]) -> list[str]:
     """The lines without the time before each, where most lines have one."""
     some = [line for line in lines[:200] if line]
-    for pattern in (_TIMESTAMP, _CLOCK):
+    for pattern in (_PRINTED["timestamp"], _PRINTED["clock"]):
         if some and sum(pattern.match(line) is not None for line in some) * 3 >= len(some) * 2:
             return [pattern.sub("", line, count=1) if pattern.match(line) else line for line in lines]
     return lines

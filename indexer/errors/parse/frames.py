@@ -7,7 +7,8 @@ Line numbers and folders are left out: they change while the error stays the sam
 
 import re
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.errors.parse.tables import Expressions, listed, signed_rows
+from ctxrank.indexer.light_typing import NamedTuple, cache
 
 _MAX_NAME = 120
 
@@ -26,66 +27,18 @@ class Frame(NamedTuple):
         return f"{self.file}:{self.function}"
 
 
-_PYTHON = r'\s*File "([^"]+)", line \d+(?:, in (.+))?$'
-_NODE = r"\s+at (?:async )?(?:(?P<function>[^()\n]+?) \()?(?P<file>(?:[A-Za-z]:)?[^():\n]+):\d+(?::\d+)?\)?$"
-_JAVA = r"\s+at (?:[\w.$-]+/)?(?P<function>[\w.$<>]+)\((?P<file>[^():]+)(?::\d+)?\)"
-_GO_FILE = r"\s+(?P<file>[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?$"
-_C = r"\s*#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>]++).*?(?: at |\s)(?P<file>[\w./-]+\.\w+):\d+"
-_RUBY_PHP = r"\s+(?:from |#\d+ )?(?P<file>[\w./-]+\.(?:rb|php))[:(]\d+\)?:?(?:in [`'](?P<function>[^`']+)')?"
-_DOTNET = r"\s+at (?P<function>[\w.<>`\[\],+]+)\([^)]*\)(?: in (?P<file>.+):line \d+)?$"
-
-# Each with what a line must hold; compiled when that first happens, because a cold start needs one or two of them.
-_NOTATIONS = (
-    ((" at ", "\tat "), _JAVA),
-    ((" at ", "\tat "), _NODE),
-    ((" at ", "\tat "), _DOTNET),
-    ((".go:",), _GO_FILE),
-    (("#",), _C),
-    ((".rb", ".php"), _RUBY_PHP),
-)
-
-# Functions that have no name of their own.
-NAMELESS = frozenset(
-    (
-        "",
-        "<module>",
-        "Object.<anonymous>",
-        "<anonymous>",
-        "Context.<anonymous>",
-        "Suite.<anonymous>",
-        "main.main",
-        "<lambda>",
-        "run",
-        "next",
-    )
-)
-# A function without a name is given the name of what it calls, or of where it is kept: "Object.value [as price]".
-_CALLED_ON = r"(?:async )?(?:Object|Context|UserContext|Suite|Proxy|Module|Test)\.[^\s\[]*(?: \[as ([\w$]+)\])?$"
-# A helper that asserts says as little of the place as the library it calls.
-_ASSERTS = r"(?:^|[.:])_?(?:assert|expect)(?:_\w+|[A-Z]\w*|)$"
+_CALLS = Expressions("frames")
+# Compiled when a line holds their sign, because a cold start needs one or two of them.
+_notations = cache(lambda: signed_rows("frames"))
+NAMELESS = listed("nameless") | {""}
 _DEFAULT_PACKAGE = 2  # parts of a Java package that name whose it is: com.example
-
-# Whose code it is, by where it lies.
-_FOREIGN_FILE = re.compile(
-    r"(?:site|dist)-packages|[/\\]lib(?:64)?[/\\]python\d|PYTHON_LIB|^<(?!stdin|string)|node_modules|^node:|^internal/"
-    r"|/rustc/|\.cargo/registry|/usr/local/go/|/pkg/mod/|/usr/(?:lib|include)|\.rustup|/gems/|/vendor/|Python\d+[/\\]lib",
-    re.IGNORECASE,
-)
-_FOREIGN_FUNCTION = re.compile(
-    r"^(?:java|javax|jdk|sun|com\.sun|kotlin|scala|org\.(?:junit|hamcrest|assertj|opentest4j|testng|mockito|codehaus"
-    r"\.groovy\.runtime|gradle)|junit\.framework|com\.google\.common\.truth|System|Microsoft|Xunit|NUnit|FluentAssertions"
-    r"|std|core|alloc|rust_begin_unwind|_start|__libc\w*|runtime|testing|github\.com/stretchr/testify)(?:[.:/]|$)"
-)
-# Their code calls, and is called by, that of others: theirs is the project only where nobody else's is in the trace.
-_FRAMEWORK = r"^org\.(?:apache|springframework|hibernate|eclipse)\.|^io\.netty\.|^com\.google\."
-_SURROUNDS = r"\.(?:maven\.surefire|catalina|coyote|tomcat|jetty|servlet|web\.filter|reflect)\."
 
 
 def frame_of(line: str) -> Frame | None:
     """The frame in this line, in whatever runtime's notation; None if it is no frame."""
-    if 'File "' in line and (match := re.match(_PYTHON, line)):
+    if 'File "' in line and (match := _CALLS["python"].match(line)):
         return _frame(match[1], match[2] or "")
-    for signs, pattern in _NOTATIONS:
+    for signs, pattern in _notations():
         if any(sign in line for sign in signs) and (match := re.match(pattern, line)):
             named = match.groupdict()
             return _frame(named.get("file") or "", named.get("function") or "")
@@ -104,13 +57,15 @@ def called_above(line: str, frame: Frame, pattern: str) -> Frame:
         return frame
     return frame._replace(
         function=match[1].rpartition("/")[2][:_MAX_NAME],
-        is_ours=frame.is_ours and match[1] != "panic" and _FOREIGN_FUNCTION.match(match[1]) is None,
+        is_ours=frame.is_ours and match[1] != "panic" and _CALLS["foreign function"].match(match[1]) is None,
     )
 
 
 def _frame(file: str, function: str) -> Frame:
-    is_foreign = _FOREIGN_FILE.search(file) is not None or _FOREIGN_FUNCTION.match(function) is not None
-    if "." in function and (match := re.match(_CALLED_ON, function)) is not None:
+    is_foreign = (
+        _CALLS["foreign file"].search(file) is not None or _CALLS["foreign function"].match(function) is not None
+    )
+    if "." in function and (match := _CALLS["called on"].match(function)) is not None:
         function = match[1] or ""
     return Frame(file_name(file), function.strip()[:_MAX_NAME], "", not is_foreign)
 
@@ -128,12 +83,14 @@ def own_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     """
     own = tuple(frame for frame in frames if frame.is_ours) or frames
     own = tuple(frame for frame in own if not _asserts(frame)) or own
-    root = next((_package(frame) for frame in own if not re.search(_SURROUNDS, frame.function) and _package(frame)), "")
+    root = next(
+        (_package(frame) for frame in own if not _CALLS["surrounds"].search(frame.function) and _package(frame)), ""
+    )
     return tuple(frame for frame in own if _package(frame) == root) if root else own
 
 
 def _asserts(frame: Frame) -> bool:
-    return ("assert" in frame.function or "expect" in frame.function) and bool(re.search(_ASSERTS, frame.function))
+    return ("assert" in frame.function or "expect" in frame.function) and bool(_CALLS["asserts"].search(frame.function))
 
 
 def _package(frame: Frame) -> str:
@@ -141,5 +98,5 @@ def _package(frame: Frame) -> str:
     if not frame.file.endswith((".java", ".kt", ".scala")):
         return ""
     parts = frame.function.split(".")[:-2]
-    kept = _DEFAULT_PACKAGE + (re.match(_FRAMEWORK, frame.function) is not None)
+    kept = _DEFAULT_PACKAGE + (_CALLS["framework"].match(frame.function) is not None)
     return ".".join(parts[:kept])

@@ -6,25 +6,14 @@ headline_of("src/a.ts(3,1): error TS2304: Cannot find name 'x'.")  ->  tool "tsc
 import re
 
 from ctxrank.indexer.errors.parse.notations import Notation, notations, ways
+from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.light_typing import NamedTuple
 
-# The quick test that most lines of a log fail.
-_SIGNAL = re.compile(
-    r"error|fail|fatal|exception|panic|traceback|denied|not found|no such|cannot|can't|could not|conflict|refused|abort"
-    r"|undefined|fault|killed|timed ?out|in use|locked|[✕✗×●]|not ok|:\d+:|\(\d+[,)]|unable|invalid|warning|unknown"
-    r"|recognized|issue: |message[\"']?:|reason[\"']?:|went wrong|\^-- |[\u2716\u2718] |^\s*[A-Z]{1,4}\d{3,4}:? "
-    r"|outside of| expected|nmatched|in `"
-    r"|[Mm]issing|ORA-| line \d|: \d+: |multiple def|^E  |ERR!|\*\*\* |Msg \d"
-    r"|[a-z](?:Error|Exit|Interrupt|Failure)",
-    re.IGNORECASE,
-)
+_LINES = Expressions("headlines")
+_SIGNAL = _LINES["signal"]
+MARK = _LINES["mark"]
 # What announces an error comes early; expressions are not run over more than this.
 _LONGEST = 800
-# What a message is adorned with: a cross, a sign of warning, "[!]".
-MARK = (
-    r"\s*(?:[\u2718\u2716\u274c\u2a2f\u203c\u2757\u26d4\u2717\u00d7\u26a0!*\u2022\u2192\u279c\u25b6\ufe0f]{1,3}|>>+"
-    r"|\[[!xX\u2717\u2718]\]) +(?=[\w\[])"
-)
 
 
 class Headline(NamedTuple):

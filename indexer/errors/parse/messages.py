@@ -12,6 +12,7 @@ import re
 from ctxrank.indexer.errors.parse.headlines import MARK, headline_of
 from ctxrank.indexer.errors.parse.notations import STRUCTURE, STRUCTURE_SIGNS
 from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.light_typing import NamedTuple
 
 # Of languages themselves, which word and mark them differently from version to version.
@@ -20,14 +21,7 @@ _MAX_BELOW = 14  # lines
 _MAX_LIST = 2
 _MAX_STRUCTURE = 40
 _LONGEST_TITLE = 6  # words
-_QUOTED = r"(?<!\w)[`'\"\u2018\u201c<]\S"
-# "ERROR in ./cart.js 1:10-26", "cart.pug:3:1", "[GHC-88464]": below it stands what is wrong.
-_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[(?:-|[^\W\d])*\d[\w-]*+\]|[\w./\\-]+:\d+(?::\d+)?):?$"
-_ONLY_CODE = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
-_ONLY_OPENING = r"(?:\[\w+\]:? ?)?[\[{(]?$"
-_EXCERPT = r"\s*(?:>+\s*)?\d+ ?[|\u2502]|[-\s|\u2502]*\^|\s*$|\s*-->|\s*[|\u2500-\u257f]|\s+at "
-_MARKED = r"[\s|\u2502\d]*?(\^[\^~]*)\s*$"
-_SENTENCE = r"[A-Z\"'`][^:]*[`'\"\u2018\u201c]\S"
+_BELOW = Expressions("messages")
 
 
 class FullMessage(NamedTuple):
@@ -40,11 +34,11 @@ class FullMessage(NamedTuple):
 
 def in_full(message: str, lines: list[str], start: int, end: int, *, may_be_title: bool) -> FullMessage:
     """The message that line `start` announces; `end` is the line after what belongs to it."""
-    if re.match(_ONLY_PLACE, message) and (below := _said_below(lines, start)):
+    if _BELOW["only place"].match(message) and (below := _said_below(lines, start)):
         message, end = below.text, max(end, below.end)
-    elif re.match(_ONLY_CODE, message) and (below := _said_below(lines, start)):
+    elif _BELOW["only code"].match(message) and (below := _said_below(lines, start)):
         message, end = f"{message}: {below.text}", max(end, below.end)
-    elif re.match(_ONLY_OPENING, message) and (below := _said_inside(lines, start)):
+    elif _BELOW["only opening"].match(message) and (below := _said_inside(lines, start)):
         message, end = below.text, max(end, below.end)
     if may_be_title and (listed := with_first_of_list(message, lines, start + 1)) != message:
         message, end = listed, max(end, start + 1 + _MAX_LIST)
@@ -60,20 +54,20 @@ def in_full(message: str, lines: list[str], start: int, end: int, *, may_be_titl
 
 def with_first_of_list(message: str, lines: list[str], below: int) -> str:
     """A message that ends in a colon with the first of what it announces, which stands for all."""
-    if not message.endswith(":") or re.search(rf"{_QUOTED}|\d:$", message) or is_summary(message):
+    if not message.endswith(":") or _BELOW["no heading"].search(message) or is_summary(message):
         return message
     items = (line.strip(" -*") for line in lines[below : below + _MAX_LIST])
     return message + next((f" {item}" for item in items if re.search(r"\w", item)), "")
 
 
 def _names_something(message: str) -> bool:
-    return len(message.split()) > _LONGEST_TITLE or re.search(rf"{_QUOTED}|\S[:=/]\S", message) is not None
+    return len(message.split()) > _LONGEST_TITLE or _BELOW["name"].search(message) is not None
 
 
 def _said_below(lines: list[str], start: int) -> FullMessage | None:
     """The first line below this one that is no code."""
     for at in range(start + 1, min(start + 1 + _MAX_BELOW, len(lines))):
-        if re.match(_EXCERPT, lines[at]) is None:
+        if _BELOW["excerpt"].match(lines[at]) is None:
             return FullMessage(re.sub(MARK, "", lines[at]).strip(), start, at + 1)
     return None
 
@@ -94,7 +88,7 @@ def _sentence_below(lines: list[str], end: int) -> FullMessage | None:
     for at in range(end, min(end + _MAX_BELOW, len(lines))):
         line = lines[at]
         if line and not line[0].isspace() and not re.match(r"\d+ ?[|\u2502:]", line):
-            is_sentence = re.match(_SENTENCE, line) is not None and headline_of(line) is None
+            is_sentence = _BELOW["sentence"].match(line) is not None and headline_of(line) is None
             return FullMessage(" ".join(lines[at : at + 2]).split(". ")[0], at, at + 2) if is_sentence else None
     return None
 
@@ -102,7 +96,7 @@ def _sentence_below(lines: list[str], end: int) -> FullMessage | None:
 def _marked_piece(lines: list[str], start: int, end: int) -> FullMessage | None:
     """The piece of code above the carets below this line, or right above it; of a quotation what it quotes."""
     for at in range(max(start - 1, 1), end):
-        if (marked := re.match(_MARKED, lines[at])) is not None:
+        if (marked := _BELOW["marked"].match(lines[at])) is not None:
             code, piece = lines[at - 1], lines[at - 1][marked.start(1) : marked.end(1)]
             if len(piece) == 1 and (word := re.match(r"\w+", code[marked.start(1) :])) is not None:
                 piece = word[0]

@@ -10,6 +10,8 @@ import os
 import re
 from collections.abc import Iterator
 
+from ctxrank.indexer.light_typing import cache
+
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "tables")
 _PIECE = r"«(\w+)(?::(\w+))?»"
 
@@ -32,9 +34,38 @@ def rows(name: str) -> Iterator[list[str]]:
                 yield columns
 
 
+@cache
+def _expressions() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for module, name, pattern in rows("expressions"):
+        found.setdefault(module, {})[name] = pattern
+    return found
+
+
+class Expressions(dict[str, re.Pattern[str]]):
+    """The expressions of a module, by their names; each is compiled when it is first asked for."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def __missing__(self, name: str) -> re.Pattern[str]:
+        compiled = self[name] = re.compile(_expressions()[self.module][name])
+        return compiled
+
+
 def signed_rows(name: str) -> tuple[tuple[list[str], str], ...]:
     """The rows of a table of two columns: strings of which a text must hold one, and an expression."""
     return tuple((signs.split("¦"), pattern) for signs, pattern in rows(name))
+
+
+@cache
+def _lists() -> dict[str, frozenset[str]]:
+    return {name: frozenset(members.split()) for name, members in rows("lists")}
+
+
+def listed(name: str) -> frozenset[str]:
+    """The words of a short list, by its name."""
+    return _lists()[name]
 
 
 def words(name: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
 from ctxrank.indexer.errors.parse.notations import NOTHING, ways
-from ctxrank.indexer.errors.parse.tables import rows
+from ctxrank.indexer.errors.parse.tables import Expressions, rows
 from ctxrank.indexer.light_typing import NamedTuple, cache
 
 _MAX_TESTS = 200
@@ -39,11 +39,7 @@ def _runners() -> tuple[Runner, ...]:
     return tuple(Runner(tool, tuple(signs.split("¦")), *rest) for tool, signs, *rest in rows("runners"))
 
 
-# Compiled when a report is read: most output is none.
-_KIND = r"(?:Uncaught )?(?:[\w$]+\.)*(\w+(?:Error|Exception|Failure))(?: \[\w+\])?: (?=\S)"
-# Frames, excerpts of the code, and the heading of a difference.
-_NO_DETAIL = r"\s*$|\s+at |\s*+(?:>\s*+)?(?:\d++ |(?<= ))\||\s*[+-] (?:actual|expected)\b"
-_SUMMARY = r"(?:FAILED|ERROR) (?P<file>[^\s:]+\.py)(?:::(?P<name>\S+))?(?: - (?P<message>.*))?$"
+_REPORTED = Expressions("test_runs")
 
 
 class FailedTest(NamedTuple):
@@ -101,7 +97,7 @@ class SummaryPlaces:
         return {
             _said(match["message"] or ""): (at, Frame(file_name(match["file"]), match["name"] or ""))
             for at, line in enumerate(self._lines)
-            if (match := re.match(_SUMMARY, line))
+            if (match := _REPORTED["summary"].match(line))
         }
 
     @cached_property
@@ -127,7 +123,7 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
     at = start + 1
     while at < limit:
         line = lines[at]
-        if message and not frames and len(detail) < _MAX_DETAIL and not re.match(_NO_DETAIL, line):
+        if message and not frames and len(detail) < _MAX_DETAIL and not _REPORTED["no detail"].match(line):
             detail.append(line.strip())
         if runner.end and re.match(runner.end, line):
             break
@@ -157,7 +153,7 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
     calls = _of_project(frames)
     if calls and calls[-1].function in NAMELESS:
         calls[-1] = calls[-1]._replace(function=name)
-    if kind := re.match(_KIND, message):
+    if kind := _REPORTED["kind"].match(message):
         error_type, message = kind[1], message[kind.end() :]
     return FailedTest(runner, start, at, name, (test, *calls), error_type, message, message_line, tuple(detail))
 

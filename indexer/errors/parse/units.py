@@ -22,6 +22,7 @@ from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_o
 from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
 from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, ways
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
+from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
 from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
@@ -34,20 +35,7 @@ _MAX_DETAIL_LINES = 40
 _MAX_MESSAGE = 600
 _MAX_UNIT_TEXT = 2000
 
-_TRACEBACK = re.compile(r"(?P<margin>[\s|+-]*)(?:Exception Group )?Traceback \(most recent call last\):$")
-_HEADLESS = re.compile(r"(?P<margin>\s*)  File \"[^\"]+\", line \d+, in ")
-_BARS = re.compile(r"^\s*\| ?")
-_EXCEPTION = re.compile(r"(?P<type>[A-Za-z_][\w.]*)(?:: (?P<message>.*)|:)?$")
-_STACK_HEAD = re.compile(
-    r"(?:Exception in thread \"[^\"]*\" |Uncaught |Unhandled exception\. |\[ERROR\] |Caused by: "
-    r"|.{0,40}?(?=\b[a-z]+(?:\.\w+){2}))?"
-    r"(?P<type>(?:[a-z_][\w]*\.)*[A-Z][\w$.]*(?:Error|Exception|Throwable|Failure|Interrupt))"
-    r"(?: \[(?P<code>[A-Z_0-9]+)\])?(?:: (?P<message>.*)|:)?$"
-)
-_RUBY = r"(?P<file>\S.*?\.rb>?):\d+:in [`'](?P<function>[^`']+)': (?P<message>.*) \((?P<type>[A-Z]\w*(?:::\w+)*)\)$"
-_COUNTED = r"\d+ validation errors? for "
-_PREFIX = re.compile(r"^(?:npm (?:ERR!|error)(?: \d{3})?|E) +")
-_CARET = re.compile(r"[\s~|]*+\^[\s~^|-]*+$")
+_PRINTED = Expressions("units")
 
 
 class ErrorUnit(NamedTuple):
@@ -214,13 +202,13 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
         if not may_announce(line):
             at += 1
             continue
-        if match := _TRACEBACK.match(line):
+        if match := _PRINTED["traceback"].match(line):
             unit, end = _traceback(lines, at + 1, match["margin"])
-        elif 'File "' in line and (match := _HEADLESS.match(line)):
+        elif 'File "' in line and (match := _PRINTED["headless"].match(line)):
             unit, end = _traceback(lines, at, match["margin"])
-        elif (match := _STACK_HEAD.match(line)) and at + 1 < len(lines) and _starts_stack(lines, at + 1):
+        elif (match := _PRINTED["stack head"].match(line)) and at + 1 < len(lines) and _starts_stack(lines, at + 1):
             unit, end = _stack(lines, at)
-        elif (ruby := re.match(_RUBY, line)) is not None and ".rb" in line:
+        elif (ruby := _PRINTED["ruby"].match(line)) is not None and ".rb" in line:
             unit, end = _ruby(lines, at, ruby)
         elif (headline := headline_of(line, lines[at + 1] if at + 1 < len(lines) else "")) is not None:
             unit, end = _diagnostic(lines, at, headline)
@@ -244,13 +232,19 @@ def _traceback(lines: list[str], start: int, margin: str) -> tuple[ErrorUnit | N
         if frame := frame_of(line):
             frames.append(frame)
             del frames[:-_MAX_FRAMES]
-        elif frames and not frames[-1].code and line.strip() and not _CARET.match(line) and "[Previous" not in line:
+        elif (
+            frames
+            and not frames[-1].code
+            and line.strip()
+            and not _PRINTED["caret"].match(line)
+            and "[Previous" not in line
+        ):
             frames[-1] = frames[-1]._replace(code=" ".join(line.split())[:200])
         at += 1
     if at >= len(lines):
         return None, at
     head = _without_margin(lines[at], margin)
-    match = _EXCEPTION.match(head)
+    match = _PRINTED["exception"].match(head)
     if match is None:
         return None, at
     end = at + 1
@@ -258,12 +252,16 @@ def _traceback(lines: list[str], start: int, margin: str) -> tuple[ErrorUnit | N
     detail: list[str] = []
     while end < len(lines) and lines[end].strip() and len(detail) < _MAX_DETAIL_LINES:
         line = lines[end]
-        if _TRACEBACK.match(line) or headline_of(line, "") is not None or line.startswith((" +", "  +", "  |")):
+        if (
+            _PRINTED["traceback"].match(line)
+            or headline_of(line, "") is not None
+            or line.startswith((" +", "  +", "  |"))
+        ):
             break
         detail.append(line)
         end += 1
     error_type = match["type"].rpartition(".")[2]
-    begin = start - 1 if start and _TRACEBACK.match(lines[start - 1]) else start
+    begin = start - 1 if start and _PRINTED["traceback"].match(lines[start - 1]) else start
     unit = ErrorUnit(
         "trace", "python", _first_said(message, detail), error_type,
         _codes_in(match["message"] or ""), tuple(frames), tuple(detail),
@@ -276,12 +274,12 @@ def _without_margin(line: str, margin: str) -> str:
     """The line without the bars of an exception group, or the indentation of a log."""
     if not margin:
         return line
-    return _BARS.sub("", line) if "|" in margin or "+" in margin else line.removeprefix(margin)
+    return _PRINTED["bars"].sub("", line) if "|" in margin or "+" in margin else line.removeprefix(margin)
 
 
 def _first_said(message: list[str], detail: list[str]) -> str:
     """The exception's message; its first lines where the first one is empty."""
-    if detail and re.match(_COUNTED, message[0]):
+    if detail and _PRINTED["counted"].match(message[0]):
         return " ".join(map(str.strip, [message[0], *detail[:2]]))[:_MAX_MESSAGE]
     said = message[0].strip() or next((line.strip() for line in detail if line.strip()), "")
     return said[:_MAX_MESSAGE]
@@ -305,7 +303,7 @@ def _stack(lines: list[str], start: int) -> tuple[ErrorUnit, int]:
     outer: list[str] = []
     while at < len(lines):
         line = lines[at]
-        if at > start and line.startswith("Caused by: ") and _STACK_HEAD.match(line):
+        if at > start and line.startswith("Caused by: ") and _PRINTED["stack head"].match(line):
             outer.append(lines[head].strip())
             head, frames, detail = at, [], []
         elif at > start and (frame := frame_of(line)):
@@ -316,7 +314,7 @@ def _stack(lines: list[str], start: int) -> tuple[ErrorUnit, int]:
                 break
             detail.append(line)
         at += 1
-    match = _STACK_HEAD.match(lines[head])
+    match = _PRINTED["stack head"].match(lines[head])
     assert match is not None, "the line was matched when it became the head"
     error_type = match["type"].rpartition(".")[2]
     is_java = any(frame.file.endswith((".java", ".kt", ".scala")) for frame in frames)
@@ -368,7 +366,7 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         if frame is not None:
             frames.append(frame)
         elif line.strip():
-            detail.append(_PREFIX.sub("", line) if _PREFIX.match(lines[start]) else line)
+            detail.append(_PRINTED["prefix"].sub("", line) if _PRINTED["prefix"].match(lines[start]) else line)
         end += 1
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
@@ -383,7 +381,7 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     if fact != NOTHING and (not message or is_summary(message) or re.match(fact, message)):
         # The first lines of such a report are facts, what the failed script printed follows.
         said = (line.strip() for line in detail if not re.match(fact, line) and not is_summary(line))
-        message = next(said, message or _PREFIX.sub("", lines[start]))
+        message = next(said, message or _PRINTED["prefix"].sub("", lines[start]))
     kind = re.search(r"\(([A-Z]\w*(?:::\w+)*(?:Error|Exception))\)$", message)
     unit = ErrorUnit(
         notation.family, tool, message[:_MAX_MESSAGE],
@@ -397,30 +395,12 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
 
 _MAX_LAST_LINES = 200  # of output that announces nothing
 _MAX_TELLING = 6
-# Lua's and Tcl's calls, fish's place, and the advice to read the manual.
-_FOOTER = (
-    r"^stack traceback:|^\s+\[C\]: in |^\s+\S+:\d+: in |^\s+(?:while executing|invoked from within)"
-    r"|^\s*\(file \"[^\"]+\" line \d+\)|^\s+called on line \d+|^in function '|(?:[Tt]ry|[Ss]ee) .*--help"
-    r"|^\s*[\^~]+\s*$|[Mm]ore information|^[Uu]sage: "
-)
-_SPEAKS_OF_FAILURE = (
-    r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable|not found|no such|does not exist"
-    r"|unknown|unrecognized)\b"
-)
-_SPEAKS_OF_ABSENCE = (
-    r"\b(?i:not|cannot|unknown|undefined|unrecognized|unresolved|unexpected|unsupported|unavailable|invalid|illegal|missing"
-    r"|required|denied|forbidden|refused|must|never|no such)\b|\bNo \w|n't\b"
-)
-_CONDITION = re.compile(
-    r"\b(E[A-Z]{3,12})\b(?=[:,\s\])]|$)|(?<!exit )\b(?:HTTP(?:/\d\.\d)?|status(?: code)?:?|response:?)\s+([1-5]\d\d)\b"
-    r"|\bORA-(\d{5})\b"
-)
 
 
 def _codes_in(message: str) -> tuple[str, ...]:
     """Names of conditions inside a message: ENOENT, an HTTP status."""
     found: list[str] = []
-    for match in _CONDITION.finditer(message):
+    for match in _PRINTED["condition"].finditer(message):
         if match[1] and match[1] not in ("ERROR", "EXPECTED", "EMPTY", "ELSE", "EXIT", "EXCEPTION", "EACH", "EITHER"):
             found.append(match[1])
         elif match[2]:
@@ -435,7 +415,7 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     if spoken := _spoken(lines):
         return spoken
     said = [at for at in range(max(0, len(lines) - _MAX_LAST_LINES), len(lines)) if lines[at].strip()]
-    telling = [at for at in said if not re.search(_FOOTER, lines[at]) and not is_advice(lines[at])]
+    telling = [at for at in said if not _PRINTED["footer"].search(lines[at]) and not is_advice(lines[at])]
     leading = [at for at in telling if not lines[at][0].isspace()] or telling
     telling = [at for at in telling if not is_summary(lines[at])] or telling
     denied = next((at for at in (*leading, *telling) if _denies(lines[at])), None)
@@ -457,13 +437,13 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
 
 
 def _denies(line: str) -> bool:
-    return re.search(_SPEAKS_OF_ABSENCE, line) is not None and not is_summary(line)
+    return _PRINTED["absence"].search(line) is not None and not is_summary(line)
 
 
 def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit]:
     """The last line that speaks of failure, and unless asked for says more than that there is one."""
     for at in range(len(lines) - 1, -1, -1):
-        said = _PREFIX.sub("", lines[at])
+        said = _PRINTED["prefix"].sub("", lines[at])
         if said.lstrip("| ").startswith(("^", "~")) or is_advice(said) or re.match(r"\s+at \S", said):
             continue
         if _fails(said) and with_summaries >= is_summary(said):
@@ -480,7 +460,7 @@ def _first_of_speaker(lines: list[str], at: int) -> int:
 
 
 def _fails(line: str) -> bool:
-    return re.search(_SPEAKS_OF_FAILURE, line, re.IGNORECASE) is not None
+    return _PRINTED["failure"].search(line) is not None
 
 
 def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:

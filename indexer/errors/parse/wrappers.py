@@ -8,12 +8,10 @@ those inside: their notations begin at the beginning of a line.
 
 import re
 
-# docker build; a build server's time; Maven's and Gradle's level before a compiler's own line is part of notations.
-_PREFIX = r"\A(?:#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z )"
-_BEGINS = r"\s*\u2570\u2500> \[\d+ lines of output\]$"
-_ENDS = r"\s*\[end of output\]$"
+from ctxrank.indexer.errors.parse.tables import Expressions
 
-_MARKED = r"\s*[\u00d7\u26a0\u2716\u2718] +(?=\S)"
+_AROUND = Expressions("wrappers")
+
 _BORDERS = (
     "\u2502\u2503\u2500\u2501\u256d\u256e\u2570\u256f\u250c\u2510\u2514\u2518\u2577\u2575\u250f\u2513\u2517\u251b"
 )
@@ -24,9 +22,9 @@ def unwrapped(lines: list[str]) -> list[str]:
     found: list[str] = []
     margin = -1  # of what pip has indented; below 0 outside of it, 0 where its first line is still to come
     for line in lines:
-        if "\u2570\u2500>" in line and re.match(_BEGINS, line):
+        if "\u2570\u2500>" in line and _AROUND["begins"].match(line):
             margin = 0
-        elif margin >= 0 and re.match(_ENDS, line):
+        elif margin >= 0 and _AROUND["ends"].match(line):
             margin = -1
         elif margin == 0 and line.strip():
             margin = len(line) - len(line.lstrip())
@@ -34,9 +32,9 @@ def unwrapped(lines: list[str]) -> list[str]:
             line = line[margin:]
         if line and line[0] in _BORDERS:
             line = _without_border(line)
-        elif "\u256d\u2500[" in line and found and (marked := re.match(_MARKED, found[-1])) is not None:
+        elif "\u256d\u2500[" in line and found and (marked := _AROUND["marked"].match(found[-1])) is not None:
             found[-1] = f"error: {found[-1][marked.end() :]}"  # a cross or a sign of warning, and the place below
-        found.append(re.sub(_PREFIX, "", line, count=1) if line.startswith(("#", "20")) else line)
+        found.append(_AROUND["prefix"].sub("", line, count=1) if line.startswith(("#", "20")) else line)
     return _without_tap(found) if any(line.startswith("TAP version") for line in found) else found
 
 
@@ -46,9 +44,6 @@ def _without_border(line: str) -> str:
         return line[1:].removeprefix(" ").rstrip("\u2502\u2503 ")
     title = line.strip(_BORDERS + " ")
     return f"{title}:" if title and not title.endswith(":") else title
-
-
-_UNNAMED_TEST = r"\b(?:Test(?:Context)?|Object)\.<anonymous>"
 
 
 def _without_tap(lines: list[str]) -> list[str]:
@@ -70,7 +65,7 @@ def _without_tap(lines: list[str]) -> list[str]:
             found.append(f"{kind}: {message}")
             called = (test if "error" in told else title or test).replace("\\", r"\\")
             calls = (call.removeprefix("at ") for call in told.get("stack", []) if "Error: " not in call)
-            found += [f"    at {re.sub(_UNNAMED_TEST, called, call)}" for call in calls]
+            found += [f"    at {re.sub(_AROUND['unnamed test'], called, call)}" for call in calls]
             told, key = {}, ""
         elif key and re.match(r"\s{2,}\w+ *: ", line) and "Error: " not in line:
             key = ""

@@ -2,8 +2,7 @@
 
 Of an export of this very store: one that is here is indexed as it is; one that is not becomes an artifact that is
 missing, with the passages it was exported with, and a scan reads it as soon as it is there. What another store exported
-has its own text and is said to be elsewhere. A path is one artifact: ours stays where it is known, and theirs makes
-room, as an artifact of its own and with a note, as soon as a file is indexed there.
+has its own text and is said to be elsewhere: it lies below a root that stands for that store.
 """
 
 import os
@@ -15,7 +14,7 @@ from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import Origin
+from ctxrank.indexer.exchange.register import Identity
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path, portable_path
@@ -34,13 +33,13 @@ NOT_HERE = "the file was not here when it was imported"
 class _Artifact(NamedTuple):
     """A file, and what it is now if it is here."""
 
+    number: int
     path: str
     title: str
     size_bytes: int
     created_at: int
     passages: tuple[StoredPassage, ...]
     prepared: artifacts.PreparedFile | None
-    number: int = 0  # of a line that says whose it is
 
 
 class ArtifactImport:
@@ -52,16 +51,9 @@ class ArtifactImport:
 
     def bring(self, lines: Iterable[Line]) -> None:
         """One that is known here stays as it is; the index keeps it in step."""
-        self._run.bring_lines(
-            ARTIFACT,
-            lines,
-            ("path",),
-            self._prepare,
-            self._write,
-            weight=lambda row: 0 if row.prepared is None else row.prepared.file.size_bytes,
-        )
+        self._run.bring_lines(ARTIFACT, lines, self._prepare, self._write)
 
-    def _prepare(self, fields: Fields, key: str) -> _Artifact:
+    def _prepare(self, fields: Fields, identity: Identity) -> _Artifact:
         path = portable_path(fields.text("path"))
         try:
             contained_path(self._run.store.location.root, path)
@@ -69,42 +61,29 @@ class ArtifactImport:
             raise UsageError(error.message.removesuffix(".")) from error
         title = fields.text("title", os.path.basename(path))
         stored, prepared = self._files.find(path)
-        passages, number = read_passages(fields, title), fields.number("id", least=1) if self._run.origin else 0
         size_bytes, created_at = fields.number("size_bytes", default=0), fields.moment("created_at")
-        return _Artifact(stored, title, size_bytes, created_at, passages, prepared, number)
+        return _Artifact(identity.number, stored, title, size_bytes, created_at, read_passages(fields, title), prepared)
 
     def _write(self, change: Change, row: _Artifact, target: int | None) -> Written:
         change.blocklist.refuse(ARTIFACT, row.path)
-        if self._run.origin is not None and self._run.origin.code:
-            return self._write_of_origin(change, row, self._run.origin)
+        if self._run.origin.code:
+            return self._write_foreign(change, row)
         root = self._run.root_id(change)
         known = artifacts.artifact_at(change.connection, root, row.path)
-        if known is None and not self._files.are_here:
-            known = artifacts.artifact_elsewhere(change.connection, root, row.path)
-        elif known is not None and not self._files.are_here:
-            self._files.kept.add(row.path)
-        if known is not None and (known.state != "missing" or (row.prepared is None and known.id != target)):
+        if known is not None and (known.state != "missing" or row.prepared is None):
             return Written(known.id, is_change=False)
         if row.prepared is not None:
             artifact_id = artifacts.record(change, root, row.prepared)
             artifacts.refresh_owners(change, artifact_id, row.prepared)
             return Written(artifact_id)
-        if known is None and target is not None:
-            return Written(target, is_change=False)  # removed here
-        if known is not None and artifacts.package_owners(change.connection, known.id):
-            return Written(known.id, is_change=False)
-        if known is not None:
-            artifact_id = known.id
-        else:
-            values = _missing(root, row, NOT_HERE if self._files.are_here else ELSEWHERE)
-            artifact_id = rows.insert(change.connection, "artifacts", values)
-        document_id = documents.put(change, _document(row, artifact_id))
-        put_passages(change, document_id, row.path, row.passages)
+        artifact_id = rows.insert(change.connection, "artifacts", _missing(root, row, NOT_HERE))
+        _put_document(change, row, artifact_id)
         return Written(artifact_id)
 
-    def _write_of_origin(self, change: Change, row: _Artifact, origin: Origin) -> Written:
+    def _write_foreign(self, change: Change, row: _Artifact) -> Written:
         """A file of another store: below a root that stands for that store, so no path of ours is in its way."""
-        connection, number, root = change.connection, origin.local(row.number), f"{FOREIGN_ROOT}{origin.uuid}"
+        connection, origin = change.connection, self._run.origin
+        number, root = origin.local(row.number), f"{FOREIGN_ROOT}{origin.uuid}"
         connection.execute("INSERT OR IGNORE INTO roots (path) VALUES (?)", (root,))
         root_id = require_value(connection, "SELECT id FROM roots WHERE path = ?", (root,), int)
         same = read_value(
@@ -114,22 +93,22 @@ class ArtifactImport:
             remove_foreign_file(change, same)
         if not rows.update(connection, "artifacts", number, {"path": row.path, "size_bytes": row.size_bytes}):
             rows.insert(connection, "artifacts", {"id": number, **_missing(root_id, row, ELSEWHERE)})
-        document_id = documents.put(change, _document(row, number))
-        put_passages(change, document_id, row.path, row.passages)
-        documents.redate(change, document_id, row.created_at, is_numbered=False)
+        documents.redate(change, _put_document(change, row, number), row.created_at, is_numbered=False)
         return Written(number)
 
 
 def remove_foreign_file(change: Change, number: int) -> None:
     """Remove a file of another store, with its document and passages."""
     document_id = documents.document_id(change.connection, DocumentRef(ARTIFACT, number))
-    documents.remove_owned(change, document_id)
     documents.remove(change, document_id)
     change.connection.execute("DELETE FROM artifacts WHERE id = ?", (number,))
 
 
-def _document(row: _Artifact, number: int) -> documents.Document:
-    return documents.Document(ARTIFACT, number, row.title, "", row.created_at, RULESET_VERSION, row.path)
+def _put_document(change: Change, row: _Artifact, number: int) -> int:
+    document = documents.Document(ARTIFACT, number, row.title, "", row.created_at, RULESET_VERSION, row.path)
+    document_id = documents.put(change, document)
+    put_passages(change, document_id, row.path, row.passages)
+    return document_id
 
 
 def _missing(root: int, row: _Artifact, reason: str) -> dict[str, rows.Value]:

@@ -87,10 +87,11 @@ def _reader(column: Column, *, is_required: bool) -> Callable[[Fields], Value]:
     readers: dict[Meaning, Callable[[Fields], Value]] = {
         Meaning.TEXT: lambda fields: fields.text(key),
         Meaning.LINE: lambda fields: fields.line(key),
+        Meaning.PATH: lambda fields: fields.text(key),
         Meaning.JSON: lambda fields: fields.json(key, empty="null"),
         Meaning.TIME: lambda fields: fields.moment(key),
         Meaning.NUMBER: lambda fields: fields.number(key, least=column.least),
-        Meaning.SHARE: lambda fields: fields.share(key, 0.0),
+        Meaning.SHARE: lambda fields: fields.share(key),
         Meaning.FLAG: lambda fields: int(fields.flag(key)),
     }
     may_be_blank = column.may_be_blank or not is_required

@@ -16,17 +16,13 @@ _FILES_REMEMBERED = 32
 
 
 class Files:
-    """The files below the root: `indexed` and `missing` hold each once, however many records point to it.
+    """The files below the root that records of this store name.
 
-    What comes from another store (`are_here` false) brings its own texts: no file here is read for it, whatever its
-    path. Where it is not known whose the root is (`is_read` false), files count as missing until a scan finds them.
+    What comes from another store brings its own texts: no file here is read for it, whatever its path. Where it is not
+    known whose the root is (`is_read` false), files count as missing until a scan finds them.
     """
 
-    def __init__(self, run: ImportRun, *, are_here: bool = True, is_read: bool = True) -> None:
-        self.are_here = are_here
-        self.indexed: set[str] = set()
-        self.missing: set[str] = set()
-        self.kept: set[str] = set()  # another store has them, too: ours stay
+    def __init__(self, run: ImportRun, *, is_read: bool = True) -> None:
         self._run = run
         self._is_read = is_read
         self._root = run.store.location.root
@@ -36,9 +32,7 @@ class Files:
 
     def find(self, path: str) -> tuple[str, artifacts.PreparedFile | None]:
         """The path as it is stored, and the file if there is one inside the root that has a text."""
-        if not self.are_here:
-            if self._run.origin is None:  # else nobody expects it here
-                self.missing.add(path)
+        if self._run.origin.code:
             return self._run.texts.line(path), None
         try:
             inside = contained_path(self._root, path)
@@ -50,30 +44,30 @@ class Files:
             self._unreadable[shown] = "the path holds a secret, or characters that no terminal shows"
             return shown, None
         if not self._is_read:
-            self.missing.add(inside)
+            self._run.account.files_missing.add(inside)
             return inside, None
         if inside not in self._remembered:
             self._remembered[inside] = self._prepare(inside)
             if len(self._remembered) > _FILES_REMEMBERED:
                 self._remembered.popitem(last=False)
-        return inside, self._remembered[inside]
+        prepared = self._remembered[inside]
+        self._run.held_bytes += prepared.file.size_bytes if prepared else 0
+        return inside, prepared
 
     def notes(self) -> Iterator[str]:
         """What a person should know about files that were not indexed."""
         for why, count in sorted(self._outside.items()):
             yield f"{count} {'path' if count == 1 else 'paths'} {why}: imported without their files."
-        if self.kept:
-            yield f"{len(self.kept)} files are known here by the same path: what this store has of them stays."
         for reason, count in sorted(Counter(self._unreadable.values()).items()):
             yield f"{count} files are not indexed: {reason}."
 
     def _prepare(self, path: str) -> artifacts.PreparedFile | None:
         read = read_text_file(self._root, path)
         if isinstance(read, FileText):
-            self.indexed.add(path)
+            self._run.account.files_indexed.add(path)
             return artifacts.prepare(path, read, self._run.mode)
         if read.reason == "vanished":
-            self.missing.add(path)
+            self._run.account.files_missing.add(path)
         else:
             self._unreadable[path] = read.reason
         return None

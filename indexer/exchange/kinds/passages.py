@@ -55,9 +55,11 @@ def put_passages(change: Change, owner_id: int, path: str, passages: tuple[Store
     query = "SELECT id, session_id, group_id, agent, type, priority, created_at FROM documents WHERE id = ?"
     owner = read_row(connection, query, (owner_id,), Owner)
     assert owner is not None, "passages are put for a document that was just written"
-    facets = documents.PassageFacets(path, *owner[1:-1], RULESET_VERSION, owner.created_at)
-    new = [
-        documents.NewPassage(passage.key, passage.title, passage.text, passage.start_line, passage.end_line)
-        for passage in passages
-    ]
-    documents.put_passages(change, facets, owner_id, new)
+    shape = documents.Document("passage", None, "", "", owner.created_at, RULESET_VERSION, path, *owner[:-1])
+    documents.put_all(
+        change,
+        (
+            shape._replace(passage_key=key, title=title, body=text, start_line=start_line, end_line=end_line)
+            for key, title, text, start_line, end_line in passages
+        ),
+    )

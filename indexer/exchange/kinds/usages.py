@@ -1,25 +1,40 @@
-"""Imported usages: who took a package of another line, and who was shown it. It is united with what is here.
+"""Imported usages: who took a package, and who was shown it. It is united with what is here.
 
-What comes before its package waits in the ledger.
+What comes before its package waits in the register.
 """
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
-from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.packages import Delivery, Usage, put_consumers, put_delivery, read_usage
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import Origin, remove_entry, write_entry
+from ctxrank.indexer.exchange.register import Identity, remove_entry, write_entry
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.records.packages import Consumer
-from ctxrank.indexer.store.connection import read_rows, read_value
-from ctxrank.indexer.store.ids import origin_code
+from ctxrank.indexer.store.connection import read_map, read_value
+from ctxrank.indexer.store.rows import Value, insert, update
 from ctxrank.indexer.store.store import Change
 
 USAGE = "usage"
+_WAITING = "waiting usage"  # the register's word, as its source
+
+
+class Delivery(NamedTuple):
+    """An agent was shown a package, at an iteration of a group or of the session."""
+
+    group: str | None
+    agent: str
+    iteration: int
+    delivered_at: int
+
+
+class Usage(NamedTuple):
+    """Who a package is for and who took it, and who was shown it."""
+
+    consumers: tuple[Consumer, ...]
+    deliveries: tuple[Delivery, ...]
 
 
 class _Row(NamedTuple):
@@ -31,40 +46,28 @@ class _Row(NamedTuple):
 
 
 class UsageImport:
-    """Brings in usages."""
+    """Brings in usages of packages of other lines."""
 
     def __init__(self, run: ImportRun) -> None:
         self._run = run
 
     def bring(self, lines: Iterable[Line]) -> None:
         """What is not here of who took and who was shown packages."""
-        self._run.bring_lines(USAGE, lines, ("id", "of"), self._prepare, self._write)
+        self._run.bring_lines(USAGE, lines, self._prepare, self._write)
 
-    def _prepare(self, fields: Fields, key: str) -> _Row:
-        return _Row(fields.number("id", least=1), fields.store("of"), read_usage(fields))
+    def _prepare(self, fields: Fields, identity: Identity) -> _Row:
+        return _Row(identity.number, fields.store("of"), read_usage(fields))
 
     def _write(self, change: Change, row: _Row, target: int | None) -> Written:
-        origin = self._run.origin
-        if origin is None:
-            raise UsageError("it does not say whose it is")
-        maker = origin if row.of is None else Origin(row.of, origin_code(change.connection, row.of))
-        package_id = maker.local(row.number)
+        package_id = self._run.maker(change, row.of).local(row.number)
         query = "SELECT session_id FROM packages WHERE id = ?"
         session_id = read_value(change.connection, query, (package_id,), int)
         if session_id is None:
             waiting = json.dumps([[list(one) for one in part] for part in row.usage])
-            write_entry(change.connection, _WAITING, origin.uuid, package_id, waiting, package_id)
+            write_entry(change.connection, _WAITING, self._run.origin.uuid, package_id, waiting, package_id)
             return Written(package_id, is_change=False)
-        _unite(self._run, change, package_id, session_id, row.usage)
+        put_usage(self._run, change, package_id, session_id, row.usage)
         return Written(package_id)
-
-
-_WAITING = "waiting usage"  # the ledger's word, as its source
-
-
-class _Waiting(NamedTuple):
-    uuid: str
-    said: str
 
 
 def unite_waiting(run: ImportRun, change: Change, package_id: int, session_id: int) -> None:
@@ -73,14 +76,68 @@ def unite_waiting(run: ImportRun, change: Change, package_id: int, session_id: i
         SELECT kind, digest FROM imported_rows
          WHERE source = ? AND kind IN (SELECT uuid FROM origins) AND source_key = ?
     """
-    for waiting in list(read_rows(change.connection, query, (_WAITING, str(package_id)), _Waiting)):
-        consumers, deliveries = cast("tuple[list[list[Any]], list[list[Any]]]", json.loads(waiting.said))
+    for uuid, said in read_map(change.connection, query, (_WAITING, str(package_id)), str, str).items():
+        consumers, deliveries = cast("tuple[list[list[Any]], list[list[Any]]]", json.loads(said))
         usage = Usage(tuple(Consumer(*one) for one in consumers), tuple(Delivery(*one) for one in deliveries))
-        _unite(run, change, package_id, session_id, usage)
-        remove_entry(change.connection, _WAITING, waiting.uuid, package_id)
+        put_usage(run, change, package_id, session_id, usage)
+        remove_entry(change.connection, _WAITING, uuid, package_id)
 
 
-def _unite(run: ImportRun, change: Change, package_id: int, session_id: int, usage: Usage) -> None:
-    put_consumers(change, package_id, usage.consumers, run.said_by)
+def read_usage(fields: Fields) -> Usage:
+    """Consumers and deliveries, as a line of a package or of its usage says them. Raises UsageError."""
+    consumers = tuple(read_consumer(item) for item in fields.objects("consumers"))
+    return Usage(consumers, tuple(read_delivery(item) for item in fields.objects("deliveries")))
+
+
+def read_consumer(fields: Fields) -> Consumer:
+    """For whom a package is, pending while `consumed_at` is None. Raises UsageError."""
+    return Consumer(fields.agent("agent"), fields.optional_number("iteration"), fields.optional_moment("consumed_at"))
+
+
+def read_delivery(fields: Fields) -> Delivery:
+    """Who was shown a package, as a line or an item of a package's line says it. Raises UsageError."""
+    return Delivery(
+        fields.optional_word("group"), fields.agent("agent"), fields.number("iteration"), fields.moment("delivered_at")
+    )
+
+
+def put_usage(run: ImportRun, change: Change, package_id: int, session_id: int, usage: Usage) -> None:
+    """Unite what another store saw of a package with what is here."""
+    if usage.consumers:
+        _put_consumers(change, package_id, usage.consumers, run.origin.code)
     for delivery in usage.deliveries:
         put_delivery(run, change, package_id, session_id, delivery)
+
+
+def put_delivery(run: ImportRun, change: Change, package_id: int, session_id: int, delivery: Delivery) -> bool:
+    """Record who was shown a package; False where that is recorded already, at this moment or a later one."""
+    group_id = run.group_id(change, session_id, delivery.group, delivery.delivered_at)
+    change.connection.execute(
+        """
+        INSERT INTO deliveries (package_id, group_id, agent, iteration, delivered_at, origin) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET delivered_at = excluded.delivered_at, origin = excluded.origin
+            WHERE excluded.delivered_at > delivered_at
+        """,
+        (package_id, group_id or 0, delivery.agent, delivery.iteration, delivery.delivered_at, run.origin.code),
+    )
+    return bool(change.connection.changes())
+
+
+def _put_consumers(change: Change, package_id: int, exported: tuple[Consumer, ...], said_by: int) -> None:
+    """Add designations and consumptions that are not here; what was taken here stays taken, of two moments the later.
+
+    `said_by` is the code of the store that says so.
+    """
+    for consumer in exported:
+        # Who took it at the same iteration, else who may; a designation says nothing of an agent that is known.
+        query = """
+            SELECT id, consumed_at FROM package_consumers
+             WHERE package_id = ?1 AND agent = ?2 AND (?4 IS NULL OR consumed_at IS NULL OR iteration IS ?3)
+             ORDER BY consumed_at IS NULL, id LIMIT 1
+        """
+        known = change.connection.execute(query, (package_id, *consumer)).fetchone()
+        said: dict[str, Value] = {**consumer._asdict(), "package_id": package_id, "origin": said_by}
+        if known is None:
+            insert(change.connection, "package_consumers", said)
+        elif consumer.consumed_at is not None and consumer.consumed_at > (known[1] or 0):
+            update(change.connection, "package_consumers", known[0], said)

@@ -6,10 +6,9 @@
 * other groups only with reach `session`, earlier sessions of the project only with reach `project`.
 """
 
-import apsw
-
-from ctxrank.indexer.light_typing import NamedTuple, cast
-from ctxrank.indexer.records.sessions import Group, Session
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_column
+from ctxrank.ranking.context.assembly.shapes import Spawn
 
 
 class EligiblePackage(NamedTuple):
@@ -38,20 +37,6 @@ class EligiblePackage(NamedTuple):
         return not self.is_own_group
 
 
-class EligibilityQuery(NamedTuple):
-    """The agent, the one that it is `like` (itself, but for a role) and its iteration, and how far the request reaches.
-
-    What is designated for the one that a role is like is the role's, too. Deliveries from `delivered_before` on
-    (microseconds) do not count.
-    """
-
-    agent: str
-    like: str
-    iteration: int
-    reach: str
-    delivered_before: int
-
-
 _QUERY = """
     SELECT p.id, d.id, p.session_id, s.name, g.name, p.path, p.priority, p.type, p.producer, p.summary,
            p.created_at, d.ruleset,
@@ -72,49 +57,35 @@ _QUERY = """
 """
 
 
-def eligible_packages(
-    primary: apsw.Connection, session: Session, group: Group | None, query: EligibilityQuery
-) -> list[EligiblePackage]:
-    """All packages that the request may see, in no particular order."""
-    packages = _of_session(primary, session.id, group, query, only_own_group=query.reach == "group")
-    if query.reach == "project":
-        earlier = primary.execute(
-            "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id",
-            (session.project, session.id, session.created_at, session.id),
-        ).fetchall()
-        for session_id in cast("list[int]", [row[0] for row in earlier]):
-            packages += [
-                package._replace(is_own_group=False) for package in _of_session(primary, session_id, None, query)
-            ]
-    return packages
+def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
+    """All packages that the request may see, in no particular order.
 
-
-def _of_session(
-    primary: apsw.Connection,
-    session_id: int,
-    group: Group | None,
-    query: EligibilityQuery,
-    *,
-    only_own_group: bool = False,
-) -> list[EligiblePackage]:
-    values: dict[str, str | int] = {
-        "agent": query.agent,
-        "like": query.like,
-        "group": group.id if group else 0,
-        "iteration": query.iteration,
-        "before": query.delivered_before,
-        "session": session_id,
+    What is designated for the agent that a role is like is the role's, too.
+    """
+    primary, session, request = spawn.store.primary, spawn.session, spawn.request
+    earlier: list[int] = []
+    if request.reach == "project":
+        query = "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id"
+        earlier = read_column(primary, query, (session.project, session.id, session.created_at, session.id), int)
+    values = {
+        "agent": spawn.agent,
+        "like": spawn.config.team.like(spawn.agent),
+        "iteration": max(request.iteration, 0),
+        "before": request.before,
     }
-    referenced = group.context_references if group is not None else ()
     packages: list[EligiblePackage] = []
-    sql = _QUERY
-    if only_own_group and group is not None:
-        # In SQL, because a session's other groups are most of its packages.
-        sql += f" AND (p.scope = 'global' OR p.group_id = :group OR p.id IN ({', '.join(map(str, referenced))}))"
-    for row in primary.execute(sql, values):
-        is_designated, has_consumers, is_delivered, is_global, group_id = row[12:]
-        is_own_group = group is None or bool(is_global) or group_id == group.id or row[0] in referenced
-        is_for_others = bool(has_consumers) and not is_designated
-        facts = (bool(is_designated), is_for_others, bool(is_delivered), is_own_group)
-        packages.append(EligiblePackage._make((*row[:12], *facts)))
+    for session_id in (session.id, *earlier):
+        is_own = session_id == session.id
+        group = spawn.group if is_own else None
+        referenced = group.context_references if group is not None else ()
+        sql = _QUERY
+        if request.reach == "group" and group is not None:
+            # In SQL, because a session's other groups are most of its packages.
+            sql += f" AND (p.scope = 'global' OR p.group_id = :group OR p.id IN ({', '.join(map(str, referenced))}))"
+        for row in primary.execute(sql, {**values, "session": session_id, "group": group.id if group else 0}):
+            is_designated, has_consumers, is_delivered, is_global, group_id = row[12:]
+            is_own_group = group is None or bool(is_global) or group_id == group.id or row[0] in referenced
+            is_for_others = bool(has_consumers) and not is_designated
+            facts = (bool(is_designated), is_for_others, bool(is_delivered), is_own and is_own_group)
+            packages.append(EligiblePackage._make((*row[:12], *facts)))
     return packages

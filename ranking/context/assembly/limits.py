@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class Zone:
-    """A zone by its name in the output.
+    """A zone by its name in the output, from how many percent on it is, and the characters of a summary in it.
 
     One object for each, compared by identity. Loading `enum` takes a quarter of a bare start.
     """
 
-    __slots__ = ("value",)
+    __slots__ = ("starts_at", "summary_chars", "value")
 
     if TYPE_CHECKING:
         NORMAL: ClassVar["Zone"]
@@ -34,32 +34,21 @@ class Zone:
         WRAP_UP: ClassVar["Zone"]
         EMERGENCY: ClassVar["Zone"]
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str, starts_at: float, summary_chars: int) -> None:
         self.value = value
+        self.starts_at = starts_at
+        self.summary_chars = summary_chars
 
     def __repr__(self) -> str:
         return f"Zone({self.value!r})"
 
 
-Zone.NORMAL = Zone("Normal")
-Zone.SOFT_WARNING = Zone("Soft_Warning")
-Zone.CONSERVATIVE = Zone("Conservative")
-Zone.WRAP_UP = Zone("Wrap-up")
-Zone.EMERGENCY = Zone("Emergency")
-
-_STARTS_AT_PERCENT = (
-    (95.0, Zone.EMERGENCY),
-    (85.0, Zone.WRAP_UP),
-    (75.0, Zone.CONSERVATIVE),
-    (60.0, Zone.SOFT_WARNING),
-)
-SUMMARY_CHARS = {
-    Zone.NORMAL: 400,
-    Zone.SOFT_WARNING: 200,
-    Zone.CONSERVATIVE: 100,
-    Zone.WRAP_UP: 60,
-    Zone.EMERGENCY: 0,
-}
+Zone.NORMAL = Zone("Normal", 0.0, 400)
+Zone.SOFT_WARNING = Zone("Soft_Warning", 60.0, 200)
+Zone.CONSERVATIVE = Zone("Conservative", 75.0, 100)
+Zone.WRAP_UP = Zone("Wrap-up", 85.0, 60)
+Zone.EMERGENCY = Zone("Emergency", 95.0, 0)
+_FULLEST_FIRST = (Zone.EMERGENCY, Zone.WRAP_UP, Zone.CONSERVATIVE, Zone.SOFT_WARNING)
 # Only here is a delivery recorded: elsewhere an agent sees too little to count it as seen.
 MARKING = (Zone.NORMAL, Zone.SOFT_WARNING)
 
@@ -104,12 +93,12 @@ def usage(model_limit: int, safety_margin: float, current_tokens: int) -> Usage:
 
 
 def _zone_at(percent: float) -> Zone:
-    return next((zone for start, zone in _STARTS_AT_PERCENT if percent >= start), Zone.NORMAL)
+    return next((zone for zone in _FULLEST_FIRST if percent >= zone.starts_at), Zone.NORMAL)
 
 
 def truncated(summary: str, zone: Zone) -> str:
     """A summary cut at a word to what the zone allows, with `...` where something is missing."""
-    return shorten(summary, SUMMARY_CHARS[zone])
+    return shorten(summary, zone.summary_chars)
 
 
 class Budget(NamedTuple):

@@ -1,17 +1,23 @@
 """Memory: what the block holds in addition to packages: prior reasoning, known errors, strategies."""
 
-import apsw
+from itertools import accumulate
 
-from ctxrank.indexer.agents import NO_TEAM, Team
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.records.sessions import DEFAULT_PROJECT, Group, Session
-from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.agents import Team
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
+from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import shorten
-from ctxrank.ranking.context.assembly.request import IncludedError, IncludedReasoning, IncludedStrategy
+from ctxrank.ranking.context.assembly import block
+from ctxrank.ranking.context.assembly.shapes import (
+    Candidate,
+    CurrentFailure,
+    IncludedError,
+    IncludedReasoning,
+    IncludedStrategy,
+    Spawn,
+)
+from ctxrank.ranking.context.budget import Item
 from ctxrank.ranking.retrieval.cleaning import cleaned
-
-if TYPE_CHECKING:  # most assemblies have no failure to answer
-    from ctxrank.ranking.errors.answer import ErrorAnswer
 
 _ALWAYS_WITH_REASONING = ("qa_expert", "tech_lead", "senior_software_engineer", "investigator")
 # Whose reasoning helps whom: the hand-offs of the workflow developer → QA → tech lead, and its escalations.
@@ -78,7 +84,7 @@ def wants_reasoning(agent: str, iteration: int, override: bool | None) -> bool:
     return agent in _ALWAYS_WITH_REASONING or (agent == "developer" and iteration > 0)
 
 
-def relevant_agents(agent: str, team: Team = NO_TEAM) -> tuple[str, ...] | None:
+def relevant_agents(agent: str, team: Team) -> tuple[str, ...] | None:
     """The agents whose reasoning an agent is given, and the roles that are like them; None is all."""
     relevant = _RELEVANT_AGENTS.get(team.like(agent))
     return None if relevant is None else team.with_roles(relevant)
@@ -89,16 +95,7 @@ def is_escalation(agent: str, iteration: int) -> bool:
     return agent not in _COMPLETIONS_ONLY and (iteration > 0 or agent in _ESCALATED_TO)
 
 
-class PriorReasoning(NamedTuple):
-    """An entry as it can be shown, the shortest form first; what `is_critical` is shown whole before all others."""
-
-    forms: tuple[IncludedReasoning, ...]
-    is_critical: bool = False
-
-
-def prior_reasoning(
-    primary: apsw.Connection, session: Session, group: Group | None, wanted: "WantedReasoning", mode: RedactionMode
-) -> list[PriorReasoning]:
+def prior_reasoning(spawn: Spawn) -> list[Candidate]:
     """The relevant agents' entries of a level: the most actionable phase first, of one phase the newest.
 
     Of a retry chain (one agent's tries at one phase of one group) the latest try alone counts, but at the level `full`:
@@ -107,17 +104,19 @@ def prior_reasoning(
 
     An escalation begins with the newest blockers, risks and pivot of each of them, and of the agent's own tries.
     """
-    level = REASONING_LEVELS[wanted.level]
-    is_escalated = is_escalation(wanted.team.like(wanted.agent), wanted.iteration)
-    rows = _candidates(primary, session, group, wanted, level)
-    critical: dict[tuple[str, str], _Candidate] = {}
-    if is_escalated:
+    request, like = spawn.request, spawn.config.team.like(spawn.agent)
+    if not wants_reasoning(like, request.iteration, request.include_reasoning):
+        return []
+    level = REASONING_LEVELS[request.reasoning_level]
+    rows = _entries(spawn, level)
+    critical: dict[tuple[str, str], _Entry] = {}
+    if is_escalation(like, request.iteration):
         for row in sorted(rows, key=lambda row: (-row.created_at, -row.id)):
             if row.phase in _CRITICAL_PHASES:
                 critical.setdefault((row.agent, row.phase), row)
     first = sorted(critical.values(), key=lambda row: (_CRITICAL_PHASES.index(row.phase), -row.created_at, -row.id))
-    entries = [PriorReasoning(_forms(primary, row, REASONING_CHARS, mode), is_critical=True) for row in first]
-    shown = [row for row in rows if row not in first and _is_of_level(row, wanted, level)]
+    candidates = [_reasoning(spawn, row, REASONING_CHARS, is_first=True) for row in first]
+    shown = [row for row in rows if row not in first and _is_of_level(spawn, row, level)]
     represented = {row.agent for row in shown if row.phase in level.phases}
     counts: dict[tuple[str, str], int] = {}
     for row in shown:
@@ -127,31 +126,12 @@ def prior_reasoning(
             represented.add(row.agent)
         key = (row.agent, row.phase)
         counts[key] = counts.get(key, 0) + 1
-        if counts[key] <= level.most_of_phase and len(entries) - len(first) < level.most:
-            entries.append(PriorReasoning(_forms(primary, row, level.chars, mode)))
-    return entries
+        if counts[key] <= level.most_of_phase and len(candidates) - len(first) < level.most:
+            candidates.append(_reasoning(spawn, row, level.chars))
+    return candidates
 
 
-def _is_of_level(row: "_Candidate", wanted: "WantedReasoning", level: ReasoningLevel) -> bool:
-    """Whether an entry is of a relevant agent, of a phase that the level can show, and of a try that counts."""
-    relevant = relevant_agents(wanted.agent, wanted.team)
-    if relevant is not None and row.agent not in relevant:
-        return False
-    if wanted.team.like(wanted.agent) in _COMPLETIONS_ONLY:
-        return row.phase == "completion" and bool(row.is_latest)
-    return row.phase in (*level.phases, *level.stand_ins) and (bool(row.is_latest) or wanted.level == "full")
-
-
-class WantedReasoning(NamedTuple):
-    """Whose prior reasoning is wanted, for which try, and how much of it."""
-
-    agent: str
-    iteration: int
-    level: str
-    team: Team = NO_TEAM
-
-
-class _Candidate(NamedTuple):
+class _Entry(NamedTuple):
     id: int
     agent: str
     phase: str
@@ -160,18 +140,28 @@ class _Candidate(NamedTuple):
     last_try: int  # of this agent, at any phase
 
 
-def _candidates(
-    primary: apsw.Connection, session: Session, group: Group | None, wanted: WantedReasoning, level: ReasoningLevel
-) -> list[_Candidate]:
+def _is_of_level(spawn: Spawn, row: _Entry, level: ReasoningLevel) -> bool:
+    """Whether an entry is of a relevant agent, of a phase that the level can show, and of a try that counts."""
+    team = spawn.config.team
+    relevant = relevant_agents(spawn.agent, team)
+    if relevant is not None and row.agent not in relevant:
+        return False
+    if team.like(spawn.agent) in _COMPLETIONS_ONLY:
+        return row.phase == "completion" and bool(row.is_latest)
+    is_shown = row.phase in (*level.phases, *level.stand_ins)
+    return is_shown and (bool(row.is_latest) or spawn.request.reasoning_level == "full")
+
+
+def _entries(spawn: Spawn, level: ReasoningLevel) -> list[_Entry]:
     """The entries that a level could hold, the most actionable first; of each agent and phase the newest."""
     condition = "session_id = ?"
-    values: list[str | int] = [session.id]
-    if group is not None:
+    values: list[str | int] = [spawn.session.id]
+    if spawn.group is not None:
         condition += " AND (group_id = ? OR group_id IS NULL)"
-        values.append(group.id)
-    relevant = relevant_agents(wanted.agent, wanted.team)
+        values.append(spawn.group.id)
+    relevant = relevant_agents(spawn.agent, spawn.config.team)
     if relevant is not None:
-        agents = (*relevant, wanted.agent) if wanted.iteration > 0 else relevant
+        agents = (*relevant, spawn.agent) if spawn.request.iteration > 0 else relevant
         condition += f" AND agent IN ({', '.join('?' * len(agents))})"
         values += agents
     query = f"""
@@ -185,96 +175,115 @@ def _candidates(
          WHERE place <= ?
          ORDER BY iteration < latest, {_PHASE_ORDER}, created_at DESC, id DESC
     """
-    return [_Candidate(*row) for row in primary.execute(query, (*values, level.most_of_phase))]
+    return [_Entry(*row) for row in spawn.store.primary.execute(query, (*values, level.most_of_phase))]
 
 
-def _forms(
-    primary: apsw.Connection, candidate: _Candidate, limits: tuple[int, ...], mode: RedactionMode
-) -> tuple[IncludedReasoning, ...]:
+def _reasoning(spawn: Spawn, entry: _Entry, limits: tuple[int, ...], *, is_first: bool = False) -> Candidate:
     """An entry at the lengths that differ; one that a later try has not taken up again says which try it is of."""
-    row = primary.execute(
-        f"""
+    query = f"""
         SELECT r.content, r.confidence, r.iteration, d.ruleset
           FROM reasoning AS r {_DOCUMENT.format(kind="reasoning", table="r")} WHERE r.id = ?
-        """,
-        (candidate.id,),
-    ).fetchone()
+    """
+    row = spawn.store.primary.execute(query, (entry.id,)).fetchone()
     assert row is not None, "an entry and its document are written together"
     content, confidence, iteration, ruleset = row
-    content = cleaned(content, ruleset, mode)
-    last_try = candidate.last_try
-    of_try = f"(of try {iteration}, before try {last_try}) " if iteration < last_try else ""
-    forms: list[IncludedReasoning] = []
-    for limit in limits:
-        shown = of_try + shorten(content, limit)
-        forms.append(IncludedReasoning(candidate.id, candidate.agent, candidate.phase, shown, confidence))
-        if len(content) <= limit:
-            break
-    return tuple(forms)
+    content = cleaned(content, ruleset, spawn.config.redaction_mode)
+    of_try = f"(of try {iteration}, before try {entry.last_try}) " if iteration < entry.last_try else ""
+    # Up to the first that holds all of it.
+    count = next((at for at, limit in enumerate(limits, start=1) if len(content) <= limit), len(limits))
+    forms = tuple(
+        IncludedReasoning(entry.id, entry.agent, entry.phase, of_try + shorten(content, limit), confidence)
+        for limit in limits[:count]
+    )
+    # A longer form never costs less than the shorter one.
+    prices = tuple(accumulate((spawn.prices.of(block.reasoning_entry(form)) for form in forms), max))
+    levels = tuple(f"{limit} characters" for limit in limits[:count])
+    item = Item(public_id("reasoning", entry.id), levels, prices, kind="reasoning", is_first=is_first)
+    return Candidate(item, forms, entry.phase, f"{entry.phase} by {entry.agent}")
 
 
-def errors_of_failure(
-    primary: apsw.Connection, failure: str, project: str, lang: str | None, now: int, mode: RedactionMode
-) -> "tuple[list[IncludedError], ErrorAnswer]":
-    """The known errors that a failure is, and the whole answer. A refuted solution is none to pass on."""
-    from ctxrank.ranking.errors.answer import Asked, recognise  # noqa: PLC0415  the matcher's patterns load slowly
+def known_errors(spawn: Spawn, task: str) -> tuple[list[Candidate], CurrentFailure | None]:
+    """What is known of the current failure; where nothing fails, what is confirmed and the task is about."""
+    store, request, mode = spawn.store, spawn.request, spawn.config.redaction_mode
+    text, source = _current_failure(spawn)
+    if text:
+        from ctxrank.ranking.errors.answer import Asked, recognise  # noqa: PLC0415  the matcher's patterns load slowly
 
-    answer = recognise(primary, failure, Asked(project, now, lang, MAX_PATTERNS, mode))
-    errors = [
-        IncludedError(
-            id=fix.match.pattern_id,
-            signature=_signature(fix.error_type, fix.message),
-            solution=fix.solution,
-            confidence=round(fix.match.confidence, 4),
-            occurrences=fix.occurrences,
-            grade=fix.match.grade,
-            recognition=round(fix.match.recognition, 4),
-            state=fix.match.state,
-            why=" ".join(fix.match.why),
-        )
-        for fix in answer.fixes
-        if fix.match.state != "refuted"
-    ]
-    return errors, answer
+        asked = Asked(spawn.project, spawn.now, request.lang, MAX_PATTERNS, mode)
+        answer = recognise(store.primary, text, asked)
+        errors = [
+            IncludedError(
+                fix.match.pattern_id,
+                _signature(fix.error_type, fix.message),
+                fix.solution,
+                round(fix.match.confidence, 4),
+                fix.occurrences,
+                grade=fix.match.grade,
+                recognition=round(fix.match.recognition, 4),
+                state=fix.match.state,
+                why=" ".join(fix.match.why),
+            )
+            for fix in answer.fixes
+            if fix.match.state != "refuted"
+        ]
+        failure = CurrentFailure(source, answer.outcome, answer.reason, answer.unit)
+        return [_known_error(spawn, error) for error in errors], failure
+    if not task.strip():
+        return [], None
+    from ctxrank.ranking.errors.confidence import confidence_in  # noqa: PLC0415  most spawns meet no error
+    from ctxrank.ranking.errors.relevance import relevant_errors  # noqa: PLC0415  only with a task
 
-
-def confirmed_errors(primary: apsw.Connection, ids: list[int], mode: RedactionMode) -> list[IncludedError]:
-    """The known errors that a task's words have found (ranking/errors/relevance.py), in that order."""
     query = f"""
-        SELECT e.error_type, e.message, e.solution, e.confirmations, e.refutations, e.occurrences,
-               e.state, d.ruleset
+        SELECT e.error_type, e.message, e.solution, e.confirmations, e.refutations, e.occurrences, e.state, d.ruleset
           FROM error_patterns AS e {_DOCUMENT.format(kind="error", table="e")}
          WHERE e.id = ?
     """
-    from ctxrank.ranking.errors.confidence import confidence_in  # noqa: PLC0415  most spawns meet no error
-
-    errors: list[IncludedError] = []
+    ids: list[int] = []
+    if spawn.config.has_index:
+        ids = relevant_errors(store, task, project=spawn.project, lang=request.lang, now=spawn.now, limit=MAX_PATTERNS)
+    confirmed: list[Candidate] = []
     for id_ in ids:
-        row = primary.execute(query, (id_,)).fetchone()
-        if row is not None:
-            type_, message, solution, confirmations, refutations, occurrences, state, ruleset = row
-            signature = _signature(type_, cleaned(message, ruleset, mode))
-            errors.append(
-                IncludedError(
-                    id=id_,
-                    signature=signature,
-                    solution=cleaned(solution, ruleset, mode),
-                    confidence=round(confidence_in(confirmations, refutations), 4),
-                    occurrences=occurrences,
-                    state=state,
-                    why="Words of the task.",
-                )
-            )
-    return errors
+        row = store.primary.execute(query, (id_,)).fetchone()
+        assert row is not None, "an error and its document are written together"
+        type_, message, solution, confirmations, refutations, occurrences, state, ruleset = row
+        signature, solution = _signature(type_, cleaned(message, ruleset, mode)), cleaned(solution, ruleset, mode)
+        confidence = round(confidence_in(confirmations, refutations), 4)
+        error = IncludedError(id_, signature, solution, confidence, occurrences, state=state, why="Words of the task.")
+        confirmed.append(_known_error(spawn, error))
+    return confirmed, None
+
+
+def _entry(spawn: Spawn, name: str, shown: IncludedError | IncludedStrategy, reason: str) -> Candidate:
+    """What is shown whole or not at all."""
+    class_ = block.BLOCK_CLASSES[name]
+    item = Item(public_id(class_.kind, shown.id), ("entry",), (spawn.prices.of(class_.text(shown)),), kind=name)
+    return Candidate(item, (shown,), "entry", reason)
+
+
+def _known_error(spawn: Spawn, error: IncludedError) -> Candidate:
+    return _entry(spawn, "errors", error, f"confidence {error.confidence:.2g}")
+
+
+def _current_failure(spawn: Spawn) -> tuple[str, str]:
+    """The text of the current failure, redacted, and where it comes from; '' for none."""
+    if spawn.request.error_output is not None:
+        from ctxrank.indexer.errors.failure_text import read_failure_text  # noqa: PLC0415  only where something failed
+
+        return read_failure_text(spawn.request.error_output, spawn.config.redaction_mode).text, "given"
+    query = "SELECT 1 FROM error_sightings WHERE session_id = ? LIMIT 1"
+    if spawn.store.primary.execute(query, (spawn.session.id,)).fetchone() is None:
+        return "", ""
+    from ctxrank.indexer.errors.failures import last_failure  # noqa: PLC0415  only where something failed
+
+    group_id = None if spawn.group is None else spawn.group.id
+    return last_failure(spawn.store.primary, spawn.session.id, group_id, now=spawn.now), "last"
 
 
 def _signature(error_type: str, message: str) -> str:
     return message if message.startswith(error_type) else f"{error_type}: {message}"
 
 
-def strategies(
-    primary: apsw.Connection, project: str, lang: str | None, framework: str | None, mode: RedactionMode
-) -> list[IncludedStrategy]:
+def strategies(spawn: Spawn) -> list[Candidate]:
     """The most helpful strategies of the project, and of none, that fit; no language or framework fits all."""
     query = f"""
         SELECT s.id, s.topic, s.insight, d.ruleset
@@ -285,9 +294,15 @@ def strategies(
          LIMIT :most
     """
     values = {
-        "project": project, "any": DEFAULT_PROJECT, "lang": lang, "framework": framework, "most": MAX_STRATEGIES,
-    }  # fmt: skip
-    return [
-        IncludedStrategy(id_, topic, shorten(cleaned(insight, ruleset, mode), MAX_INSIGHT_CHARS))
-        for id_, topic, insight, ruleset in primary.execute(query, values)
-    ]
+        "project": spawn.project,
+        "any": DEFAULT_PROJECT,
+        "lang": spawn.request.lang,
+        "framework": spawn.request.framework,
+        "most": MAX_STRATEGIES,
+    }
+    mode = spawn.config.redaction_mode
+    candidates: list[Candidate] = []
+    for id_, topic, insight, ruleset in spawn.store.primary.execute(query, values):
+        shown = IncludedStrategy(id_, topic, shorten(cleaned(insight, ruleset, mode), MAX_INSIGHT_CHARS))
+        candidates.append(_entry(spawn, "strategies", shown, topic))
+    return candidates

@@ -6,22 +6,20 @@ With a task text the score is the blend of the heuristic and of how well a packa
 or without an index, it is the heuristic alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import Group
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
+from ctxrank.ranking.context.assembly.shapes import Spawn
 from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
-from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic, heuristic
-from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
+from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, Signals, heuristic
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
-from ctxrank.ranking.retrieval.plan import Plan, make_plan
-from ctxrank.ranking.retrieval.query import plain_query
+from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.rerank import reranked
 
 if TYPE_CHECKING:
@@ -32,9 +30,8 @@ LADDER = ("critical", "high", "medium")
 DELIVERED = "delivered before"  # in this iteration
 # A passage below this share of the package's best one says too little to be shown with it.
 _MIN_SHARE = 0.5
-_MAX_WORDS = 2000  # of a task text; the rarest 32 terms are what counts
 _NAMED_WORDS = 3
-# A package whose bearing on the task (`TaskMatches.bearing`) is below this only fills room, see `with_floor`. Of the
+# A package whose bearing on the task (`select_by_task`) is below this only fills room, see `with_floor`. Of the
 # packages that were judged useful beforehand (benchmarks/floor) none has less than 0.5; texts of one line have less.
 FLOOR = 0.25
 ABOVE_ANY_FLOOR: tuple[str, ...] = ("critical", "high")
@@ -76,24 +73,17 @@ class ZoneSelection(NamedTuple):
 
 
 def rank_packages(
-    eligible: list[EligiblePackage],
-    text_score: Callable[[int], float] | None,
-    group: Group | None,
-    today: int,
+    eligible: list[EligiblePackage], texts: Mapping[int, float] | None, group: Group | None, today: int
 ) -> list[RankedPackage]:
-    """The packages, best first; `text_score` gives T by document id, None is the heuristic alone."""
+    """The packages, best first; `texts` has T of those that match, by document id, None is the heuristic alone."""
     rows: list[RankedPackage] = []
     for package in eligible:
         is_same_group = package.is_own_group and package.group == (group.name if group is not None else None)
         days = today - package.created_at // DAY_US
         signals = Signals(package.priority, is_same_group, package.is_designated, days)
-        if text_score is None:
-            parts = heuristic(signals)
-            rows.append(RankedPackage(package, None, parts, parts.total))
-        else:
-            parts = blended_heuristic(signals)
-            text = text_score(package.document_id)
-            rows.append(RankedPackage(package, text, parts, blended(text, parts.total)))
+        text = None if texts is None else texts.get(package.document_id, 0.0)
+        parts = heuristic(signals) if text is None else heuristic(signals, BLENDED)
+        rows.append(RankedPackage(package, text, parts, parts.total if text is None else blended(text, parts.total)))
     rows.sort(key=_order)
     return rows
 
@@ -119,9 +109,10 @@ def select_for_zone(zone: Zone, rows: list[RankedPackage]) -> ZoneSelection:
 
 
 def with_floor(
-    rows: list[RankedPackage], bearing: Callable[[int], float]
+    rows: list[RankedPackage], bearing: Mapping[int, float]
 ) -> tuple[list[RankedPackage], tuple[RankedPackage, ...]]:
-    """(those that a block may show, those that would only fill its room); `bearing` is by document id.
+    """(those that a block may show, those that would only fill its room); `bearing` by document id is T as if the
+    task had no words that the index does not know.
 
     What has no bearing on the task stays out unless it is critical or high. Where nothing has any, there is no floor:
     the order is then that of the heuristic, and `is_best_known` says so.
@@ -129,7 +120,7 @@ def with_floor(
     shown: list[RankedPackage] = []
     floored: list[RankedPackage] = []
     for row in rows:
-        is_above = row.package.priority in ABOVE_ANY_FLOOR or bearing(row.package.document_id) >= FLOOR
+        is_above = row.package.priority in ABOVE_ANY_FLOOR or bearing.get(row.package.document_id, 0.0) >= FLOOR
         (shown if is_above else floored).append(row)
     if not shown:
         return [row._replace(is_best_known=True) for row in rows], ()
@@ -157,64 +148,63 @@ def _is_reserved_for(row: RankedPackage) -> bool:
     )
 
 
-class TaskMatches(NamedTuple):
-    """The packages that match, by their document's id, and what they were matched with."""
+def select_by_heuristic(spawn: Spawn, eligible: list[EligiblePackage]) -> ZoneSelection:
+    """The packages in their order without a task, or without an index."""
+    limit = spawn.limit
+    ranked = with_reserved(rank_packages(eligible, None, spawn.group, spawn.now // DAY_US), limit)
+    selection = select_for_zone(spawn.zone, ranked)
+    if not spawn.request.is_explained:
+        return selection
+    from ctxrank.ranking.retrieval.explain import explain_heuristic  # noqa: PLC0415  only where the trees are read
 
-    groups: dict[int, HitGroup]
-    half: float
-    half_known: float  # the same of the words that the index knows
-    plan: Plan
-    statistics: Statistics
-
-    def text_score(self, document_id: int) -> float:
-        """T of a package; 0 where nothing of it matches."""
-        group = self.groups.get(document_id)
-        return 0.0 if group is None else calibrated(group.score, self.half)
-
-    def bearing(self, document_id: int) -> float:
-        """T of a package as if the task had no words that the index does not know."""
-        group = self.groups.get(document_id)
-        return 0.0 if group is None else calibrated(group.score, self.half_known)
-
-    def passage_ids(self, document_id: int) -> list[int]:
-        """Document ids of the passages worth showing, best first."""
-        group = self.groups.get(document_id)
-        if group is None or not group.passages:
-            return []
-        least = group.passages[0].score * _MIN_SHARE
-        return [document_id_of(row.rowid) for row in group.passages[:SHOWN_PASSAGES] if row.score >= least]
+    explained = [row._replace(explanation=explain_heuristic(row.parts)) for row in selection.packages[:limit]]
+    return selection._replace(packages=explained + selection.packages[limit:])
 
 
-def match_task(
-    engine: Engine,
-    statistics: Statistics,
-    task: str,
-    session_ids: Sequence[int],
-    document_ids: frozenset[int],
-    tuning: Tuning = DEFAULT,
-) -> TaskMatches:
-    """Match these packages of these sessions with a task text, in the caller's snapshot. Raises INDEX_READ_ERRORS."""
-    plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics, tuning)
+def select_by_task(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) -> ZoneSelection:
+    """The packages in the order of a plan of the task's words, in the caller's snapshot; those within the limit also
+    with what matches. Raises INDEX_READ_ERRORS.
+    """
     half = half_score(plan.values)
+    # Of the words that the index knows: what bears on the task does so though it has other words as well.
     half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
-    if not document_ids:
-        return TaskMatches({}, half, half_known, plan, statistics)
-    scope = Scope(
-        kinds=("package", "passage"), session_ids=tuple(session_ids), is_current=True, document_ids=document_ids
-    )
-    found = find_candidates(engine, statistics, plan, scope)
-    found = reranked(engine, statistics, plan, found)
-    return TaskMatches(grouped(found.rows), half, half_known, plan, statistics)
+    groups: dict[int, HitGroup] = {}
+    if eligible:
+        sessions = tuple(sorted({package.session_id for package in eligible}))
+        documents = frozenset(package.document_id for package in eligible)
+        scope = Scope(kinds=("package", "passage"), session_ids=sessions, is_current=True, document_ids=documents)
+        groups = grouped(reranked(plan, find_candidates(plan, scope)).rows)
+    texts = {id_: calibrated(group.score, half) for id_, group in groups.items()}
+    bearing = {id_: calibrated(group.score, half_known) for id_, group in groups.items()}
+    ranked, floored = with_floor(rank_packages(eligible, texts, spawn.group, spawn.now // DAY_US), bearing)
+    selection = select_for_zone(spawn.zone, with_reserved(ranked, spawn.limit))
+    within: list[RankedPackage] = []
+    for row in selection.packages[: spawn.limit]:
+        group = groups.get(row.package.document_id)
+        if group is not None:
+            words = telling_words(plan, group)
+            row = row._replace(words=words, passage_ids=best_passages(group, SHOWN_PASSAGES, _MIN_SHARE))
+        else:
+            row = row._replace(words=())
+        if spawn.request.is_explained:
+            from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
+
+            tree = explain_blend(plan, group, row.text or 0.0, row.parts)
+            row = row._replace(explanation=tree)
+        within.append(row)
+    return selection._replace(packages=within + selection.packages[spawn.limit :], floored=floored)
 
 
-def matched_words(engine: Engine, matches: TaskMatches, document_id: int) -> tuple[str, ...]:
-    """The words of the task that the package's best row rests on, the most telling first."""
-    group = matches.groups.get(document_id)
-    if group is None:
-        return ()
-    scores = term_scores(engine, matches.statistics, matches.plan, group.best.rowid)
-    words = dict.fromkeys(part.term.text.lower() for part in scores)
-    return tuple(words)[:_NAMED_WORDS]
+def best_passages(group: HitGroup, most: int, least_share: float) -> tuple[int, ...]:
+    """Document ids of the passages worth showing, best first: those that have this share of the best one's score."""
+    least = group.passages[0].score * least_share if group.passages else 0.0
+    return tuple(document_id_of(row.rowid) for row in group.passages[:most] if row.score >= least)
+
+
+def telling_words(plan: Plan, group: HitGroup) -> tuple[str, ...]:
+    """The words of the task that a hit's best row rests on, the most telling first."""
+    scores = term_scores(plan, group.best.rowid)
+    return tuple(dict.fromkeys(part.term.text.lower() for part in scores))[:_NAMED_WORDS]
 
 
 def label(package: EligiblePackage, session: str) -> str:

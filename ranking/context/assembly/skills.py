@@ -6,8 +6,11 @@ suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-val
 
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.skills_config import SkillLevels
+from ctxrank.indexer.records.skill_evidence import check_evidence, previous_agent
+from ctxrank.indexer.records.skills_config import SkillLevels, skill_levels
 from ctxrank.indexer.text.lines import one_line
+from ctxrank.ranking.context.assembly.shapes import Candidate, IncludedSkills, Spawn
+from ctxrank.ranking.context.budget import Item
 
 HEADING = "### Skills Checklist"
 SUGGESTED = "### Suggested Skills for This Task"
@@ -69,18 +72,45 @@ def checklist(levels: SkillLevels, agent: str) -> str:
     return "\n".join([*lines, *closing])
 
 
-def skills_section(levels: SkillLevels, agent: str, task: str, *, missing: tuple[str, ...], previous: str) -> str:
-    """The part of a block that is about skills, without a line break at the end; '' where there is nothing to say.
+class SkillsOfBlock(NamedTuple):
+    """The section about skills, none where there is nothing to say; who left out which skills, '' for nobody; and what
+    was configured: whose skills, and which."""
 
-    `missing` are the mandatory skills of the `previous` agent that have no output.
-    """
-    parts = [checklist(levels, agent)]
+    candidates: list[Candidate]
+    missing: str
+    configured: tuple[tuple[str, str], ...]
+
+
+def skills_section(spawn: Spawn, task: str) -> SkillsOfBlock:
+    """What an agent must invoke, what its task suggests, and what the agent before it did not invoke."""
+    team, primary, request, session = spawn.config.team, spawn.store.primary, spawn.request, spawn.session
+    group_id, mode = None if spawn.group is None else spawn.group.id, request.testing_mode
+    iteration = max(request.iteration, 0)
+    previous = previous_agent(primary, session, group_id, spawn.agent, iteration, before_us=request.before)
+    levels = skill_levels(primary, spawn.agent, team=team, session=session, testing_mode=mode)
+    configured = [(f"skills of {spawn.agent}", one_line(levels.described))]
+    parts = [checklist(levels, team.like(spawn.agent))]
     if suggested := suggest_skills(task, levels):
         parts.append("\n".join([SUGGESTED, "", *(f"- **{_name(skill)}**: {why}" for skill, why in suggested)]))
-    if missing:
-        whose = f"mandatory for {one_line(previous)}"
-        parts.append(f"Note: Previous agent did not invoke: {_named(missing)} ({whose}).")
-    return "\n\n".join(filter(None, parts))
+    left_out = ""
+    if previous is not None:
+        agent = previous.agent
+        wanted = skill_levels(primary, agent, team=team, session=session, testing_mode=mode).mandatory
+        if agent != spawn.agent:
+            configured.append((f"skills of {agent}", one_line(SkillLevels(wanted).described)))
+        missing = check_evidence(
+            primary, session, agent, wanted, group=request.group, since_us=previous.since_us, before_us=request.before
+        ).missing
+        if missing:
+            left_out = one_line(f"{agent}: {', '.join(missing)}")
+            whose = f"mandatory for {one_line(agent)}"
+            parts.append(f"Note: Previous agent did not invoke: {_named(missing)} ({whose}).")
+    text = "\n\n".join(filter(None, parts))
+    candidates: list[Candidate] = []
+    if text:
+        item = Item("skills", ("checklist",), (spawn.prices.of(f"{text}\n"),), kind="skills")
+        candidates.append(Candidate(item, (IncludedSkills(f"{text}\n"),), "checklist", "asked for"))
+    return SkillsOfBlock(candidates, left_out, tuple(configured))
 
 
 def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:

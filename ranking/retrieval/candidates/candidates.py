@@ -5,14 +5,15 @@ scoped search never asks the engine to rank, which walks every posting list of t
 matches too many rows, only those are scored that may be among the best (threshold.py).
 """
 
-from collections.abc import Iterable
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from math import fsum
+from operator import itemgetter, sub
 
-from ctxrank.indexer.engine import Engine, Row, RowQuery, Statistics
+from ctxrank.indexer.engine import FieldWeights, Row, RowQuery
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.facets import Scope, index_rowid
 from ctxrank.ranking.formulas.bm25 import tf_saturation
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, row_query
 
 if TYPE_CHECKING:
@@ -74,19 +75,94 @@ class TermScore(NamedTuple):
     score: float
 
 
+class Whole(NamedTuple):
+    """All passages of a document, as if they were one text."""
+
+    rowids: list[int]  # in order
+    length: int
+    frequencies: dict[int, float]  # by the place of the term
+
+
+class Scorer:
+    """Scores rows for the terms of one query."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._engine = plan.engine
+        self._weights = plan.tuning.weights
+        # `tf_saturation` with its numbers filled in: worth · tf / (tf + fixed + by_length · tokens).
+        k1, b = plan.tuning.k1, plan.tuning.b
+        self._worth = [term.value * (k1 + 1) for term in plan.terms]
+        self._fixed, self._by_length = k1 * (1 - b), k1 * b / plan.statistics.average_length
+        # By column: term id → which of the query's terms it counts for, and what an occurrence counts there.
+        self._places: dict[str, dict[int, list[tuple[int, float]]]] = {}
+        for place, term in enumerate(plan.terms):
+            places = self._places.setdefault(term.column, {})
+            for term_id in term.ids:
+                places.setdefault(term_id, []).append((place, 1.0))
+            for term_id in term.path_ids:
+                places.setdefault(term_id, []).append((place, term.path_scale))
+
+    def scores(self, rows: list[Row]) -> list[float]:
+        """BM25 of rows, in their order; `fsum`, because the order of the summands differs by engine."""
+        worth, fixed, by_length = self._worth, self._fixed, self._by_length
+        scores: list[float] = []
+        for row, found in zip(rows, self.frequencies(rows), strict=True):
+            norm = fixed + by_length * row[2]
+            scores.append(fsum([worth[at] * tf / (tf + norm) for at, tf in found.items()]))
+        return scores
+
+    def frequencies(self, rows: list[Row]) -> Iterator[dict[int, float]]:
+        """For each row the weighted tf of the query's terms that it holds, by the place of the term."""
+        counted = [
+            (places, self._engine.frequencies(rows, places.keys(), _of_column(self._weights, column)))
+            for column, places in self._places.items()
+        ]
+        for _ in rows:
+            found: dict[int, float] = {}
+            for places, per_row in counted:
+                for term_id, tf in next(per_row):
+                    for at, scale in places[term_id] if tf else ():
+                        found[at] = found.get(at, 0.0) + tf * scale
+            yield found
+
+    def wholes(self, document_ids: Iterable[int]) -> dict[int, Whole]:
+        """The whole of each of these documents that has passages."""
+        found: dict[int, Whole] = {}
+        rows = self._engine.passages_of(document_ids)
+        for (rowid, owner_id, length, _), counted in zip(rows, self.frequencies(rows), strict=True):
+            rowids, before, frequencies = found.get(owner_id) or Whole([], 0, {})
+            rowids.append(rowid)
+            for place, tf in counted.items():
+                frequencies[place] = frequencies.get(place, 0.0) + tf
+            found[owner_id] = Whole(rowids, before + length, frequencies)
+        return found
+
+
+def term_scores_of(plan: Plan, frequencies: Mapping[int, float], length: int, average_length: float) -> list[TermScore]:
+    """The summands of BM25 of a text of so many tokens, the largest first."""
+    k1, b = plan.tuning.k1, plan.tuning.b
+    parts: list[TermScore] = []
+    for at, tf in frequencies.items():
+        term = plan.terms[at]
+        score = term.value * tf_saturation(tf, length, average_length, k1, b)
+        parts.append(TermScore(term, tf, length, average_length, score))
+    return sorted(parts, key=lambda part: (-part.score, part.term.text))
+
+
+def _of_column(weights: FieldWeights, column: str) -> FieldWeights:
+    """The weights of one column alone; all of them for ''."""
+    if not column:
+        return weights
+    return FieldWeights(0.0, 0.0, 0.0, 0.0)._replace(**{column: getattr(weights, column)})
+
+
 def no_threshold(scores: list[float]) -> float:
     """That every row matters, so that as many are scored as can be afforded."""
     return 0.0
 
 
 def find_candidates(
-    engine: Engine,
-    statistics: Statistics,
-    plan: Plan,
-    scope: Scope,
-    *,
-    threshold_of: "ThresholdFn" = no_threshold,
-    essential_share: float = ESSENTIAL_SHARE,
+    plan: Plan, scope: Scope, *, threshold_of: "ThresholdFn" = no_threshold, essential_share: float = ESSENTIAL_SHARE
 ) -> Candidates:
     """All rows that match, or those that may be among the best, scored; in no particular order.
 
@@ -95,16 +171,15 @@ def find_candidates(
     """
     if not plan.can_match:
         return Candidates([], is_complete=True)
-    scored = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores
-    query = row_query(plan, scope)
-    is_complete = True
-    pruned_count = 0
+    engine, query = plan.engine, row_query(plan, scope)
+    scored = Scorer(plan).scores
+    is_complete, pruned_count = True, 0
     if engine.row_limit is not None:
         rows = engine.best_rows(query, plan.tuning.weights, engine.row_limit)
         is_complete = len(rows) < engine.row_limit
         scores = scored(rows)
     elif scope.is_narrow:
-        rows, is_complete = _scoped_rows(engine, plan, query, essential_share)
+        rows, is_complete = _scoped_rows(plan, query, essential_share)
         scores = scored(rows)
     elif not plan.required and sum(term.df + term.path_df for term in plan.terms) <= MAX_ENUMERATED:
         rows = engine.rows(query)
@@ -114,60 +189,34 @@ def find_candidates(
             generate_candidates,
         )
 
-        rows, scores, is_complete, pruned_count = generate_candidates(
-            engine, statistics, plan, query, scored, threshold_of
-        )
+        rows, scores, is_complete, pruned_count = generate_candidates(plan, query, scored, threshold_of)
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
     held = [(row[0], row[1], score, ()) for row, score in zip(rows, scores, strict=True) if score or plan.required]
     return Candidates(list(map(Candidate._make, held)), is_complete, pruned_count)
 
 
-def term_scores(engine: Engine, statistics: Statistics, plan: Plan, rowid: int) -> list[TermScore]:
+def term_scores(plan: Plan, rowid: int) -> list[TermScore]:
     """The summands of one row's score, the largest first: what `find_candidates` added up."""
-    rows = engine.rows_of([rowid])
+    rows = plan.engine.rows_of([rowid])
     if not rows:
         return []
-    length, average_length = rows[0][2], statistics.average_length
-    k1, b = plan.tuning.k1, plan.tuning.b
-    parts = [
-        TermScore(
-            term=plan.terms[at], tf=tf, length=length, average_length=average_length,
-            score=plan.terms[at].value * tf_saturation(tf, length, average_length, k1, b),
-        )
-        for at, tf in next(Scorer(engine, plan.terms, average_length, plan.tuning).frequencies(rows)).items()
-    ]  # fmt: skip
-    parts.sort(key=lambda part: (-part.score, part.term.text))
-    return parts
+    return term_scores_of(plan, next(Scorer(plan).frequencies(rows)), rows[0][2], plan.statistics.average_length)
 
 
-def _scoped_rows(engine: Engine, plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], bool]:
+def _scoped_rows(plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], bool]:
     """The rows of a scope by the terms that are worth most, and whether these are all."""
-    terms = plan.terms if plan.required else _essential(plan.terms, essential_share)
+    terms, scope = plan.terms, query.scope
+    if len(terms) > _SHORT_QUERY_TERMS and not plan.required:
+        values = [term.value for term in terms]
+        rooms = accumulate(values, sub, initial=essential_share * sum(values))
+        terms = tuple(term for term, room in zip(terms, rooms, strict=False) if room > 0)
     if len(terms) < len(plan.terms):
-        rows = engine.rows(row_query(plan._replace(terms=terms), query.scope))
+        rows = plan.engine.rows(row_query(plan._replace(terms=terms), scope))
         if len(rows) >= _ENOUGH_SCOPED:
-            return rows + _own_rows(engine, query.scope, rows), False
+            if scope.document_ids is None or len(scope.session_ids) != 1:
+                return rows, False
+            # The own rows (title, summary, path) of wanted documents come, too.
+            own = {index_rowid(scope.session_ids[0], document_id) for document_id in scope.document_ids}
+            return rows + plan.engine.rows_of(sorted(own.difference(row[0] for row in rows))), False
         # The rare terms are not where the filters look, or hardly: the others must do.
-    return engine.rows(query), True
-
-
-def _own_rows(engine: Engine, scope: Scope, rows: list[Row]) -> list[Row]:
-    """The own rows (title, summary, path) of wanted documents that the essential terms did not find."""
-    if scope.document_ids is None or len(scope.session_ids) != 1:
-        return []
-    own = {index_rowid(scope.session_ids[0], document_id) for document_id in scope.document_ids}
-    return engine.rows_of(sorted(own.difference(row[0] for row in rows)))
-
-
-def _essential(terms: tuple[QueryTerm, ...], share: float) -> tuple[QueryTerm, ...]:
-    """The most valuable terms that together are worth most of a long query; all of a short one."""
-    if len(terms) <= _SHORT_QUERY_TERMS:
-        return terms
-    room = share * sum(term.value for term in terms)
-    essential: list[QueryTerm] = []
-    for term in terms:
-        if room <= 0:
-            break
-        room -= term.value
-        essential.append(term)
-    return tuple(essential)
+    return plan.engine.rows(query), True

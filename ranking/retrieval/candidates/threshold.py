@@ -15,14 +15,10 @@ leave fewer rows than the words have, few are all scored; of many the engine say
 from collections.abc import Callable
 from math import inf, nextafter
 
-from ctxrank.indexer.engine import PATH, TEXT, Engine, ListedWord, Row, RowQuery, Statistics
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.engine import PATH, TEXT, ListedWord, Row, RowQuery
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.ranking.formulas.bm25 import tf_saturation
 from ctxrank.ranking.retrieval.plan import Plan
-
-if TYPE_CHECKING:
-    from ctxrank.indexer.engine import RowBounds
 
 EVERYWHERE = Scope()
 FIRST_ROWS = 200  # of the highest bounds: enough to know what the best ones score
@@ -41,10 +37,9 @@ Scoring = Callable[[list[Row]], list[float]]
 Generated = tuple[list[Row], list[float], bool, int]
 
 
-def generate_candidates(
-    engine: Engine, statistics: Statistics, plan: Plan, query: RowQuery, scored: Scoring, threshold_of: ThresholdFn
-) -> Generated:
+def generate_candidates(plan: Plan, query: RowQuery, scored: Scoring, threshold_of: ThresholdFn) -> Generated:
     """The rows that may be among the best, as many as can be afforded; `query` finds all that match."""
+    engine, tuning, average_length = plan.engine, plan.tuning, plan.statistics.average_length
     needs_list = bool(query.required) or "passage" in query.scope.kinds or any(term.column for term in plan.terms)
     is_filtered = query.scope != EVERYWHERE or bool(query.excluded)
     if needs_list or is_filtered:
@@ -52,13 +47,12 @@ def generate_candidates(
         if len(rowids) <= FEW_ROWS:
             rows = engine.rows_of(rowids)
             return rows, scored(rows), True, 0
-    average_length, tuning = statistics.average_length, plan.tuning
 
     def saturation(tf: float, length: int) -> float:
         return tf_saturation(tf, length, average_length, tuning.k1, tuning.b)
 
-    most = None if needs_list or is_filtered else MAX_SCORED + 1
-    bounds = engine.row_bounds(listed_words(plan), tuning.weights, saturation, most)
+    wanted = None if needs_list or is_filtered else MAX_SCORED + 1
+    bounds = engine.row_bounds(listed_words(plan), tuning.weights, saturation, wanted)
     if bounds is None:
         rows = engine.best_rows(query, tuning.weights, BEST_ROWS)
         return rows, scored(rows), False, 0
@@ -69,43 +63,26 @@ def generate_candidates(
         needs_list = share < _LEAST_SHARE
     if needs_list:
         bounds, share, is_filtered = bounds.among(engine.row_ids(query)), 1.0, False
-
-    def rows_of(rowids: list[int]) -> list[Row]:
-        return engine.rows_of(sorted(rowids), query if is_filtered else None)
-
-    return _by_row_bounds(rows_of, bounds, int(MAX_SCORED / share), scored, threshold_of)
-
-
-def _by_row_bounds(
-    rows_of: Callable[[list[int]], list[Row]],
-    bounds: "RowBounds",
-    most: int,
-    scored: Scoring,
-    threshold_of: ThresholdFn,
-) -> Generated:
-    """The rows that may be among the best, of so many with the highest bounds."""
+    most = int(MAX_SCORED / share)
     deepest = bounds.threshold(most)
     theta = bounds.threshold(FIRST_ROWS)
     rowids = bounds.between(theta, inf, most)
     if not rowids:  # more rows than that have the highest bound of all
         highest, theta = theta, deepest
         rowids = bounds.between(theta if theta < highest else nextafter(highest, 0.0), inf, most)
-    rows: list[Row] = []
-    scores: list[float] = []
+    found: list[tuple[Row, float]] = []
     while True:
         most -= len(rowids)
-        new = rows_of(rowids)
-        rows += new
-        scores += scored(new)
-        needed, seen = threshold_of(sorted(scores, reverse=True)), theta
+        rows = engine.rows_of(sorted(rowids), query if is_filtered else None)
+        found += zip(rows, scored(rows), strict=True)
+        needed, seen = threshold_of(sorted([score for _, score in found], reverse=True)), theta
         theta = max(needed, deepest)
         if theta >= seen * _JUST_BELOW or most <= 0:
             break
         rowids = bounds.between(theta, seen, most)
     # Without the rows that do not matter all that follows is short.
-    prune_below = min(needed, seen)
-    kept = [(row, score) for row, score in zip(rows, scores, strict=True) if score >= prune_below]
-    pruned_count = len({row[1] for row in rows}) - len({row[1] for row, _ in kept})
+    kept = [(row, score) for row, score in found if score >= min(needed, seen)]
+    pruned_count = len({row[1] for row, _ in found}) - len({row[1] for row, _ in kept})
     return [row for row, _ in kept], [score for _, score in kept], seen == 0.0, pruned_count
 
 

@@ -11,17 +11,18 @@ store and the age of nothing give (a search knows of no group or agent). It deci
 fetched (threshold.py), and proves nothing of the others: a hit may rest on rows that were not.
 """
 
-from ctxrank.indexer.engine import Engine
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.ranking.formulas.blend import blended, calibrated, uncalibrated
-from ctxrank.ranking.formulas.static_features import BLENDED_RECENCY, PRIORITY_FACTOR, PRIORITY_WEIGHTS
+from ctxrank.ranking.formulas.blend import blended, calibrated, half_score, uncalibrated
+from ctxrank.ranking.formulas.static_features import BLENDED, PRIORITY_WEIGHTS, Signals, heuristic
 from ctxrank.ranking.retrieval.grouping import OTHERS_SHARE, OWN_SHARE, SHOWN_PASSAGES
+from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.rerank import MAX_RERANKED
 
 if TYPE_CHECKING:
     from ctxrank.ranking.retrieval.candidates.threshold import ThresholdFn
 
 _USUAL_PRIORITY = "medium"
+_LONG_AGO_DAYS = 1_000_000
 # Bounds are sums in another order than scores.
 _ROUNDING = 1e-9
 
@@ -35,18 +36,21 @@ class FeatureLimits(NamedTuple):
     weight: float  # of the text
 
 
-def feature_limits(engine: Engine, half: float, weight: float) -> FeatureLimits:
-    """The limits in this store."""
-    bounds = engine.feature_bounds(PRIORITY_WEIGHTS)
+def feature_limits(plan: Plan) -> FeatureLimits:
+    """The limits of a query in its store."""
+    bounds = plan.engine.feature_bounds(PRIORITY_WEIGHTS)
     rows = 1.0 + OWN_SHARE + OTHERS_SHARE * (SHOWN_PASSAGES - 1) if bounds.has_passages else 1.0
-    weights = [PRIORITY_WEIGHTS[priority] for priority in bounds.priorities]
-    highest = PRIORITY_FACTOR * max(weights, default=PRIORITY_WEIGHTS[_USUAL_PRIORITY]) + BLENDED_RECENCY
-    return FeatureLimits(rows, highest, half, weight)
+    highest = max(_heuristic(priority, 0) for priority in bounds.priorities or (_USUAL_PRIORITY,))
+    return FeatureLimits(rows, highest, half_score(plan.values), plan.tuning.text)
+
+
+def _heuristic(priority: str, days: int) -> float:
+    return heuristic(Signals(priority, days=days), BLENDED).total
 
 
 def top_k_threshold(limit: int, limits: FeatureLimits) -> "ThresholdFn":
     """How low a row may score and still change the best hits, if the last of them is an old one of usual priority."""
-    usual = PRIORITY_FACTOR * PRIORITY_WEIGHTS[_USUAL_PRIORITY]
+    usual = _heuristic(_USUAL_PRIORITY, _LONG_AGO_DAYS)
 
     def threshold_of(scores: list[float]) -> float:
         if limit <= 0 or len(scores) < max(limit, MAX_RERANKED):

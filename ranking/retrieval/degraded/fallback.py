@@ -8,38 +8,32 @@ the result says that it did.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
-from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Readiness
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, parents_in_scope, passages_of_parent
-from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
-from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic
-from ctxrank.ranking.retrieval.cleaning import cleaned
+from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, heuristic
 from ctxrank.ranking.retrieval.explain import explain_heuristic
-from ctxrank.ranking.retrieval.filters import Filters
 from ctxrank.ranking.retrieval.hits import (
     Foldable,
-    Hit,
-    PassageHit,
-    SearchRequest,
+    Question,
     SearchResult,
+    ShownText,
     cleaned_parent,
     corrupt_row_notes,
     make_hit,
-    make_passage_hit,
+    show_passage,
 )
+from ctxrank.ranking.retrieval.plan import Correction
 from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Query, Term, shown_query
 from ctxrank.ranking.retrieval.snippets import Match, Reading, Snippet, Span, cut_snippet, shown_text
-
-if TYPE_CHECKING:
-    from ctxrank.ranking.retrieval.plan import Correction
 
 _SNIPPET_CHARS = 200
 # A word this near (rapidfuzz ratio, of 100) stands in where no word of the query occurs anywhere, and a title this like
@@ -73,23 +67,6 @@ class _Words(NamedTuple):
     excluded: tuple[Term, ...]
 
 
-class _NearWords(NamedTuple):
-    """What stands in for words that occur nowhere, by the word; and how near that is to the whole query, up to 1."""
-
-    stand_ins: dict[str, str]
-    nearness: float
-
-    def of(self, words: _Words) -> _Words:
-        """The query with the words that stand in, and no other."""
-        return words._replace(column_of={near: words.column_of[word] for word, near in self.stand_ins.items()})
-
-    def corrections(self) -> "tuple[Correction, ...]":
-        """The same for the answer."""
-        from ctxrank.ranking.retrieval.plan import Correction  # noqa: PLC0415  only where a word was mistyped
-
-        return tuple(Correction(typed, (used,)) for typed, used in self.stand_ins.items())
-
-
 class _Texts(NamedTuple):
     """One piece of a document in lower case: its own row, or a passage."""
 
@@ -103,62 +80,59 @@ class _Texts(NamedTuple):
         return any(word in place for place in places)
 
 
-def search_primary(
-    store: Store,
-    request: SearchRequest,
-    query: Query,
-    filters: Filters,
-    readiness: Readiness,
-    mode: RedactionMode,
-) -> SearchResult:
+def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     """The same answer as a search of the index would give, by simpler means."""
+    store, request, query, filters, config = question
     words = _words(query)
-    found: list[_Found] = []
     corrupt: set[int] = set()
     corrections: tuple[Correction, ...] = ()
+    parents: list[ParentDocument] = []
+    matches: dict[int, _Match] = {}
     if not filters.is_impossible and words.column_of:
-        today = (now_us() if request.as_of is None else request.as_of) // DAY_US
         stored = parents_in_scope(store.primary, filters.scope)
         corrupt.update(stored.corrupt)
-        parents = [cleaned_parent(parent, mode) for parent in stored.rows]
-        matches = {
-            parent.id: match
-            for parent in parents
-            if (match := _match(parent, _passages(store, parent, corrupt), words, filters.scope))
-        }
+        parents = [cleaned_parent(parent, config.redaction_mode) for parent in stored.rows]
+
+        def documents() -> Iterator[tuple[ParentDocument, list[StoredPassage], list[_Texts]]]:
+            """Each document with its passages: one at a time, since they may be many."""
+            for parent in parents:
+                found = passages_of_parent(store.primary, parent.id)
+                corrupt.update(found.corrupt)
+                yield parent, found.rows, _texts(parent, found.rows)
+
+        def matching(words: _Words, weight: float = 1.0) -> dict[int, _Match]:
+            found = ((one[0].id, _match(*one, words, filters.scope)) for one in documents())
+            return {id_: match._replace(text=match.text * weight) for id_, match in found if match is not None}
+
+        matches = matching(words)
         if not matches and not words.phrases:
-            near = _near_words((_texts(one, _passages(store, one, corrupt)) for one in parents), words)
-            for parent in parents if near.stand_ins else ():
-                match = _match(parent, _passages(store, parent, corrupt), near.of(words), filters.scope)
-                if match is not None:
-                    matches[parent.id] = match._replace(text=match.text * _LIKENESS_WEIGHT * near.nearness)
-            if matches:
-                words, corrections = near.of(words), near.corrections()
-        if not matches and not words.phrases:
-            matches = {
-                parent.id: match
-                for parent, match in _alike(parents, words)
-                if not _is_excluded(_texts(parent, _passages(store, parent, corrupt)), words)
-            }
-        for parent in parents:
-            if parent.id in matches:
-                days = today - parent.created_at // DAY_US
-                parts = blended_heuristic(Signals(parent.priority, is_same_group=False, is_designated=False, days=days))
-                match = matches[parent.id]
-                found.append(_Found(parent, match, parts, blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)))
+            near, nearness = _near_words((texts for _, _, texts in documents()), words)
+            if near:
+                others = words._replace(column_of={used: words.column_of[word] for word, used in near.items()})
+                if matches := matching(others, _LIKENESS_WEIGHT * nearness):
+                    words, corrections = others, tuple(Correction(typed, (used,)) for typed, used in near.items())
+            if not matches:
+                alike = _alike(parents, words)
+                excluding = {one.id for one, _, texts in documents() if one.id in alike and _is_excluded(texts, words)}
+                matches = {id_: match for id_, match in alike.items() if id_ not in excluding}
+    found: list[_Found] = []
+    for parent in parents:
+        if match := matches.get(parent.id):
+            parts = heuristic(question.signals(parent), BLENDED)
+            found.append(_Found(parent, match, parts, blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)))
     found.sort(
-        key=lambda hit: (
-            hit.parent.superseded_by is not None,
-            -hit.score,
-            -hit.parent.created_at,
-            -hit.parent.id,
-        )
+        key=lambda hit: (hit.parent.superseded_by is not None, -hit.score, -hit.parent.created_at, -hit.parent.id)
     )
-    hits = _page(store, found, words, request, mode)
+    ranked = (_hit(question, one, words) for one in found)
+    if request.is_folded:
+        from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  only where a page is read
+
+        hits = folded_page(ranked, max(request.limit, 0))
+    else:
+        hits = [one.hit for one in islice(ranked, max(request.limit, 0))]
     return SearchResult(
-        query=shown_query(query), outcome="degraded", engine="heuristic", reason=readiness.health.value,
-        stale=readiness.stale, total=len(found), is_capped=False, is_exact=False, hits=hits, suggestions=(),
-        notes=(*filters.notes, *corrupt_row_notes(corrupt)), corrections=corrections,
+        shown_query(query), "degraded", reason=readiness.health.value, stale=readiness.stale, total=len(found),
+        hits=tuple(hits), notes=(*filters.notes, *corrupt_row_notes(corrupt)), corrections=corrections,
     )  # fmt: skip
 
 
@@ -169,16 +143,10 @@ def _words(query: Query) -> _Words:
     return _Words(dict(content_words), tuple(term for term in query.terms if term.is_phrase), query.excluded)
 
 
-def _passages(store: Store, parent: ParentDocument, corrupt: set[int]) -> list[StoredPassage]:
-    """The passages of a document, without the corrupt ones, whose row ids are added to `corrupt`."""
-    found = passages_of_parent(store.primary, parent.id)
-    corrupt.update(found.corrupt)
-    return found.rows
-
-
-def _match(parent: ParentDocument, passages: list[StoredPassage], words: _Words, scope: Scope) -> _Match | None:
+def _match(
+    parent: ParentDocument, passages: list[StoredPassage], texts: list[_Texts], words: _Words, scope: Scope
+) -> _Match | None:
     """What one document holds, or None. A phrase must occur, an excluded term must not."""
-    texts = _texts(parent, passages)
     if _is_excluded(texts, words) or not all(_occurs(term, texts) for term in words.phrases):
         return None
     own = texts[0]
@@ -217,17 +185,19 @@ def _folded(text: str) -> str:
     return " ".join(searchable(text).lower().split())
 
 
-def _near_words(documents: Iterable[list[_Texts]], words: _Words) -> _NearWords:
-    """The nearest word of the texts for each word of the query: none of a number, and of many words none."""
+def _near_words(documents: Iterable[list[_Texts]], words: _Words) -> tuple[dict[str, str], float]:
+    """The nearest word of the texts for each word of the query: none of a number, and of many words none.
+
+    And how near these are to the whole query, up to 1.
+    """
     typed = [word for word in words.column_of if word.isalpha() and _LEAST_LETTERS <= len(word) <= _MOST_LETTERS]
     if not typed or len(words.column_of) > _MOST_WORDS:
-        return _NearWords({}, 0.0)
+        return {}, 0.0
     from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where no substring was found
 
-    uses: dict[str, int] = {}
+    uses: Counter[str] = Counter()
     for texts in documents:
-        for word in {word for text in texts for part in text for word in _WORD.findall(part) if word.isalpha()}:
-            uses[word] = uses.get(word, 0) + 1
+        uses.update({word for text in texts for part in text for word in _WORD.findall(part) if word.isalpha()})
     known = [word for word in uses if _LEAST_LETTERS <= len(word) <= _MOST_LETTERS]
     stand_ins: dict[str, str] = {}
     near = 0.0
@@ -239,10 +209,10 @@ def _near_words(documents: Iterable[list[_Texts]], words: _Words) -> _NearWords:
             best, ratio, _ = max(found, key=lambda one: (one[1], uses[one[0]], one[0]))
             stand_ins[word] = best
             near += len(word) * ratio / 100
-    return _NearWords(stand_ins, near / sum(map(len, words.column_of)))
+    return stand_ins, near / sum(map(len, words.column_of))
 
 
-def _alike(parents: list[ParentDocument], words: _Words) -> list[tuple[ParentDocument, _Match]]:
+def _alike(parents: list[ParentDocument], words: _Words) -> dict[int, _Match]:
     """Documents whose title or summary is like the query, where no word of it occurs anywhere."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where no substring was found
 
@@ -251,34 +221,21 @@ def _alike(parents: list[ParentDocument], words: _Words) -> list[tuple[ParentDoc
     near = process.extract(wanted, texts, scorer=fuzz.partial_ratio, limit=None, score_cutoff=_LIKE_ENOUGH)
     # Those that are as alike as the last come, too: documents' numbers do not decide.
     least = near[_MAX_ALIKE - 1][1] if len(near) >= _MAX_ALIKE else _LIKE_ENOUGH
-    return [(parents[at], _Match(_LIKENESS_WEIGHT * ratio / 100, None)) for _, ratio, at in near if ratio >= least]
+    return {parents[at].id: _Match(_LIKENESS_WEIGHT * ratio / 100, None) for _, ratio, at in near if ratio >= least}
 
 
-def _page(
-    store: Store, found: list[_Found], words: _Words, request: SearchRequest, mode: RedactionMode
-) -> tuple[Hit, ...]:
-    """The hits that are shown; folding reads as many as it needs."""
-    limit = max(request.limit, 0)
-    if not request.is_folded:
-        return tuple(_hit(store, one, words, request, mode).hit for one in found[:limit])
-    from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  only where a page is read
-
-    return tuple(folded_page((_hit(store, one, words, request, mode) for one in found), limit))
-
-
-def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mode: RedactionMode) -> Foldable:
+def _hit(question: Question, found: _Found, words: _Words) -> Foldable:
     parent, match = found.parent, found.match
+
+    def cut(text: str, first_line: int = 1) -> Snippet:
+        return _cut(text, words, parent.path if match.passage else "", first_line)
+
     if match.passage is None:
-        shown: tuple[PassageHit, ...] = ()
-        text = parent.body
-        snippet = _cut(text, words)
+        best = ShownText(parent.body, cut(parent.body))
     else:
-        id_, heading, start, end, body, ruleset = match.passage
-        text = cleaned(body, ruleset, mode)
-        snippet = _cut(text, words, parent.path, start)
-        shown = (make_passage_hit(id_, cleaned(heading, ruleset, mode), start, end, snippet, match.text),)
+        best = show_passage(match.passage, question.config.redaction_mode, cut, match.text)
     explanation = None
-    if request.is_explained:
+    if question.request.is_explained:
         explanation = Explanation(
             found.score,
             "score = words that occur + what is known",
@@ -290,9 +247,11 @@ def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mod
 
     def terms() -> frozenset[str]:
         place = f"{parent.title} {parent.path}".lower()
-        return snippet.terms | {word for word in words.column_of if word in place}
+        return best.snippet.terms | {word for word in words.column_of if word in place}
 
-    return Foldable(make_hit(store, parent, found.score, snippet, shown, explanation), text, terms)
+    passages = (best.passage,) if best.passage else ()
+    hit = make_hit(question.store, parent, found.score, best.snippet, passages, explanation)
+    return Foldable(hit, best.text, terms)
 
 
 def _cut(text: str, words: _Words, path: str = "", first_line: int = 1) -> Snippet:

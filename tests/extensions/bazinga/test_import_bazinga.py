@@ -10,11 +10,9 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import found, make_store, save, write_file
-from exported import as_bytes, bring, exported, exported_bytes, first_version, without_ids
 from predecessor import FOLDER, NOON, OTHER_SESSION, SESSION, PredecessorDb
 
 from ctxrank.extensions.bazinga.database.importer import import_bazinga
-from ctxrank.extensions.bazinga.database.source import read_predecessor
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.records.packages import Consumer, consume, consumers_of, get_package, list_packages
@@ -78,19 +76,6 @@ def test_each_schema_comes_in_whole_and_once(tmp_path: Path, store: Store, schem
     assert second.is_noop and not second.skipped
     assert {kind: count.unchanged for kind, count in second.counts.items() if count.unchanged} == db.counts()
     assert contents(store) == before
-
-
-@pytest.mark.parametrize("schema", [6, 19])
-def test_its_rows_are_lines_that_any_export_could_have(tmp_path: Path, store: Store, schema: int) -> None:
-    db = PredecessorDb(tmp_path / "old.db", schema)
-    db.fill()
-    db.add_package(4, supersedes_id=1)
-    import_bazinga(store, db.path)
-    lines = [{"record": line.record, **line.values} for line in read_predecessor(db.path, busy_ms=0).lines]
-    header = {"format": "ctxrank-export", "version": 1, "store": "old", "exported_at": "2026-11-22", "ruleset": 1}
-    with make_store(tmp_path / "other") as other:
-        bring(other, as_bytes(header, *lines, {"record": "end", "counts": {}}))
-        assert without_ids(exported(other)) == without_ids(exported(store))
 
 
 def test_a_session_comes_with_its_project_times_and_requirements(store: Store, db: PredecessorDb) -> None:
@@ -398,16 +383,16 @@ def test_what_was_counted_here_is_not_taken_back(store: Store, db: PredecessorDb
     assert rows(store, "SELECT helpfulness FROM strategies") == [(9,)]
 
 
-def test_who_took_a_package_here_is_not_designated_again(tmp_path: Path, store: Store, db: PredecessorDb) -> None:
-    """In a store that has the packages by an export, and knows nothing of where they were from."""
+def test_who_took_a_package_here_is_not_designated_again(store: Store, db: PredecessorDb) -> None:
+    """In a store that has the packages, and knows nothing of where they were from."""
     db.fill()
     import_bazinga(store, db.path)
-    with make_store(tmp_path / "other") as other:
-        bring(other, first_version(exported_bytes(store)))
-        before = {number: consumers_of(other.primary, number) for number in (1, 2, 3)}
-        consume(other, 1, "developer", iteration=1)
-        import_bazinga(other, db.path)
-        after = {number: consumers_of(other.primary, number) for number in (1, 2, 3)}
+    with store.write() as change:
+        change.connection.execute("DELETE FROM imported_rows")
+    before = {number: consumers_of(store.primary, number) for number in (1, 2, 3)}
+    consume(store, 1, "developer", iteration=1)
+    import_bazinga(store, db.path)
+    after = {number: consumers_of(store.primary, number) for number in (1, 2, 3)}
     assert [len(rows) for rows in after.values()] == [len(rows) for rows in before.values()]
     assert not any(consumer.consumed_at is None for consumer in after[1])
 
@@ -445,7 +430,7 @@ def test_what_was_removed_here_does_not_come_back(store: Store, db: PredecessorD
 def test_an_interrupted_run_is_finished_by_the_next(
     store: Store, db: PredecessorDb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxrank.indexer.exchange.import_lines.CHUNK_ROWS", 1)
+    monkeypatch.setattr("ctxrank.extensions.bazinga.database.importer.CHUNK_ROWS", 1)
     db.fill()
 
     def interrupt(done: int, total: int) -> None:

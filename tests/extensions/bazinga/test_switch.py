@@ -134,7 +134,7 @@ def test_a_killed_install_is_mended_by_either(
     with monkeypatch.context() as patched:
         _kill_at(patched, place)
         with contextlib.suppress(_Killed):
-            steps.install(str(tree.folder), lambda _: None)
+            steps.install(str(tree.folder), steps.planned(str(tree.folder)), lambda _: None)
     assert tree.script.is_file() and tree.builder.is_file()
     assert switch(tree, then).code == 0
     if then == "install":

@@ -120,7 +120,7 @@ def test_what_was_thought_meanwhile_is_there_once(project: Switched, *, late: in
 
 def test_what_its_rules_redact_otherwise_is_there_once(project: Switched) -> None:
     project.switch("install")
-    secret = "".join(random.choices(string.ascii_letters, k=12))
+    secret = "7" + "".join(random.choices(string.ascii_letters, k=12)) + "3"
     for text in (f"The heron's Password:  {secret} fits.", "The ibis has none."):
         project.think(text)
     before = project.thoughts()

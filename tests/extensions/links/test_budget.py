@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxrank.extensions.links.budget import Footer, linked_limit, spend_with_footer
+from ctxrank.extensions.links.budget import Footer, cheapest_first, linked_limit, spend_with_footer
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.ranking.context.budget import Item, Purchase, cheapest_first, spend
+from ctxrank.ranking.context.budget import Item, Purchase, spend
 
 _LEVELS = ("meta", "summary", "full")
 _PRICES = st.lists(st.integers(1, 300), min_size=1, max_size=3).map(sorted)
@@ -119,3 +119,10 @@ def test_search_has_three_tenths_of_what_is_beyond_the_second_levels() -> None:
     order = cheapest_first([_item([10, 20, 400])], admitted=1)
     limits = [linked_limit(order, 5, limit) for limit in (20, 25, 125, 1025)]
     assert limits == [20, 25, 95, 725]
+
+
+def test_a_reserve_is_kept_until_the_last_level() -> None:
+    order = cheapest_first([Item("a", ("short", "whole"), (10, 30), reserve=4)])
+    assert order.price == 4
+    assert [step.cost for step in order.steps] == [10, 16]
+    assert spend(order, 0, 29).used == 14 and spend(order, 0, 30).used == 30

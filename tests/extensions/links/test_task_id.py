@@ -16,7 +16,7 @@ from ctxrank.indexer.records.receipts import get_receipt
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import estimate_tokens
 from ctxrank.indexer.text.vocabulary import local_counter
-from ctxrank.ranking.context.assembly.request import Assembly
+from ctxrank.ranking.context.assembly.shapes import Assembly
 from ctxrank.ranking.context.replay import replay_receipt
 
 _MOST_FOR_A_HEADER = 60  # what a section of its own costs beside its text, and its entry in the footer

@@ -16,7 +16,6 @@ from builders import Answer
 from jsonschema import Draft202012Validator
 from postgres_nodes import Node
 
-from ctxrank.cli import declare
 from ctxrank.cli.main import declared_commands
 from ctxrank.cli.schema import answer_schema, commands_of
 from ctxrank.indexer.store.location import TEAM_LOCK
@@ -73,7 +72,7 @@ class Machine(NamedTuple):
         assert done.code == code, done
         name = next(name for name in (" ".join(words[:2]), words[0]) if name in DECLARED)
         declared = DECLARED[name].answer
-        assert not isinstance(declared, declare.NoJson)
+        assert declared, name
         answer = json.loads(done.out)
         validator: Any = Draft202012Validator(answer_schema(declared))
         validator.validate(answer)

@@ -8,7 +8,21 @@ from typing import Any
 
 import pytest
 from builders import found, make_store, open_again, save, search_ids, write_file
-from exported import ISO, MOMENT, as_bytes, bring, exported, exported_bytes, fill, without_ids
+from exported import (
+    ANOTHER,
+    ISO,
+    MOMENT,
+    THIRD,
+    as_bytes,
+    bring,
+    export_of,
+    exported,
+    exported_bytes,
+    fill,
+    id_of,
+    row_of,
+    without_ids,
+)
 from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run
@@ -21,7 +35,7 @@ from ctxrank.indexer.exchange import run as import_run
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.passages import read_passages
-from ctxrank.indexer.exchange.register import Entry, Ledger
+from ctxrank.indexer.exchange.register import Entry, Ledger, Origin
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede
@@ -33,7 +47,7 @@ from ctxrank.indexer.store.ids import foreign_id, origin_code, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.passages import content_digest
 
-HEADER = {"format": "ctxrank-export", "version": 1, "store": "another", "exported_at": ISO, "ruleset": 1}
+HEADER = {"format": "ctxrank-export", "version": 2, "store": ANOTHER, "exported_at": ISO, "ruleset": 1}
 SESSION = {"record": "session", "name": "S", "created_at": ISO}
 PACKAGE = {
     "record": "package", "id": 7, "session": "S", "group": "G", "type": "research", "path": "a.md",
@@ -82,7 +96,7 @@ def changed(store: Store, data: bytes) -> dict[str, tuple[int, int]]:
 
 def reasons(store: Store, *lines: object) -> list[tuple[str, str]]:
     """Which lines behind a header and a session are skipped, and why."""
-    return [(row.key, row.reason) for row in bring(store, as_bytes(HEADER, SESSION, *lines)).skipped]
+    return [(row.key, row.reason) for row in bring(store, export_of(SESSION, *lines)).skipped]
 
 
 def test_what_comes_in_is_exported_as_it_was(store: Store, other: Store) -> None:
@@ -183,12 +197,12 @@ def test_a_later_export_brings_what_is_new_or_changed(store: Store, other: Store
 
 def test_what_was_taken_here_stays_taken(store: Store) -> None:
     package = {**PACKAGE, "consumers": [{"agent": "developer"}, {"agent": "qa_expert"}]}
-    bring(store, as_bytes(HEADER, SESSION, package))
-    consume(store, 1, "developer", 2)
+    bring(store, export_of(SESSION, package))
+    consume(store, row_of(7), "developer", 2)
     taken = {"agent": "qa_expert", "iteration": 1, "consumed_at": ISO}
     package["consumers"] = [{"agent": "developer"}, taken, {"agent": "tech_lead"}]
-    assert changed(store, as_bytes(HEADER, SESSION, package)) == {"package": (0, 1)}
-    assert [(row.agent, row.iteration) for row in consumers_of(store.primary, 1)] == [
+    assert changed(store, export_of(SESSION, package)) == {"package": (0, 1)}
+    assert [(row.agent, row.iteration) for row in consumers_of(store.primary, row_of(7))] == [
         ("developer", 2), ("qa_expert", 1), ("tech_lead", None),
     ]  # fmt: skip
 
@@ -223,15 +237,12 @@ def test_what_was_imported_and_pruned_does_not_come_back(store: Store, other: St
 
 
 def test_two_packages_that_look_alike_both_come_in(store: Store) -> None:
-    assert changed(store, as_bytes(HEADER, SESSION, PACKAGE, {**PACKAGE, "id": 8}))["package"] == (2, 0)
-    twins = as_bytes({**HEADER, "store": "third"}, PACKAGE, {**PACKAGE, "id": 8}, {**PACKAGE, "id": 9})
-    assert changed(store, twins) == {"package": (1, 0)}
+    assert changed(store, export_of(SESSION, PACKAGE, {**PACKAGE, "id": 8}))["package"] == (2, 0)
 
 
 def test_a_session_of_the_same_name_is_joined(store: Store) -> None:
     save(store, "mine.md")
-    report = bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
-    assert "S was here already" in report.notes[0]
+    assert not bring(store, export_of(SESSION, PACKAGE, END)).notes
     assert {package.session for package in list_packages(store.primary)} == {"S"}
     assert len(list_groups(store.primary, 1)) == 1
 
@@ -242,43 +253,35 @@ def test_what_comes_from_elsewhere_has_its_own_text(store: Store, is_indexed: bo
     path = write_file(store, "a.md", "# Okapi\n\nAn okapi.\n")
     if is_indexed:
         index_artifacts(store)
-    report = bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
-    assert (report.files_indexed, report.files_missing) == (0, 1)
+    report = bring(store, export_of(SESSION, PACKAGE, END))
+    assert (report.files_indexed, report.files_missing) == (0, 0)
+    theirs = [id_of("package", 7)]
     for text in ("An okapi.\n", "An ibis, an okapi.\n", None):
-        assert search_ids(store, "walrus") == ["package:1"]
+        assert search_ids(store, "walrus") == theirs
         assert found(store, "walrus").hits[0].file_state == "elsewhere"
         index_artifacts(store)
-        assert search_ids(store, "walrus") == ["package:1"]
+        assert search_ids(store, "walrus") == theirs
         assert search_ids(store, "okapi") == ["artifact:1"]
         if text is not None:
             path.write_text(text)
             index_artifacts(store)
     path.unlink()
     index_artifacts(store)
-    assert (search_ids(store, "walrus"), search_ids(store, "okapi")) == (["package:1"], [])
+    assert (search_ids(store, "walrus"), search_ids(store, "okapi")) == (theirs, [])
     assert has_no_ghosts(store)
 
 
-@pytest.mark.parametrize("is_brought_twice", [False, True])
-def test_a_package_of_ours_that_another_store_exported_too_stays_ours(store: Store, is_brought_twice: bool) -> None:
+def test_a_package_of_ours_stays_ours_beside_those_of_other_stores(store: Store) -> None:
     """Saved here before its file was there, and the same elsewhere: the file of this machine is read when it comes."""
-    line = {**PACKAGE, "group": None, "scope": "global"}
     id_ = save(store, "a.md", None, session="S", group=None, producer="developer", summary="A zebra.").id
-    created = format_us(get_package(store.primary, id_).created_at)
-    data = as_bytes(HEADER, SESSION, {**line, "created_at": created})
-    for _ in range(1 + is_brought_twice):
-        assert "package" not in changed(store, data)
-    assert [hit.file_state for hit in found(store, "zebra").hits] == [""]
+    for uuid in (ANOTHER, THIRD):
+        assert changed(store, export_of(SESSION, {**PACKAGE, "passages": []}, store=uuid))["package"] == (1, 0)
     write_file(store, "a.md", "An okapi.\n")
     index_artifacts(store)
-    hit = found(store, "okapi").hits[0]
-    assert (hit.id, hit.file_state) == (f"package:{id_}", "current")
-
-
-def test_what_two_other_stores_exported_is_elsewhere(store: Store) -> None:
-    bring(store, as_bytes(HEADER, SESSION, PACKAGE))
-    assert changed(store, as_bytes({**HEADER, "store": "third"}, SESSION, PACKAGE)) == {}
-    assert found(store, "walrus").hits[0].file_state == "elsewhere"
+    states = {hit.id: hit.file_state for hit in found(store, "zebra").hits}
+    others = {id_of("package", 7, uuid): "elsewhere" for uuid in (ANOTHER, THIRD)}
+    assert states == {f"package:{id_}": "current", **others}
+    assert search_ids(store, "okapi") == [f"package:{id_}"]
 
 
 @pytest.mark.parametrize("kind", ["package", "artifact"])
@@ -299,7 +302,7 @@ def test_a_line_that_is_deep_is_refused_at_once(store: Store) -> None:
     wide = {**THOUGHT, "refs": [json.loads("[" * 300 + "]" * 300)] * 1500}
     assert reasons(store, wide, THOUGHT) == [("line 3", "it is nested too deeply")]
     assert time.process_time() - began < 2
-    assert search_ids(store, "heron") == ["reasoning:1"]
+    assert search_ids(store, "heron") == [id_of("reasoning", 3)]
 
 
 def test_exported_in_one_folder_and_imported_in_another_the_body_is_theirs(store: Store, other: Store) -> None:
@@ -313,59 +316,54 @@ def test_exported_in_one_folder_and_imported_in_another_the_body_is_theirs(store
 
 
 def test_saved_again_here_a_package_has_the_file_of_this_machine(store: Store) -> None:
-    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    bring(store, export_of(SESSION, PACKAGE, END))
     save(store, "a.md", "An okapi.\n", session="S", group="G")
-    hits = found(store, "okapi").hits
-    assert [(hit.id, hit.file_state) for hit in hits] == [("package:2", "current")]
-    assert [hit.superseded_by for hit in found(store, "zebra").hits if hit.id == "package:1"] == ["package:2"]
+    assert [(hit.id, hit.file_state) for hit in found(store, "okapi").hits] == [("package:1", "current")]
+    assert [(hit.id, hit.file_state) for hit in found(store, "walrus").hits] == [(id_of("package", 7), "elsewhere")]
 
 
-def test_a_file_without_a_package_is_found_until_it_comes_and_goes(store: Store) -> None:
+def test_a_file_without_a_package_is_found_beside_ours_of_its_path(store: Store) -> None:
+    """Before ours is indexed, and after it came and went."""
     passages = [{"text": "A pelican.\n"}]
-    bring(store, as_bytes(HEADER, {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": passages}))
-    for _ in range(2):
-        hit = found(store, "pelican").hits[0]
-        assert (hit.id, hit.title, hit.file_state) == ("artifact:1", "p.txt", "elsewhere")
-        assert index_artifacts(store).removed == ()
+    bring(store, export_of({"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": passages}))
+    theirs = (id_of("artifact", 1), "p.txt", "elsewhere")
+    assert [(hit.id, hit.title, hit.file_state) for hit in found(store, "pelican").hits] == [theirs]
+    assert index_artifacts(store).removed == ()
     path = write_file(store, "p.txt", "A puffin.\n")
-    report = index_artifacts(store)
-    assert (report.added, report.made_room) == (("p.txt",), ("p.txt",)), (
-        "it is said, and ours is an artifact of its own"
-    )
-    assert (search_ids(store, "pelican"), search_ids(store, "puffin")) == ([], ["artifact:2"])
+    assert index_artifacts(store).added == ("p.txt",)
+    assert (search_ids(store, "pelican"), search_ids(store, "puffin")) == ([theirs[0]], ["artifact:1"])
     assert has_no_ghosts(store)
     path.unlink()
     assert index_artifacts(store).removed == ("p.txt",)
-    assert search_ids(store, "puffin") == []
+    assert (search_ids(store, "pelican"), search_ids(store, "puffin")) == ([theirs[0]], [])
 
 
 def test_a_file_without_a_package_that_is_known_here_stays_ours(store: Store) -> None:
     write_file(store, "p.txt", "A puffin.\n")
     index_artifacts(store)
-    passages = [{"text": "A pelican.\n"}]
-    line = {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": passages}
-    report = bring(store, as_bytes(HEADER, line))
-    assert any("what this store has of them stays" in note for note in report.notes)
-    assert (search_ids(store, "pelican"), search_ids(store, "puffin")) == ([], ["artifact:1"])
+    line = {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": [{"text": "A pelican.\n"}]}
+    bring(store, export_of(line))
+    assert (search_ids(store, "pelican"), search_ids(store, "puffin")) == ([id_of("artifact", 1)], ["artifact:1"])
     assert found(store, "puffin").hits[0].file_state == "current"
 
 
 def test_a_package_that_is_saved_here_takes_no_text_of_another_stores_artifact(store: Store) -> None:
     passages = [{"text": "A pelican.\n"}]
-    bring(store, as_bytes(HEADER, {"record": "artifact", "path": "a.md", "created_at": ISO, "passages": passages}))
+    bring(store, export_of({"record": "artifact", "path": "a.md", "created_at": ISO, "passages": passages}))
     save(store, "a.md", None, session="S")  # the file is not here
-    assert search_ids(store, "pelican") == ["artifact:1"]
+    assert search_ids(store, "pelican") == [id_of("artifact", 1)]
     write_file(store, "a.md", "An okapi.\n")
-    assert index_artifacts(store).made_room == ("a.md",)
-    assert (search_ids(store, "pelican"), search_ids(store, "okapi")) == ([], ["package:1"])
+    index_artifacts(store)
+    assert (search_ids(store, "pelican"), search_ids(store, "okapi")) == ([id_of("artifact", 1)], ["package:1"])
     assert has_no_ghosts(store)
 
 
 def test_whose_file_it_is_is_said_wherever_a_package_is_shown(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     write_file(store, "a.md", "# Okapi\n\nAn okapi.\n")
-    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    bring(store, export_of(SESSION, PACKAGE, END))
+    id_ = id_of("package", 7)
     shown: list[list[str]] = [
-        ["show", "package:1"], ["package", "show", "1"], ["package", "list"], ["search", "walrus"],
+        ["show", id_], ["package", "show", id_], ["package", "list"], ["search", "walrus"],
         ["assemble", "--session", "S", "--agent", "developer", "--group", "G", "--task", "walrus"],
     ]  # fmt: skip
     for words in shown:
@@ -432,8 +430,8 @@ def test_an_empty_file_is_refused(store: Store) -> None:
     ("line", "why"),
     [
         ({"record": "package"}, "it has no"),
-        ({**PACKAGE, "id": True}, "'id' is True"),
-        ({**PACKAGE, "id": 10**30}, "'id' is"),
+        ({**PACKAGE, "id": True}, "'id' is not a whole number"),
+        ({**PACKAGE, "id": 10**30}, "'id' is not a whole number"),
         ({**PACKAGE, "session": "X"}, "its session 'X' is not there"),
         ({**PACKAGE, "session": ["S"]}, "not a text"),
         ({**PACKAGE, "group": "two\nlines"}, "not a group's name"),
@@ -474,7 +472,7 @@ def test_a_line_that_cannot_be_used_is_named_and_the_rest_comes_in(store: Store,
     ((key, reason),) = reasons(store, line, THOUGHT)
     assert key == "line 3"
     assert why in reason
-    assert search_ids(store, "heron") == ["reasoning:1"]
+    assert search_ids(store, "heron") == [id_of("reasoning", 3)]
     assert list_packages(store.primary) == []
 
 
@@ -494,22 +492,22 @@ def test_bytes_that_are_no_record_are_named(
 ) -> None:
     if why == "longer than":
         monkeypatch.setattr(jsonl_lines, "MAX_LINE_BYTES", 1000)
-    report = bring(store, as_bytes(HEADER, SESSION) + raw + b"\n" + as_bytes(THOUGHT, END))
+    report = bring(store, export_of(SESSION) + raw + b"\n" + export_of(THOUGHT, END).split(b"\n", 1)[1])
     ((_, key, reason),) = report.skipped
     assert key == "line 3"
     assert why in reason
-    assert search_ids(store, "heron") == ["reasoning:1"]
+    assert search_ids(store, "heron") == [id_of("reasoning", 3)]
 
 
 def test_odd_texts_come_in_as_texts(store: Store) -> None:
     odd = {**THOUGHT, "content": "a\0b \ud800 heron", "references": {"deep": [[["x"]]]}, "unknown": {"field": 1}}
     assert reasons(store, odd) == []
-    assert search_ids(store, "heron") == ["reasoning:1"]
+    assert search_ids(store, "heron") == [id_of("reasoning", 3)]
 
 
 def test_a_thousand_bad_lines_are_reported_and_the_rest_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_run, "MAX_REPORTED", 2)
-    report = bring(store, as_bytes(HEADER) + b"x\n" * 5 + as_bytes(END))
+    report = bring(store, export_of() + b"x\n" * 5 + as_bytes(END))
     assert [row.key for row in report.skipped] == ["line 2", "line 3"]
     assert report.notes == ("3 more lines were skipped.",)
 
@@ -533,18 +531,18 @@ def test_an_import_that_is_interrupted_goes_on_where_it_stopped(store: Store, ot
 def test_a_group_sees_packages_that_came_with_a_later_export(store: Store) -> None:
     group: dict[str, Any] = {"record": "group", "session": "S", "name": "G", "created_at": ISO}
     group["context_references"] = [7, 99, "x"]
-    bring(store, as_bytes(HEADER, SESSION, group))
+    bring(store, export_of(SESSION, group))
     assert list_groups(store.primary, 1)[0].context_references == ()
-    assert changed(store, as_bytes(HEADER, SESSION, group, PACKAGE)) == {"package": (1, 0), "reference": (0, 1)}
-    assert list_groups(store.primary, 1)[0].context_references == (1,)
+    assert changed(store, export_of(SESSION, group, PACKAGE)) == {"package": (1, 0)}
+    assert list_groups(store.primary, 1)[0].context_references == (row_of(7),)
 
 
-def test_versions_that_make_a_circle_are_refused(store: Store) -> None:
-    first = {**PACKAGE, "superseded_by": 8}
-    second = {**PACKAGE, "id": 8, "path": "b.md", "superseded_by": 7}
-    ((key, reason),) = reasons(store, first, second)
-    assert key == "line 4"
-    assert "replaced by" in reason
+def test_versions_that_make_a_circle_are_shown_all_the_same(store: Store) -> None:
+    first = {**PACKAGE, "superseded_by": 8, "supersedes": 8}
+    second = {**PACKAGE, "id": 8, "path": "b.md", "superseded_by": 7, "supersedes": 7}
+    assert reasons(store, first, second) == []
+    for words in (["show", id_of("package", 7)], ["why", id_of("package", 8), "--session", "S"], ["doctor", "--deep"]):
+        assert run(["--db", store.location.primary, *words]) in (0, 1, 5)
 
 
 def test_the_command_reads_a_file_or_stdin(
@@ -564,7 +562,7 @@ def test_the_command_reports_lines_and_refuses_what_is_no_file(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_bytes(as_bytes(HEADER, {**THOUGHT, "session": "\x1b[31mX"}))
+    path.write_bytes(export_of({**THOUGHT, "session": "\x1b[31mX"}))
     assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 5
     err = capsys.readouterr().err
     assert "skipped reasoning line 2: its session 'X' is not there" in err
@@ -591,11 +589,11 @@ def test_a_file_that_was_cut_off_comes_in_and_is_5(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], end: tuple[object, ...]
 ) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_bytes(as_bytes(HEADER, SESSION, THOUGHT, *end))
+    path.write_bytes(export_of(SESSION, THOUGHT, *end))
     assert run(["import", "jsonl", str(path), "--db", store.location.primary, "--json"]) == 5
     assert json.loads(capsys.readouterr().out)["complete"] is False
-    assert search_ids(store, "heron") == ["reasoning:1"]
-    path.write_bytes(as_bytes(HEADER, SESSION, THOUGHT, END))
+    assert search_ids(store, "heron") == [id_of("reasoning", 3)]
+    path.write_bytes(export_of(SESSION, THOUGHT, END))
     assert run(["import", "jsonl", str(path), "--db", store.location.primary, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["complete"] is True
 
@@ -604,24 +602,10 @@ def test_one_row_that_is_here_already_is_one_row(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_bytes(as_bytes(HEADER, SESSION, END))
+    path.write_bytes(export_of(SESSION, END))
     for _ in range(2):
         assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 0
     assert capsys.readouterr().out.endswith("Nothing new: 1 row is here already\n")
-
-
-def test_skill_outputs_of_two_stores_do_not_share_an_iteration(store: Store) -> None:
-    output = {"record": "skill", "id": 1, "session": "S", "skill": "lint", "iteration": 1, "created_at": ISO}
-    later = "2023-11-15T00:00:00Z"
-    theirs = as_bytes({**HEADER, "store": "b"}, SESSION, {**output, "output": "b", "created_at": later}, END)
-    bring(store, as_bytes(HEADER, SESSION, {**output, "output": "a"}, END))
-    assert bring(store, theirs).notes[-1] == "1 skill output got the next free iteration, as theirs was taken here."
-    copy = theirs.replace(b'"store": "b"', b'"store": "c"')
-    assert bring(store, copy).counts["skill"].new == 0
-    revised = theirs.replace(b'"output": "b"', b'"output": "b, revised"')
-    assert bring(store, revised).counts["skill"].updated == 1
-    query = "SELECT iteration, output FROM skill_outputs ORDER BY id"
-    assert store.primary.execute(query).get == [(1, '"a"'), (2, '"b, revised"')]
 
 
 def test_two_passages_of_one_key_are_two_passages(store: Store) -> None:
@@ -633,31 +617,31 @@ def test_two_passages_of_one_key_are_two_passages(store: Store) -> None:
 
 
 def test_passages_that_are_the_same_keep_their_rows(store: Store) -> None:
-    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    bring(store, export_of(SESSION, PACKAGE, END))
     query = "SELECT id, seq FROM documents WHERE kind = 'passage'"
     before = list(store.primary.execute(query))
-    bring(store, as_bytes(HEADER, SESSION, {**PACKAGE, "summary": "Two zebras."}, END))
+    bring(store, export_of(SESSION, {**PACKAGE, "summary": "Two zebras."}, END))
     assert list(store.primary.execute(query)) == before != []
 
 
 def test_an_import_gives_passages_their_package_s_new_facets(store: Store) -> None:
-    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
-    bring(store, as_bytes(HEADER, SESSION, {**PACKAGE, "priority": "low", "group": "H"}, END))
+    bring(store, export_of(SESSION, PACKAGE, END))
+    bring(store, export_of(SESSION, {**PACKAGE, "priority": "low", "group": "H"}, END))
     query = "SELECT DISTINCT kind, priority, group_id FROM documents WHERE kind IN ('package', 'passage')"
     (first, second) = sorted(tuple(row) for row in store.primary.execute(query))
     assert first[1:] == second[1:] and first[1] == "low"
 
 
 def test_what_another_import_brought_meanwhile_is_known_under_the_lock(store: Store) -> None:
-    ledger = Ledger(store.primary, "source")
-    assert ledger.entry("reasoning", "1:a") is None
+    ledger = Ledger(store.primary, Origin(ANOTHER, 1))
+    assert ledger.entry("reasoning", "1") is None
     with open_again(store) as other, other.write():
-        Ledger(other.primary, "source").record("reasoning", "1:a", "digest", 7)
+        Ledger(other.primary, Origin(ANOTHER, 1)).record("reasoning", "1", "5", 7)
     with store.write():
-        assert ledger.entry("reasoning", "1:a") == Entry("digest", 7)
-    assert not ledger.differs(ledger.entry("reasoning", "1:a"), "digest")
+        assert ledger.entry("reasoning", "1") == Entry("5", 7)
+    assert not ledger.is_news(ledger.entry("reasoning", "1"), "5") and ledger.is_news(Entry("5", 7), "6")
 
 
 def test_what_follows_the_end_of_an_export_is_not_read(store: Store) -> None:
-    bring(store, as_bytes(HEADER, SESSION, {**END, "counts": {}}, THOUGHT))
+    bring(store, export_of(SESSION, {**END, "counts": {}}, THOUGHT))
     assert store.primary.execute("SELECT count(*) FROM reasoning").get == 0

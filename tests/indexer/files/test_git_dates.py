@@ -13,7 +13,7 @@ from hostile_repository import build, build_git
 
 from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer.files import git_dates
-from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, find_repository, head_commit
+from ctxrank.indexer.files.git import GitError, GitTimeoutError, find_repository, git_on, head_commit
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.store.connection import read_rows
@@ -364,7 +364,7 @@ def test_a_history_that_takes_too_long_leaves_files_their_times_and_says_so(
     (slow / "git").write_text(f"#!/bin/sh\nsleep 60 &\necho $! $$ > '{slow}/pids'\nwait\n")
     (slow / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(slow))
-    monkeypatch.setattr(Git.__init__, "__defaults__", (None, 0.3))
+    monkeypatch.setattr("ctxrank.indexer.files.git.MAX_SECONDS", 0.3)
     began = time.monotonic()
     report = index(store)
     assert "longer than 0.3 s" in report.reason and dates(store) == {"a.md": 1500}
@@ -393,7 +393,7 @@ def test_more_output_than_a_history_may_have_ends_it(tmp_path: Path, monkeypatch
     monkeypatch.setattr("ctxrank.indexer.files.git.MAX_OUTPUT_BYTES", 10)
     repository = find_repository(str(tmp_path))
     assert repository is not None
-    with Git(repository) as git_, pytest.raises(GitTimeoutError):
+    with git_on(repository) as git_, pytest.raises(GitTimeoutError):
         list(git_.records("ls-tree", "-z", head_commit(repository)))
 
 

@@ -19,7 +19,7 @@ from ctxrank.indexer.store.documents import Document, document_id, put, remove
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.bm25 import tf_saturation
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Scorer
 from ctxrank.ranking.retrieval.candidates.threshold import listed_words
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.query import plain_query
@@ -103,7 +103,7 @@ def _bounds(engine: Fts5Engine, text: str) -> tuple[dict[int, float], dict[int, 
         plan = make_plan(plain_query(text), engine, statistics)
         words = listed_words(plan)
         rows = engine.rows(RowQuery(AnyOf(tuple(TermClause((word.term,), (word.term,)) for word in words))))
-        scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(rows)
+        scores = Scorer(plan).scores(rows)
         return held, {row[0]: score for row, score in zip(rows, scores, strict=True)}
 
 

@@ -235,5 +235,5 @@ def test_a_store_from_before_the_first_release_is_refused_and_left_as_it_was(pat
     ) as refused:
         open_store(path)
     assert refused.value.exit_code == 5
-    assert "ctxrank export" in refused.value.hint and "ctxrank import jsonl" in refused.value.hint
+    assert "ctxrank init" in refused.value.hint
     assert Path(path).read_bytes() == before

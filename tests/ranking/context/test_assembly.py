@@ -18,7 +18,7 @@ from ctxrank.indexer.store.connection import immediate
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.order import FLOOR
 from ctxrank.ranking.formulas.blend import blended
-from ctxrank.ranking.formulas.static_features import Signals, blended_heuristic
+from ctxrank.ranking.formulas.static_features import BLENDED, Signals, heuristic
 
 _PLENTY = 20  # packages: more than any test makes
 
@@ -366,8 +366,8 @@ def test_what_has_no_bearing_on_the_task_stays_out_unless_it_is_critical_or_high
 
 def test_what_passes_the_floor_is_above_every_package_without_a_word_of_the_task(store: Store) -> None:
     """Whatever else is known of both: the least that a package at the floor has, and the most that any other has."""
-    least = blended(FLOOR, blended_heuristic(Signals("low", False, False, 10_000)).total)
-    assert least > blended(0.0, blended_heuristic(Signals("critical", True, True, 0)).total)
+    least = blended(FLOOR, heuristic(Signals("low", False, False, 10_000), BLENDED).total)
+    assert least > blended(0.0, heuristic(Signals("critical", True, True, 0), BLENDED).total)
     _note(store, "critical.md", priority="critical", summary="something else")
     _note(store, "low.md", priority="low", summary="walrus heron", group="H", created_at=0)
     assert files_for(store, task="walrus heron", reach="session", is_marking=False) == ["low.md", "critical.md"]

@@ -13,7 +13,7 @@ from tables import each_row
 
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import block
-from ctxrank.ranking.context.assembly.request import (
+from ctxrank.ranking.context.assembly.shapes import (
     IncludedPackage,
     IncludedPassage,
     IncludedReasoning,

@@ -17,7 +17,7 @@ from ctxrank.indexer.text.tokens import cautious_tokens, model_factor, shape
 from ctxrank.indexer.text.vocabulary import local_counter
 from ctxrank.ranking.context.assembly.composition import left_out
 from ctxrank.ranking.context.assembly.limits import Budget, Zone
-from ctxrank.ranking.context.assembly.request import Assembly
+from ctxrank.ranking.context.assembly.shapes import Assembly
 from ctxrank.ranking.context.budget import Item, Purchase, Step
 from ctxrank.ranking.context.prices import Prices
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.ranking.context.assembly.limits import SUMMARY_CHARS, Zone, truncated, usage
+from ctxrank.ranking.context.assembly.limits import Zone, truncated, usage
 
 _LIMITS = {Zone.SOFT_WARNING: 60, Zone.CONSERVATIVE: 75, Zone.WRAP_UP: 85, Zone.EMERGENCY: 95}
 
@@ -34,7 +34,7 @@ def test_the_zone_is_that_of_the_percent_for_any_model_and_margin(limit: int, ma
 
 
 def test_summaries_shrink_from_zone_to_zone() -> None:
-    assert list(SUMMARY_CHARS.values()) == [400, 200, 100, 60, 0]
+    assert [zone.summary_chars for zone in (Zone.NORMAL, *_LIMITS)] == [400, 200, 100, 60, 0]
 
 
 def test_a_summary_is_cut_at_a_word_and_says_so() -> None:
@@ -47,4 +47,4 @@ def test_a_summary_is_cut_at_a_word_and_says_so() -> None:
 def test_a_cut_summary_is_a_beginning_of_it(summary: str, zone: Zone) -> None:
     cut = truncated(summary, zone)
     assert cut == summary or (cut.endswith("...") and summary.startswith(cut[:-3]))
-    assert len(cut) <= SUMMARY_CHARS[zone] + 3
+    assert len(cut) <= zone.summary_chars + 3

@@ -1,7 +1,7 @@
 """A section that is made up here is one module at the port: its text, its receipt, its replay and its reasons."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -10,10 +10,10 @@ from builders import make_store, save
 from ranking_builders import block_for
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.records.receipts import Entry, Receipt, get_receipt
+from ctxrank.indexer.records.receipts import Receipt, get_receipt
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.assembly.request import SECTIONS, SectionItem
+from ctxrank.ranking.context.assembly.shapes import SECTIONS, SectionItem
 from ctxrank.ranking.context.replay import replay_receipt
 from ctxrank.ranking.context.section import AskedSection, RemadeText, SectionPart, Why
 from ctxrank.ranking.context.why import why
@@ -34,9 +34,6 @@ class Signs:
 
     def remade(self, store: Store, receipt: Receipt, config: Config | None) -> RemadeText:
         raise NotImplementedError
-
-    def changes(self, store: Store, receipt: Receipt, now: Sequence[Entry]) -> Iterator[str]:
-        yield "the sign is another one"
 
 
 @pytest.fixture
@@ -64,7 +61,7 @@ def test_its_receipt_replays_and_says_what_changed(store: Store, monkeypatch: py
     assert entry is not None and entry.is_included and replay_receipt(store, receipt).is_same
     assert why(store, "SIGN-2", receipt).reasons == ("no such sign",)
     monkeypatch.setitem(SIGNS, "django", "Mind the models.\n")
-    assert replay_receipt(store, receipt).changes == ("the sign is another one",)
+    assert replay_receipt(store, receipt).changes == ("1 of 5 parts of the text are others",)
 
 
 def test_where_its_extension_is_absent_a_block_has_a_note_and_no_receipt_replays(

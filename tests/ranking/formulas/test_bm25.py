@@ -17,8 +17,7 @@ from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.bm25 import WEIGHTS, inverse_document_frequency, tf_saturation
-from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Scorer, find_candidates, term_scores
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import parse_query
 
@@ -38,7 +37,7 @@ def _scores(store: Store, query: str) -> dict[int, float]:
     engine = engine_of(store)
     with engine.snapshot() as statistics:
         plan = make_plan(parse_query(query), engine, statistics)
-        found = find_candidates(engine, statistics, plan, Scope())
+        found = find_candidates(plan, Scope())
     return {row.owner_id: row.score for row in found.rows}
 
 
@@ -123,8 +122,8 @@ def _as_fts5(store: Store, plan: Plan, rowid: int) -> float:
     total = state.documents + 1  # the sentinel's row
     length_of_all = (state.total_length + facets * state.documents + 1) / total
     score = 0.0
-    with engine.snapshot() as statistics:
-        parts = term_scores(engine, statistics, plan, rowid)
+    with engine.snapshot():
+        parts = term_scores(plan, rowid)
     for part in parts:
         idf = max(log((total - part.term.df + 0.5) / (part.term.df + 0.5)), 1e-6)
         score += idf * tf_saturation(part.tf, part.length + facets, length_of_all, k1=1.2, b=0.75)
@@ -169,5 +168,4 @@ def test_bytes_that_are_no_forward_list_are_damage(blob: bytes, tmp_path: Path) 
     with _store(tmp_path) as store, pytest.raises(apsw.CorruptError):
         engine = engine_of(store)
         with engine.snapshot() as statistics:
-            terms = make_plan(parse_query("red fox"), engine, statistics).terms
-            Scorer(engine, terms, 3.0).scores([(1, 1, 3, blob)])
+            Scorer(make_plan(parse_query("red fox"), engine, statistics)).scores([(1, 1, 3, blob)])

@@ -20,8 +20,7 @@ from ctxrank.ranking import SearchRequest, SearchResult, search
 from ctxrank.ranking.formulas.bm25 import tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.candidates import candidates, threshold
-from ctxrank.ranking.retrieval.candidates.candidates import find_candidates
-from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.candidates import Scorer, find_candidates
 from ctxrank.ranking.retrieval.candidates.threshold import listed_words
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.query import parse_query, plain_query
@@ -112,7 +111,7 @@ def test_no_row_gets_more_of_a_query_than_its_bound(many: Store, tuning: Tuning,
     rows: list[Any] = index_of(many).connection.execute(query).fetchall()
     with engine.snapshot() as statistics:
         plan = make_plan(parse_query(text), engine, statistics, tuning)
-        scores = Scorer(engine, plan.terms, statistics.average_length, tuning).scores(rows)
+        scores = Scorer(plan).scores(rows)
         bounds = engine.row_bounds(
             listed_words(plan), tuning.weights,
             lambda tf, length: tf_saturation(tf, length, statistics.average_length, tuning.k1, tuning.b), None,
@@ -159,13 +158,13 @@ def test_a_long_query_in_a_scope_leaves_out_rows_of_common_words_and_says_so(tmp
         engine = engine_of(store)
         with engine.snapshot() as statistics:
             plan = make_plan(plain_query(" ".join([*words, "common"])), engine, statistics)
-            some = find_candidates(engine, statistics, plan, Scope(session_ids=(session_id,)))
+            some = find_candidates(plan, Scope(session_ids=(session_id,)))
             three = Scope(session_ids=(session_id,), document_ids=frozenset((last, 1, 2)))
-            wanted = find_candidates(engine, statistics, plan, three)
+            wanted = find_candidates(plan, three)
         assert not some.is_complete
         assert last not in {row.owner_id for row in some.rows}
         assert wanted.is_complete and last in {row.owner_id for row in wanted.rows}
         with engine.snapshot() as statistics:
             whole = Scope(session_ids=(session_id,), document_ids=frozenset(range(1, last + 1)))
-            every = find_candidates(engine, statistics, plan, whole)
+            every = find_candidates(plan, whole)
         assert last in {row.owner_id for row in every.rows}, "wanted documents are scored by their own rows at least"

@@ -1,0 +1,336 @@
+"""Shapes: the request of an assembly, what its steps share, what a block can hold, and its answer."""
+
+from ctxrank.indexer.agents import NO_TEAM, UNKNOWN_AGENT_LIKE, Team, fold_agent
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
+from ctxrank.indexer.records.receipts import Entry
+from ctxrank.indexer.records.sessions import Group, Session
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS, Budget, Usage, Zone
+from ctxrank.ranking.context.budget import Item
+from ctxrank.ranking.context.prices import Prices
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ctxrank.ranking.formulas.explanation import Explanation
+
+REACHES = ("group", "session", "project")
+DETAILS = ("summary", "passage", "full")
+_LIKE = 0.6  # from here an unknown agent's name is a slip of the hand
+DEFAULT_MODEL = "sonnet"
+TESTING_MODES = ("full", "minimal", "disabled")
+TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
+# The fields of a request that ask for a section, and the extension that makes it: see context/section.py.
+SECTIONS = {"task_id": "links"}
+NEVER = 1 << 62  # a moment after all
+# The type of each field that a caller gives; where the default is None, that is allowed as well.
+FIELD_TYPES: dict[str, type] = {
+    **dict.fromkeys(("session", "agent", "group", "task", "model", "reach", "detail", "reasoning_level"), str),
+    **dict.fromkeys(("project", "lang", "framework", "testing_mode", "task_id"), str),
+    **dict.fromkeys(("current_tokens", "iteration", "limit", "budget", "as_of", "delivered_before"), int),
+    **dict.fromkeys(("include_reasoning", "is_marking", "is_explained", "with_skills", "with_files"), bool),
+    "error_output": bytes,
+}
+_ALLOWED = {
+    "reach": REACHES,
+    "detail": (None, *DETAILS),
+    "reasoning_level": tuple(REASONING_TOKENS),
+    "testing_mode": TESTING_MODES,
+}
+
+
+class AssembleRequest(NamedTuple):
+    """One spawn: who asks, for what, and with how much room. A group of None is session-wide.
+
+    `detail` None is passages: the best ones where there is a task text, else a file's beginning; `include_reasoning`
+    None is the agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is
+    measured from (microseconds, None is now). `with_skills` asks for the section about skills. `error_output`
+    is the current failure as it was printed; None is the last one that the group recorded. `task_id` is a task of
+    `.contextia/`, whose linked artifacts come before the agent's heading. `with_files` False leaves out indexed files
+    that are no package's. Deliveries from `delivered_before` on
+    (microseconds) do not count: a replay needs that.
+    """
+
+    session: str
+    agent: str
+    group: str | None = None
+    task: str = ""
+    model: str | None = None
+    current_tokens: int = 0
+    iteration: int = 0
+    limit: int | None = None
+    budget: int | None = None
+    reach: str = "group"
+    detail: str | None = None
+    include_reasoning: bool | None = None
+    reasoning_level: str = "medium"
+    project: str | None = None
+    lang: str | None = None
+    framework: str | None = None
+    as_of: int | None = None
+    is_marking: bool = True
+    is_explained: bool = True
+    with_skills: bool = False
+    testing_mode: str = "full"
+    error_output: bytes | None = None
+    delivered_before: int | None = None
+    task_id: str | None = None
+    with_files: bool = True
+
+    def check_fields(self) -> None:
+        """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
+        for name, type_ in FIELD_TYPES.items():
+            types = (type_, type(None)) if self._field_defaults.get(name, "") is None else (type_,)
+            require_type(getattr(self, name), name, *types, of="AssembleRequest")
+        for name, allowed in _ALLOWED.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise UsageError(f"{name} is '{value}'.", f"Give one of {', '.join(filter(None, allowed))}.")
+
+    @property
+    def before(self) -> int:
+        """The moment from which on deliveries do not count."""
+        return NEVER if self.delivered_before is None else self.delivered_before
+
+
+class Spawn(NamedTuple):
+    """Who asks, resolved: what all steps of one assembly share. A group of id -1 is not there.
+
+    `request` is without its task, which is given to what reads it; `project` is that of the errors and strategies.
+    """
+
+    store: Store
+    request: AssembleRequest
+    config: Config
+    agent: str
+    session: Session
+    group: Group | None
+    zone: Zone
+    project: str
+    limit: int  # of packages
+    prices: Prices
+    seq: int  # the last change of the store
+    now: int  # from which recency is measured; microseconds
+    started_at: int
+
+
+class SectionItem(NamedTuple):
+    """An item of a section, such as a linked artifact; `chain` are ids from the task to it."""
+
+    id: str
+    type: str
+    title: str
+    status: str
+    level: str
+    tokens: int
+    tier: str
+    chain: tuple[str, ...]
+    reason: str
+
+
+class IncludedPassage(NamedTuple):
+    """A part of a package's file that is in the block."""
+
+    id: int
+    heading: str
+    start_line: int
+    end_line: int
+    text: str
+
+
+class IncludedPackage(NamedTuple):
+    """A package in the block; `label` says why it is there though it is not simply this agent's and group's.
+
+    As material it is shown whole: the budget lowers its detail and takes passages away.
+    """
+
+    id: int
+    path: str
+    priority: str
+    type: str
+    producer: str
+    summary: str
+    passages: tuple[IncludedPassage, ...]
+    detail: str
+    tokens: int
+    score: float
+    label: str
+    reason: str
+    created_at: int
+    explanation: "Explanation | None"
+    file_state: str = ""  # current, changed, missing, elsewhere, or '' for none
+
+
+class IncludedFile(NamedTuple):
+    """An indexed file that is no package's, in the block: its path, and the passages that the task is about."""
+
+    id: int
+    path: str
+    passages: tuple[IncludedPassage, ...]
+    detail: str
+    tokens: int
+    score: float
+    label: str
+    reason: str
+    file_state: str = ""
+
+
+class IncludedReasoning(NamedTuple):
+    """What an earlier agent thought, as the block shows it."""
+
+    id: int
+    agent: str
+    phase: str
+    content: str
+    confidence: str | None
+    tokens: int = 0
+
+
+class IncludedError(NamedTuple):
+    """A known error with its solution, as the block shows it."""
+
+    id: int
+    signature: str
+    solution: str
+    confidence: float
+    occurrences: int
+    tokens: int = 0
+    grade: str = ""  # exact, template or near to the current failure; '' where the task's words found it
+    recognition: float | None = None  # that it is the same error; None there
+    state: str = ""
+    why: str = ""
+
+
+class CurrentFailure(NamedTuple):
+    """The current failure, given or the group's last one, and the outcome of looking it up."""
+
+    source: str  # "given" or "last"
+    outcome: str
+    reason: str
+    unit: str = ""  # its redacted text
+
+
+class IncludedStrategy(NamedTuple):
+    """What worked before, as the block shows it."""
+
+    id: int
+    topic: str
+    insight: str
+    tokens: int = 0
+
+
+class IncludedSkills(NamedTuple):
+    """The section about skills, as the block shows it."""
+
+    text: str
+    tokens: int = 0
+
+
+class StoredPassage(NamedTuple):
+    """A passage that could be shown, with its price and who counted its tokens."""
+
+    shown: IncludedPassage
+    price: int
+    counter: str
+
+
+class Candidate(NamedTuple):
+    """What could be in the block: its forms, the shortest first; after the last one passage more at each level.
+
+    A receipt names it with `reason` and `detail`, '' for that of what is shown. `passage_count` is that of the whole
+    file: all of them shown is full detail.
+    """
+
+    item: Item
+    forms: "tuple[Any, ...]"
+    detail: str
+    reason: str
+    passages: tuple[StoredPassage, ...] = ()
+    passage_count: int = 0
+
+    def shown_at(self, level: int, tokens: int) -> "Any":
+        """As the block shows it at a level of its item; passages are in the order of the file."""
+        form = self.forms[min(level, len(self.forms) - 1)]._replace(tokens=tokens)
+        count = level + 1 - len(self.forms)
+        if count <= 0:
+            return form
+        passages = sorted((one.shown for one in self.passages[:count]), key=lambda one: (one.start_line, one.id))
+        return form._replace(passages=tuple(passages), detail="full" if count == self.passage_count else "passage")
+
+
+class Omitted(NamedTuple):
+    """What could have been in the block and is not, or not in full, and why."""
+
+    id: str
+    reason: str
+    tokens: int
+
+
+class Assembly(NamedTuple):
+    """A finished block, its text in `parts`. `used` and all tokens are by `counter`; `state` is its line on how far the
+    session and the group are, '' where they are active and pending.
+
+    `entries` are what is in the block, as a receipt names it. `skills` is the section about skills where it was
+    requested and has room, else ''; `missing_skills` are those that the agent before this one was to invoke and did
+    not, `configured_skills` what the configuration says of both agents.
+    `estimated` are the packages and files, by their ids, whose tokens are estimates. `is_complete` says that a larger
+    budget would add nothing.
+    `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's beginning the group
+    was given last time, too.
+    """
+
+    outcome: str
+    engine: str
+    reason: str
+    stale: int
+    agent: str
+    usage: Usage
+    model: str
+    budget: Budget
+    used: int
+    by_class: dict[str, int]
+    counter: str
+    packages: tuple[IncludedPackage, ...] = ()
+    reasoning: tuple[IncludedReasoning, ...] = ()
+    errors: tuple[IncludedError, ...] = ()
+    strategies: tuple[IncludedStrategy, ...] = ()
+    skills: str = ""
+    entries: tuple[Entry, ...] = ()
+    omitted: tuple[Omitted, ...] = ()
+    available: int = 0
+    overflow: int = 0
+    parts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    failure: CurrentFailure | None = None
+    missing_skills: str = ""
+    configured_skills: tuple[tuple[str, str], ...] = ()
+    linked: tuple[SectionItem, ...] = ()
+    files: tuple[IncludedFile, ...] = ()
+    is_complete: bool = False
+    receipt: int | None = None
+    shared_prefix_tokens: int | None = None
+    state: str = ""
+    estimated: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What an agent is given."""
+        return "".join(self.parts)
+
+
+def forgiven_agent(text: str, team: Team = NO_TEAM) -> tuple[str, str]:
+    """(agent, note): an unknown agent is served, with a developer's limits, because a spawn depends on it."""
+    agent = fold_agent(text, team)
+    if team.knows(agent):
+        return agent, ""
+    likeness, near = max((_likeness(agent, name), name) for name in team.agents)
+    known = f"Did you mean {near}?" if likeness >= _LIKE else f"Agents are {', '.join(team.agents)}."
+    return agent or UNKNOWN_AGENT_LIKE, f"'{text}' is not an agent; it gets a developer's limits. {known}"
+
+
+def _likeness(one: str, other: str) -> float:
+    """The share of two names' pairs of letters that both have; difflib would cost a spawn more than its block."""
+    pairs, others = ({name[at : at + 2] for at in range(len(name) - 1)} for name in (one, other))
+    return 2 * len(pairs & others) / max(len(pairs) + len(others), 1)
