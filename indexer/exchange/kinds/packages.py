@@ -125,7 +125,7 @@ def _link(run: ImportRun, change: Change, package_id: int, said: _Said) -> None:
     source = run.ledger.source
     old, new = (None if number is None else local(number) for number in (said.supersedes, said.superseded_by))
     _set_versions(change, package_id, old, new)
-    if all(number is None or _is_here(connection, number) for number in (old, new)):
+    if all(number is None or is_here(connection, number) for number in (old, new)):
         remove_entry(connection, source, _AWAITED, package_id)
     else:
         write_entry(connection, source, _AWAITED, package_id, f"{old or ''} {new or ''}", package_id)
@@ -139,10 +139,10 @@ def _link(run: ImportRun, change: Change, package_id: int, said: _Said) -> None:
 def _set_versions(change: Change, package_id: int, old: int | None, new: int | None) -> None:
     """Say what a package replaces and what replaced it, of those that are here."""
     connection = change.connection
-    if old is not None and _is_here(connection, old):
+    if old is not None and is_here(connection, old):
         query = "UPDATE packages SET supersedes = ? WHERE id = ? AND supersedes IS NOT ?"
         connection.execute(query, (old, package_id, old))
-    if new is not None and _is_here(connection, new):
+    if new is not None and is_here(connection, new):
         query = "UPDATE packages SET superseded_by = ? WHERE id = ? AND superseded_by IS NOT ?"
         connection.execute(query, (new, package_id, new))
         if connection.changes():
@@ -151,5 +151,6 @@ def _set_versions(change: Change, package_id: int, old: int | None, new: int | N
             documents.touch(change, document_id, superseded_by=new)
 
 
-def _is_here(connection: apsw.Connection, package_id: int) -> bool:
+def is_here(connection: apsw.Connection, package_id: int) -> bool:
+    """Whether there is a package of this row id."""
     return read_value(connection, "SELECT 1 FROM packages WHERE id = ?", (package_id,), int) is not None

@@ -103,8 +103,8 @@ def read_delivery(fields: Fields) -> Delivery:
 
 def put_usage(run: ImportRun, change: Change, package_id: int, session_id: int, usage: Usage) -> None:
     """Unite what another store saw of a package with what is here."""
-    if usage.consumers:
-        _put_consumers(change, package_id, usage.consumers, run.origin.code)
+    for consumer in usage.consumers:
+        put_consumer(change, package_id, consumer, run.origin.code)
     for delivery in usage.deliveries:
         put_delivery(run, change, package_id, session_id, delivery)
 
@@ -123,21 +123,20 @@ def put_delivery(run: ImportRun, change: Change, package_id: int, session_id: in
     return bool(change.connection.changes())
 
 
-def _put_consumers(change: Change, package_id: int, exported: tuple[Consumer, ...], said_by: int) -> None:
-    """Add designations and consumptions that are not here; what was taken here stays taken, of two moments the later.
+def put_consumer(change: Change, package_id: int, consumer: Consumer, said_by: int = 0) -> bool:
+    """Add a designation or consumption; what was taken here stays taken, of two moments the later. Whether it is news.
 
     `said_by` is the code of the store that says so.
     """
-    for consumer in exported:
-        # Who took it at the same iteration, else who may; a designation says nothing of an agent that is known.
-        query = """
-            SELECT id, consumed_at FROM package_consumers
-             WHERE package_id = ?1 AND agent = ?2 AND (?4 IS NULL OR consumed_at IS NULL OR iteration IS ?3)
-             ORDER BY consumed_at IS NULL, id LIMIT 1
-        """
-        known = change.connection.execute(query, (package_id, *consumer)).fetchone()
-        said: dict[str, Value] = {**consumer._asdict(), "package_id": package_id, "origin": said_by}
-        if known is None:
-            insert(change.connection, "package_consumers", said)
-        elif consumer.consumed_at is not None and consumer.consumed_at > (known[1] or 0):
-            update(change.connection, "package_consumers", known[0], said)
+    # Who took it at the same iteration, else who may; a designation says nothing of an agent that is known.
+    query = """
+        SELECT id, consumed_at FROM package_consumers
+         WHERE package_id = ?1 AND agent = ?2 AND (?4 IS NULL OR consumed_at IS NULL OR iteration IS ?3)
+         ORDER BY consumed_at IS NULL, id LIMIT 1
+    """
+    known = change.connection.execute(query, (package_id, *consumer)).fetchone()
+    said: dict[str, Value] = {**consumer._asdict(), "package_id": package_id, "origin": said_by}
+    if known is None:
+        return bool(insert(change.connection, "package_consumers", said))
+    is_later = consumer.consumed_at is not None and consumer.consumed_at > (known[1] or 0)
+    return is_later and update(change.connection, "package_consumers", known[0], said)
