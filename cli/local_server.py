@@ -15,13 +15,11 @@ import signal
 import socket
 from collections.abc import Generator
 from types import FrameType
-from typing import Any
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp, Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.server import ServerState
 
 from ctxrank.cli.loopback import WAITING, peer_uid
 
@@ -72,20 +70,14 @@ class _Server(uvicorn.Server):
 class _Connection(H11Protocol):
     """One connection, known to the requests that come over it."""
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, {**app_state, _CONNECTION: self}, _loop)
-        self.is_admitted = False
-        self.since = self.loop.time()
-        self._head: asyncio.TimerHandle | None = None
+    is_admitted = False
+    since = 0.0
+    _head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's is, too
         super().connection_made(transport)
+        self.app_state = {**self.app_state, _CONNECTION: self}
+        self.since = self.loop.time()
         other = transport.get_extra_info("socket")
         if other.family == socket.AF_UNIX:
             if peer_uid(other) not in (os.getuid(), None):

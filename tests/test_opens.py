@@ -36,7 +36,6 @@ PERMITTED = {
     "cli/agents/install.py _unfinished": "makes a file beside the runner's, whose place it takes",
     "cli/agents/log.py note_failure": "adds a line to the hook's log in the user's own state folder",
     "extensions/bazinga/arguments.py data": "the program's own tables",
-    "cli/agents/shell_line.py programs": "as above",
     "extensions/bazinga/commands/block.py _write": "makes the file that --output-file names",
     "extensions/bazinga/switch/steps.py _write": "makes a file beside the script whose place it takes",
     "extensions/bazinga/switch/placed_switch.py command_of_ctxrank": "what install noted beside this very file",

@@ -10,21 +10,27 @@ from collections.abc import Mapping
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.text.json_depth import is_deep
+from ctxrank.indexer.text.tables import rows
 
 RUNNERS = ("claude-code", "codex")
 CLAUDE_CODE, CODEX = RUNNERS
-# How long a runner waits for the answer to an event, as the plugin's hooks.json tells it.
-LIMITS_S = {
-    **dict.fromkeys(("SessionStart", "UserPromptSubmit"), 5.0),
-    **dict.fromkeys(("PreToolUse", "SubagentStart"), 10.0),
-    **dict.fromkeys(("PostToolUse", "PostToolUseFailure"), 30.0),
-    **dict.fromkeys(("SubagentStop", "Stop", "SessionEnd"), 60.0),
-}
-EVENTS = tuple(LIMITS_S)
 # Events that are there and say nothing that we answer or keep.
 PASSED_OVER = ("PreCompact", "PostCompact", "Notification", "PermissionRequest")
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 SPAWNING_TOOLS = ("Agent", "Task", "spawn_agent")
+
+
+class EventKind(NamedTuple):
+    """What is done at an event: how long it waits for other writers, and what answers it, loaded when it comes."""
+
+    wait_ms: int
+    answer: str
+    answer_to_spawn: str
+
+
+_ROWS = list(rows(__file__, "events"))
+LIMITS_S = {name: float(limit_s) for name, limit_s, *_ in _ROWS}  # how long a runner waits for an answer
+KINDS = {name: EventKind(int(wait_ms), *answers) for name, _, wait_ms, *answers in _ROWS}
 
 
 class Event(NamedTuple):
@@ -58,7 +64,7 @@ def read_event(data: bytes, runner: str | None) -> Event | None:
     name = text_of(fields.get("hook_event_name"))
     if name in PASSED_OVER:
         return None
-    if name not in EVENTS:
+    if name not in KINDS:
         raise UsageError("The event is of a kind that is not known." if name else "What came is no event.")
     session, cwd = text_of(fields.get("session_id")).strip(), text_of(fields.get("cwd"))
     if not session:

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
-from ctxrank.cli.agents.event import MAX_EVENT_BYTES, RUNNERS, SPAWNING_TOOLS, Event, read_event
+from ctxrank.cli.agents.event import KINDS, MAX_EVENT_BYTES, RUNNERS, SPAWNING_TOOLS, Event, read_event
 from ctxrank.cli.agents.injected_text import MAX_CHARACTERS
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall, branch_of
@@ -27,25 +27,6 @@ from ctxrank.indexer.store.location import SERVE_LOCK, find_store
 from ctxrank.indexer.systems import unbound_memory
 
 _CHUNK_BYTES = 256 * 1024
-# A person waits for what is said; what is kept may wait for other writers.
-_SAYS_WAIT_MS, _KEEPS_WAIT_MS = 250, 5_000
-_KEEPING = ("SubagentStop", "Stop", "SessionEnd", "PostToolUse", "PostToolUseFailure")
-# What answers an event: each loads what it needs.
-_ANSWERS = {
-    "SessionStart": "prompts:on_start",
-    "UserPromptSubmit": "prompts:on_prompt",
-    "SubagentStart": "spawns:on_agent_start",
-    "PostToolUse": "failures:on_tool_end",
-    "PostToolUseFailure": "failures:on_tool_end",
-    "SubagentStop": "stops:on_stop",
-    "Stop": "stops:on_stop",
-    "SessionEnd": "stops:on_session_end",
-}
-_ANSWERS_TO_SPAWNS = {
-    "PreToolUse": "spawns:on_spawn",
-    "PostToolUse": "spawns:on_spawn_end",
-    "PostToolUseFailure": "spawns:on_spawn_end",
-}
 
 
 def main() -> None:
@@ -107,8 +88,7 @@ def _answer_of_server(event: Event, data: bytes, runner: str | None, call: Call)
 
 
 def _answer(event: Event, call: Call) -> str:
-    wait_ms = _KEEPS_WAIT_MS if event.name in _KEEPING else _SAYS_WAIT_MS
-    with call.open(event.cwd, wait_ms) as store:
+    with call.open(event.cwd, KINDS[event.name].wait_ms) as store:
         config = load_config(store)
         settings = hook_settings(config.hooks)
         if not settings.enabled:
@@ -129,12 +109,12 @@ def _answer(event: Event, call: Call) -> str:
 
 def _said(call: HookCall) -> str | Mapping[str, object] | None:
     """What goes before the model, or the tool's new input; nothing for most events."""
-    name = call.event.name
-    answer = _ANSWERS_TO_SPAWNS.get(name) if call.event.text("tool_name") in SPAWNING_TOOLS else None
-    module, _, function = (answer or _ANSWERS.get(name, "")).partition(":")
-    if not module:
+    kind = KINDS[call.event.name]
+    is_spawn = bool(kind.answer_to_spawn) and call.event.text("tool_name") in SPAWNING_TOOLS
+    answer = kind.answer_to_spawn if is_spawn else kind.answer
+    if not answer:
         return None
-    said: str | Mapping[str, object] | None = provided(f"ctxrank.cli.agents.{module}:{function}", "hook")(call)
+    said: str | Mapping[str, object] | None = provided(f"ctxrank.cli.agents.{answer}", "hook")(call)
     return said
 
 

@@ -15,6 +15,8 @@ from ctxrank.ranking.context.assembly.block import REFERENCE_LINE
 from ctxrank.ranking.context.prices import Prices
 
 _OURS, _PRIVATE = "ctxrank", "private"
+_OPENING, _CLOSING = r"<{}\s*>", r"</{}\s*>"  # `<private key>` is no tag
+_START = r"<(?=[\s/\\]*{})"  # what a reader of markup, however lenient, may take for the start of a tag
 MAX_CHARACTERS = 10_000  # of an answer: what a runner takes
 ROOM_FOR_JSON = 1_000  # of these, for the JSON around a text and its escapes
 MAX_CONTEXT_CHARACTERS = MAX_CHARACTERS - ROOM_FOR_JSON
@@ -23,7 +25,7 @@ MAX_CONTEXT_CHARACTERS = MAX_CHARACTERS - ROOM_FOR_JSON
 def tagged(text: str) -> str:
     """A text between the tags, which nothing in it can close."""
     if _OURS in text.lower():  # start-up: few texts need the expression
-        text = _start_of_tag(_OURS).sub("&lt;", text)
+        text = _tag(_START, _OURS).sub("&lt;", text)
     inside = text.strip("\n")
     return f"<{_OURS}>\n{inside}\n</{_OURS}>\n"
 
@@ -79,9 +81,9 @@ def _without(text: str, name: str) -> str:
         return text
     kept: list[str] = []
     at = 0
-    while (start := _opening(name).search(text, at)) is not None:
+    while (start := _tag(_OPENING, name).search(text, at)) is not None:
         kept.append(text[at : start.start()])
-        end = _closing(name).search(text, start.end())
+        end = _tag(_CLOSING, name).search(text, start.end())
         if end is None:
             return "".join(kept)
         at = end.end()
@@ -90,20 +92,9 @@ def _without(text: str, name: str) -> str:
 
 def _has(text: str, name: str) -> bool:
     """Whether a text has an opening tag of this name."""
-    return name in text.lower() and _opening(name).search(text) is not None
+    return name in text.lower() and _tag(_OPENING, name).search(text) is not None
 
 
 @cache
-def _start_of_tag(name: str) -> "re.Pattern[str]":
-    """What a reader of markup, however lenient, may take for the start of a tag."""
-    return re.compile(rf"<(?=[\s/\\]*{name})", re.IGNORECASE)
-
-
-@cache
-def _opening(name: str) -> "re.Pattern[str]":
-    return re.compile(rf"<{name}\s*>", re.IGNORECASE)  # `<private key>` is no tag
-
-
-@cache
-def _closing(name: str) -> "re.Pattern[str]":
-    return re.compile(rf"</{name}\s*>", re.IGNORECASE)
+def _tag(form: str, name: str) -> "re.Pattern[str]":
+    return re.compile(form.format(name), re.IGNORECASE)

@@ -23,22 +23,14 @@ from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import shorten
+from ctxrank.indexer.text.tables import rows
 
 _LEAST_WORDS = 8  # "Done." is no reasoning
 _MAX_MESSAGE_CHARS = 40_000
 _MAX_ENTRY_CHARS = 6_000
 _MAX_ENTRIES = 200  # of a session, kept unasked
 _COMPLETION = "completion"
-_HEADINGS = {
-    "understanding": "understanding, context, problem",
-    "approach": "approach, plan",
-    "decisions": "decision, decisions",
-    "risks": "risk, risks, caveats",
-    "blockers": "blocker, blockers, open questions",
-    "pivot": "pivot, change of plan",
-    _COMPLETION: "completion, summary, result, results, what i did, done",
-}
-_PHASES = {heading: phase for phase, headings in _HEADINGS.items() for heading in headings.split(", ")}
+_PHASES = {heading: phase for phase, heading in rows(__file__, "headings")}
 
 
 def keep_message(call: HookCall) -> None:

@@ -23,14 +23,15 @@ from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.exchange.register import read_entry, write_entry
 from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.files.read import FileText, read_text
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.files.stamps import FoundFile, is_unchanged
+from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.packages import NewPackage, save_package
-from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.frontmatter import read_frontmatter
 
@@ -43,14 +44,7 @@ class _Note(NamedTuple):
     path: str
     text: str
     sha256: str
-
-
-class _Stored(NamedTuple):
-    size_bytes: int
-    mtime_ns: int
-    inode: int
-    sha256: str
-    indexed_at: int
+    key: str  # of the ledger: its root and path, neither of which a purge would find there
 
 
 def keep_notes(call: HookCall, folders: Sequence[str]) -> None:
@@ -61,7 +55,7 @@ def keep_notes(call: HookCall, folders: Sequence[str]) -> None:
     paths = [os.path.join(call.store.location.root, note.path) for note in notes]
     index_artifacts(call.store, paths, mode=call.config.redaction_mode)
     for note in notes:
-        if _is_taken_in(call, note.path, note.sha256):
+        if _is_taken_in(call, note.path, note.key, note.sha256):
             continue  # its file has moved, and its package with it; or another agent's stop was faster
         number = 0
         if note.text.startswith("---") and (values := object_of(read_frontmatter(note.text).values.get("ctxrank"))):
@@ -72,16 +66,18 @@ def keep_notes(call: HookCall, folders: Sequence[str]) -> None:
                 note_failure(reason, call.event.cwd)
                 if not isinstance(error, UsageError):
                     continue  # it is no fault of the note: the next stop tries again
-        _remember(call, note, number)
+        with call.store.write() as change:  # what a note's content became: a package, or nothing (0)
+            write_entry(change.connection, *_LEDGER, note.key, note.sha256, number)
 
 
 def _new_notes(call: HookCall, folder: str) -> Iterator[_Note]:
     """The notes of a folder that were not taken in as they are now. What its stat proves unchanged is not read."""
     query = """
-        SELECT a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.indexed_at
+        SELECT a.sha256, a.size_bytes, a.mtime_ns, a.inode, a.indexed_at
           FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
          WHERE r.path = ? AND a.path = ?
     """
+    folder_name = root_name(call.store.location.root, call.store.location.project)
     with Root(call.store.location.root) as root:
         found = 0
         for seen, entry in enumerate(walk(call.store.location.root, folder)):
@@ -89,47 +85,28 @@ def _new_notes(call: HookCall, folder: str) -> Iterator[_Note]:
                 return
             if not isinstance(entry, FoundFile):
                 continue
-            known = read_row(call.store.primary, query, (_root_name(call), entry.path), _Stored)
-            is_same = known is not None and is_unchanged(known, known.indexed_at, entry)
-            if known is not None and is_same and _is_taken_in(call, entry.path, known.sha256):
+            key = digest_of(f"{folder_name}\n{entry.path}")
+            sha256, *stamp = call.store.primary.execute(query, (folder_name, entry.path)).fetchone() or ("",)
+            if stamp and FileStamp(*stamp).proves(entry) and _is_taken_in(call, entry.path, key, sha256):
                 continue
             read = read_text(root, entry.path)
             if isinstance(read, FileText) and not may_not_be_kept(read.text):
                 found += 1
-                yield _Note(entry.path, read.text, read.sha256)
+                yield _Note(entry.path, read.text, read.sha256, key)
 
 
-def _is_taken_in(call: HookCall, path: str, sha256: str) -> bool:
+def _is_taken_in(call: HookCall, path: str, key: str, sha256: str) -> bool:
     """Whether a note of this path and content was taken in, or is a package that was saved in another way."""
     primary = call.store.primary
-    query = "SELECT digest FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?"
-    digest = read_value(primary, query, (*_LEDGER, _key(call, path)), str)
-    if digest is not None:
-        return digest == sha256
+    entry = read_entry(primary, *_LEDGER, key)
+    if entry is not None:
+        return entry.digest == sha256
     # An older package points to this file, too; but what the file says now was not there to be saved.
     query = """
         SELECT 1 FROM packages AS p JOIN artifacts AS a ON a.id = p.artifact_id
          WHERE p.path = ? AND p.superseded_by IS NULL AND a.sha256 = ? AND p.created_at >= a.mtime_ns / 1000
     """
     return read_value(primary, query, (path, sha256), int) is not None
-
-
-def _remember(call: HookCall, note: _Note, number: int) -> None:
-    """Write into the ledger what a note's content became: a package, or nothing (0)."""
-    with call.store.write() as change:
-        change.connection.execute(
-            "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES (?, ?, ?, ?, ?)",
-            (*_LEDGER, _key(call, note.path), note.sha256, number),
-        )
-
-
-def _key(call: HookCall, path: str) -> str:
-    """A note by its root and path, neither of which a purge would find there."""
-    return digest_of(f"{_root_name(call)}\n{path}")
-
-
-def _root_name(call: HookCall) -> str:
-    return root_name(call.store.location.root, call.store.location.project)
 
 
 def _save(call: HookCall, path: str, fields: Mapping[str, object]) -> int:

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ctxrank.cli.agents import json_edit
 from ctxrank.cli.agents.json_edit import Names, Way
@@ -25,15 +25,7 @@ _SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugin")
 PLUGIN = os.path.join(_SHIPPED, "claude-code")
 _MAX_BYTES = 1024 * 1024
 _MARK = "<!-- Written by `ctxrank install`"
-# Codex has the same events under the same names; a failure is an event of its own in Claude Code alone.
-_NOT_IN_CODEX = ("PostToolUseFailure",)
-_CODEX_MATCHERS = {
-    "PreToolUse": "Agent|Task|spawn_agent",
-    "PostToolUse": "Bash|shell|exec_command|Agent|Task|spawn_agent",
-}
-
 Edit = Callable[[str], str]
-_Entry = tuple[Names, object]  # where a value of ours is, and the value
 
 
 class RunnerFile(NamedTuple):
@@ -60,11 +52,11 @@ def runner_files(runner: str, place: Place, command: str, *, with_mcp: bool) -> 
     hooks, skill, mcp = _paths(runner, place)
     files = [_hooks_file(hooks, runner, command), _skill_file(skill)]
     server: dict[str, object] = {"command": shlex.split(command)[0], "args": ["mcp"]}
+    in_json = ("mcpServers", "ctxrank")
     if with_mcp and runner == "codex":
         files.append(_toml_server_file(mcp, server))
     elif with_mcp:
-        names = ("mcpServers", "ctxrank")
-        files.append(_json_file(mcp, [(names, server)], ((names, _is_server),)))
+        files.append(_json_file(mcp, [(in_json, server)], ((in_json, _is_server),)))
     return files
 
 
@@ -82,21 +74,6 @@ def _paths(runner: str, place: Place) -> tuple[str, str, str]:
 
 def _shipped(*parts: str) -> str:
     return read_file(os.path.join(_SHIPPED, *parts), _MAX_BYTES).decode()
-
-
-def _hooks_of(runner: str, command: str) -> dict[str, object]:
-    """The hooks of a runner, by event: those of the plugin, with the words by which ctxrank is called here."""
-    shipped: Mapping[str, dict[str, list[dict[str, list[dict[str, object]]]]]] = json.loads(
-        _shipped("claude-code", "hooks", "hooks.json")
-    )
-    is_codex = runner == "codex"
-    hooks: dict[str, object] = {}
-    for event, (group,) in shipped["hooks"].items():
-        if not (is_codex and event in _NOT_IN_CODEX):
-            matcher = {"matcher": _CODEX_MATCHERS[event]} if is_codex and event in _CODEX_MATCHERS else {}
-            handlers = [{**handler, "command": f"{command} hook --runner {runner}"} for handler in group["hooks"]]
-            hooks[event] = {**group, **matcher, "hooks": handlers}
-    return hooks
 
 
 # A file of hooks is JSON: {"hooks": {EVENT: [{"matcher": …, "hooks": [{"command": …}]}]}}.
@@ -121,7 +98,10 @@ def _hooks_file(path: str, runner: str, command: str) -> RunnerFile:
         handlers = group.get("hooks") if is_dict(group) else None
         return is_list(handlers) and bool(handlers) and all(map(is_hook, handlers))
 
-    ours: list[_Entry] = [(("hooks", event, None), group) for event, group in _hooks_of(runner, command).items()]
+    # Those of the plugin, with the words by which ctxrank is called here.
+    text = _shipped(runner, "hooks", "hooks.json").replace('"ctxrank ', f"{json.dumps(command)[:-1]} ")
+    shipped: Mapping[str, Mapping[str, list[object]]] = json.loads(text)
+    ours = [(("hooks", event, None), group) for event, groups in shipped["hooks"].items() for group in groups]
     return _json_file(path, ours, ((_HOOKS_GROUP, is_group), (_HANDLER, is_hook)))
 
 
@@ -131,12 +111,8 @@ def _is_ctxrank(word: object) -> bool:
 
 
 def _is_server(server: object) -> bool:
-    return (
-        is_dict(server)
-        and set(server) == {"command", "args"}
-        and server["args"] == ["mcp"]
-        and _is_ctxrank(server["command"])
-    )
+    ours = {"command": "ctxrank", "args": ["mcp"]}
+    return is_dict(server) and {**server, "command": "ctxrank"} == ours and _is_ctxrank(server.get("command"))
 
 
 def _another_server(path: str) -> UsageError:
@@ -147,7 +123,7 @@ def _another_server(path: str) -> UsageError:
 
 
 def _json_file(
-    path: str, ours: list[_Entry], found_by: tuple[tuple[Names, Callable[[object], bool]], ...]
+    path: str, ours: Sequence[tuple[Names, object]], found_by: tuple[tuple[Names, Callable[[object], bool]], ...]
 ) -> RunnerFile:
     """A JSON file that has entries of ours below one of its members; `found_by` says where each is, and what it is.
 

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
+from ctxrank.indexer.text.tables import rows
+
 
 def programs(kind: str) -> list[str]:
     """The programs of which this is known; programs.tsv says what there is."""
-    with open(os.path.join(os.path.dirname(__file__), "programs.tsv"), encoding="ascii") as file:
-        rows = [line.rstrip("\n").split("\t") for line in file if not line.startswith("#")]
-    return [program for known, program in rows if known == kind]
+    return [program for known, program in rows(__file__, "programs") if known == kind]
 
 
 _LOOKING, _WAITING, _WRITING = map(frozenset, map(programs, ("looks", "waits", "writes")))

@@ -31,13 +31,14 @@ from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.loopback import NAMES, TOKEN_FILE, is_local, listening, made_token
 from ctxrank.cli.output.envelope import as_json_line, envelope, failure
 from ctxrank.cli.request_body import read_body
-from ctxrank.cli.route import route
+from ctxrank.cli.route import ServedRoute
 from ctxrank.cli.sharing import sharing
 from ctxrank.cli.unexpected import explained
 from ctxrank.extensions.mcp.mcp import new_session
 from ctxrank.extensions.mcp.mcp import server as mcp_server
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
+from ctxrank.indexer.extensions import ROUTE, provided
 from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.location import SERVE_LOCK
@@ -151,7 +152,7 @@ def app(call: Call, token: str) -> "ASGIApp":
     if not token:  # no browser opens a Unix socket
         return _Guard(application, token)
     try:
-        pages = route("the page").served(call)
+        pages: ServedRoute = provided(ROUTE, "the page")(call)
     except UsageError as error:
         call.note(f"no pages are served: {error.message} {error.hint}")
         return _Guard(application, token)

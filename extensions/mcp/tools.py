@@ -347,22 +347,13 @@ class Tools:
         with self._call.open() as store:
             if named := named_records(store.primary, id_):
                 return public_id(named[0].kind, named[0].number)
-            passage = read_value(
-                store.primary,
-                "SELECT id FROM documents WHERE path = ? AND kind = 'passage' AND start_line <= ? AND end_line >= ?"
-                " ORDER BY start_line DESC, id DESC",
-                (path, line, line),
-                int,
-            )
-            if passage is not None:
-                return public_id("passage", passage)
-            found = read_row(
-                store.primary,
-                "SELECT kind, record_id FROM documents WHERE path = ? AND record_id IS NOT NULL"
-                " ORDER BY created_at DESC, id DESC",
-                (path,),
-                public_id,
-            )
+            query = """
+                SELECT kind, coalesce(record_id, id) FROM documents
+                 WHERE path = ?1
+                   AND (record_id IS NOT NULL OR (kind = 'passage' AND ?2 BETWEEN start_line AND end_line))
+                 ORDER BY kind <> 'passage', start_line DESC, iif(kind = 'passage', 0, created_at) DESC, id DESC
+            """
+            found = read_row(store.primary, query, (path, line), public_id)
         if found is None:
             raise NotFoundError(f"There is no document {id_!a}.", "`search` shows ids and paths.")
         return found

@@ -17,7 +17,7 @@ _PAUSE_S = 5.0  # a background process that is at it ends by itself
 
 
 @contextlib.contextmanager
-def watched(folder: str, dsn: str) -> Generator[None, None, None]:
+def watching(folder: str, dsn: str) -> Generator[None, None, None]:
     """Follow while the block runs; what is wrong with it `team status` says."""
     is_ending = threading.Event()
     running: list[LogWatch] = []

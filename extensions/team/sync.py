@@ -120,33 +120,36 @@ def push(store: Store, log: TeamLog) -> int:
 
 def note_trouble(store: Store, trouble: str) -> None:
     """Keep why the log did not answer, for `status`."""
-    with store.write() as change:
-        state = read_state(change.connection)
-        if state is not None and state.trouble != trouble:
-            write_state(change, state._replace(trouble=trouble))
-
-
-def _begin(store: Store, head: Head) -> TeamState:
-    """Where to go on; from the start where the log follows another history than the one that the numbers are of."""
-    with store.write() as change:
-        state = read_state(change.connection)
-        if state is None:
-            raise NotFoundError("This store has joined no team.", "Join one: 'ctxrank team join PROJECT'.")
-        if state.history != head.history or state.applied > head.n:
-            state = TeamState(state.project, head.history)
-        state = state._replace(head=head.n, trouble="")
-        write_state(change, state)
-    return state
+    _change_state(store, lambda state: state._replace(trouble=trouble))
 
 
 def advance(store: Store, history: str, **to: int) -> None:
     """Note how far the store is; another process may have come further."""
+
+    def advanced(state: TeamState) -> TeamState:
+        fields = {name: max(number, getattr(state, name)) for name, number in to.items()}
+        return state._replace(**fields) if state.history == history else state
+
+    _change_state(store, advanced)
+
+
+def _begin(store: Store, head: Head) -> TeamState:
+    """Where to go on; from the start where the log follows another history than the one that the numbers are of."""
+
+    def begun(state: TeamState) -> TeamState:
+        if state.history != head.history or state.applied > head.n:
+            state = TeamState(state.project, head.history)
+        return state._replace(head=head.n, trouble="")
+
+    _change_state(store, begun)
+    return state_of(store)
+
+
+def _change_state(store: Store, new_of: Callable[[TeamState], TeamState]) -> None:
     with store.write() as change:
         state = read_state(change.connection)
-        if state is None or state.history != history:
-            return
-        fields = {name: max(number, getattr(state, name)) for name, number in to.items()}
-        write_state(change, state._replace(**fields))
+        if state is not None and (new := new_of(state)) != state:
+            write_state(change, new)
 
 
 def _push(store: Store, log: TeamLog, head: Head, state: TeamState) -> tuple[int, bool, list[str]]:

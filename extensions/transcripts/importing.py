@@ -10,6 +10,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from ctxrank.cli.agents.event import CLAUDE_CODE
 from ctxrank.cli.agents.messages import keep_text
@@ -157,12 +158,7 @@ def _files(place: str) -> list[str]:
         return [place]
     if not os.path.isdir(place):
         raise UsageError(f"There is no folder {place}.", "Name the folder that holds the transcripts.")
-    found = [
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(place)
-        for name in names
-        if name.endswith(".jsonl") and os.path.isfile(os.path.join(folder, name))
-    ]
+    found = [str(path) for path in Path(place).rglob("*.jsonl") if path.is_file()]
     return sorted(found, key=lambda path: (os.stat(path).st_mtime_ns, path))
 
 

@@ -4,6 +4,7 @@ Times that lie far apart would leave all marks in two heaps, so a long silence i
 the records wherever one gap is most of the whole.
 """
 
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -55,28 +56,27 @@ def values(ask: Commands, given: Parameters) -> Json:
         return shown
     found = ask("session show", name=name, with_records=True).fields
     now = now_us()
-    records = [(parse_time(one["at"], now=now), one) for one in found["records"]]
-    of = {one["id"]: one["of"] for _, one in records}
-    for _, one in records:
-        one["link"] = _link(name, one, of)
+    of = {one["id"]: one["of"] for one in found["records"]}
+    for one in found["records"]:
+        lane = (one["agent"] if given("lanes") == "agent" else one["group_id"]) or ""
+        one |= {"at_us": parse_time(one["at"], now=now), "link": _link(name, one, of), "lane": lane}
     low, high = given.moment("from"), given.moment("to")
-    records = [
-        (at, one) for at, one in records if (low is None or at >= low * 1000) and (high is None or at <= high * 1000)
-    ]
+    least, most = (0 if low is None else low * 1000), (sys.maxsize if high is None else high * 1000)
+    records = [one for one in found["records"] if least <= one["at_us"] <= most]
     shown |= {
-        "session": found["session"], "documents": found["documents"], "records": [one for _, one in records][::-1],
+        "session": found["session"], "documents": found["documents"], "records": records[::-1],
         "is_zoomed": low is not None or high is not None, "picture": None, "kinds": KINDS,
     }  # fmt: skip
     if records:
-        shown["picture"] = _picture(records, by_agent=given("lanes") == "agent")
+        shown["picture"] = _picture(records)
     return shown
 
 
-def _picture(records: list[tuple[int, Json]], *, by_agent: bool) -> Json:
-    lanes = list(dict.fromkeys(_lane(one, by_agent=by_agent) for _, one in records))
-    times = [at for at, _ in records]
+def _picture(records: list[Json]) -> Json:
+    lanes: list[str] = list(dict.fromkeys(one["lane"] for one in records))
+    times: list[int] = [one["at_us"] for one in records]
     places = _places(times)
-    marks = list(_marks(records, places, lanes, by_agent=by_agent))
+    marks = list(_marks(records, places, lanes))
     is_timed = len(set(times)) > 1 and not _is_ordered(times)
     return {
         "width": WIDTH, "height": TOP + LANE_HEIGHT * len(lanes) + 26, "left": LEFT, "right": RIGHT,
@@ -85,10 +85,6 @@ def _picture(records: list[tuple[int, Json]], *, by_agent: bool) -> Json:
         "bottom": TOP + LANE_HEIGHT * len(lanes), "from": times[0] // 1000, "to": times[-1] // 1000 + 1,
         "is_timed": is_timed,
     }  # fmt: skip
-
-
-def _lane(one: Json, *, by_agent: bool) -> str:
-    return one["agent"] if by_agent else one["group_id"] or ""
 
 
 def _is_ordered(times: list[int]) -> bool:
@@ -108,10 +104,10 @@ def _places(times: list[int]) -> list[float]:
     return [moments[at] / (len(moments) - 1) for at in times]
 
 
-def _marks(records: list[tuple[int, Json]], places: list[float], lanes: list[str], *, by_agent: bool) -> Iterator[Mark]:
+def _marks(records: list[Json], places: list[float], lanes: list[str]) -> Iterator[Mark]:
     last: dict[tuple[str, int], float] = {}
-    for (_, one), place in zip(records, places, strict=True):
-        lane = _lane(one, by_agent=by_agent)
+    for one, place in zip(records, places, strict=True):
+        lane: str = one["lane"]
         x = LEFT + 12 + place * (RIGHT - LEFT - 24)
         middle = TOP + LANE_HEIGHT * lanes.index(lane) + LANE_HEIGHT / 2
         row = next((row for row in (0, -1, 1) if x - last.get((lane, row), -99.0) >= _APART), 0)
@@ -136,9 +132,9 @@ def _link(name: str, one: Json, of: dict[str, str]) -> str:
     return address("/finding", id=document, back=address("/sessions", name=name))
 
 
-def _links(records: list[tuple[int, Json]], marks: list[Mark]) -> Iterator[Link]:
+def _links(records: list[Json], marks: list[Mark]) -> Iterator[Link]:
     places = {mark.id: mark for mark in marks}
-    for (_, one), mark in zip(records, marks, strict=True):
+    for one, mark in zip(records, marks, strict=True):
         start = places.get(one["of"])
         if start is not None and one["kind"] in ("delivery", "consumption", "fix"):
             middle = (start.x + mark.x) / 2

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runner_events import logged
 
-from ctxrank.cli.agents.event import EVENTS
+from ctxrank.cli.agents.event import KINDS
 from ctxrank.cli.agents.hook import answer_of
 from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
@@ -187,7 +187,7 @@ def test_any_bytes_have_an_answer(data: bytes) -> None:
 
 @pytest.mark.slow
 @given(
-    event=st.sampled_from(EVENTS),
+    event=st.sampled_from(tuple(KINDS)),
     fields=st.dictionaries(st.sampled_from(_FIELDS), _JSON, max_size=8),
     tool=st.sampled_from(("Agent", "Bash", "Edit", "")),
 )
