@@ -257,11 +257,9 @@ def insert_new(
     previous: _Version = _FIRST,
 ) -> int:
     """Write a checked, redacted package of this store that replaces another one; returns its id. As `insert`."""
-    values: dict[str, Value] = {
-        name: getattr(new, name) for name in ("path", "type", "producer", "priority", "scope", "summary", "title")
-    }
-    values |= {"session_id": session_id, "group_id": group_id, "version": previous.version + 1}
-    values |= {"supersedes": previous.id, "created_at": now_us() if new.created_at is None else new.created_at}
+    values: dict[str, Value] = {**new._asdict(), "session_id": session_id, "group_id": group_id}
+    values |= {"version": previous.version + 1, "supersedes": previous.id}
+    values["created_at"] = now_us() if new.created_at is None else new.created_at
     consumers = [Consumer(agent, None, None) for agent in new.consumers]
     return insert(change, values, consumers, root=root, prepared=prepared)
 
