@@ -53,10 +53,10 @@ def save_error_pattern(call: BazingaCall, given: Arguments) -> Json:
             # Signed as it was met, not masked, so that 'ctxrank error match' recognises it.
             put_signature(change, number, project, patterns.title_of(error_type, message))
         else:
-            old, seen_at = str(known["solution"]), int(known["last_seen"] or 0)
-            occurrences = int(known["occurrences"] or 0) + 1
-            counted = {"occurrences": occurrences, "last_seen": max(seen_at, now)}
-            revise(change, KINDS["error"], number, {**counted, "solution": max(old, solution, key=len)})
+            occurrences, last_seen = int(known["occurrences"] or 0) + 1, max(int(known["last_seen"] or 0), now)
+            counted = {"occurrences": occurrences, "last_seen": last_seen}
+            longer = max(str(known["solution"]), solution, key=len)
+            revise(change, KINDS["error"], number, {**counted, "solution": longer})
     call.store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     answer: Json = {"success": True, "pattern_hash": pattern_hash}
     if known is None:
