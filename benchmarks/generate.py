@@ -81,9 +81,8 @@ def write_store(folder: str, shape: StoreShape) -> None:
                 for number in range(first, min(first + _PACKAGES_A_TRANSACTION, shape.packages)):
                     place = number * shape.sessions // shape.packages
                     new = _package(language, number, place)
-                    prepared = None
-                    if number % _FILE_ONE_IN == 0:
-                        prepared = _prepared(folder, new.path, texts.text("md", _FILE_BYTES))
+                    text = texts.text("md", _FILE_BYTES) if number % _FILE_ONE_IN == 0 else ""
+                    prepared = _prepared(folder, new.path, text) if text else None
                     group = None if new.group is None else require_group(change, sessions[place], new.group)
                     insert_new(change, new, sessions[place], group, root=root, prepared=prepared)
         store.catch_up()

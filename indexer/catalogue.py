@@ -474,6 +474,9 @@ def as_row(kind: Kind, values: Iterable[object]) -> Row:
     return cast("Row", dict(zip((column.name for column in kind.table.stored), values, strict=True)))
 
 
+_SAID = ("agent", "type", "priority", "path", "superseded_by")  # columns by DocumentShape, values by LostRecord
+
+
 def record_of(kind: Kind, lost: LostRecord) -> dict[str, Value]:
     """The columns of a record as far as its document says them."""
     shape = kind.document
@@ -482,9 +485,5 @@ def record_of(kind: Kind, lost: LostRecord) -> dict[str, Value]:
     for name, number in (("session_id", lost.session_id), ("group_id", lost.group_id)):
         if (reference := kind.table.column(name)) is not None:
             row[name] = number or reference.none
-    said: dict[str, Value] = {
-        shape.agent: lost.agent, shape.type: lost.type, shape.priority: lost.priority, shape.path: lost.path,
-        shape.superseded_by: lost.superseded_by,
-    }  # fmt: skip
-    said.pop("", None)
-    return {**row, **said, **shape.fill(lost)}
+    said = {getattr(shape, name): getattr(lost, name) for name in _SAID}
+    return {**row, **{name: value for name, value in said.items() if name}, **shape.fill(lost)}

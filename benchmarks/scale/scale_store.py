@@ -57,8 +57,7 @@ def write_store(folder: str, documents: int) -> None:
         for first in range(0, documents, _TRANSACTION):
             with store.write() as change:
                 for number in range(first, min(first + _TRANSACTION, documents)):
-                    place = number // DOCUMENTS_A_SESSION
-                    new = _package(language, number, place)
+                    new = _package(language, number, place := number // DOCUMENTS_A_SESSION)
                     group = require_group(change, sessions[place], str(new.group))
                     insert_new(change, new, sessions[place], group, root=0, prepared=None)
         store.catch_up()

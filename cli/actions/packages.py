@@ -30,9 +30,9 @@ def save_finding(store: Store, new: NewPackage, text: str | None, *, create_sess
     """Save a package of a file, or of a text that is kept in the store. Raises UsageError, NotFoundError."""
     config = load_config(store)
     mode, team = config.redaction_mode, config.team
-    if text is None:
-        return records.save_package(store, new, create_session=create_session, mode=mode, team=team, needs_file=True)
-    return records.save_text(store, new, text, create_session=create_session, mode=mode, team=team)
+    return records.save_package(
+        store, new, text=text, create_session=create_session, mode=mode, team=team, needs_file=True
+    )
 
 
 def saved_reply(saved: SavedPackage, about: Mapping[str, object] | None = None, lines: Iterable[str] = ()) -> Reply:

@@ -9,6 +9,7 @@ import apsw
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.store import Change, Store
 
@@ -54,20 +55,13 @@ def record_failure(store: Store, place: Place, failure: Failure, *, create_sessi
 
     Raises NotFoundError for an unknown session, UsageError for a bad name, LockedError.
     """
-    from ctxrank.indexer.records.sessions import (  # noqa: PLC0415  start-up: a match that asks needs none
-        is_session_wide,
-        require_group,
-        require_session,
-    )
+    from ctxrank.indexer.records.sessions import require_place  # noqa: PLC0415  start-up: a match needs none
 
     now = now_us()
     with store.write() as change:
-        session = require_session(change, place.session, create=create_session)
-        group_id = 0
-        if place.group is not None and not is_session_wide(place.group):
-            group_id = require_group(change, session.id, place.group)
+        session, group_id = require_place(change, place.session, place.group, create=create_session)
         sighting = Sighting(failure.signature, failure.unit, now)
-        number = see(change, session.id, group_id, sighting, failure.pattern_id)
+        number = see(change, session.id, group_id or 0, sighting, failure.pattern_id)
         change.connection.execute(
             """
             DELETE FROM error_sightings
@@ -93,25 +87,18 @@ def see(change: Change, session_id: int, group_id: int, sighting: Sighting, patt
 def insert(change: Change, session_id: int, group_id: int, sighting: Sighting, pattern_id: int | None) -> int:
     """Write a sighting; group 0 is session-wide. Returns its id."""
     signature = sighting.signature
-    change.connection.execute(
-        """
-        INSERT INTO error_sightings (session_id, group_id, pattern_id, normaliser_version, template, instance,
-                                     error_text, seen_at, resolved_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            session_id,
-            group_id,
-            pattern_id,
-            signature.normaliser,
-            signature.template,
-            signature.instance,
-            sighting.unit,
-            sighting.seen_at,
-            sighting.resolved_at,
-        ),
-    )
-    return change.connection.last_insert_rowid()
+    values: dict[str, rows.Value] = {
+        "session_id": session_id,
+        "group_id": group_id,
+        "pattern_id": pattern_id,
+        "normaliser_version": signature.normaliser,
+        "template": signature.template,
+        "instance": signature.instance,
+        "error_text": sighting.unit,
+        "seen_at": sighting.seen_at,
+        "resolved_at": sighting.resolved_at,
+    }
+    return rows.insert(change.connection, "error_sightings", values)
 
 
 def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | None:

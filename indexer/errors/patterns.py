@@ -8,16 +8,12 @@ c and r count confirmations and refutations. The inequality says that one half l
 c / (c + r) (the score test whose inversion is Wilson's interval, 1927), in whole numbers, so that SQL and Python agree.
 """
 
-from functools import partial
-
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import Literal, NamedTuple
-from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
-from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_row, read_value, require_value
-from ctxrank.indexer.store.store import Change, atomic
+from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import error_title
 
 State = Literal["sighted", "confirmed", "refuted"]
@@ -44,14 +40,6 @@ class ErrorPattern(NamedTuple):
     ttl_days: int = 90
     confirmations: int = 0
     refutations: int = 0
-
-
-class CountedPattern(NamedTuple):
-    """A pattern that was met once more, or for the first time."""
-
-    id: int
-    occurrences: int
-    is_new: bool
 
 
 class SolutionRecord(NamedTuple):
@@ -88,87 +76,21 @@ def find(connection: apsw.Connection, project: str, pattern_hash: str) -> int | 
     return read_value(connection, query, (pattern_hash, project), int)
 
 
-_INSERT = """
-        INSERT INTO error_patterns (project, pattern_hash, error_type, message, solution, last_seen, created_at,
-                                    context_hints, stack_pattern, confidence, occurrences, lang, ttl_days,
-                                    confirmations, refutations, state)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-
-
-@atomic
-def count(change: Change, pattern: ErrorPattern) -> CountedPattern:
-    """Write a pattern, or count the known one of its hash and project, which takes over a longer solution.
-
-    `solutions.put_signature` makes it recognisable. Raises UsageError for one that was purged.
-    """
-    is_new = find(change.connection, pattern.project, pattern.pattern_hash) is None
-    query = f"""
-        {_INSERT}
-        ON CONFLICT (pattern_hash, project) DO UPDATE
-           SET occurrences = occurrences + 1,
-               last_seen = max(last_seen, excluded.last_seen),
-               solution = CASE WHEN length(excluded.solution) > length(solution) THEN excluded.solution
-                               ELSE solution END
-        RETURNING id, occurrences
-    """
-    values = (*pattern, state_of(pattern.confirmations, pattern.refutations))
-    counted = read_row(change.connection, query, values, partial(CountedPattern, is_new=is_new))
-    assert counted is not None, "an upsert returns its row"
-    put_document(change, counted.id, brought_by=pattern)
-    return counted
-
-
-@atomic
 def upsert(change: Change, pattern: ErrorPattern) -> int:
     """Write a pattern, over the one of the same hash and project if there is one; returns its id.
 
     `solutions.put_signature` makes it recognisable. Raises UsageError for one that was purged.
     """
-    query = f"""
-        {_INSERT}
-        ON CONFLICT (pattern_hash, project) DO UPDATE
-           SET error_type = excluded.error_type, message = excluded.message, solution = excluded.solution,
-               last_seen = excluded.last_seen, context_hints = excluded.context_hints,
-               stack_pattern = excluded.stack_pattern, confidence = excluded.confidence,
-               occurrences = excluded.occurrences, lang = excluded.lang, ttl_days = excluded.ttl_days,
-               confirmations = excluded.confirmations, refutations = excluded.refutations, state = excluded.state
-        RETURNING id
-    """
-    values = (*pattern, state_of(pattern.confirmations, pattern.refutations))
-    number = require_value(change.connection, query, values, int)
-    put_document(change, number, brought_by=pattern)
+    from ctxrank.indexer.catalogue import KINDS  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.record_table import insert, revise  # noqa: PLC0415  as above
+
+    values = {**pattern._asdict(), "state": state_of(pattern.confirmations, pattern.refutations)}
+    number = find(change.connection, pattern.project, pattern.pattern_hash)
+    if number is None:
+        return insert(change, KINDS["error"], values)
+    del values["created_at"]
+    revise(change, KINDS["error"], number, values)
     return number
-
-
-class _SearchedPattern(NamedTuple):
-    error_type: str
-    message: str
-    solution: str
-    lang: str | None
-    created_at: int
-
-
-def put_document(change: Change, pattern_id: int, *, brought_by: ErrorPattern | None = None) -> None:
-    """Make a pattern findable as its row is now. Raises UsageError where the pattern that it was `brought_by` was
-    purged; None where what is stored already has changed.
-    """
-    query = "SELECT error_type, message, solution, lang, created_at FROM error_patterns WHERE id = ?"
-    row = read_row(change.connection, query, (pattern_id,), _SearchedPattern)
-    assert row is not None, "the caller has just written the row"
-    documents.put(
-        change,
-        documents.Document(
-            kind="error",
-            number=pattern_id,
-            title=title_of(row.error_type, row.message),
-            body=row.solution,
-            type=row.lang or "",
-            created_at=row.created_at,
-            ruleset=RULESET_VERSION,
-            source=None if brought_by is None else f"{brought_by.message}\n{brought_by.solution}",
-        ),
-    )
 
 
 class _Record(NamedTuple):
@@ -208,12 +130,4 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
     after = read_row(change.connection, query, {"helped": int(has_helped), "now": now, "id": pattern_id}, _Record)
     if before is None or after is None:
         return None
-    return SolutionRecord(
-        pattern_id=pattern_id,
-        before=before.state,
-        after=after.state,
-        confirmations=after.confirmations,
-        refutations=after.refutations,
-        confidence_before=before.confidence,
-        confidence=after.confidence,
-    )
+    return SolutionRecord(pattern_id, before.state, *after[:3], before.confidence, after.confidence)

@@ -12,7 +12,9 @@ import json
 
 import apsw
 
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.declarations import Value
 from ctxrank.indexer.errors import lookup, patterns
 from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.units import error_units
@@ -20,10 +22,11 @@ from ctxrank.indexer.errors.patterns import ErrorPattern, State, state_of
 from ctxrank.indexer.errors.signature import Signature, fingerprint, sign
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.record_table import revise
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 MAX_SOLUTION_CHARS = 4000
@@ -63,20 +66,6 @@ class SavedKnownError(NamedTuple):
     is_redacted: bool
 
 
-class _SavedPattern(NamedTuple):
-    occurrences: int
-    state: State
-    error_type: str
-    message: str
-
-
-class _CountedPattern(NamedTuple):
-    solution: str
-    confirmations: int
-    refutations: int
-    hints: str  # JSON
-
-
 def save_error(
     store: Store, new: NewKnownError, *, mode: RedactionMode = RedactionMode.PATTERN_ONLY
 ) -> SavedKnownError:
@@ -95,20 +84,9 @@ def save_error(
         else:
             done, reason = _count(change, number, clean, now)
         query = "SELECT occurrences, state, error_type, message FROM error_patterns WHERE id = ?"
-        row = read_row(change.connection, query, (number,), _SavedPattern)
-    assert row is not None, "the row was written in this transaction"
+        ((occurrences, state, error_type, message),) = change.connection.execute(query, (number,))
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    return SavedKnownError(
-        id=number,
-        is_new=is_new,
-        occurrences=row.occurrences,
-        state=row.state,
-        solution=done,
-        reason=reason,
-        error_type=row.error_type,
-        message=row.message,
-        is_redacted=is_redacted,
-    )
+    return SavedKnownError(number, is_new, occurrences, state, done, reason, error_type, message, is_redacted)
 
 
 def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:
@@ -191,10 +169,8 @@ def _count(change: Change, number: int, new: NewKnownError, now: int) -> tuple[s
         RETURNING solution, confirmations, refutations, context_hints
     """
     seen_at = None if new.is_counted else now
-    known = read_row(change.connection, query, (seen_at, number), _CountedPattern)
-    assert known is not None, "the pattern was found in this transaction"
-    old, hints = known.solution, json.loads(known.hints)
-    state = state_of(known.confirmations, known.refutations)
+    ((old, confirmations, refutations, known_hints),) = list(change.connection.execute(query, (seen_at, number)))
+    state, hints = state_of(confirmations, refutations), json.loads(known_hints)
     if more := [hint for hint in new.hints if hint not in hints]:
         change.connection.execute(
             "UPDATE error_patterns SET context_hints = ? WHERE id = ?",
@@ -206,20 +182,8 @@ def _count(change: Change, number: int, new: NewKnownError, now: int) -> tuple[s
     if not is_better:
         return "kept", reason
     # A solution that only says more about the same thing keeps its record; a different one gets a new record.
-    is_other = old not in new.solution
-    change.connection.execute(
-        """
-        UPDATE error_patterns
-           SET solution = ?,
-               confirmations = CASE WHEN ?2 THEN 0 ELSE confirmations END,
-               refutations = CASE WHEN ?2 THEN 0 ELSE refutations END,
-               confidence = CASE WHEN ?2 THEN 0.5 ELSE confidence END,
-               state = CASE WHEN ?2 THEN 'sighted' ELSE state END
-         WHERE id = ?3
-        """,
-        (new.solution, is_other, number),
-    )
-    patterns.put_document(change, number)
+    record: dict[str, Value] = {"confirmations": 0, "refutations": 0, "confidence": 0.5, "state": "sighted"}
+    revise(change, KINDS["error"], number, {"solution": new.solution, **(record if old not in new.solution else {})})
     return "replaced", reason
 
 

@@ -9,6 +9,7 @@ Lines of one origin are registers (see `register`), so neither order nor repetit
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
@@ -77,8 +78,6 @@ class Exchange:
     """One import of lines of one or more stores; `read` counts the lines of each kind."""
 
     def __init__(self, store: Store, sender: str, mode: RedactionMode, wanted: Sequence[str] = ()) -> None:
-        if not is_uuid(sender):
-            raise UsageError("The header does not name the store that the export was made from.")
         for digits in wanted:
             if len(digits_of(digits)) < ORIGIN_DIGITS:
                 raise UsageError(f"'{digits}' is no origin.", f"Give its first {ORIGIN_DIGITS} digits or more.")
@@ -92,7 +91,7 @@ class Exchange:
         self._imports: dict[str, LineImport] = {}
         self._forgotten: Counter[str] = Counter()
         self._orders = KindCount()
-        self._blocked: dict[str, bool] = {}
+        self._is_blocked = cache(partial(is_blocked, store.primary))  # whether an origin was purged here
         self._left_out = 0
 
     def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
@@ -118,15 +117,11 @@ class Exchange:
             uuid = line.values.get("origin", self._sender)
             if not isinstance(uuid, str) or not is_uuid(uuid):
                 self._account.skip(line.record[:40], line.shown, "its 'origin' is not a store's uuid")
-            elif (not self._wanted or digits_of(uuid).startswith(self._wanted)) and not self._is_blocked(uuid):
-                yield (uuid, line.record), line
-
-    def _is_blocked(self, uuid: str) -> bool:
-        """Whether an origin was purged here; its lines are counted."""
-        if uuid not in self._blocked:
-            self._blocked[uuid] = is_blocked(self._store.primary, uuid)
-        self._left_out += self._blocked[uuid]
-        return self._blocked[uuid]
+            elif not self._wanted or digits_of(uuid).startswith(self._wanted):
+                if self._is_blocked(uuid):
+                    self._left_out += 1
+                else:
+                    yield (uuid, line.record), line
 
     def _import_of(self, uuid: str) -> LineImport:
         if uuid not in self._imports:
@@ -231,7 +226,7 @@ class Exchange:
         if self._left_out:
             account.notes.append(f"{self._left_out} lines are left out: their origin was purged here.")
         for imported in self._imports.values():
-            account.notes += imported.notes()
+            account.notes += imported.files.notes()
         return account.report(losses)
 
 

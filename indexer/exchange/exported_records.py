@@ -141,30 +141,27 @@ class RecordReader:
 
     def _usage(self, package_id: int) -> Fields:
         """Who a package is for, who took it and who was shown it: as this store saw it, or as all did."""
-        usage: Fields = {}
-        for name, query in _USAGE.items():
-            cursor = self._primary.execute(query, (package_id, self._choice.all_origins))
-            usage[name] = [
-                {
-                    column: _iso_time(value) if column.endswith("_at") else value
-                    for (column, _), value in zip(cursor.get_description(), row, strict=True)
-                }
-                for row in cursor
-            ]
-        return usage
+        asked = (package_id, self._choice.all_origins)
+        return {name: list(self._objects(query, asked)) for name, query in _USAGE.items()}
 
     def _passages(self, owner_id: int | None) -> list[Fields]:
         query = """
-            SELECT passage_key, title, body, start_line, end_line, ruleset
+            SELECT ruleset, passage_key AS "key", title AS title, body AS text, start_line AS start_line,
+                   end_line AS end_line
               FROM documents WHERE owner_id = ? ORDER BY start_line, id
         """
-        found = self._primary.execute(query, (owner_id,))
-        passages: list[Fields] = []
-        for *values, ruleset in found:
-            passage: Fields = dict(zip(_PASSAGE, values, strict=True))
-            texts = {name: self._shown(_TEXT, passage[name], ruleset) for name in ("title", "text")}
-            passages.append(passage | texts)
+        passages = list(self._objects(query, (owner_id,)))
+        for passage in passages:
+            ruleset = int(str(passage.pop("ruleset")))
+            passage |= {name: self._shown(_TEXT, passage[name], ruleset) for name in ("title", "text")}
         return passages
+
+    def _objects(self, query: str, values: tuple[int | None, ...]) -> Iterator[Fields]:
+        """The rows of a query as objects, times in ISO."""
+        cursor = self._primary.execute(query, values)
+        for row in cursor:
+            named = zip((name for name, _ in cursor.get_description()), row, strict=True)
+            yield {name: _iso_time(value) if name.endswith("_at") else value for name, value in named}
 
 
 _USAGE = {
@@ -178,7 +175,6 @@ _USAGE = {
          WHERE v.package_id = ?1 AND (?2 OR v.origin = 0) ORDER BY v.delivered_at, g.name, v.agent, v.iteration
     """,
 }
-_PASSAGE = ("key", "title", "text", "start_line", "end_line")
 _TEXT = Column("text", Meaning.TEXT)
 
 

@@ -6,8 +6,9 @@
 Every text is redacted. A line that cannot be used is reported, and the rest comes in.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 
 from ctxrank.indexer.catalogue import KINDS, exported_kinds
 from ctxrank.indexer.exchange.kinds import hooks
@@ -16,7 +17,7 @@ from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.packages import PACKAGE, PackageHooks
 from ctxrank.indexer.exchange.kinds.records import RecordImport
 from ctxrank.indexer.exchange.kinds.sessions import GroupHooks
-from ctxrank.indexer.exchange.kinds.usages import USAGE, UsageImport
+from ctxrank.indexer.exchange.kinds.usages import USAGE, bring_usages
 from ctxrank.indexer.exchange.lines import Key, Line
 from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
@@ -46,11 +47,11 @@ class LineImport:
 
     def __init__(self, run: ImportRun, imports: type[RecordImport] = RecordImport, *, is_read: bool = True) -> None:
         self._run = run
-        self._files = Files(run, is_read=is_read)
+        self.files = Files(run, is_read=is_read)
         self.writers: dict[str, Writer] = {
-            USAGE: UsageImport(run).bring,
-            ARTIFACT: ArtifactImport(run, self._files).bring,
-            PACKAGE: imports(run, KINDS[PACKAGE], PackageHooks(run, KINDS[PACKAGE], self._files)).bring,
+            USAGE: partial(bring_usages, run),
+            ARTIFACT: ArtifactImport(run, self.files).bring,
+            PACKAGE: imports(run, KINDS[PACKAGE], PackageHooks(run, KINDS[PACKAGE], self.files)).bring,
         }
         for name in ("session", "group", *exported_kinds()):
             if name not in self.writers:
@@ -64,10 +65,6 @@ class LineImport:
         name = one_line(record)[:_SHOWN_CHARS]
         for line in lines:
             self._run.account.skip("unknown", line.shown, f"'{name}' is not a record that this program knows")
-
-    def notes(self) -> Iterator[str]:
-        """What a person should know about files."""
-        return self._files.notes()
 
 
 def bring_batches(

@@ -6,9 +6,9 @@ from typing import BinaryIO, NoReturn, TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
+from ctxrank.indexer.exchange.register import is_uuid
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.text.json_depth import MAX_DEPTH, is_deep
-from ctxrank.indexer.text.lines import one_line
 
 Key = TypeVar("Key")
 
@@ -18,7 +18,6 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_HEADER_BYTES = 1024 * 1024
 _TOO_DEEP = "it is nested too deeply"
 _DEPTH_OF_RECORDS = 20  # beside what was stored as JSON; an export's are 5 deep
-_STORE_NAME_CHARS = 100
 _HINT = "Give a file that 'ctxrank export' wrote."
 
 
@@ -80,7 +79,7 @@ class LineReader:
                 f"The export has version {version}; this program knows {'up to' * is_newer or 'only'} {VERSION}.",
                 "It was written by a newer ctxrank: upgrade this one." if is_newer else "Export it again.",
             )
-        if not isinstance(store, str) or not 0 < len(store) <= _STORE_NAME_CHARS or one_line(store) != store:
+        if not isinstance(store, str) or not is_uuid(store):
             raise UsageError("The header does not name the store that the export was made from.", _HINT)
         return store
 

@@ -148,13 +148,13 @@ class ImportRun:
         self, kind: str, lines: Iterable[Line], prepare: Callable[[Fields, Identity], Row], write: Writer[Row]
     ) -> None:
         """Bring in what is new or changed of some lines of one kind, each prepared outside a transaction."""
-        self.account.add(kind, KindCount())
         ready: list[tuple[Identity, str, Row]] = []
         for line in lines:
             try:
                 identity = self.ledger.identify(kind, line.values)
-                if not self.ledger.is_news(self.ledger.entry(kind, identity.key), identity.state):
-                    self.account.add(kind, _UNCHANGED)
+                is_news = self.ledger.is_news(self.ledger.entry(kind, identity.key), identity.state)
+                self.account.add(kind, KindCount() if is_news else _UNCHANGED)
+                if not is_news:
                     continue
                 fields = Fields(line.values, self.texts.of_record(line.values.values()))
                 ready.append((identity, line.shown, prepare(fields, identity)))

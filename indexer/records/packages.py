@@ -19,7 +19,7 @@ from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store import documents, rows
-from ctxrank.indexer.store.connection import Page, read_row, read_rows
+from ctxrank.indexer.store.connection import Page, read_row, read_rows, read_value
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import DocumentRef, numbered, public_id
 from ctxrank.indexer.store.rows import Value
@@ -113,6 +113,7 @@ def save_package(
     store: Store,
     new: NewPackage,
     *,
+    text: str | None = None,
     create_session: bool = False,
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     team: Team = NO_TEAM,
@@ -120,11 +121,15 @@ def save_package(
 ) -> SavedPackage:
     """Save a package and index its file at once; a path that the session knows becomes its next version.
 
+    A `text` is kept in the store and in no file: its path is made of its title, and `new.path` is not read.
     An agent or type that is not known is kept, with a note. Where it `needs_file`, one that is not there or has no
     text is refused; else it is a note.
     Raises UsageError (which names what is allowed), NotFoundError for an unknown session, LockedError.
     """
     checked, notes = _checked(new, team, mode)
+    if text is not None:
+        checked, file = _of_text(checked, text, mode)
+        return _save(store, checked, file, create_session, mode, notes)
     path = contained_path(store.location.root, new.path)
     shown = without_secret(path, mode)
     if shown != path:
@@ -137,26 +142,12 @@ def save_package(
                 f"{why} Nothing was saved.", "Name a file with text, or give the text: package save - --title TITLE."
             )
         notes.append(f"{why} Only its summary can be found. 'ctxrank index' brings it in once it is there.")
-    return _save(
-        store, checked._replace(path=path), read if isinstance(read, FileText) else None, create_session, mode, notes
-    )
+    file = read if isinstance(read, FileText) else None
+    return _save(store, checked._replace(path=path), file, create_session, mode, notes)
 
 
-def save_text(
-    store: Store,
-    new: NewPackage,
-    text: str,
-    *,
-    create_session: bool = False,
-    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
-    team: Team = NO_TEAM,
-) -> SavedPackage:
-    """Save a package whose text is kept in the store and in no file: its path is made of its title, and the same title
-    becomes the next version. `new.path` is not read.
-
-    Raises UsageError, NotFoundError, LockedError as `save_package`, and UsageError without a text or a title.
-    """
-    checked, notes = _checked(new, team, mode)
+def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackage, FileText | None]:
+    """A package whose text is in the store, and that as a file. Raises UsageError without a text or a title."""
     title = one_line(redact(new.title, mode, secret_values(text, mode)).text).strip()
     if not title:
         raise UsageError("A text needs a title.", "Give --title TITLE.")
@@ -164,8 +155,7 @@ def save_text(
         raise UsageError("There is no text.", "Pipe it in: ctxrank package save - --title TITLE … < notes.md")
     data = text.encode("utf-8", "replace")
     file = FileText(text.replace("\r\n", "\n"), "", FileStamp(len(data), 0, 0, now_us()), "utf-8")
-    path = text_path(title)
-    return _save(store, checked._replace(path=path, title=title), file, create_session, mode, notes)
+    return new._replace(path=text_path(title), title=title), file
 
 
 def text_path(title: str) -> str:
@@ -196,15 +186,9 @@ def _save(
         new = new._replace(summary=one_line(summary.text))
         package_id = insert_new(change, new, session.id, group_id, root=root, prepared=prepared, previous=previous)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    return SavedPackage(
-        id=package_id,
-        path=new.path,
-        version=previous.version + 1,
-        supersedes=previous.id,
-        consumers=tuple(dict.fromkeys(new.consumers)),
-        passages=len(prepared.passages) if prepared else 0,
-        notes=tuple(notes),
-    )
+    consumers, passages = tuple(dict.fromkeys(new.consumers)), len(prepared.passages) if prepared else 0
+    version, replaced = previous.version + 1, previous.id
+    return SavedPackage(package_id, new.path, version, replaced, consumers, passages, tuple(notes))
 
 
 def _why_not_indexed(store: Store, path: str, reason: str) -> str:
@@ -258,11 +242,9 @@ def insert_new(
     previous: _Version = _FIRST,
 ) -> int:
     """Write a checked, redacted package of this store that replaces another one; returns its id. As `insert`."""
-    values: dict[str, Value] = {
-        name: getattr(new, name) for name in ("path", "type", "producer", "priority", "scope", "summary", "title")
-    }
-    values |= {"session_id": session_id, "group_id": group_id, "version": previous.version + 1}
-    values |= {"supersedes": previous.id, "created_at": now_us() if new.created_at is None else new.created_at}
+    values: dict[str, Value] = {**new._asdict(), "session_id": session_id, "group_id": group_id}
+    values |= {"version": previous.version + 1, "supersedes": previous.id}
+    values["created_at"] = now_us() if new.created_at is None else new.created_at
     consumers = [Consumer(agent, None, None) for agent in new.consumers]
     return insert(change, values, consumers, root=root, prepared=prepared)
 
@@ -397,20 +379,17 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0, *, te
             )
         if any(one.iteration == iteration and one.consumed_at is not None for one in own):
             return False
-        change.connection.execute(
-            """
-            UPDATE package_consumers SET iteration = ?1, consumed_at = ?2, origin = 0
-             WHERE id = (SELECT id FROM package_consumers
-                          WHERE package_id = ?3 AND agent = ?4 AND consumed_at IS NULL
-                          ORDER BY iteration IS NOT ?1, iteration IS NOT NULL, id LIMIT 1)
-            """,
-            (iteration, now_us(), package_id, agent),
-        )
-        if not change.connection.changes():
-            change.connection.execute(
-                "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at) VALUES (?, ?, ?, ?)",
-                (package_id, agent, iteration, now_us()),
-            )
+        query = """
+            SELECT id FROM package_consumers WHERE package_id = ?1 AND agent = ?2 AND consumed_at IS NULL
+             ORDER BY iteration IS NOT ?3, iteration IS NOT NULL, id LIMIT 1
+        """
+        pending = read_value(change.connection, query, (package_id, agent, iteration), int)
+        taken: dict[str, Value] = {"iteration": iteration, "consumed_at": now_us(), "origin": 0}
+        if pending is None:
+            taken |= {"package_id": package_id, "agent": agent}
+            rows.insert(change.connection, "package_consumers", taken)
+        else:
+            rows.update(change.connection, "package_consumers", pending, taken)
         return True
 
 
@@ -422,13 +401,6 @@ def record_delivery(change: Change, package_id: int, group_id: int, agent: str, 
         (package_id, group_id, agent, iteration, now_us()),
     )
     return bool(change.connection.changes())
-
-
-def set_size(change: Change, package_id: int, size_bytes: int) -> None:
-    """Say how large a package's file is, where it could not be read as text."""
-    change.connection.execute(
-        "UPDATE packages SET size_bytes = ? WHERE id = ? AND size_bytes IS NULL", (size_bytes, package_id)
-    )
 
 
 def get_package(primary: apsw.Connection, package_id: int) -> Package:

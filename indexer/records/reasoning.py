@@ -106,12 +106,8 @@ def save_reasoning(
         session, group_id = require_place(
             change, clean.session, clean.group, create=create_session, created_at=new.created_at
         )
-        entry: dict[str, Value] = {
-            "session_id": session.id, "group_id": group_id, "agent": clean.agent, "phase": clean.phase,
-            "content": clean.content, "agent_name": clean.agent_name, "iteration": clean.iteration,
-            "confidence": clean.confidence, "refs": clean.references, "redacted": int(bool(notes)),
-            "created_at": created_at,
-        }  # fmt: skip
+        entry: dict[str, Value] = {**clean._asdict(), "session_id": session.id, "group_id": group_id}
+        entry |= {"refs": clean.references, "redacted": int(bool(notes)), "created_at": created_at}
         number = insert(change, KINDS["reasoning"], entry)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     if notes_agent and (unknown := saved_agent(clean.agent, team)[1]):

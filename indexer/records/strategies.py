@@ -146,9 +146,7 @@ def _count(change: Change, strategy: StoredStrategy, said_at: int | None = None)
     )
     is_new = not change.connection.changes()
     if is_new:
-        values = strategy._asdict()
-        del values["id"]
-        insert(change, KINDS["strategy"], values)
+        insert(change, KINDS["strategy"], {**strategy._asdict(), "id": None})
     saved = read_where(change.connection, "strategies", StoredStrategy, {"name": strategy.name})
     assert saved is not None, "it was just written"
     return _saved(saved, is_new=is_new)

@@ -27,7 +27,9 @@ _SHOWN = ("pattern_hash", "solution", "confidence", "occurrences", "lang", "last
 
 def save_error_pattern(call: BazingaCall, given: Arguments) -> Json:
     """Save what fixed an error, or count it once more; its solution is replaced by a longer one."""
-    from ctxrank.indexer.errors.solutions import put_signature  # noqa: PLC0415  for new ones
+    from ctxrank.indexer.catalogue import KINDS  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.errors.solutions import put_signature  # noqa: PLC0415  as above
+    from ctxrank.indexer.record_table import read, revise  # noqa: PLC0415  as above
 
     texts = (*given.positionals, *given.texts("--context_hints"), *given.texts("--stack_pattern"))
     if not texts[0].strip():
@@ -44,18 +46,25 @@ def save_error_pattern(call: BazingaCall, given: Arguments) -> Json:
         stack_pattern=json.dumps(signed.stack_pattern, ensure_ascii=False), ttl_days=_TTL_DAYS,
     )  # fmt: skip
     with call.store.write() as change:
-        counted = patterns.count(change, pattern)
-        if counted.is_new:
+        number = patterns.find(change.connection, project, pattern_hash)
+        known = None if number is None else read(change.connection, KINDS["error"], number)
+        if number is None or known is None:
+            number, occurrences = patterns.upsert(change, pattern), 1
             # Signed as it was met, not masked, so that 'ctxrank error match' recognises it.
-            put_signature(change, counted.id, project, patterns.title_of(error_type, message))
+            put_signature(change, number, project, patterns.title_of(error_type, message))
+        else:
+            occurrences, last_seen = int(known["occurrences"] or 0) + 1, max(int(known["last_seen"] or 0), now)
+            counted = {"occurrences": occurrences, "last_seen": last_seen}
+            longer = max(str(known["solution"]), solution, key=len)
+            revise(change, KINDS["error"], number, {**counted, "solution": longer})
     call.store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     answer: Json = {"success": True, "pattern_hash": pattern_hash}
-    if counted.is_new:
+    if known is None:
         call.done(f"Saved new error pattern: {pattern_hash[:16]}...")
-        answer |= {"operation": "created", "occurrences": counted.occurrences, "confidence": _START_CONFIDENCE}
+        answer |= {"operation": "created", "occurrences": occurrences, "confidence": _START_CONFIDENCE}
     else:
-        call.done(f"Updated error pattern (occurrences: {counted.occurrences})")
-        answer |= {"operation": "updated", "occurrences": counted.occurrences}
+        call.done(f"Updated error pattern (occurrences: {occurrences})")
+        answer |= {"operation": "updated", "occurrences": occurrences}
     return {**answer, "redacted": plain != clean}
 
 

@@ -11,6 +11,7 @@ from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.records import packages
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
+from ctxrank.indexer.store.rows import update
 
 _MAX_LIMIT = 50
 _MAX_CONSUMPTIONS = 1000
@@ -38,7 +39,7 @@ def save_context_package(call: BazingaCall, given: Arguments) -> Json:
     full = os.path.join(call.store.location.root, saved.path)
     if not saved.passages and os.path.isfile(full):
         with call.store.write() as change:
-            packages.set_size(change, saved.id, os.path.getsize(full))
+            update(change.connection, "packages", saved.id, {"size_bytes": os.path.getsize(full)})
     for note in saved.notes:
         call.complain(note)
     call.done(f"Created context package {saved.id} ({type_}) with {len(saved.consumers)} consumers")

@@ -66,7 +66,7 @@ def import_bazinga(
 
     lines = ((line.record, line) for line in _lines(source.lines, run, db_path))
     bring_batches(store, batches(lines, CHUNK_ROWS), records.bring, tell)
-    account.notes += records.notes()
+    account.notes += records.files.notes()
     account.recounted += backfill_counts(store)
     store.catch_up()
     report = account.report(schema=source.schema)

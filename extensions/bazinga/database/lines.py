@@ -81,8 +81,6 @@ def read_lines(tables: Tables) -> Iterator[Line]:
     events = of("event", needs="event_subtype", where="WHERE log_type = 'event'")
     kinds: tuple[tuple[str, Iterable[_Row]], ...] = (
         ("session", _by_age(of("session", "name"))),
-        ("reference", list(_parted(grouped, "context_references", session="session", name="name"))),
-        ("supersession", list(_parted(packed, "supersedes", package="id"))),
         ("group", grouped),
         ("package", packed),
         ("consumer", _consumers(of("consumer"), packed)),
@@ -92,9 +90,11 @@ def read_lines(tables: Tables) -> Iterator[Line]:
         ("strategy", _by_age(of("strategy", "name"))),
         ("skill", _by_age(of("skill"))),
         ("event", _by_age([*events, *usages])),
+        ("supersession", list(_parted(packed, "supersedes", package="id"))),
+        ("reference", list(_parted(grouped, "context_references", session="session", name="name"))),
     )
     number = 0
-    for record, rows in (*kinds[:1], *kinds[3:], *kinds[1:3]):
+    for record, rows in kinds:
         for row in rows:
             number += 1
             yield Line(number, record, row.fields, name=row.name)

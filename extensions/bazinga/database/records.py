@@ -140,9 +140,6 @@ class PredecessorRecords(RecordImport):
         """
         return read_value(change.connection, query, values, int)
 
-    def _insert(self, change: Change, row: RecordLine, values: Values, number: int | None) -> int:
-        return super()._insert(change, row, values, number or None)
-
     def _counts(self, change: Change, number: int, values: Values) -> merge.Counts:
         """What was counted here is not taken back."""
         own = merge.own_of(change.connection, self.kind.name, number)
@@ -159,8 +156,7 @@ class PredecessorRecords(RecordImport):
                 row.values["ended_at"] = before["ended_at"]
             return self.revise(change, row, target)
         values = row.values | self._resolved(change, row, self._columns)
-        name, created_at, session_id = str(values["name"]), values["created_at"], values.get("session_id")
-        assert isinstance(created_at, int), "every session and group has a moment"
+        name, session_id = str(values["name"]), values.get("session_id")
         if isinstance(session_id, int):
             group = sessions.find_group(connection, session_id, name)
             found = None if group is None else group.id
@@ -176,10 +172,9 @@ class PredecessorRecords(RecordImport):
                 update(connection, kind.table.name, found, new)
             return Written(found, is_change=is_change, is_joined=session_id is None)
         if isinstance(session_id, int):
-            number = sessions.create_group(change, session_id, name, created_at=created_at)
+            number = sessions.create_group(change, session_id, name)
         else:
-            new_session = sessions.NewSession(name, str(values["project"]), created_at=created_at)
-            number = sessions.create_session(change, new_session)
+            number = sessions.create_session(change, sessions.NewSession(name, str(values["project"])))
             run.made_sessions.add(number)
         update(connection, kind.table.name, number, values)
         return Written(number)

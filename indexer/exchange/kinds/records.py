@@ -78,7 +78,7 @@ class RecordImport:
         here = self._twin(change, values)
         if here is not None:
             return Written(here, is_change=False)
-        return Written(self._insert(change, row, values, self.run.origin.local(row.number)))
+        return Written(self._insert(change, row, values, self.run.origin.local(row.number) or None))
 
     def _twin(self, change: Change, values: Values) -> int | None:
         """The record here that a new one repeats."""

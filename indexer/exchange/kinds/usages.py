@@ -37,37 +37,25 @@ class Usage(NamedTuple):
     deliveries: tuple[Delivery, ...]
 
 
-class _Row(NamedTuple):
-    """A package by its number and its store's uuid (None: the line's), and what a store saw of it."""
+def bring_usages(run: ImportRun, lines: Iterable[Line]) -> None:
+    """Bring in what is not here of who took and who was shown packages of other lines."""
 
-    number: int
-    of: str | None
-    usage: Usage
+    def prepare(fields: Fields, identity: Identity) -> tuple[int, str | None, Usage]:
+        return identity.number, fields.store("of"), read_usage(fields)
 
-
-class UsageImport:
-    """Brings in usages of packages of other lines."""
-
-    def __init__(self, run: ImportRun) -> None:
-        self._run = run
-
-    def bring(self, lines: Iterable[Line]) -> None:
-        """What is not here of who took and who was shown packages."""
-        self._run.bring_lines(USAGE, lines, self._prepare, self._write)
-
-    def _prepare(self, fields: Fields, identity: Identity) -> _Row:
-        return _Row(identity.number, fields.store("of"), read_usage(fields))
-
-    def _write(self, change: Change, row: _Row, target: int | None) -> Written:
-        package_id = self._run.maker(change, row.of).local(row.number)
+    def write(change: Change, row: tuple[int, str | None, Usage], target: int | None) -> Written:
+        number, of, usage = row
+        package_id = run.maker(change, of).local(number)
         query = "SELECT session_id FROM packages WHERE id = ?"
         session_id = read_value(change.connection, query, (package_id,), int)
         if session_id is None:
-            waiting = json.dumps([[list(one) for one in part] for part in row.usage])
-            write_entry(change.connection, _WAITING, self._run.origin.uuid, package_id, waiting, package_id)
-            return Written(package_id, is_change=False)
-        put_usage(self._run, change, package_id, session_id, row.usage)
-        return Written(package_id)
+            waiting = json.dumps([[list(one) for one in part] for part in usage])
+            write_entry(change.connection, _WAITING, run.origin.uuid, package_id, waiting, package_id)
+        else:
+            put_usage(run, change, package_id, session_id, usage)
+        return Written(package_id, is_change=session_id is not None)
+
+    run.bring_lines(USAGE, lines, prepare, write)
 
 
 def unite_waiting(run: ImportRun, change: Change, package_id: int, session_id: int) -> None:

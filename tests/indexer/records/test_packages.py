@@ -25,7 +25,6 @@ from ctxrank.indexer.records.packages import (
     get_package,
     list_packages,
     save_package,
-    save_text,
     supersede,
     text_path,
 )
@@ -297,7 +296,7 @@ KEPT = NewPackage("S", "G", "handoff", "", "developer", "How to restart.", title
 
 def test_a_text_is_kept_in_the_store_and_no_file_is_its(store: Store) -> None:
     text = f"# Stop\n\nStop the okapi. {'Wait. ' * 200}\n\n# Start\n\nStart it. {'Wait. ' * 200}\n"
-    saved = save_text(store, KEPT, text, create_session=True)
+    saved = save_package(store, KEPT, text=text, create_session=True)
     assert (saved.path, saved.version, saved.passages > 1, saved.notes) == ("text://restart-it-1-2", 1, True, ())
     assert search_ids(store, "okapi") == ["package:1"]
     write_file(store, "text:/restart-it-1-2", "A zebra in a file of that name.")
@@ -307,9 +306,9 @@ def test_a_text_is_kept_in_the_store_and_no_file_is_its(store: Store) -> None:
 
 
 def test_a_text_of_the_same_title_is_the_next_version_and_secrets_are_taken_out(store: Store) -> None:
-    save_text(store, KEPT, "Stop the okapi.", create_session=True)
+    save_package(store, KEPT, text="Stop the okapi.", create_session=True)
     token = "ghp_" + "x7Kd93mQpL2vR8sTwYzA1bC4eF6gH0jN5uX9"
-    again = save_text(store, KEPT, f"Start the okapi with {token}.")
+    again = save_package(store, KEPT, text=f"Start the okapi with {token}.")
     assert (again.version, again.supersedes) == (2, 1)
     shown = read_document(store, DocumentRef("package", 2), with_passages=True)
     assert "okapi" in shown.passages[0].text and token not in shown.passages[0].text
@@ -324,7 +323,7 @@ def test_the_path_of_a_text_is_words_of_its_title(title: str, path: str | None) 
 @each_row("title, text, said", [("", "x", "needs a title"), (" \n", "x", "needs a title"), ("T", " \n", "no text")])
 def test_a_text_needs_a_title_and_words(store: Store, title: str, text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        save_text(store, KEPT._replace(title=title), text, create_session=True)
+        save_package(store, KEPT._replace(title=title), text=text, create_session=True)
     assert list_sessions(store.primary) == []
 
 
@@ -346,7 +345,7 @@ def test_an_empty_summary_replaces_nothing(store: Store) -> None:
 
 
 def test_a_text_goes_out_and_comes_in_with_an_export(store: Store, tmp_path: Path) -> None:
-    save_text(store, KEPT, "Stop the okapi.", create_session=True)
+    save_package(store, KEPT, text="Stop the okapi.", create_session=True)
     with make_store(tmp_path / "other") as other:
         bring(other, exported_bytes(store))
         (id_,) = search_ids(other, "okapi")
