@@ -23,7 +23,7 @@ from figures import Figure, Findings, table
 from workspace import Workspace
 
 from ctxrank.extensions.evaluation.collection import MADE_AT, Collection, JudgedQuery, SourceDocument, read_collections
-from ctxrank.extensions.evaluation.evaluate import Indexed, indexed, ndcg
+from ctxrank.extensions.evaluation.evaluate import IndexedCollection, indexed, ndcg
 from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.store.config import Config
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
@@ -155,7 +155,7 @@ class _Known:
         return (time - changes[place - 1]) // _DAY_S if place else _NEVER_DAYS
 
 
-def _text_scores(one: Indexed, query: JudgedQuery) -> dict[str, float]:
+def _text_scores(one: IndexedCollection, query: JudgedQuery) -> dict[str, float]:
     """T of every document that matches, without what is known of it, by the corpus' ids."""
     request = SearchRequest(
         query.text, len(one.collection.documents), as_of=MADE_AT, is_by_passage=one.loaded.is_of_passages,

@@ -24,7 +24,7 @@ import machine
 from scale_store import Asked, questions, write_store
 
 from ctxrank.extensions.evaluation.collection import read_collections
-from ctxrank.extensions.evaluation.evaluate import GAIN_DEPTH, Indexed, indexed, ndcg, ranked_ids
+from ctxrank.extensions.evaluation.evaluate import GAIN_DEPTH, IndexedCollection, indexed, ndcg, ranked_ids
 from ctxrank.extensions.opensearch.cluster import Cluster, value_at
 from ctxrank.extensions.opensearch.engine import connect
 from ctxrank.extensions.opensearch.updater import drop_index, index_name, send_changes
@@ -106,7 +106,7 @@ def _collection(folder: str, settings: WideSettings, most: int | None) -> dict[s
     }
 
 
-def _ask(one: Indexed, query: Any, config: Config, settings: WideSettings) -> _Answers:
+def _ask(one: IndexedCollection, query: Any, config: Config, settings: WideSettings) -> _Answers:
     one.store.wide = None
     local = ranked_ids(one, query, config)
     one.store.wide = settings

@@ -40,11 +40,11 @@ def open_streams() -> None:
     # None is a stream that was closed. Each old wrapper lives on in sys.__stdout__, so that its file is not closed.
     if sys.stdin is None:
         sys.stdin = _nowhere(0, "r")
-    sys.stdout = _as(Answer, sys.stdout) if sys.stdout is not None else _nowhere(1, "w")
+    sys.stdout = _as(NamedStdout, sys.stdout) if sys.stdout is not None else _nowhere(1, "w")
     sys.stderr = _as(Messages, sys.stderr) if sys.stderr is not None else _nowhere(2, "w")
 
 
-class Answer(TextIOWrapper):
+class NamedStdout(TextIOWrapper):
     """stdout. Its errors name it, because a full disk may be that of the store or that of stdout."""
 
     def write(self, text: str, /) -> int:
@@ -68,7 +68,7 @@ class Answer(TextIOWrapper):
         raise error
 
 
-class Messages(Answer):
+class Messages(NamedStdout):
     """stderr. A message that cannot be written is dropped, and the call goes on."""
 
     def _failed(self, error: OSError | ValueError) -> None:

@@ -129,7 +129,7 @@ class PhraseClause(NamedTuple):
     is_prefix: bool = False
 
 
-class AnyOf(NamedTuple):
+class AnyClause(NamedTuple):
     """Rows that one of the parts finds."""
 
     parts: "tuple[Clause, ...]"
@@ -141,7 +141,7 @@ class AllOf(NamedTuple):
     parts: "tuple[Clause, ...]"
 
 
-Clause = TermClause | PhraseClause | AnyOf | AllOf
+Clause = TermClause | PhraseClause | AnyClause | AllOf
 
 
 class RowQuery(NamedTuple):

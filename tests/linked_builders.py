@@ -11,7 +11,7 @@ from ctxrank.extensions.links.artifact import LevelTexts, Link
 from ctxrank.extensions.links.graph import Graph, Node
 from ctxrank.extensions.links.store import StoredTexts, estimated_counts
 from ctxrank.extensions.links.tables import OWNER
-from ctxrank.extensions.links.tree import Tree, require_tree
+from ctxrank.extensions.links.tree import ArtifactTree, require_tree
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import ESTIMATE
 
@@ -54,7 +54,7 @@ def write_artifact(root: Path, id_: str, fields: str = "", body: str = "Text.\n"
     return path
 
 
-def tree_of(store: Store) -> Tree:
+def tree_of(store: Store) -> ArtifactTree:
     """The tree under the store's root."""
     return require_tree(store.location, store.location.root)
 

@@ -17,7 +17,7 @@ from ctxrank.indexer.engine import (
     PATH,
     TEXT,
     TEXT_COLUMNS,
-    AnyOf,
+    AnyClause,
     Clause,
     FieldWeights,
     IndexHealth,
@@ -327,7 +327,7 @@ class MemoryEngine:
             wanted = self.tokens(clause.text)
             return any(_has_phrase(held.tokens[column], wanted, clause) for column in _columns(clause.column))
         parts = [self._holds(held, part) for part in clause.parts]
-        return any(parts) if isinstance(clause, AnyOf) else all(parts)
+        return any(parts) if isinstance(clause, AnyClause) else all(parts)
 
     def _is_in_scope(self, held: _Held, scope: Scope) -> bool:
         document = held.document

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from link_world import World, write_world
 
-from ctxrank.extensions.links.closure import Closure, LinkedArtifact
+from ctxrank.extensions.links.closure import Closure, ReachedArtifact
 from ctxrank.extensions.links.context import ContextRequest, gather
 from ctxrank.extensions.links.graph import load_graph
 from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
@@ -71,7 +71,7 @@ def outcomes(world: World, budgets: tuple[int, ...]) -> Iterator[Outcome]:
                         yield _outcome(scheme, budget, task, part, world.required[task])
 
 
-def _found(store: Store, task: str, folder: str, config: Config) -> tuple[LinkedArtifact, ...]:
+def _found(store: Store, task: str, folder: str, config: Config) -> tuple[ReachedArtifact, ...]:
     graph = load_graph(store.primary, require_tree(store.location, folder))
     node = graph.nodes[task]
     text = stored_texts(store.primary, [node.number])[node.number].texts
@@ -79,7 +79,7 @@ def _found(store: Store, task: str, folder: str, config: Config) -> tuple[Linked
     return find_more(store, graph, node, body, {task}, config, most=_AS_MANY_AS_FIT).reached
 
 
-def _packed(store: Store, linked: Closure, found: tuple[LinkedArtifact, ...], budget: int) -> LinkedPart:
+def _packed(store: Store, linked: Closure, found: tuple[ReachedArtifact, ...], budget: int) -> LinkedPart:
     first = tuple(one for one in linked.reached if one.tier == 0)
     # Packed as what a link reaches is: admitted in this order, upgraded when that is the cheapest step.
     ranked = tuple(one._replace(tier=1) for one in found)

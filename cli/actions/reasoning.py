@@ -10,7 +10,7 @@ from ctxrank.cli.output.lines import cut, facts, text_lines
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.light_typing import Any, is_dict, is_list
-from ctxrank.indexer.records.events import REASONING_HANDOFF, Event, list_events
+from ctxrank.indexer.records.events import REASONING_HANDOFF, StoredEvent, list_events
 from ctxrank.indexer.records.reasoning import (
     NewReasoning,
     ReasoningEntry,
@@ -152,7 +152,7 @@ def _timeline_lines(session: str, entries: Iterable[ReasoningEntry], *, is_full:
         yield f"{fence(text)}text\n{text}\n{fence(text)}"
 
 
-def _handoff(event: Event) -> dict[str, Any]:
+def _handoff(event: StoredEvent) -> dict[str, Any]:
     """What an event says of a hand-off. Others write events too, so nothing about its payload is certain."""
     try:
         parsed: object = json.loads(event.payload)
@@ -170,7 +170,7 @@ def _handoff(event: Event) -> dict[str, Any]:
 _NUMBERS = ("iteration", "content_length")
 
 
-def _handoff_line(call: Call, event: Event) -> str:
+def _handoff_line(call: Call, event: StoredEvent) -> str:
     """A hand-off on one line: when, from whom to whom, and what."""
     said = _handoff(event)
     way = f"{', '.join(said['from_agents']) or 'none'} → {said['to_agent'] or 'none'}"

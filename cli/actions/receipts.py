@@ -7,7 +7,7 @@ from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.injections import StoredInjection, list_injections
-from ctxrank.indexer.records.receipts import Entry, Receipt, get_receipt, list_receipts
+from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry, get_receipt, list_receipts
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.ranking.context.replay import Difference, difference, replay_receipt
 
@@ -114,9 +114,9 @@ def _receipt_line(call: Call, receipt: Receipt) -> str:
     return f"{call.bold(f'receipt {receipt.id}')} · {about}"
 
 
-def _entry_line(entry: Entry) -> str:
+def _entry_line(entry: ReceiptEntry) -> str:
     return f"   {'+' if entry.is_included else '-'} {shown(entry.id)} · {_state(entry)}"
 
 
-def _state(entry: Entry) -> str:
+def _state(entry: ReceiptEntry) -> str:
     return facts(entry.detail, f"{entry.tokens} tokens" if entry.tokens else "", entry.reason)

@@ -11,7 +11,7 @@ from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records import sessions as records
 from ctxrank.indexer.records.packages import get_package
 from ctxrank.indexer.records.session_records import SessionRecord, session_records
-from ctxrank.indexer.records.sessions import Group, NewSession, Session, find_session
+from ctxrank.indexer.records.sessions import NewSession, Session, TaskGroup, find_session
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_map
@@ -81,7 +81,7 @@ def _record_line(call: Call, one: SessionRecord) -> str:
     return f"   {format_us(one.at)} {call.bold(one.kind)} {about}"
 
 
-def _session_lines(call: Call, session: Session, groups: list[Group], counts: dict[str, int]) -> Iterator[str]:
+def _session_lines(call: Call, session: Session, groups: list[TaskGroup], counts: dict[str, int]) -> Iterator[str]:
     yield f"{call.bold(shown(session.name))} · {shown(session.project)} · {session.mode} · {session.status}"
     ended = "" if session.ended_at is None else f", ended {format_us(session.ended_at)}"
     yield f"   since {format_us(session.created_at)}, branch {shown(session.initial_branch)}{ended}"

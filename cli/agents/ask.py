@@ -17,7 +17,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, cast, is_list, is_tuple
 
 
-class Asked(NamedTuple):
+class CommandAnswer(NamedTuple):
     """A command's answer: the JSON's own fields, what was said beside it, and whether there was anything."""
 
     payload: dict[str, object]
@@ -27,7 +27,7 @@ class Asked(NamedTuple):
     exit_code: int
 
 
-def ask(call: Call, name: str, given: Mapping[str, object], stdin: bytes = b"") -> Asked:
+def ask(call: Call, name: str, given: Mapping[str, object], stdin: bytes = b"") -> CommandAnswer:
     """The answer of the command of this whole name (`package list`) to parameters by name; `stdin` is what '-' means.
 
     Raises UsageError for a command or parameter that is not there and for a value that it does not take, and whatever
@@ -38,7 +38,7 @@ def ask(call: Call, name: str, given: Mapping[str, object], stdin: bytes = b"") 
     with instead_of_stdin(stdin):
         reply = act(command, quiet, _values(command, given))
     payload = {} if reply.payload is None else dict(cast("Mapping[str, object]", reply.payload()))
-    return Asked(payload, (*reply.text_notes, *reply.notes), reply.outcome, reply.engine, reply.exit_code)
+    return CommandAnswer(payload, (*reply.text_notes, *reply.notes), reply.outcome, reply.engine, reply.exit_code)
 
 
 def command_of(name: str) -> Command:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
-from ctxrank.cli.agents.runner_files import Place, RunnerFile, runner_files
+from ctxrank.cli.agents.runner_files import InstallPlace, RunnerFile, runner_files
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
@@ -84,21 +84,21 @@ def uninstall(call: Call, runner: str, is_user: bool, is_project: bool, dry_run:
     return _reply(call, runner, place, plan, with_mcp=True, dry_run=dry_run)
 
 
-def _place(call: Call, *, is_user: bool, is_project: bool) -> Place:
+def _place(call: Call, *, is_user: bool, is_project: bool) -> InstallPlace:
     """Whose files are meant: the user's, or those of the project around this folder."""
     if is_user and is_project:
         raise UsageError("--user and --project exclude each other.", "Give one of them.")
     if is_user:
-        return Place(os.path.expanduser("~"), True)
+        return InstallPlace(os.path.expanduser("~"), True)
     if call.root is not None:
-        return Place(os.path.abspath(call.root), False)
+        return InstallPlace(os.path.abspath(call.root), False)
     here = os.getcwd()
     marked = (
         folder
         for folder in upwards(here)
         if any(os.path.lexists(os.path.join(folder, name)) for name in (".ctxrank", ".git"))
     )
-    return Place(next(marked, here), False)
+    return InstallPlace(next(marked, here), False)
 
 
 def _own_command() -> str:
@@ -109,7 +109,7 @@ def _own_command() -> str:
     return shlex.quote(own)
 
 
-def _read(path: str, place: Place) -> str | None:
+def _read(path: str, place: InstallPlace) -> str | None:
     """The text of a file, None where there is none. Raises UsageError, CtxrankError."""
     real = os.path.realpath(path)
     if not place.is_user and not is_inside(os.path.realpath(place.folder), real):
@@ -124,7 +124,7 @@ def _read(path: str, place: Place) -> str | None:
         raise CtxrankError(f"{path} cannot be read: {error.strerror}.", "Check who owns it.") from error
 
 
-def _reply(call: Call, runner: str, place: Place, plan: _Plan, *, with_mcp: bool, dry_run: bool) -> Reply:
+def _reply(call: Call, runner: str, place: InstallPlace, plan: _Plan, *, with_mcp: bool, dry_run: bool) -> Reply:
     """Write what has changed, and say what that was. Nothing is written where one of the files is refused."""
     files = runner_files(runner, place, _own_command(), with_mcp=with_mcp)
     changes = [plan(file) for file in files]
@@ -167,7 +167,7 @@ def _diff(change: _Change) -> Iterator[str]:
     yield from difflib.unified_diff(before, after, change.path, change.path)
 
 
-def _apply(change: _Change, plan: _Plan, place: Place) -> _Change:
+def _apply(change: _Change, plan: _Plan, place: InstallPlace) -> _Change:
     """Make a file what it is to be, and return what was done. Raises CtxrankError where the system refuses."""
     if change.kind == "none":
         return change
@@ -195,7 +195,7 @@ def _apply(change: _Change, plan: _Plan, place: Place) -> _Change:
     return change
 
 
-def _has_replaced(change: _Change, place: Place) -> bool:
+def _has_replaced(change: _Change, place: InstallPlace) -> bool:
     """Put a change into effect, unless the file is another one by now. Raises OSError, CtxrankError."""
     real = os.path.realpath(change.path)
     if change.copy is not None and change.before is not None and not os.path.lexists(change.copy):

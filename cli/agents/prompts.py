@@ -16,7 +16,7 @@ from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.context.assembly.block import quoted_line
-from ctxrank.ranking.context.findings import Finding, relevant_findings
+from ctxrank.ranking.context.findings import PromptFinding, relevant_findings
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
 PROMPT_TOKENS, START_TOKENS = 600, 200
@@ -66,7 +66,7 @@ def _may_be_said(call: HookCall, parent: ParentDocument, project: str) -> bool:
     return True
 
 
-def _finding(finding: Finding, *, is_short: bool = False) -> tuple[str, str]:
+def _finding(finding: PromptFinding, *, is_short: bool = False) -> tuple[str, str]:
     """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
     parent = finding.parent
     id_ = public_id(parent.kind, parent.number)

@@ -36,14 +36,14 @@ class RunnerFile(NamedTuple):
     without_ours: Edit
 
 
-class Place(NamedTuple):
+class InstallPlace(NamedTuple):
     """Whose files are meant: a project's folder, or the user's home."""
 
     folder: str
     is_user: bool
 
 
-def runner_files(runner: str, place: Place, command: str, *, with_mcp: bool) -> list[RunnerFile]:
+def runner_files(runner: str, place: InstallPlace, command: str, *, with_mcp: bool) -> list[RunnerFile]:
     """The files of a runner; `command` is how ctxrank is called. Raises UsageError where there are none."""
     if runner == "agents-md":
         if place.is_user:
@@ -60,7 +60,7 @@ def runner_files(runner: str, place: Place, command: str, *, with_mcp: bool) -> 
     return files
 
 
-def _paths(runner: str, place: Place) -> tuple[str, str, str]:
+def _paths(runner: str, place: InstallPlace) -> tuple[str, str, str]:
     """Where a runner has its hooks, its skill of ours, and its MCP servers."""
     join, is_codex = os.path.join, runner == "codex"
     home = os.environ.get("CODEX_HOME" if is_codex else "CLAUDE_CONFIG_DIR") if place.is_user else None

@@ -63,7 +63,7 @@ class Evaluation(NamedTuple):
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0
 
 
-class Indexed(NamedTuple):
+class IndexedCollection(NamedTuple):
     """A collection in a store of its own."""
 
     collection: Collection
@@ -72,11 +72,11 @@ class Indexed(NamedTuple):
 
 
 @contextmanager
-def indexed(collection: Collection, config: Config) -> Generator[Indexed, None, None]:
+def indexed(collection: Collection, config: Config) -> Generator[IndexedCollection, None, None]:
     """Index a collection in a temporary folder, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="ctxrank-eval-") as folder, create_scratch_store(folder) as store:
         store.primary.pragma("synchronous", 0)  # it does not outlive this call, so a power cut cannot harm it
-        yield Indexed(collection, store, load_collection(store, collection.documents, config.redaction_mode))
+        yield IndexedCollection(collection, store, load_collection(store, collection.documents, config.redaction_mode))
 
 
 def evaluate(collections: Sequence[Collection], config: Config, progress: Progress | None = None) -> Evaluation:
@@ -100,7 +100,7 @@ def evaluate(collections: Sequence[Collection], config: Config, progress: Progre
     return Evaluation(documents, tuple(qualities), tuple(latencies), tuple(plain_qualities))
 
 
-def ranked_ids(one: Indexed, query: JudgedQuery, config: Config, *, is_plain: bool = False) -> list[str]:
+def ranked_ids(one: IndexedCollection, query: JudgedQuery, config: Config, *, is_plain: bool = False) -> list[str]:
     """The corpus' ids of a query's first hundred hits; none where the query is refused, as it would be for a user."""
     request = _request(one, query, is_plain=is_plain)._replace(limit=RECALL_DEPTH, has_snippets=False)
     try:
@@ -110,14 +110,14 @@ def ranked_ids(one: Indexed, query: JudgedQuery, config: Config, *, is_plain: bo
     return [one.loaded.ids[hit.id] for hit in found.hits if hit.id in one.loaded.ids]
 
 
-def _latency_ms(one: Indexed, query: JudgedQuery, config: Config) -> float:
+def _latency_ms(one: IndexedCollection, query: JudgedQuery, config: Config) -> float:
     started = time.perf_counter_ns()
     with suppress(UsageError):
         search(one.store, _request(one, query), config)
     return (time.perf_counter_ns() - started) / 1e6
 
 
-def _request(one: Indexed, query: JudgedQuery, *, is_plain: bool = False) -> SearchRequest:
+def _request(one: IndexedCollection, query: JudgedQuery, *, is_plain: bool = False) -> SearchRequest:
     is_by_passage = one.loaded.is_of_passages
     return SearchRequest(query.text, _USUAL_LIMIT, as_of=MADE_AT, is_by_passage=is_by_passage, is_plain=is_plain)
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from ctxrank.extensions.evaluation.collection import Collection, JudgedQuery
-from ctxrank.extensions.evaluation.evaluate import Indexed, Progress, indexed, quality, ranked_ids
+from ctxrank.extensions.evaluation.evaluate import IndexedCollection, Progress, indexed, quality, ranked_ids
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.config import Config
@@ -54,7 +54,7 @@ class Sweep(NamedTuple):
 class _Bench:
     """The indexed collections, and the measure of one half of the queries under some settings."""
 
-    def __init__(self, config: Config, indexes: Sequence[Indexed], seed: int) -> None:
+    def __init__(self, config: Config, indexes: Sequence[IndexedCollection], seed: int) -> None:
         asked = [(index, query) for index in indexes for query in index.collection.queries]
         random.Random(seed).shuffle(asked)
         self._config = config
@@ -62,7 +62,7 @@ class _Bench:
         self.held_out = asked[1::2]
         self.tried = 0
 
-    def ndcg(self, asked: list[tuple[Indexed, JudgedQuery]], settings: Mapping[str, float]) -> list[float]:
+    def ndcg(self, asked: list[tuple[IndexedCollection, JudgedQuery]], settings: Mapping[str, float]) -> list[float]:
         """nDCG@10 of each query."""
         config = self._config._replace(ranking=settings)
         return [quality(query, ranked_ids(index, query, config)).ndcg_at_10 for index, query in asked]

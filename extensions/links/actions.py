@@ -8,7 +8,7 @@ from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.extensions.links.annotations import Governor, trace_path
 from ctxrank.extensions.links.check import CheckReport, check_tree, counted
 from ctxrank.extensions.links.graph import load_graph
-from ctxrank.extensions.links.suggestions import Suggestion
+from ctxrank.extensions.links.suggestions import LinkSuggestion
 from ctxrank.extensions.links.suggestions import suggest as find_suggestions
 from ctxrank.extensions.links.sync import sync_tree
 from ctxrank.extensions.links.tree import open_store, require_tree
@@ -98,7 +98,7 @@ def _suggest(call: Call, least: int) -> Reply:
     )
 
 
-def _suggestion_line(one: Suggestion) -> str:
+def _suggestion_line(one: LinkSuggestion) -> str:
     tasks = ", ".join(dict.fromkeys(seen.task for seen in one.sightings))
     where = ", ".join(f"{seen.receipt} (rank {seen.rank})" for seen in one.sightings[:_NAMED_RECEIPTS])
     times = f"found {len(one.sightings)} times for {tasks}"

@@ -23,7 +23,7 @@ import apsw
 from ctxrank.extensions.links.artifact import ID
 from ctxrank.extensions.links.graph import Graph, Node
 from ctxrank.extensions.links.store import Annotation, make_tree_id, require_tables, shown_path, tree_id
-from ctxrank.extensions.links.tree import Tree
+from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.paths import holds_secret
@@ -99,7 +99,7 @@ def trace_path(graph: Graph, path: str, text: str) -> tuple[tuple[Governor, ...]
     return tuple(found), tuple(unknown)
 
 
-def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> AnnotationScan:
+def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] = ()) -> AnnotationScan:
     """Look through the code of a tree, reading only what changed, and remove what is gone.
 
     `starts` are patterns of the files where annotations are looked for; none means the whole tree.

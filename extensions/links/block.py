@@ -23,7 +23,7 @@ all else of theirs is on one line behind a name of ours.
 from collections.abc import Sequence
 
 from ctxrank.extensions.links.artifact import safe
-from ctxrank.extensions.links.closure import LinkedArtifact, Missing
+from ctxrank.extensions.links.closure import Missing, ReachedArtifact
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import fence, one_line
 
@@ -49,7 +49,7 @@ class FooterEntry(NamedTuple):
         return f"{self.id} {self.level} ({self.tokens})" if self.level else f"{self.id} ({self.tokens})"
 
 
-def header(one: LinkedArtifact, level: str, form: str) -> str:
+def header(one: ReachedArtifact, level: str, form: str) -> str:
     """A section's own line: type, id, tier, how it was reached, level; retired ones say so."""
     node = one.node
     name = "IDENTITY" if node.type == "identity" else f"{node.type.upper()}: {node.id}"
@@ -75,7 +75,7 @@ def fences(text: str) -> str:
     return f"\n{fence(text)}text\n{fence(text)}\n" if text else ""
 
 
-def code_line(one: LinkedArtifact, files: Sequence[str]) -> str:
+def code_line(one: ReachedArtifact, files: Sequence[str]) -> str:
     """Where the code of a spec is: its patterns, and the files that are annotated with it. '' for none."""
     parts = [*one.node.globs]
     if files:

@@ -12,7 +12,7 @@ from ctxrank.extensions.links.config import LinkedConfig, load_linked_config
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.store import Annotation, tree_id
 from ctxrank.extensions.links.sync import sync_tree
-from ctxrank.extensions.links.tree import Tree
+from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store
@@ -22,7 +22,7 @@ from ctxrank.indexer.text.globs import GlobTable, covered, matches
 MAX_IDENTITY_TOKENS = 800
 
 
-class Finding(NamedTuple):
+class LinkFinding(NamedTuple):
     """One thing that is not as it should be, with the file and line where it can be put right."""
 
     severity: str
@@ -39,7 +39,7 @@ def _found(path: str, rule: str, message: str, line: int = 1) -> tuple[str, Prob
 class CheckReport(NamedTuple):
     """All findings, the most severe first, and how many artifacts of each type were looked at."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[LinkFinding, ...]
     counts: dict[str, int]
 
     def count(self, severity: str) -> int:
@@ -47,7 +47,7 @@ class CheckReport(NamedTuple):
         return sum(finding.severity == severity for finding in self.findings)
 
 
-class _Stored(NamedTuple):
+class _StoredArtifact(NamedTuple):
     """A row with what only `check` asks for."""
 
     node: Node
@@ -58,7 +58,7 @@ class _Stored(NamedTuple):
 class _World(NamedTuple):
     """What the rules look at; `paths` are the files of the tree that are not ignored, in order."""
 
-    rows: tuple[_Stored, ...]
+    rows: tuple[_StoredArtifact, ...]
     graph: Graph
     paths: tuple[str, ...]
     config: LinkedConfig
@@ -68,14 +68,14 @@ class _World(NamedTuple):
         return (node for _, node in sorted(self.graph.nodes.items()) if node.type in types)
 
 
-def check_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> CheckReport:
+def check_tree(store: Store, tree: ArtifactTree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> CheckReport:
     """Bring a tree and its annotations in step with the disk and check both. Raises UsageError for its config."""
     config = load_linked_config(tree)
     sync_tree(store, tree, mode)
     scan = sync_annotations(store, tree, config.starts)
     world = _World(_rows(store, tree), load_graph(store.primary, tree), tuple(sorted(scan.paths)), config)
     found = [
-        Finding(config.severities.get(problem.rule, "error"), problem.rule, path, problem.line, problem.message)
+        LinkFinding(config.severities.get(problem.rule, "error"), problem.rule, path, problem.line, problem.message)
         for path, problem in _all(world)
     ]
     order = {severity: place for place, severity in enumerate(("error", "warning", "info"))}
@@ -86,14 +86,14 @@ def check_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PAT
     return CheckReport(tuple(kept), dict(Counter(node.type for node in world.graph.nodes.values())))
 
 
-def _rows(store: Store, tree: Tree) -> tuple[_Stored, ...]:
+def _rows(store: Store, tree: ArtifactTree) -> tuple[_StoredArtifact, ...]:
     query = """
         SELECT id, path, name, type, title, status, superseded_by, links, globs, problems, tokens
           FROM linked_artifacts JOIN linked_texts ON linked_id = id
          WHERE tree_id = ? AND type <> '' ORDER BY path
     """
     return tuple(
-        _Stored(Node(*row[:9]), tuple(Problem(*item) for item in json.loads(row[9])), int(row[10].split()[2]))
+        _StoredArtifact(Node(*row[:9]), tuple(Problem(*item) for item in json.loads(row[9])), int(row[10].split()[2]))
         for row in store.primary.execute(query, (tree_id(store.primary, tree),))
     )
 

@@ -35,7 +35,7 @@ GAP = "…"
 _SHOWN_WAY = 4
 
 
-class LinkedArtifact(NamedTuple):
+class ReachedArtifact(NamedTuple):
     """One artifact of a closure. `chain` are ids from the task to the artifact; `reason` says the last step."""
 
     node: Node
@@ -61,7 +61,7 @@ class Closure(NamedTuple):
     """What a task reaches, in the order in which a budget is spent."""
 
     task: str
-    reached: tuple[LinkedArtifact, ...]
+    reached: tuple[ReachedArtifact, ...]
     missing: tuple[Missing, ...]
     warnings: tuple[str, ...]
 
@@ -90,12 +90,12 @@ def near_ids(wanted: str, known: Iterable[str]) -> str:
 
 def reach(graph: Graph, task: Node, *, hops: int | None = None, with_identity: bool = True) -> Closure:
     """The closure of a task; `hops` bounds how many links are followed one after the other (None: all)."""
-    found: dict[str, LinkedArtifact] = {task.id: LinkedArtifact(task, 0, (task.id,), "the task")}
+    found: dict[str, ReachedArtifact] = {task.id: ReachedArtifact(task, 0, (task.id,), "the task")}
     missing = _follow(graph, found, hops)
     linked = [one for one in found.values() if one.tier == 1]
     governing = list(_governing(graph, found, [one for one in linked if one.node.type == "spec"]))
     identity = graph.identity if with_identity else None
-    first = [LinkedArtifact(identity, 0, (identity.id,), "the identity")] if identity is not None else []
+    first = [ReachedArtifact(identity, 0, (identity.id,), "the identity")] if identity is not None else []
     warnings = [_warning(one) for one in linked if one.node.is_retired]
     return Closure(
         task.id, (*first, found[task.id], *_in_budget_order(linked), *_in_budget_order(governing)),
@@ -103,13 +103,13 @@ def reach(graph: Graph, task: Node, *, hops: int | None = None, with_identity: b
     )  # fmt: skip
 
 
-def _follow(graph: Graph, found: dict[str, LinkedArtifact], hops: int | None) -> list[Missing]:
+def _follow(graph: Graph, found: dict[str, ReachedArtifact], hops: int | None) -> list[Missing]:
     """Add what links reach to `found`; returns the ids that lead nowhere."""
     missing: dict[str, Missing] = {}
     layer = list(found.values())
     depth = 0
     while layer and (hops is None or depth < hops):
-        following: list[LinkedArtifact] = []
+        following: list[ReachedArtifact] = []
         for source in layer:
             for link in source.node.links:
                 target = graph.nodes.get(link.id)
@@ -117,7 +117,7 @@ def _follow(graph: Graph, found: dict[str, LinkedArtifact], hops: int | None) ->
                     if _could_be_followed(source.node, link):
                         missing.setdefault(link.id, Missing(link.id, source.node.id))
                 elif target.id not in found and is_followed(source.node, target):
-                    reached = LinkedArtifact(
+                    reached = ReachedArtifact(
                         target, 1, _extended(source.chain, target.id), f"linked from {source.node.id}"
                     )
                     found[target.id] = reached
@@ -144,14 +144,16 @@ def _could_be_followed(source: Node, link: Link) -> bool:
     return bool(followed) and (link.kind == "" or link.kind in (_LIST_OF[type_] for type_ in followed))
 
 
-def _governing(graph: Graph, found: dict[str, LinkedArtifact], specs: list[LinkedArtifact]) -> Iterator[LinkedArtifact]:
+def _governing(
+    graph: Graph, found: dict[str, ReachedArtifact], specs: list[ReachedArtifact]
+) -> Iterator[ReachedArtifact]:
     """T2: who else governs the code of these specs; first by patterns, then by annotations."""
-    globs: dict[str, LinkedArtifact] = {}
+    globs: dict[str, ReachedArtifact] = {}
     for spec in specs:
         for glob in spec.node.globs:
             globs.setdefault(glob, spec)
     by_id = {spec.node.id: spec for spec in specs}
-    files: dict[str, LinkedArtifact] = {}
+    files: dict[str, ReachedArtifact] = {}
     for annotation in graph.annotations:
         owner = by_id.get(annotation.id) or _owner_of(annotation.path, globs)
         if owner is not None:
@@ -159,7 +161,7 @@ def _governing(graph: Graph, found: dict[str, LinkedArtifact], specs: list[Linke
     taken = set(found)
     table = GlobTable(globs)
     owners = list(globs.values())
-    by_pattern: list[LinkedArtifact] = []
+    by_pattern: list[ReachedArtifact] = []
     for node in graph.nodes.values():
         if node.globs_json == "[]" or node.id in taken or node.is_retired or node.type not in ("spec", "norm"):
             continue
@@ -167,7 +169,7 @@ def _governing(graph: Graph, found: dict[str, LinkedArtifact], specs: list[Linke
         if governed is not None:
             glob, owner = governed
             field = "scope" if node.type == "norm" else "paths"
-            by_pattern.append(LinkedArtifact(node, 2, (*owner.chain, node.id), f"via {field}: {glob}"))
+            by_pattern.append(ReachedArtifact(node, 2, (*owner.chain, node.id), f"via {field}: {glob}"))
     by_pattern.sort(key=lambda one: one.node.id)
     yield from by_pattern
     taken.update(one.node.id for one in by_pattern)
@@ -178,16 +180,16 @@ def _governing(graph: Graph, found: dict[str, LinkedArtifact], specs: list[Linke
             continue
         taken.add(named.id)
         reason = f"via annotation at {annotation.path}:{annotation.line}"
-        yield LinkedArtifact(named, 2, (*owner.chain, named.id), reason)
+        yield ReachedArtifact(named, 2, (*owner.chain, named.id), reason)
 
 
-def _owner_of(path: str, globs: dict[str, LinkedArtifact]) -> LinkedArtifact | None:
+def _owner_of(path: str, globs: dict[str, ReachedArtifact]) -> ReachedArtifact | None:
     return next((owner for glob, owner in globs.items() if matches(glob, path)), None)
 
 
 def _overlapping(
-    node: Node, globs: GlobTable, owners: list[LinkedArtifact], files: dict[str, LinkedArtifact]
-) -> tuple[str, LinkedArtifact] | None:
+    node: Node, globs: GlobTable, owners: list[ReachedArtifact], files: dict[str, ReachedArtifact]
+) -> tuple[str, ReachedArtifact] | None:
     """The node's first pattern that governs the specs' code, and the first spec whose code it is."""
     for glob in node.globs:
         places = list(globs.overlapping(glob))
@@ -199,12 +201,12 @@ def _overlapping(
     return None
 
 
-def _in_budget_order(reached: list[LinkedArtifact]) -> list[LinkedArtifact]:
+def _in_budget_order(reached: list[ReachedArtifact]) -> list[ReachedArtifact]:
     """Direct specs, transitive specs, norms, direct decisions, transitive decisions; each as it was reached."""
     return sorted(reached, key=_budget_class)  # sorting is stable
 
 
-def _budget_class(one: LinkedArtifact) -> int:
+def _budget_class(one: ReachedArtifact) -> int:
     is_direct = len(one.chain) == _DIRECT
     if one.node.type == "spec":
         return 0 if is_direct else 1
@@ -213,6 +215,6 @@ def _budget_class(one: LinkedArtifact) -> int:
     return 3 if is_direct else 4
 
 
-def _warning(one: LinkedArtifact) -> str:
+def _warning(one: ReachedArtifact) -> str:
     instead = f" by {one.node.superseded_by}" if one.node.superseded_by else ""
     return f"{one.node.id} is {one.node.status}{instead}, and is linked from {one.chain[-2]}."

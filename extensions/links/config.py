@@ -12,7 +12,7 @@ The same keys are taken at the top as well. Unknown keys belong to other program
 import os
 
 from ctxrank.extensions.links.artifact import FOLDER
-from ctxrank.extensions.links.tree import Tree
+from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 
@@ -42,7 +42,7 @@ class LinkedConfig(NamedTuple):
     starts: tuple[str, ...]
 
 
-def load_linked_config(tree: Tree) -> LinkedConfig:
+def load_linked_config(tree: ArtifactTree) -> LinkedConfig:
     """The configuration of a tree, or the defaults. Raises UsageError, which names the file and the key."""
     path = os.path.join(tree.folder, FOLDER, "config.yaml")
     values: object = None

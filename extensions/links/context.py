@@ -6,11 +6,11 @@ The tree is brought in step first: a stat for each file, and nothing is read whe
 code are as `index` or `check` last saw them, because looking for them walks the whole tree.
 """
 
-from ctxrank.extensions.links.closure import Closure, LinkedArtifact, find_task, reach
+from ctxrank.extensions.links.closure import Closure, ReachedArtifact, find_task, reach
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.store import StoredTexts, is_looked_through, stored_texts
 from ctxrank.extensions.links.sync import sync_tree
-from ctxrank.extensions.links.tree import Tree, require_tree
+from ctxrank.extensions.links.tree import ArtifactTree, require_tree
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
@@ -30,23 +30,23 @@ class ContextRequest(NamedTuple):
     start: str | None = None  # where `.contextia` is looked for from; None is here
 
 
-class Material(NamedTuple):
+class ContextMaterial(NamedTuple):
     """Everything that packing needs: what is reached, what search adds, and their texts; and where it is from.
 
     `seq` is the store's after the tree was brought in step: what changes later has a higher one.
     """
 
-    tree: Tree
+    tree: ArtifactTree
     seq: int
     graph: Graph
     closure: Closure
-    found: tuple[LinkedArtifact, ...]
+    found: tuple[ReachedArtifact, ...]
     texts: dict[int, StoredTexts]
     annotated: dict[str, list[str]]
     notes: tuple[str, ...] = ()  # what may be missing from the text, and what to do about it
 
 
-def gather(store: Store, request: ContextRequest, config: Config) -> Material:
+def gather(store: Store, request: ContextRequest, config: Config) -> ContextMaterial:
     """What packing needs, read from the store after it was brought in step with the disk.
 
     Raises NotFoundError with near ids.
@@ -60,12 +60,12 @@ def gather(store: Store, request: ContextRequest, config: Config) -> Material:
     found, trouble = _found(store, graph, task, closure, config) if request.with_search else ((), "")
     texts = stored_texts(store.primary, [one.node.number for one in (*closure.reached, *found)])
     notes = (*_notes(store, tree, closure), *([f"Search adds nothing: {trouble}."] if trouble else []))
-    return Material(tree, seq, graph, closure, found, texts, _annotated(graph, closure), notes)
+    return ContextMaterial(tree, seq, graph, closure, found, texts, _annotated(graph, closure), notes)
 
 
 def _found(
     store: Store, graph: Graph, task: Node, closure: Closure, config: Config
-) -> tuple[tuple[LinkedArtifact, ...], str]:
+) -> tuple[tuple[ReachedArtifact, ...], str]:
     from ctxrank.extensions.links.search import find_more  # noqa: PLC0415  not loaded without search
 
     taken = {one.node.id for one in closure.reached}
@@ -76,7 +76,7 @@ def _found(
     return found.reached, found.trouble
 
 
-def _notes(store: Store, tree: Tree, closure: Closure) -> tuple[str, ...]:
+def _notes(store: Store, tree: ArtifactTree, closure: Closure) -> tuple[str, ...]:
     """A note where annotations cannot be known, because the code was never looked through."""
     has_code = any(one.node.globs_json != "[]" for one in closure.reached)
     if not has_code or is_looked_through(store.primary, tree):

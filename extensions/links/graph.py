@@ -11,7 +11,7 @@ import apsw
 
 from ctxrank.extensions.links.artifact import IDENTITY_ID, RETIRED, Link
 from ctxrank.extensions.links.store import Annotation, stored_annotations, tree_id
-from ctxrank.extensions.links.tree import Tree
+from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import read_rows
 
@@ -69,7 +69,7 @@ class Graph(NamedTuple):
         return named or next((node for node in self.nodes.values() if node.type == "identity"), None)
 
 
-def load_graph(database: apsw.Connection, tree: Tree) -> Graph:
+def load_graph(database: apsw.Connection, tree: ArtifactTree) -> Graph:
     """The graph of a tree as it is stored; empty for a tree that was never read."""
     number = tree_id(database, tree)
     query = """

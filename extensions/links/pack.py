@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ctxrank.extensions.links import block
 from ctxrank.extensions.links.artifact import LEVELS
 from ctxrank.extensions.links.budget import Footer, cheapest_first, linked_limit, spend_with_footer
-from ctxrank.extensions.links.closure import Closure, LinkedArtifact, Missing
+from ctxrank.extensions.links.closure import Closure, Missing, ReachedArtifact
 from ctxrank.extensions.links.store import StoredTexts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import joined
@@ -45,7 +45,7 @@ class PackedArtifact(NamedTuple):
     It is lowered where it is shown below the level that was requested.
     """
 
-    artifact: LinkedArtifact
+    artifact: ReachedArtifact
     level: str
     tokens: int  # as it is shown, else of the whole
     whole: int  # at the level that was requested
@@ -67,7 +67,7 @@ class LinkedPart(NamedTuple):
 class _Section(NamedTuple):
     """One artifact that could be shown, with its price at each level."""
 
-    artifact: LinkedArtifact
+    artifact: ReachedArtifact
     texts: StoredTexts
     code: str
     item: Item
@@ -81,7 +81,7 @@ class _Section(NamedTuple):
 def pack_linked(
     closure: Closure,
     texts: Mapping[int, StoredTexts],
-    found: Sequence[LinkedArtifact],
+    found: Sequence[ReachedArtifact],
     options: PackOptions,
     prices: Prices,
     annotated: Mapping[str, Sequence[str]] = {},
@@ -190,7 +190,7 @@ def _with_found(
 
 
 def _sections(
-    artifacts: Sequence[LinkedArtifact],
+    artifacts: Sequence[ReachedArtifact],
     texts: Mapping[int, StoredTexts],
     options: PackOptions,
     prices: Prices,
@@ -221,7 +221,7 @@ def _sections(
 
 
 def _found_sections(
-    found: Sequence[LinkedArtifact], texts: Mapping[int, StoredTexts], options: PackOptions, prices: Prices
+    found: Sequence[ReachedArtifact], texts: Mapping[int, StoredTexts], options: PackOptions, prices: Prices
 ) -> list[_Section]:
     if options.limit is None:
         # Nothing is left over to be filled: the best of what was found is pointed to.
@@ -233,7 +233,7 @@ def _found_sections(
     ]
 
 
-def _counter(texts: Mapping[int, StoredTexts], artifacts: Sequence[LinkedArtifact]) -> str:
+def _counter(texts: Mapping[int, StoredTexts], artifacts: Sequence[ReachedArtifact]) -> str:
     counters = {texts[one.node.number].counter for one in artifacts}
     return counters.pop() if len(counters) == 1 else ESTIMATE
 

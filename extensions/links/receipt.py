@@ -8,15 +8,15 @@ recording.receipt, recording.shared_prefix_tokens
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from ctxrank.extensions.links.closure import LinkedArtifact
-from ctxrank.extensions.links.context import ContextRequest, Material, gather
+from ctxrank.extensions.links.closure import ReachedArtifact
+from ctxrank.extensions.links.context import ContextMaterial, ContextRequest, gather
 from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.extensions.links.tree import folder_of_tree
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError, NotFoundError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records import receipts
-from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, NEWEST, Entry, Owner, Receipt, Recording
+from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, NEWEST, Receipt, ReceiptEntry, ReceiptOwner, Recording
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.store import Store
@@ -47,7 +47,7 @@ class ContextDraft(NamedTuple):
 
     request: ContextRequest
     config: Config
-    material: Material
+    material: ContextMaterial
     part: LinkedPart
     started_at: int
 
@@ -72,7 +72,7 @@ def make_context(store: Store, request: ContextRequest, config: Config | None = 
 
 def record_context(store: Store, draft: ContextDraft) -> Recording:
     """Write the receipt of a context; never fails it."""
-    owner = Owner(None, receipts.task_group(draft.material.graph.nodes[draft.task].number))
+    owner = ReceiptOwner(None, receipts.task_group(draft.material.graph.nodes[draft.task].number))
     return receipts.record(store, owner, receipt_of(store, draft), draft.part.text)
 
 
@@ -120,21 +120,21 @@ def newest_artifact(store: Store) -> int:
     return number
 
 
-def _entries(part: LinkedPart) -> Iterator[Entry]:
+def _entries(part: LinkedPart) -> Iterator[ReceiptEntry]:
     """Every artifact that is shown, and at which level; every one that is not, and why."""
     for shown in part.shown:
         reason = reason_of(shown.artifact)
         if shown.is_lowered:
             reason = f"{reason}; lowered: the whole takes {shown.whole} tokens"
-        yield Entry(shown.artifact.node.id, True, shown.level, shown.tokens, reason)
+        yield ReceiptEntry(shown.artifact.node.id, True, shown.level, shown.tokens, reason)
     for one in part.missing:
-        yield Entry(one.id, False, "", 0, f"linked by {one.source}, but there is no such artifact")
+        yield ReceiptEntry(one.id, False, "", 0, f"linked by {one.source}, but there is no such artifact")
     for left in part.omitted[:MAX_OMITTED_ENTRIES]:
         reason = f"{reason_of(left.artifact)}; dropped: {left.tokens} tokens do not fit the budget"
-        yield Entry(left.artifact.node.id, False, "", left.tokens, reason)
+        yield ReceiptEntry(left.artifact.node.id, False, "", left.tokens, reason)
 
 
-def reason_of(one: LinkedArtifact) -> str:
+def reason_of(one: ReachedArtifact) -> str:
     """How it was reached: `T1 via TASK-1 > SPEC-A`, `T2 via TASK-1 > SPEC-A, scope: src/**`, `T3 found by search`."""
     if one.tier in (0, 3):
         return f"T{one.tier} {one.reason}"

@@ -8,7 +8,7 @@ priority say nothing about a norm, so text alone decides, and equal scores go by
 
 from collections.abc import Collection
 
-from ctxrank.extensions.links.closure import LinkedArtifact
+from ctxrank.extensions.links.closure import ReachedArtifact
 from ctxrank.extensions.links.graph import Graph, Node
 from ctxrank.extensions.links.store import KIND, document_numbers
 from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, Engine
@@ -30,10 +30,10 @@ _ESSENTIAL_SHARE = 0.4
 _TYPES = ("spec", "norm", "decision")
 
 
-class Found(NamedTuple):
+class SearchedArtifacts(NamedTuple):
     """What search adds, best first; `trouble` says why the index could not answer, if so."""
 
-    reached: tuple[LinkedArtifact, ...]
+    reached: tuple[ReachedArtifact, ...]
     trouble: str = ""
 
 
@@ -46,7 +46,7 @@ def find_more(
     config: Config,
     *,
     most: int = MAX_FOUND,
-) -> Found:
+) -> SearchedArtifacts:
     """What search finds for a task's words, best first, at most `most`; or why the index cannot answer."""
     allowed = {
         node.number: node
@@ -54,7 +54,7 @@ def find_more(
         if node.type in _TYPES and not node.is_retired and node.id not in reached
     }
     if not allowed:
-        return Found(())
+        return SearchedArtifacts(())
     engine = engine_of(store)
     readiness = engine.make_ready(CATCH_UP_MS) if config.has_index else SWITCHED_OFF
     for attempt in range(2):
@@ -68,8 +68,10 @@ def find_more(
                 raise  # a fresh index raises it as well: it is not the index
             readiness = engine.recover(error, CATCH_UP_MS)
         else:
-            return Found(tuple(LinkedArtifact(node, 3, (task.id, node.id), "found by search") for node in best))
-    return Found((), readiness.beyond_healing.health)
+            return SearchedArtifacts(
+                tuple(ReachedArtifact(node, 3, (task.id, node.id), "found by search") for node in best)
+            )
+    return SearchedArtifacts((), readiness.beyond_healing.health)
 
 
 def _best(store: Store, engine: Engine, allowed: dict[int, Node], text: str, most: int) -> list[Node]:

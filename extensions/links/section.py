@@ -12,7 +12,7 @@ a step of its own, and given to the other it would have to be taken back at a la
 """
 
 from ctxrank.extensions.links.absence import load_graph_of, why_not_reached
-from ctxrank.extensions.links.context import ContextRequest, Material, gather
+from ctxrank.extensions.links.context import ContextMaterial, ContextRequest, gather
 from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.extensions.links.receipt import make_context, receipt_of, request_of
 from ctxrank.extensions.links.store import KIND
@@ -73,7 +73,7 @@ class LinkedSection:
 SECTION = LinkedSection()
 
 
-def _packed(material: Material, options: PackOptions, prices: Prices, whole: int) -> SectionPart:
+def _packed(material: ContextMaterial, options: PackOptions, prices: Prices, whole: int) -> SectionPart:
     limit = options.limit or 0
     task = next(one for one in material.closure.reached if one.node.type == "task")
     task_text = f"{task.node.title}\n{material.texts[task.node.number].texts.full}"

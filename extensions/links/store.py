@@ -6,7 +6,7 @@ from math import ceil
 import apsw
 
 from ctxrank.extensions.links.artifact import LevelTexts, LinkedArtifact
-from ctxrank.extensions.links.tree import Tree
+from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -79,23 +79,23 @@ def require_tables(store: Store) -> None:
         make_tables(change.connection, OWNER)
 
 
-def tree_id(database: apsw.Connection, tree: Tree) -> int:
+def tree_id(database: apsw.Connection, tree: ArtifactTree) -> int:
     """The id of a tree; 0 for one that the store does not know."""
     return read_value(database, "SELECT id FROM linked_trees WHERE path = ?", (tree.name,), int) or 0
 
 
-def make_tree_id(change: Change, tree: Tree) -> int:
+def make_tree_id(change: Change, tree: ArtifactTree) -> int:
     """The id of a tree, made on first use."""
     change.connection.execute("INSERT OR IGNORE INTO linked_trees (path) VALUES (?)", (tree.name,))
     return tree_id(change.connection, tree)
 
 
-def rules_of(database: apsw.Connection, tree: Tree) -> str:
+def rules_of(database: apsw.Connection, tree: ArtifactTree) -> str:
     """By which rules the tree's files were read; '' where nothing was read yet."""
     return read_value(database, "SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,), str) or ""
 
 
-def keep_rules(change: Change, tree: Tree, rules: str) -> None:
+def keep_rules(change: Change, tree: ArtifactTree, rules: str) -> None:
     """Keep that text, for `rules_of`."""
     rows.update(change.connection, "linked_trees", make_tree_id(change, tree), {"scan_state": rules})
 
@@ -118,7 +118,7 @@ def restamp(change: Change, number: int, stamp: FileStamp) -> None:
 
 def record(
     change: Change,
-    tree: Tree,
+    tree: ArtifactTree,
     tree_number: int,
     artifact: LinkedArtifact,
     texts: LevelTexts,
@@ -172,7 +172,7 @@ def remove(change: Change, number: int) -> None:
     change.connection.execute("DELETE FROM linked_artifacts WHERE id = ?", (number,))
 
 
-def shown_path(tree: Tree, path: str) -> str:
+def shown_path(tree: ArtifactTree, path: str) -> str:
     """The path of an artifact's document: relative in the project's own tree, absolute in another."""
     return path if tree.name == "." else f"{tree.folder}/{path}"
 
@@ -201,7 +201,7 @@ def stored_annotations(database: apsw.Connection, tree_number: int) -> tuple[Ann
     return tuple(read_rows(database, query, (tree_number,), Annotation))
 
 
-def is_looked_through(database: apsw.Connection, tree: Tree) -> bool:
+def is_looked_through(database: apsw.Connection, tree: ArtifactTree) -> bool:
     """Whether the code of a tree was ever looked through; code in which nothing was annotated counts."""
     query = "SELECT 1 FROM annotated_files WHERE tree_id = ? LIMIT 1"
     return database.execute(query, (tree_id(database, tree),)).fetchone() is not None

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from ctxrank.extensions.links.closure import reach
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.sync import sync_tree
-from ctxrank.extensions.links.tree import Tree
+from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.receipts import Receipt, list_receipts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -23,7 +23,7 @@ COUNTED_RANK = 3
 _LISTS = {"spec": "specs", "decision": "decisions", "norm": "norms"}
 
 
-class Sighting(NamedTuple):
+class ArtifactSighting(NamedTuple):
     """One time that search had an artifact among its best."""
 
     id: str
@@ -32,22 +32,22 @@ class Sighting(NamedTuple):
     receipt: int
 
 
-class Suggestion(NamedTuple):
+class LinkSuggestion(NamedTuple):
     """A link that could be added: which artifact, into which list of which one, and where it was seen."""
 
     id: str
     list: str
     into: str
     path: str
-    sightings: tuple[Sighting, ...]
+    sightings: tuple[ArtifactSighting, ...]
 
 
-def suggest(store: Store, tree: Tree, mode: RedactionMode, least: int) -> tuple[Suggestion, ...]:
+def suggest(store: Store, tree: ArtifactTree, mode: RedactionMode, least: int) -> tuple[LinkSuggestion, ...]:
     """What could be linked, the most seen first."""
     sync_tree(store, tree, mode)
     graph = load_graph(store.primary, tree)
     receipts = [one for one in list_receipts(store.primary) if one.inputs.get("tree", ".") == tree.name and one.task_id]
-    by_artifact: dict[str, list[Sighting]] = {}
+    by_artifact: dict[str, list[ArtifactSighting]] = {}
     for one in sightings(receipts):
         by_artifact.setdefault(one.id, []).append(one)
     found = [
@@ -59,7 +59,7 @@ def suggest(store: Store, tree: Tree, mode: RedactionMode, least: int) -> tuple[
     return tuple(sorted(found, key=lambda one: (-len(one.sightings), one.into, one.id)))
 
 
-def sightings(receipts: Iterable[Receipt]) -> Iterator[Sighting]:
+def sightings(receipts: Iterable[Receipt]) -> Iterator[ArtifactSighting]:
     """What search had among its best in each context; equal texts count once."""
     counted: set[tuple[str, str]] = set()
     for receipt in receipts:
@@ -69,10 +69,10 @@ def sightings(receipts: Iterable[Receipt]) -> Iterator[Sighting]:
         # An artifact that is shown lowered may have two lines.
         best = dict.fromkeys(entry.id for entry in receipt.entries if entry.reason.startswith("T3"))
         for rank, id_ in enumerate(list(best)[:COUNTED_RANK], start=1):
-            yield Sighting(id_, receipt.task_id, rank, receipt.id)
+            yield ArtifactSighting(id_, receipt.task_id, rank, receipt.id)
 
 
-def _suggestions(graph: Graph, node: Node, times: list[Sighting]) -> Iterator[Suggestion]:
+def _suggestions(graph: Graph, node: Node, times: list[ArtifactSighting]) -> Iterator[LinkSuggestion]:
     """Where a link to an artifact would go: a spec that all the tasks link to, else each task."""
     tasks = [graph.nodes[task] for task in dict.fromkeys(one.task for one in times) if task in graph.nodes]
     tasks = [task for task in tasks if task.type == "task" and not _is_linked(graph, task, node)]
@@ -83,7 +83,7 @@ def _suggestions(graph: Graph, node: Node, times: list[Sighting]) -> Iterator[Su
         specs = [graph.nodes[id_] for id_ in shared if id_ in graph.nodes and graph.nodes[id_].type == "spec"]
         places = [spec for spec in specs if not spec.is_retired and spec.id != node.id][:1] or tasks
     for place in places:
-        yield Suggestion(node.id, _LISTS[node.type], place.id, place.path, tuple(times))
+        yield LinkSuggestion(node.id, _LISTS[node.type], place.id, place.path, tuple(times))
 
 
 def _is_linked(graph: Graph, task: Node, node: Node) -> bool:

@@ -20,7 +20,7 @@ from ctxrank.extensions.links.store import (
     stored_texts,
     tree_id,
 )
-from ctxrank.extensions.links.tree import Tree, find_tree, known_trees, list_files
+from ctxrank.extensions.links.tree import ArtifactTree, find_tree, known_trees, list_files
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.files.stamps import FileStamp, compare_stats
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -78,7 +78,7 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
     )
 
 
-def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SyncReport:
+def sync_tree(store: Store, tree: ArtifactTree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SyncReport:
     """Read what is new or changed in a tree and remove what is gone. Raises LockedError."""
     require_tables(store)
     blocklist = store.blocklist()
@@ -137,7 +137,7 @@ def _draft(root: Root, file: "FoundFile", known_sha256: str | None, mode: Redact
     return _Draft(file.path, reading.stamp, reading.sha256, artifact, level_texts(artifact))
 
 
-def _apply(change: Change, tree: Tree, tree_number: int, draft: _Draft, known: KnownFile | None) -> bool:
+def _apply(change: Change, tree: ArtifactTree, tree_number: int, draft: _Draft, known: KnownFile | None) -> bool:
     """Write what was read; False where only the stat was new, or the rules, which found the same."""
     is_same = draft.artifact is None or draft.texts is None
     if known is not None and known.sha256 == draft.sha256 and known.ruleset == RULESET_VERSION and not is_same:

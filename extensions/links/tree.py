@@ -28,20 +28,20 @@ _ALL = Selection(skipped=frozenset(), ignore_files=(), suffixes=(".md", ".markdo
 _DIRECT = _ALL._replace(is_deep=False)
 
 
-class Tree(NamedTuple):
+class ArtifactTree(NamedTuple):
     """The folder that holds `.contextia`, absolute, and its name in the store."""
 
     folder: str
     name: str
 
 
-def find_tree(location: Location, start: str | None = None) -> Tree | None:
+def find_tree(location: Location, start: str | None = None) -> ArtifactTree | None:
     """The nearest `.contextia` from `start` (default: here) upwards, else the one under the store's root."""
     folder = _folder_above(start or os.getcwd()) or (location.root if _holds_tree(location.root) else "")
     return tree_at(location, folder) if folder else None
 
 
-def require_tree(location: Location, start: str | None = None) -> Tree:
+def require_tree(location: Location, start: str | None = None) -> ArtifactTree:
     """The same. Raises NotFoundError where there is none."""
     tree = find_tree(location, start)
     if tree is None:
@@ -66,19 +66,19 @@ def open_store(call: "Call") -> Store:
         ) from error
 
 
-def tree_at(location: Location, folder: str) -> Tree:
+def tree_at(location: Location, folder: str) -> ArtifactTree:
     """A folder that holds `.contextia` as the store names it."""
     real = os.path.realpath(folder)
-    return Tree(real, "." if real == os.path.realpath(location.project) else real)
+    return ArtifactTree(real, "." if real == os.path.realpath(location.project) else real)
 
 
-def known_trees(store: Store) -> list[Tree]:
+def known_trees(store: Store) -> list[ArtifactTree]:
     """Every tree that the store has read, where its folder can and may be looked at; `.contextia` may be gone."""
     from ctxrank.extensions.links.store import has_tables  # noqa: PLC0415  it imports this module
 
     query = "SELECT path FROM linked_trees ORDER BY id"
     names = read_column(store.primary, query, (), str) if has_tables(store.primary) else []
-    trees = [Tree(os.path.realpath(folder), name) for name in names if (folder := folder_of_tree(store, name))]
+    trees = [ArtifactTree(os.path.realpath(folder), name) for name in names if (folder := folder_of_tree(store, name))]
     return [tree for tree in trees if os.path.isdir(tree.folder)]
 
 
@@ -91,7 +91,7 @@ def folder_of_tree(store: Store, name: str) -> str | None:
     return allowed_folder(store.location, store.primary, name)
 
 
-def list_files(tree: Tree) -> list[FoundFile]:
+def list_files(tree: ArtifactTree) -> list[FoundFile]:
     """Every file that may be an artifact, in path order. Raises CtxrankError for what may not be looked at."""
     # What lies directly in the two folders is an artifact if it says so.
     starts = [(f"{FOLDER}/{name}", _DIRECT) for name in ("system", "work")]

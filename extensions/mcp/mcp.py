@@ -65,7 +65,7 @@ def new_session() -> str:
 def server(call: Call, session: str) -> MCPServer:
     """A server over one store; nothing is opened before the first question."""
     tools = Tools(call, session)
-    made = _Server(call)
+    made = _ToolServer(call)
     for name, title in _TITLES.items():
         is_reading = name in _READING
         hints = ToolAnnotations(
@@ -79,7 +79,7 @@ def server(call: Call, session: str) -> MCPServer:
     return made
 
 
-class _Server(MCPServer):
+class _ToolServer(MCPServer):
     """Lists as resources what the store holds at that moment."""
 
     def __init__(self, call: Call) -> None:

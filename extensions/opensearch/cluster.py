@@ -38,7 +38,7 @@ class Login(NamedTuple):
     password: str
 
 
-class Answer(NamedTuple):
+class ClusterAnswer(NamedTuple):
     """A status and what came with it."""
 
     status: int
@@ -83,12 +83,12 @@ class Cluster:
         self._sleep = sleep
         self._connection: HTTPConnection | None = None
 
-    def ask(self, method: str, path: str, body: object = None) -> Answer:
+    def ask(self, method: str, path: str, body: object = None) -> ClusterAnswer:
         """Send a value as JSON. Raises ClusterError."""
         encoded = None if body is None else json.dumps(body).encode()
         return self.send(method, path, encoded, "application/json")
 
-    def send(self, method: str, path: str, body: bytes | None, content_type: str) -> Answer:
+    def send(self, method: str, path: str, body: bytes | None, content_type: str) -> ClusterAnswer:
         """Send bytes until a node answers something other than that it is busy. Raises ClusterError."""
         waiting = Waiting(self)
         while True:
@@ -132,7 +132,7 @@ class Cluster:
             self.deadline.spend(seconds)
         self._sleep(seconds)
 
-    def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer | str:
+    def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> ClusterAnswer | str:
         """Ask each node in turn; of a cluster of which none answers, what was the matter with the last one."""
         if self.deadline is not None and not self.deadline.left_s:
             raise ClusterError(f"the cluster does not answer within {self.deadline.seconds:g} s")
@@ -154,7 +154,7 @@ class Cluster:
             else:
                 if status not in _UNREACHED:
                     self._connection = connection
-                    return Answer(status, _value(url.netloc, status, read))
+                    return ClusterAnswer(status, _value(url.netloc, status, read))
                 connection.close()
                 why = f"{url.netloc}: {status}, of what stands before the nodes"
             left -= 1
@@ -219,7 +219,7 @@ class Waiting:
         self._cluster.wait(seconds)
 
 
-def refusal(method: str, path: str, answer: Answer) -> str:
+def refusal(method: str, path: str, answer: ClusterAnswer) -> str:
     """What was asked, and what kind of error came back."""
     return f"{_named(method, path)}: {answer.status} {error_type(answer.body)}".rstrip()
 

@@ -6,7 +6,7 @@ What is asked for is always a term that our tokenizer made, never a text for the
 from collections.abc import Iterable, Sequence
 
 from ctxrank.extensions.opensearch.documents import COLUMNS, Tokens, cut
-from ctxrank.indexer.engine import AnyOf, Clause, PhraseClause, TermClause
+from ctxrank.indexer.engine import AnyClause, Clause, PhraseClause, TermClause
 from ctxrank.indexer.store.facets import WITH_PASSAGES, Scope
 
 Query = dict[str, object]
@@ -28,7 +28,7 @@ def clause_query(clause: Clause, tokens: Tokens) -> Query:
     if isinstance(clause, PhraseClause):
         return _phrase_query(clause, tokens)
     parts = [clause_query(part, tokens) for part in clause.parts]
-    return any_of(parts) if isinstance(clause, AnyOf) else all_of(parts)
+    return any_of(parts) if isinstance(clause, AnyClause) else all_of(parts)
 
 
 def names_query(clauses: Iterable[Clause]) -> list[Query]:

@@ -14,8 +14,8 @@ import apsw
 
 from ctxrank.extensions.opensearch.cluster import (
     BUSY,
-    Answer,
     Cluster,
+    ClusterAnswer,
     ClusterError,
     Waiting,
     error_type,
@@ -52,7 +52,7 @@ class Sent(NamedTuple):
     refused: tuple[Refused, ...] = ()
 
 
-class IndexState(NamedTuple):
+class ClusterIndexState(NamedTuple):
     """How far an index is: what was sent, and what a search sees of it, each with the history it is of."""
 
     applied_seq: int = 0
@@ -68,7 +68,7 @@ def index_name(primary: apsw.Connection) -> str:
     return "ctxrank-" + require_value(primary, "SELECT uuid FROM store", (), str).lower()
 
 
-def read_state(cluster: Cluster, name: str, *, is_local: bool = False) -> IndexState | None:
+def read_state(cluster: Cluster, name: str, *, is_local: bool = False) -> ClusterIndexState | None:
     """How far the index is; None where there is none. Raises ClusterError, also for an index that is not ours.
 
     The node that is asked may say it by itself (`is_local`), a moment late, while the cluster elects a manager.
@@ -81,12 +81,12 @@ def read_state(cluster: Cluster, name: str, *, is_local: bool = False) -> IndexS
     meta = value_at(answer.body, name, "mappings", "_meta")
     if not is_dict(meta):
         raise ClusterError(f"{name}: an index of that name is not ours")
-    numbers = [int(str(meta.get(field, 0))) for field in IndexState._fields[:-1]]
+    numbers = [int(str(meta.get(field, 0))) for field in ClusterIndexState._fields[:-1]]
     aside = meta.get("set_aside")
-    return IndexState._make((*numbers, tuple(int(str(id_)) for id_ in aside) if is_list(aside) else ()))
+    return ClusterIndexState._make((*numbers, tuple(int(str(id_)) for id_ in aside) if is_list(aside) else ()))
 
 
-def is_of_this_history(primary: apsw.Connection, state: IndexState) -> bool:
+def is_of_this_history(primary: apsw.Connection, state: ClusterIndexState) -> bool:
     """Whether an index was made by this program from this very store, and not from a copy that went another way."""
     return state.format == FORMAT and state.visible_history_id == history_id(primary, "main", state.visible_seq)
 
@@ -116,7 +116,7 @@ def send_changes(
             drop_index(cluster, name)
             state = None
     if state is None:
-        state = IndexState()
+        state = ClusterIndexState()
         cluster.required("PUT", f"/{name}", definition(shards, replicas, state._asdict()))
     while True:
         with snapshot(primary):
@@ -136,7 +136,7 @@ def send_changes(
     aside = _aside(state, batch, sent)
     cluster.required("POST", f"/{name}/_refresh")
     if (batch.end, history) != (state.visible_seq, state.visible_history_id):
-        _keep(cluster, name, IndexState(batch.end, history, batch.end, history, set_aside=aside))
+        _keep(cluster, name, ClusterIndexState(batch.end, history, batch.end, history, set_aside=aside))
     return Sent(changed, unchanged, cluster.waits - waits, refused)
 
 
@@ -190,13 +190,13 @@ def index_size(cluster: Cluster, name: str) -> tuple[int, int]:
     return int(str(documents or 0)), int(str(value_at(stats, "_all", "primaries", "store", "size_in_bytes") or 0))
 
 
-def _aside(state: IndexState, batch: ChangeBatch, sent: Sent) -> tuple[int, ...]:
+def _aside(state: ClusterIndexState, batch: ChangeBatch, sent: Sent) -> tuple[int, ...]:
     """Which documents are set aside after a batch: what it changed was looked at anew."""
     seen = {document.id for document in batch.documents} | {gone.id for gone in batch.deletions}
     return tuple(sorted({*state.set_aside} - seen | {one.id for one in sent.refused}))
 
 
-def _keep(cluster: Cluster, name: str, state: IndexState) -> None:
+def _keep(cluster: Cluster, name: str, state: ClusterIndexState) -> None:
     cluster.required("PUT", f"/{name}/_mapping", {"_meta": state._asdict()})
 
 
@@ -279,7 +279,7 @@ def _is_refused(action: _Action, refused: list[Refused]) -> bool:
     return any(one.id == action.document_id for one in refused)
 
 
-def _results(answer: Answer, count: int) -> list[tuple[int, str]]:
+def _results(answer: ClusterAnswer, count: int) -> list[tuple[int, str]]:
     """The status of each action, and the kind of its error. Raises ClusterError for an answer that does not say."""
     items = answer.body.get("items")
     if answer.status >= 300 or not is_list(items) or len(items) != count:

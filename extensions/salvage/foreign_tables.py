@@ -12,7 +12,7 @@ from contextlib import closing
 import apsw
 
 from ctxrank.extensions.salvage.layout import read_layout
-from ctxrank.extensions.salvage.pages import PageFile, PageKind, Record, Unreadable
+from ctxrank.extensions.salvage.pages import PageFile, PageKind, Record, UnreadablePage
 from ctxrank.extensions.salvage.rows import copy_table, quoted, read_records
 from ctxrank.extensions.salvage.trees import find_owners, rows_of
 from ctxrank.indexer.care.page_reader import ForeignTable
@@ -97,7 +97,7 @@ def _copied(file: PageFile, copy: apsw.Connection) -> Iterator[ForeignTable]:
     owners = find_owners(file, layouts)
     left_bytes = _MAX_GROWTH * file.count * file.page_bytes
 
-    def bounded(pages: tuple[int, ...]) -> Iterator[Record | Unreadable]:
+    def bounded(pages: tuple[int, ...]) -> Iterator[Record | UnreadablePage]:
         nonlocal left_bytes
         for record in read_records(file, pages):
             yield record

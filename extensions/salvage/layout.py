@@ -18,7 +18,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column as it was declared."""
 
     name: str
@@ -43,7 +43,7 @@ class TableLayout(NamedTuple):
     """A table; `number_at` is the place of the column that is the row's number, -1 where there is none."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     number_at: int
     has_rowid: bool
     root: int
@@ -82,7 +82,7 @@ def _table(empty: apsw.Connection, name: str, root: int) -> TableLayout:
     is_number = has_rowid and len(keys) == 1 and rows[keys[0]][2] == "INTEGER"
     number_at = int(keys[0]) if is_number else -1  # stored as NULL, and given from outside
     columns = [
-        Column(str(column), str(type_), place == number_at or not (is_required or key), default is not None)
+        TableColumn(str(column), str(type_), place == number_at or not (is_required or key), default is not None)
         for place, column, type_, is_required, default, key in rows
     ]
     return TableLayout(name, tuple(columns), number_at, bool(has_rowid), root, _indexes(empty, name))

@@ -38,7 +38,7 @@ INTERIOR = (PageKind.INDEX_INTERIOR, PageKind.TABLE_INTERIOR)
 _KINDS = frozenset(int(kind) for kind in PageKind)
 
 
-class Unreadable(Exception):
+class UnreadablePage(Exception):
     """A page, cell or record that is not as it should be; the message says how."""
 
 
@@ -103,10 +103,10 @@ class PageFile:
     def kind(self, number: int) -> PageKind:
         """What sort of b-tree page this is. Raises Unreadable."""
         if not 1 <= number <= self.count:
-            raise Unreadable(f"page {number} is not in the file")
+            raise UnreadablePage(f"page {number} is not in the file")
         byte = self._page(number)[_header_at(number)]
         if byte not in _KINDS:
-            raise Unreadable(f"page {number} is not a page of a table or an index")
+            raise UnreadablePage(f"page {number} is not a page of a table or an index")
         return PageKind(byte)
 
     def children(self, number: int) -> list[int]:
@@ -115,7 +115,7 @@ class PageFile:
         below = [int.from_bytes(page[at : at + 4], "big") for at in self._cell_offsets(number)]
         return [*below, int.from_bytes(page[start + 8 : start + 12], "big")]
 
-    def records(self, number: int) -> Iterator[Record | Unreadable]:
+    def records(self, number: int) -> Iterator[Record | UnreadablePage]:
         """The rows or entries of a page, one by one: for what cannot be read, an error in its place."""
         kind = self.kind(number)
         if kind is PageKind.TABLE_INTERIOR:
@@ -123,10 +123,10 @@ class PageFile:
         for offset in self._cell_offsets(number):
             try:
                 yield self._record(number, offset, kind)
-            except Unreadable as error:
+            except UnreadablePage as error:
                 yield error
             except (IndexError, struct.error, UnicodeDecodeError) as error:
-                yield Unreadable(f"a row on page {number} cannot be decoded: {error}")
+                yield UnreadablePage(f"a row on page {number} cannot be decoded: {error}")
 
     def _page(self, number: int) -> bytes:
         return self._bytes[(number - 1) * self.page_bytes : number * self.page_bytes]
@@ -136,10 +136,10 @@ class PageFile:
         count = int.from_bytes(page[start + 3 : start + 5], "big")
         first = start + (12 if page[start] in INTERIOR else 8)
         if first + 2 * count > self._usable:
-            raise Unreadable(f"page {number} says that it has {count} cells, which is more than it has room for")
+            raise UnreadablePage(f"page {number} says that it has {count} cells, which is more than it has room for")
         offsets = struct.unpack_from(f">{count}H", page, first)
         if any(not first + 2 * count <= offset <= self._usable - 4 for offset in offsets):
-            raise Unreadable(f"a cell of page {number} lies outside of it")
+            raise UnreadablePage(f"a cell of page {number} lies outside of it")
         return list(offsets)
 
     def _record(self, number: int, offset: int, kind: PageKind) -> Record:
@@ -151,7 +151,7 @@ class PageFile:
             rowid, at = _varint(page, at)
         local = self._local_bytes(length, kind)
         if at + local > self._usable or length > len(self._bytes):
-            raise Unreadable(f"a row on page {number} is longer than its page")
+            raise UnreadablePage(f"a row on page {number} is longer than its page")
         payload = page[at : at + local]
         if local < length:
             first = int.from_bytes(page[at + local : at + local + 4], "big")
@@ -173,17 +173,17 @@ class PageFile:
         seen: set[int] = set()
         while length > 0:
             if not 1 < first <= self.count or first in seen:
-                raise Unreadable(f"the rest of a row on page {number} is not where it should be")
+                raise UnreadablePage(f"the rest of a row on page {number} is not where it should be")
             seen.add(first)
             page = self._page(first)
             part = page[4 : 4 + min(length, self._usable - 4)]
             if not any(part):  # text holds no zeros: the page was wiped
-                raise Unreadable(f"page {first}, with the rest of a row on page {number}, is empty")
+                raise UnreadablePage(f"page {first}, with the rest of a row on page {number}, is empty")
             parts.append(part)
             length -= len(part)
             first = int.from_bytes(page[:4], "big")
         if first != 0:
-            raise Unreadable(f"the rest of a row on page {number} goes on after its end")
+            raise UnreadablePage(f"the rest of a row on page {number} goes on after its end")
         return b"".join(parts)
 
 
@@ -224,14 +224,14 @@ def _decoded(payload: bytes, number: int) -> tuple[Value, ...]:
             size = 0
             values.append(serial - 8)
         elif serial < 12:
-            raise Unreadable(f"a row on page {number} has a value of no known type")
+            raise UnreadablePage(f"a row on page {number} has a value of no known type")
         else:
             size = (serial - 12) // 2
             part = payload[at : at + size]
             if _WIPED in part:
-                raise Unreadable(f"a text of a row on page {number} was wiped")
+                raise UnreadablePage(f"a text of a row on page {number} was wiped")
             values.append(part.decode() if serial % 2 else bytes(part))
         at += size
     if at != len(payload):
-        raise Unreadable(f"a row on page {number} is not as long as it says")
+        raise UnreadablePage(f"a row on page {number} is not as long as it says")
     return tuple(values)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import apsw
 
 from ctxrank.extensions.salvage.layout import TableLayout
-from ctxrank.extensions.salvage.pages import PageFile, Record, Unreadable, Value
+from ctxrank.extensions.salvage.pages import PageFile, Record, UnreadablePage, Value
 from ctxrank.extensions.salvage.trees import Ownership
 from ctxrank.indexer.care.page_reader import CopiedTable
 
@@ -19,7 +19,7 @@ def copy_table(
     owners: Ownership,
     table: TableLayout,
     new: apsw.Connection,
-    records: Iterable[Record | Unreadable] | None = None,
+    records: Iterable[Record | UnreadablePage] | None = None,
 ) -> CopiedTable:
     """Put every row of a table that can be read into the new file; `records` are those of its pages, if not by us."""
     tree = owners.trees[table.name]
@@ -27,7 +27,7 @@ def copy_table(
     numbers: set[int] = set()
     saved = unreadable = rejected = 0
     for record in read_records(file, tree.pages) if records is None else records:
-        if isinstance(record, Unreadable):
+        if isinstance(record, UnreadablePage):
             unreadable += 1
             problems.append(str(record))
             continue
@@ -49,12 +49,12 @@ def copy_table(
     return CopiedTable(table.name, saved, unreadable, rejected, lost, is_count_known or is_intact, tuple(problems))
 
 
-def read_records(file: PageFile, pages: tuple[int, ...]) -> Iterator[Record | Unreadable]:
+def read_records(file: PageFile, pages: tuple[int, ...]) -> Iterator[Record | UnreadablePage]:
     """The rows on these pages, in their order; what cannot be read is an error in its place."""
     for number in pages:
         try:
             yield from file.records(number)
-        except Unreadable as error:
+        except UnreadablePage as error:
             yield error
 
 
@@ -82,7 +82,7 @@ def _lost(
         tree = owners.trees[index.name]
         is_whole = not (tree.problems or index.is_partial)
         for entry in read_records(file, tree.pages):
-            *values, number = (None,) if isinstance(entry, Unreadable) else entry.values
+            *values, number = (None,) if isinstance(entry, UnreadablePage) else entry.values
             if not isinstance(number, int) or number < 1 or len(values) != len(index.columns):
                 is_whole = False  # no row has such a number: the entry itself is damaged
                 continue

@@ -8,7 +8,7 @@ sqlite_schema ──► root of each table ──► interior pages ──► le
 from collections.abc import Collection, Iterator, Mapping
 
 from ctxrank.extensions.salvage.layout import TableLayout
-from ctxrank.extensions.salvage.pages import INTERIOR, PageFile, PageKind, Record, Unreadable
+from ctxrank.extensions.salvage.pages import INTERIOR, PageFile, PageKind, Record, UnreadablePage
 from ctxrank.indexer.light_typing import NamedTuple
 
 _SCHEMA_ROOT = 1
@@ -61,7 +61,7 @@ def rows_of(file: PageFile, pages: Collection[int], kind: PageKind) -> Iterator[
         try:
             if file.kind(number) is kind:
                 yield from (record for record in file.records(number) if isinstance(record, Record))
-        except Unreadable:
+        except UnreadablePage:
             continue
 
 
@@ -75,18 +75,18 @@ def _walk(file: PageFile, root: int, seen: set[int]) -> Tree:
         number = waiting.pop()
         try:
             if number in seen:
-                raise Unreadable(f"page {number} belongs to two")
+                raise UnreadablePage(f"page {number} belongs to two")
             kind = file.kind(number)
             of_index = kind in (PageKind.INDEX_INTERIOR, PageKind.INDEX_LEAF)
             if is_index is not None and of_index is not is_index:
-                raise Unreadable(f"page {number} belongs to something else")
+                raise UnreadablePage(f"page {number} belongs to something else")
             is_index = of_index
             if kind in INTERIOR:
                 waiting += reversed(file.children(number))
             if kind is not PageKind.TABLE_INTERIOR:
                 pages.append(number)
             seen.add(number)
-        except Unreadable as error:
+        except UnreadablePage as error:
             problems.append(str(error))
     return Tree(tuple(pages), tuple(problems))
 
@@ -113,7 +113,7 @@ def _adopt(file: PageFile, tables: Collection[TableLayout], trees: dict[str, Tre
 def _content(file: PageFile, number: int) -> tuple[PageKind | None, list[Record]]:
     try:
         return file.kind(number), [record for record in file.records(number) if isinstance(record, Record)]
-    except Unreadable:
+    except UnreadablePage:
         return None, []
 
 

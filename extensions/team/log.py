@@ -199,7 +199,7 @@ def _columns(rows: Sequence[tuple[object, ...]], kind: "type[Pushed | Register]"
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kind._fields]
 
 
-class _Connection(psycopg.Connection["tuple[Any, ...]"]):
+class _LogConnection(psycopg.Connection["tuple[Any, ...]"]):
     """One that does not wait for a server for ever; with a deadline, until that at most."""
 
     deadline: Deadline | None = None
@@ -243,8 +243,8 @@ def opened(dsn: str, deadline: Deadline | None = None) -> Generator["psycopg.Con
     """A connection that writes, of two nodes to the one that is the primary; each statement is a transaction."""
     values = connection_values(dsn)
 
-    def connected() -> _Connection:
-        return _Connection.connect(make_conninfo(**values), autocommit=True)
+    def connected() -> _LogConnection:
+        return _LogConnection.connect(make_conninfo(**values), autocommit=True)
 
     try:
         made = in_time(_SILENCE_S, connected) if deadline is None else deadline.ask(connected)

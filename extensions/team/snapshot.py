@@ -37,7 +37,7 @@ class Taken(NamedTuple):
     refused: int
 
 
-class _Stored(NamedTuple):
+class _StoredLine(NamedTuple):
     """One line of a snapshot."""
 
     n: int
@@ -94,7 +94,7 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
     with file:
         size = os.fstat(file.fileno()).st_size
         stored = _lines(file, path)
-        here: _Stored | None = next(stored, None)
+        here: _StoredLine | None = next(stored, None)
         batch: list[LogLine] = []
         held = 0
         for n, register, digest, secret in log.keys(head.id, 0, head.n):
@@ -120,7 +120,7 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
     return Taken(taken, refused)
 
 
-def _lines(file: BinaryIO, path: str) -> Iterator[_Stored]:
+def _lines(file: BinaryIO, path: str) -> Iterator[_StoredLine]:
     """The lines in the order of their changes. Raises UsageError for a file that is none."""
     if file.read(len(_FIRST_LINE)) != _FIRST_LINE:
         raise UsageError(f"{path} is no snapshot.", "Give one that 'team snapshot' wrote.")
@@ -137,4 +137,4 @@ def _lines(file: BinaryIO, path: str) -> Iterator[_Stored]:
             raise UsageError(f"{path} is damaged.", "Write it again: 'ctxrank team snapshot'.")
         line = file.read(count)
         if len(line) == count:
-            yield _Stored(n, line)
+            yield _StoredLine(n, line)

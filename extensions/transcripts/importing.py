@@ -17,7 +17,7 @@ from ctxrank.cli.agents.messages import keep_text
 from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
-from ctxrank.extensions.transcripts.reading import FailedCommand, Said, Story, TranscriptReader, Where
+from ctxrank.extensions.transcripts.reading import Said, Story, TranscriptFailure, TranscriptReader, Where
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.errors.failure_text import read_failure_text
@@ -238,7 +238,7 @@ class _Importer:
             known = self._sessions[where.session] = find_session(self._store.primary, where.session)
         return known
 
-    def _keep_failure(self, told: FailedCommand) -> None:
+    def _keep_failure(self, told: TranscriptFailure) -> None:
         """Keep a failure as a sighting, and what was done until it was over."""
         failure = self._failure(told.call.output)
         if failure is None:

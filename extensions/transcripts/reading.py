@@ -147,7 +147,7 @@ class TranscriptReader:
                     pass
 
 
-class FailedCommand:
+class TranscriptFailure:
     """A command that failed, and what was done since: by its own agent, and by others of the session.
 
     It is over when the command succeeds, or fails otherwise.
@@ -170,7 +170,7 @@ class FailedCommand:
             self.others.clear()
         return is_same
 
-    def finish(self, by: Called) -> "FailedCommand":
+    def finish(self, by: Called) -> "TranscriptFailure":
         """It is over: each action counts once, and what its own agent did is no other's."""
         own, others = ({action.key: action for action in given} for given in (self.actions, self.others))
         self.actions, self.others = list(own.values()), [one for key, one in others.items() if key not in own]
@@ -184,7 +184,7 @@ def instance_of(output: str) -> str:
     return sign(units[0]).instance if units else ""
 
 
-_Waiting = dict[tuple[str, str], FailedCommand]  # by folder and command
+_Waiting = dict[tuple[str, str], TranscriptFailure]  # by folder and command
 
 
 def _who(where: Where) -> tuple[str, str]:
@@ -196,7 +196,7 @@ class Story:
     """Collects steps, of one file after another, into what is worth keeping."""
 
     def __init__(self) -> None:
-        self._ended: list[FailedCommand] = []
+        self._ended: list[TranscriptFailure] = []
         self.messages: list[Said] = []
         self._open: dict[str, _Waiting] = {}  # by session
         self._last: dict[tuple[str, str], Said] = {}
@@ -211,10 +211,10 @@ class Story:
         else:
             self._add_file(step)
 
-    def _waiting(self) -> list[FailedCommand]:
+    def _waiting(self) -> list[TranscriptFailure]:
         return [one for waiting in self._open.values() for one in waiting.values()]
 
-    def failures(self) -> list[FailedCommand]:
+    def failures(self) -> list[TranscriptFailure]:
         """What failed: first what is over, then what has not succeeded since."""
         return [*self._ended, *self._waiting()]
 
@@ -257,7 +257,7 @@ class Story:
                 return
         if key in waiting:
             self._ended.append(waiting.pop(key).finish(call))
-        waiting[key] = FailedCommand(call, whole)
+        waiting[key] = TranscriptFailure(call, whole)
         if len(waiting) > _MAX_OPEN:
             del waiting[next(iter(waiting))]
 

@@ -57,7 +57,7 @@ _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FOREVER = {"cache-control": "private, max-age=31536000, immutable"}  # its address has the digest of what it is
 
 
-class Page(NamedTuple):
+class WebPage(NamedTuple):
     """A page: its name in the navigation, its template, and the part of it that changes as one types."""
 
     name: str
@@ -74,15 +74,15 @@ class Answered(NamedTuple):
 
 
 PAGES = {
-    "/": Page("Search", "search.html", "search_found.html", search_page.values),
-    "/finding": Page("Search", "finding.html", "finding.html", finding_page.values),
-    "/receipt": Page("Blocks", "receipt.html", "receipt.html", receipt_page.values),
-    "/failure": Page("Sessions", "failure.html", "failure.html", failure_page.values),
-    "/blocks": Page("Blocks", "blocks.html", "blocks_made.html", blocks_page.values),
-    "/sessions": Page("Sessions", "sessions.html", "sessions_shown.html", sessions_page.values),
-    "/errors": Page("Errors", "errors.html", "errors.html", errors_page.values),
-    "/links": Page("Links", "links.html", "links_reached.html", links_page.values),
-    "/status": Page("Health", "health.html", "health_doctor.html", health_page.values),
+    "/": WebPage("Search", "search.html", "search_found.html", search_page.values),
+    "/finding": WebPage("Search", "finding.html", "finding.html", finding_page.values),
+    "/receipt": WebPage("Blocks", "receipt.html", "receipt.html", receipt_page.values),
+    "/failure": WebPage("Sessions", "failure.html", "failure.html", failure_page.values),
+    "/blocks": WebPage("Blocks", "blocks.html", "blocks_made.html", blocks_page.values),
+    "/sessions": WebPage("Sessions", "sessions.html", "sessions_shown.html", sessions_page.values),
+    "/errors": WebPage("Errors", "errors.html", "errors.html", errors_page.values),
+    "/links": WebPage("Links", "links.html", "links_reached.html", links_page.values),
+    "/status": WebPage("Health", "health.html", "health_doctor.html", health_page.values),
 }
 _NAVIGATION = [(path, page.name) for path, page in PAGES.items() if path not in ("/finding", "/receipt", "/failure")]
 # With a form whose text is too long for an address.

@@ -22,7 +22,7 @@ _CLASSES = (
 _COLOURS = {name: colour for name, colour, *_ in _CLASSES}
 
 
-class Item(NamedTuple):
+class BlockItem(NamedTuple):
     """Something that a block holds; `link` is its public id, '' for what has none."""
 
     link: str
@@ -97,12 +97,12 @@ def _segments(made: Answer) -> list[Segment]:
     return found
 
 
-def _items(answer: Json) -> Iterator[Item]:
+def _items(answer: Json) -> Iterator[BlockItem]:
     for one in answer["linked"]:
         title = f"{one['id']} {one['title']}"
-        yield Item("", title, f"{one['tier']} {one['level']}", 0, "linked from the task", "other")
+        yield BlockItem("", title, f"{one['tier']} {one['level']}", 0, "linked from the task", "other")
     for name, colour, kind, *shown in _CLASSES:
         for one in answer[name]:
             texts = {key: value if isinstance(value, str) else "" for key, value in one.items()}
             title, detail, reason = (part.format_map(texts) for part in shown)
-            yield Item(f"{kind}:{one['id']}", title, detail, one["tokens"], reason, colour)
+            yield BlockItem(f"{kind}:{one['id']}", title, detail, one["tokens"], reason, colour)

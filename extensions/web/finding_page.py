@@ -19,7 +19,7 @@ _PLACES = {
 _LOOKED_AT = 100  # hits of the query among which the finding is looked for
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a text, with its number from 1, and in a comparison what became of it: added, removed or ''."""
 
     number: int
@@ -27,11 +27,11 @@ class Line(NamedTuple):
     change: str = ""
 
 
-class Section(NamedTuple):
+class TextPart(NamedTuple):
     """A passage of a finding: its lines, and the heading that it stands under."""
 
     heading: str
-    lines: list[Line]
+    lines: list[TextLine]
     is_cut: bool = False  # lines are missing after it
 
 
@@ -66,17 +66,17 @@ def values(ask: Commands, given: Parameters) -> Json:
     return shown
 
 
-def sections(document: Json) -> list[Section]:
+def sections(document: Json) -> list[TextPart]:
     """The text of a document by its passages; of one without any, its body."""
-    made: list[Section] = []
+    made: list[TextPart] = []
     for passage in document.get("passages", []):
         start = passage["start_line"]
         lines = passage["text"].rstrip("\n").split("\n")
         if made and start > made[-1].lines[-1].number + _BLANK_LINES + 1:
             made[-1] = made[-1]._replace(is_cut=True)
-        made.append(Section(passage["heading"], [Line(start + at, line) for at, line in enumerate(lines)]))
+        made.append(TextPart(passage["heading"], [TextLine(start + at, line) for at, line in enumerate(lines)]))
     if not made:
-        made.append(Section("", [Line(at, line) for at, line in enumerate(document["body"].split("\n"), 1)]))
+        made.append(TextPart("", [TextLine(at, line) for at, line in enumerate(document["body"].split("\n"), 1)]))
     return made
 
 
@@ -85,13 +85,13 @@ def plain_lines(document: Json) -> list[str]:
     return [line.text for section in sections(document) for line in section.lines]
 
 
-def compared(old: list[str], new: list[str]) -> tuple[list[Line], list[Line]]:
+def compared(old: list[str], new: list[str]) -> tuple[list[TextLine], list[TextLine]]:
     """Two texts side by side: each one's lines, marked where the other has none such."""
-    left: list[Line] = []
-    right: list[Line] = []
+    left: list[TextLine] = []
+    right: list[TextLine] = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for what, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         same = what == "equal"
-        left += [Line(at + 1, old[at], "" if same else "removed") for at in range(old_start, old_end)]
-        right += [Line(at + 1, new[at], "" if same else "added") for at in range(new_start, new_end)]
+        left += [TextLine(at + 1, old[at], "" if same else "removed") for at in range(old_start, old_end)]
+        right += [TextLine(at + 1, new[at], "" if same else "added") for at in range(new_start, new_end)]
     return left, right

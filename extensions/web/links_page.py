@@ -19,7 +19,7 @@ _TIERS = {
 LEAST_BUDGET, MOST_BUDGET = 100, 12_000
 
 
-class Node(NamedTuple):
+class DrawnNode(NamedTuple):
     """An artifact in the picture; its state is '', left (out of the budget) or broken (linked, and not there)."""
 
     id: str
@@ -31,7 +31,7 @@ class Node(NamedTuple):
     said: str
 
 
-class Column(NamedTuple):
+class TierColumn(NamedTuple):
     """A tier: its name, where it is, and its nodes."""
 
     tier: str
@@ -69,15 +69,15 @@ def _task(title: str) -> tuple[str, str]:
 
 def _picture(found: Json) -> Json:
     nodes = list(_nodes(found))
-    columns: list[Column] = []
-    placed: dict[str, Node] = {}
+    columns: list[TierColumn] = []
+    placed: dict[str, DrawnNode] = {}
     x = _MARGIN
     lowest = 0
     for tier, meaning in _TIERS.items():
         own = [node for node, of in nodes if of == tier and node.id not in placed]
         if not own:
             continue
-        columns.append(Column(tier.partition(" ")[0], meaning, x))
+        columns.append(TierColumn(tier.partition(" ")[0], meaning, x))
         for place, node in enumerate(own):
             placed[node.id] = node._replace(x=x, y=_MARGIN + 34 + place * (_NODE_HEIGHT + _GAP_Y))
         lowest = max(lowest, *(placed[node.id].y for node in own))
@@ -89,7 +89,7 @@ def _picture(found: Json) -> Json:
     }  # fmt: skip
 
 
-def _nodes(found: Json) -> Iterator[tuple[Node, str]]:
+def _nodes(found: Json) -> Iterator[tuple[DrawnNode, str]]:
     for one in found["artifacts"]:
         said = f"{one['level']}, {one['tokens']:,} tokens; {one['reason']}"
         yield _node(one["id"], one["title"], "", one["level"], said), _column(one)
@@ -106,12 +106,12 @@ def _column(one: Json) -> str:
     return _FURTHER if tier == "T1" and len(one["chain"]) > 2 else tier
 
 
-def _node(id_: str, title: str, state: str, level: str, said: str) -> Node:
+def _node(id_: str, title: str, state: str, level: str, said: str) -> DrawnNode:
     short = title if len(title) <= _TITLE_CHARS else f"{title[: _TITLE_CHARS - 1].rstrip()}…"
-    return Node(id_, short, 0, 0, state, level, said)
+    return DrawnNode(id_, short, 0, 0, state, level, said)
 
 
-def _edges(found: Json, placed: dict[str, Node]) -> Iterator[str]:
+def _edges(found: Json, placed: dict[str, DrawnNode]) -> Iterator[str]:
     """The links that were followed, each once, as paths from node to node."""
     links: dict[tuple[str, str], None] = {}
     for one in (*found["artifacts"], *found["omitted"]):
@@ -124,7 +124,7 @@ def _edges(found: Json, placed: dict[str, Node]) -> Iterator[str]:
             yield _path(start, end)
 
 
-def _path(start: Node, end: Node) -> str:
+def _path(start: DrawnNode, end: DrawnNode) -> str:
     middle = _NODE_HEIGHT // 2
     y, end_y = start.y + middle, end.y + middle
     if start.x == end.x:  # around the column's right side

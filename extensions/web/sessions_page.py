@@ -33,7 +33,7 @@ class Mark(NamedTuple):
     link: str
 
 
-class Link(NamedTuple):
+class TimelineLink(NamedTuple):
     """A line between two marks, from what was made to what came of it."""
 
     path: str
@@ -132,7 +132,7 @@ def _link(name: str, one: Json, of: dict[str, str]) -> str:
     return address("/finding", id=document, back=address("/sessions", name=name))
 
 
-def _links(records: list[Json], marks: list[Mark]) -> Iterator[Link]:
+def _links(records: list[Json], marks: list[Mark]) -> Iterator[TimelineLink]:
     places = {mark.id: mark for mark in marks}
     for one, mark in zip(records, marks, strict=True):
         start = places.get(one["of"])
@@ -142,7 +142,7 @@ def _links(records: list[Json], marks: list[Mark]) -> Iterator[Link]:
                 f"M{start.x:.1f} {start.y:.1f}C{middle:.1f} {start.y:.1f} {middle:.1f} {mark.y:.1f} "
                 f"{mark.x:.1f} {mark.y:.1f}"
             )
-            yield Link(path, one["kind"] == "fix")
+            yield TimelineLink(path, one["kind"] == "fix")
 
 
 def _ticks(times: list[int], places: list[float]) -> Iterator[Tick]:

@@ -29,7 +29,7 @@ _OPEN_LOCK_AT = 128
 _UNOPENABLE = (apsw.NotADBError, apsw.CorruptError, apsw.CantOpenError, apsw.IOError)
 
 
-class Exchange(NamedTuple):
+class ReplacedFile(NamedTuple):
     """What was saved, and where the file is kept as it was ('' for a dry run)."""
 
     report: SalvageReport
@@ -40,7 +40,7 @@ class _ChangedMeanwhile(Exception):
     """Another process wrote between the copy and the exchange."""
 
 
-def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> Exchange:
+def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> ReplacedFile:
     """Save what can be read of the primary database, and put it in place; a dry run makes it and throws it away.
 
     No connection of this process may have the store open. Raises LockedError, DamagedError, CtxrankError.
@@ -53,7 +53,7 @@ def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> Ex
     raise LockedError(f"{location.primary} is written without pause.", "End the processes that write to it.")
 
 
-def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange:
+def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> ReplacedFile:
     trial = f"{TRIAL}{os.getpid()}"
     folder = _new_folder(location.folder, trial) if is_dry_run else new_backup_folder(location)
     copy, new = os.path.join(folder, os.path.basename(location.primary)), os.path.join(folder, "salvaged.db")
@@ -96,7 +96,7 @@ def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange
             os.unlink(new)
         if not is_kept:
             shutil.rmtree(folder, ignore_errors=True)
-    return Exchange(report, "" if is_dry_run else copy)
+    return ReplacedFile(report, "" if is_dry_run else copy)
 
 
 def new_backup_folder(location: Location) -> str:

@@ -9,7 +9,7 @@ import json
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.errors.tree_changes import Tree
+from ctxrank.indexer.errors.tree_changes import TreeState
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.store import Change
@@ -26,7 +26,7 @@ class FailedCommand(NamedTuple):
     command: str
     folder: str
     unit: str
-    tree: Tree
+    tree: TreeState
     failed_at: int
 
 
@@ -67,7 +67,7 @@ def recall(primary: apsw.Connection, key: str, *, now: int) -> FailedCommand | N
 
 def _stored(key: str, command: str, folder: str, unit: str, git_state: str, failed_at: int) -> FailedCommand:
     commit, differing, missing = json.loads(git_state)
-    return FailedCommand(key, command, folder, unit, Tree(commit, tuple(differing), tuple(missing)), failed_at)
+    return FailedCommand(key, command, folder, unit, TreeState(commit, tuple(differing), tuple(missing)), failed_at)
 
 
 def forget(change: Change, key: str) -> None:

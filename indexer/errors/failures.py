@@ -35,7 +35,7 @@ class Sighting(NamedTuple):
     resolved_at: int | None = None
 
 
-class Place(NamedTuple):
+class FailurePlace(NamedTuple):
     """A session and a group by name; a session-wide group is every group's."""
 
     session: str
@@ -50,7 +50,7 @@ class SeenBefore(NamedTuple):
     unsolved: int
 
 
-def record_failure(store: Store, place: Place, failure: Failure, *, create_session: bool = False) -> int:
+def record_failure(store: Store, place: FailurePlace, failure: Failure, *, create_session: bool = False) -> int:
     """Record that a failure was seen, and count it once more at the pattern that it is; returns the sighting's id.
 
     Raises NotFoundError for an unknown session, UsageError for a bad name, LockedError.

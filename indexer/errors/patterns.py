@@ -93,7 +93,7 @@ def upsert(change: Change, pattern: ErrorPattern) -> int:
     return number
 
 
-class _Record(NamedTuple):
+class _FixRecord(NamedTuple):
     state: State
     confirmations: int
     refutations: int
@@ -107,7 +107,7 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
     steps up and down end where they began. Counted in one statement.
     """
     query = "SELECT state, confirmations, refutations, round(confidence, 4) FROM error_patterns WHERE id = ?"
-    before = read_row(change.connection, query, (pattern_id,), _Record)
+    before = read_row(change.connection, query, (pattern_id,), _FixRecord)
     query = """
         UPDATE error_patterns
            SET confirmations = confirmations + :helped,
@@ -127,7 +127,7 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
          WHERE id = :id
         RETURNING state, confirmations, refutations, confidence
     """
-    after = read_row(change.connection, query, {"helped": int(has_helped), "now": now, "id": pattern_id}, _Record)
+    after = read_row(change.connection, query, {"helped": int(has_helped), "now": now, "id": pattern_id}, _FixRecord)
     if before is None or after is None:
         return None
     return SolutionRecord(pattern_id, before.state, *after[:3], before.confidence, after.confidence)

@@ -39,7 +39,7 @@ _MAX_WALKED = 200_000
 _SKIPPED_ENDS = (".pyc", ".log", ".tmp", ".swp", "~")
 
 
-class Tree(NamedTuple):
+class TreeState(NamedTuple):
     """A folder when a command failed: its commit ('' outside git), what differed from it, and what of that was gone."""
 
     commit: str = ""
@@ -54,7 +54,7 @@ class TreeChanges(NamedTuple):
     is_complete: bool
 
 
-def note_tree(root: str, scratch: str | None = None) -> Tree:
+def note_tree(root: str, scratch: str | None = None) -> TreeState:
     """The folder as it is now; git's own folder for this task is made in `scratch`."""
     try:
         repository = find_repository(root)
@@ -62,12 +62,16 @@ def note_tree(root: str, scratch: str | None = None) -> Tree:
     except GitError:
         commit = ""
     if not commit:
-        return Tree()
+        return TreeState()
     names = _differing(root, commit, scratch)[:MAX_NAMES]
-    return Tree(commit, tuple(names), tuple(name for name in names if not os.path.lexists(os.path.join(root, name))))
+    return TreeState(
+        commit, tuple(names), tuple(name for name in names if not os.path.lexists(os.path.join(root, name)))
+    )
 
 
-def changes_between(root: str, tree: Tree, since_us: int, until_us: int, scratch: str | None = None) -> TreeChanges:
+def changes_between(
+    root: str, tree: TreeState, since_us: int, until_us: int, scratch: str | None = None
+) -> TreeChanges:
     """The files below `root` that were written between two moments, or removed, in order of their names."""
     span = range(since_us * 1000, until_us * 1000 + 1)
     if not tree.commit:

@@ -80,7 +80,7 @@ class Origin(NamedTuple):
         return foreign_id(self.code, number) if self.code else number
 
 
-class Identity(NamedTuple):
+class LineIdentity(NamedTuple):
     """What a line is known by: its key in the register, the state that it says, and its number where it was made."""
 
     key: str
@@ -100,13 +100,13 @@ class Ledger:
         self.source = source_of(origin.uuid)
         self._primary = primary
 
-    def identify(self, kind: str, values: Mapping[str, object]) -> Identity:
+    def identify(self, kind: str, values: Mapping[str, object]) -> LineIdentity:
         """What a line is known by. Raises UsageError."""
         number, of = number_of(values), values.get("of")
         state = str(seq_of(values))
         if kind in COUNTED:
-            return Identity(row_key(*(values.get(name) for name in KINDS[kind].identity)), state, number)
-        return Identity(str(number) if of is None else f"{number}@{of}", state, number)
+            return LineIdentity(row_key(*(values.get(name) for name in KINDS[kind].identity)), state, number)
+        return LineIdentity(str(number) if of is None else f"{number}@{of}", state, number)
 
     def entry(self, kind: str, key: str) -> Entry | None:
         """What is known of a row."""

@@ -13,7 +13,7 @@ from ctxrank.indexer.exchange.export import VERSION
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.merge import UNKNOWN, find_merged, make_merged, note_maker
-from ctxrank.indexer.exchange.register import Identity, Ledger, Origin
+from ctxrank.indexer.exchange.register import Ledger, LineIdentity, Origin
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import find_group, is_session_wide, require_group, session_id_of
@@ -145,10 +145,10 @@ class ImportRun:
         self._counter = cache(local_counter)  # loaded with the first document
 
     def bring_lines(
-        self, kind: str, lines: Iterable[Line], prepare: Callable[[Fields, Identity], Row], write: Writer[Row]
+        self, kind: str, lines: Iterable[Line], prepare: Callable[[Fields, LineIdentity], Row], write: Writer[Row]
     ) -> None:
         """Bring in what is new or changed of some lines of one kind, each prepared outside a transaction."""
-        ready: list[tuple[Identity, str, Row]] = []
+        ready: list[tuple[LineIdentity, str, Row]] = []
         for line in lines:
             try:
                 identity = self.ledger.identify(kind, line.values)
@@ -168,7 +168,7 @@ class ImportRun:
         if ready:
             self._put(kind, ready, write)
 
-    def _put(self, kind: str, rows: list[tuple[Identity, str, Row]], write: Writer[Row]) -> None:
+    def _put(self, kind: str, rows: list[tuple[LineIdentity, str, Row]], write: Writer[Row]) -> None:
         """Bring rows in and enter them into the register, in one transaction; they count once it is committed."""
         done: list[tuple[str, KindCount | str]] = []
         with self.store.write() as change:
@@ -180,7 +180,9 @@ class ImportRun:
             else:
                 self.account.add(kind, result)
 
-    def _written(self, change: Change, kind: str, identity: Identity, row: Row, write: Writer[Row]) -> KindCount | str:
+    def _written(
+        self, change: Change, kind: str, identity: LineIdentity, row: Row, write: Writer[Row]
+    ) -> KindCount | str:
         """What a row counts as, or why it is skipped."""
         known = self.ledger.entry(kind, identity.key)
         if not self.ledger.is_news(known, identity.state):  # another import was faster

@@ -57,7 +57,7 @@ class PreparedFile(NamedTuple):
     counts: tuple[documents.TextCount, ...] = ()  # of the passages, where they were counted
 
 
-class Owner(NamedTuple):
+class PassageOwner(NamedTuple):
     """The document that a file's passages belong to, and the facets they share with it."""
 
     document_id: int
@@ -254,7 +254,7 @@ def refresh_owners(change: Change, artifact_id: int, prepared: PreparedFile) -> 
     return sum(put_passages(change, owner, prepared) for owner in owners)
 
 
-def package_owners(connection: apsw.Connection, artifact_id: int) -> list[Owner]:
+def package_owners(connection: apsw.Connection, artifact_id: int) -> list[PassageOwner]:
     """The documents of the current packages that point to an artifact."""
     query = """
         SELECT d.id, d.session_id, d.group_id, d.agent, d.type, d.priority, d.created_at
@@ -263,10 +263,10 @@ def package_owners(connection: apsw.Connection, artifact_id: int) -> list[Owner]
          WHERE p.artifact_id = ? AND p.superseded_by IS NULL
          ORDER BY p.id
     """
-    return list(read_rows(connection, query, (artifact_id,), Owner))
+    return list(read_rows(connection, query, (artifact_id,), PassageOwner))
 
 
-def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> Owner:
+def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> PassageOwner:
     moment = prepared.file.stamp.mtime_ns // 1000
     document_id = documents.put(
         change,
@@ -275,7 +275,7 @@ def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> O
             created_at=moment, ruleset=RULESET_VERSION,
         ),
     )  # fmt: skip
-    return Owner(document_id, 0, 0, "", "", "", moment)
+    return PassageOwner(document_id, 0, 0, "", "", "", moment)
 
 
 class _KeptPassage(NamedTuple):
@@ -289,7 +289,7 @@ class _KeptPassage(NamedTuple):
     created_at: int
 
 
-def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
+def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) -> int:
     """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
 
     A kept passage whose lines only moved, or whose file is newer now, is no entry of the change log: the index holds

@@ -79,7 +79,7 @@ class _File(NamedTuple):
         return self.mtime_ns // 1000
 
 
-class _Entry(NamedTuple):
+class _IndexEntry(NamedTuple):
     """A file as one commit touched it."""
 
     path: str
@@ -181,7 +181,7 @@ class _Dating:
             self.reason = error.reason
         return found
 
-    def _log(self, words: list[str], named: list[str]) -> Generator[_Entry, None, None]:
+    def _log(self, words: list[str], named: list[str]) -> Generator[_IndexEntry, None, None]:
         """Each path that each commit touched; paths are relative to the root, and lie beneath it."""
         moment, status = 0, b""
         below = named or ([self._prefix] if self._prefix else [])
@@ -190,7 +190,7 @@ class _Dating:
                 if status:
                     path = record.decode("utf-8", "surrogateescape")
                     if path.startswith(self._prefix):
-                        yield _Entry(path[len(self._prefix) :], moment, not status.strip(b"D"))
+                        yield _IndexEntry(path[len(self._prefix) :], moment, not status.strip(b"D"))
                     status = b""
                 elif record.startswith((b":", b"\n:")):
                     status = record.rpartition(b" ")[2]

@@ -13,7 +13,7 @@ from ctxrank.indexer.engine import (
     TEXT,
     TEXT_COLUMNS,
     AllOf,
-    AnyOf,
+    AnyClause,
     Clause,
     FieldWeights,
     IndexHealth,
@@ -54,7 +54,7 @@ from ctxrank.indexer.store.facets import (
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.fulltext.postings import RowBounds
+    from ctxrank.indexer.fulltext.postings import BoundArrays
     from ctxrank.indexer.store.parents import FeatureBounds, ParentDocument, RankingSignals, StoredPassage
     from ctxrank.indexer.text.identifiers import FoundWords
 
@@ -276,7 +276,7 @@ class Fts5Engine:
         weights: FieldWeights,
         saturation: Callable[[float, int], float],
         most: int | None,
-    ) -> "RowBounds | None":
+    ) -> "BoundArrays | None":
         """The rows that hold any of these words, each with the most that it can score."""
         from ctxrank.indexer.fulltext.postings import row_bounds  # noqa: PLC0415  only where a store is large
 
@@ -446,9 +446,12 @@ def _match_text(clause: Clause) -> str:
         return _term_text(clause)
     if isinstance(clause, PhraseClause):
         return f"{clause.column or _TEXT_COLUMNS}:{_quoted(clause.text)}{'*' if clause.is_prefix else ''}"
-    operator = " OR " if isinstance(clause, AnyOf) else " AND "
+    operator = " OR " if isinstance(clause, AnyClause) else " AND "
     return operator.join(
-        [f"({_match_text(part)})" if isinstance(part, AnyOf | AllOf) else _match_text(part) for part in clause.parts]
+        [
+            f"({_match_text(part)})" if isinstance(part, AnyClause | AllOf) else _match_text(part)
+            for part in clause.parts
+        ]
     )
 
 

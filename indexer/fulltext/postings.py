@@ -61,7 +61,7 @@ _MOST_LISTS = 255  # of one segment, as the compiled part has room for
 Saturation = Callable[[float, int], float]  # from weighted occurrences and tokens
 
 
-class RowBounds:
+class BoundArrays:
     """Rows, each with the most that it can score: two arrays, of 64-bit integers and of doubles.
 
     Where some were left out, the answers are the same for as many as were wanted.
@@ -82,12 +82,12 @@ class RowBounds:
         """The rows with low < bound ≤ high; of more than `most` the last ones, which are the newest."""
         return loops().between(self.rowids, self.bounds, low, high, most)
 
-    def among(self, rowids: Iterable[int]) -> "RowBounds":
+    def among(self, rowids: Iterable[int]) -> "BoundArrays":
         """Those of the rows that are among these."""
         wanted = frozenset(rowids)
         pairs = zip(array("q", self.rowids), array("d", self.bounds), strict=True)
         kept = [(rowid, bound) for rowid, bound in pairs if rowid in wanted]
-        return RowBounds(
+        return BoundArrays(
             array("q", [rowid for rowid, _ in kept]).tobytes(), array("d", [bound for _, bound in kept]).tobytes()
         )
 
@@ -107,7 +107,7 @@ def row_bounds(
     weights: FieldWeights,
     saturation: Saturation,
     most: int | None = None,
-) -> RowBounds | None:
+) -> BoundArrays | None:
     """The rows that hold any of these words in a text column; None where that cannot be read.
 
     Of more than `most` rows at least as many, those of the highest bounds; of equal ones those that are last.
@@ -127,7 +127,7 @@ def row_bounds(
             for segment in _segments(connection)
         ]
         tables = impact_tables(connection, words, weights, saturation)
-        return RowBounds(*loops().row_bounds(segments, tables, _ALL_ROWS if most is None else most))
+        return BoundArrays(*loops().row_bounds(segments, tables, _ALL_ROWS if most is None else most))
     except (IndexError, TypeError, ValueError, struct.error):
         return None
 

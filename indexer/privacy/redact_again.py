@@ -61,13 +61,13 @@ class _Source(NamedTuple):
 
     select: str
     key: str
-    row_type: "Callable[..., _Row]"
-    clean: "Callable[[_Row], _Row]"
-    write: "Callable[[Change, _Row, _Row], None]"  # the row as it is, and as it is to be
+    row_type: "Callable[..., _RedactedRow]"
+    clean: "Callable[[_RedactedRow], _RedactedRow]"
+    write: "Callable[[Change, _RedactedRow, _RedactedRow], None]"  # the row as it is, and as it is to be
     is_counted: bool
 
 
-class _Row(NamedTuple):
+class _RedactedRow(NamedTuple):
     """A row: its number, what it is counted as, its texts, NULL as None, and of a document the rest of it."""
 
     id: int
@@ -136,15 +136,15 @@ def _of_table(table: Table, texts: IncomingTexts, *, is_counted: bool) -> _Sourc
     names = [column.name for column in table.redacted]
     cleaned_by = [_CLEANED_BY[column.meaning] for column in table.redacted]
 
-    def row_of(key: int, *values: str | None) -> _Row:
-        return _Row(key, (table.counted_as, key), values)
+    def row_of(key: int, *values: str | None) -> _RedactedRow:
+        return _RedactedRow(key, (table.counted_as, key), values)
 
-    def clean(row: _Row) -> _Row:
+    def clean(row: _RedactedRow) -> _RedactedRow:
         pairs = zip(cleaned_by, row.texts, strict=True)
         of_row = texts.of_record(row.texts) if len(names) > 1 else texts
         return row._replace(texts=tuple(text if text is None else clean(text, of_row) for clean, text in pairs))
 
-    def write(change: Change, _: _Row, row: _Row) -> None:
+    def write(change: Change, _: _RedactedRow, row: _RedactedRow) -> None:
         values: dict[str, str | int | None] = dict(zip(names, row.texts, strict=True))
         if table.column("token_counter") is not None:  # what counts is counted again when it is read
             values |= {"tokens": "", "token_counter": ESTIMATE}
@@ -194,7 +194,7 @@ def _passes(
 ) -> Iterator[tuple[list[tuple[str, int]], int]]:
     """Redact rows; for each batch, what those that changed are counted as, and how many were looked at."""
 
-    def read(primary: apsw.Connection, condition: str, value: int) -> list[_Row]:
+    def read(primary: apsw.Connection, condition: str, value: int) -> list[_RedactedRow]:
         return list(read_rows(primary, f"{source.select} WHERE {source.key} {condition}", (value,), source.row_type))
 
     last = FIRST_ID  # what another store made has an id below zero
@@ -236,18 +236,18 @@ class _StoredDocument(NamedTuple):
 
 
 def _of_documents(texts: IncomingTexts) -> _Source:
-    def row_of(id: int, seq: int, owner_title: str | None, *columns: str | int | None) -> _Row:
+    def row_of(id: int, seq: int, owner_title: str | None, *columns: str | int | None) -> _RedactedRow:
         document = documents.Document._make((*columns, None, None))
         counted = (document.kind, id if document.number is None else document.number)
-        return _Row(id, counted, (document.title, document.body), _StoredDocument(seq, owner_title, document))
+        return _RedactedRow(id, counted, (document.title, document.body), _StoredDocument(seq, owner_title, document))
 
-    def clean(row: _Row) -> _Row:
+    def clean(row: _RedactedRow) -> _RedactedRow:
         of_row = texts.of_record(row.texts)
         title, body = map(str, row.texts)
         clean_body = _cleaned_json(body, of_row) if row.counted[0] in _WITH_JSON else of_row.text(body)
         return row._replace(texts=(of_row.text(title), clean_body))
 
-    def write(change: Change, now: _Row, row: _Row) -> None:
+    def write(change: Change, now: _RedactedRow, row: _RedactedRow) -> None:
         assert now.document is not None, "rows of documents have theirs"
         before = now.document.document
         after = before._replace(title=str(row.texts[0]), body=str(row.texts[1]), ruleset=RULESET_VERSION)

@@ -78,7 +78,7 @@ def settle_references(change: Change, table: str, ids: str) -> None:
                 change.connection.execute(f"{action} WHERE {column.name} {_AMONG}", (ids,))
 
 
-class _Version(NamedTuple):
+class _RemovedVersion(NamedTuple):
     """A package that goes, or that was replaced by one that goes, with its document."""
 
     id: int
@@ -87,16 +87,16 @@ class _Version(NamedTuple):
     document_id: int
 
 
-def _versions(connection: apsw.Connection, where: str, ids: str) -> list[_Version]:
+def _versions(connection: apsw.Connection, where: str, ids: str) -> list[_RemovedVersion]:
     query = f"""
         SELECT p.id, p.artifact_id, p.superseded_by, d.id
           FROM packages AS p JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
          WHERE {where}
     """
-    return list(read_rows(connection, query, (ids,), _Version))
+    return list(read_rows(connection, query, (ids,), _RemovedVersion))
 
 
-def _detach_versions(change: Change, going: list[_Version], ids: str) -> list[int]:
+def _detach_versions(change: Change, going: list[_RemovedVersion], ids: str) -> list[int]:
     """Let no version that stays point to one that goes; returns the artifacts of those that are current again."""
     connection = change.connection
     connection.execute(f"UPDATE packages SET supersedes = NULL WHERE supersedes {_AMONG}", (ids,))

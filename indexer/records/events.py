@@ -11,7 +11,7 @@ from ctxrank.indexer.store.store import Change
 REASONING_HANDOFF = "reasoning_handoff"
 
 
-class Event(NamedTuple):
+class StoredEvent(NamedTuple):
     """A stored event; `group` None is session-wide, `payload` is JSON, redacted already."""
 
     id: int
@@ -55,7 +55,7 @@ def record_event(
 
 def list_events(
     primary: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1, offset: int = 0
-) -> Page[Event]:
+) -> Page[StoredEvent]:
     """Events of a session, the newest first; an unknown session has none."""
     wanted = {"session": session, "subtype": subtype}
-    return list_where(primary, "events", Event, wanted, limit=limit, offset=offset)
+    return list_where(primary, "events", StoredEvent, wanted, limit=limit, offset=offset)

@@ -9,7 +9,7 @@ import json
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
-from ctxrank.indexer.records.events import Event, record_event
+from ctxrank.indexer.records.events import StoredEvent, record_event
 from ctxrank.indexer.store.connection import Page, read_column
 from ctxrank.indexer.store.rows import list_where
 from ctxrank.indexer.store.store import Change
@@ -88,11 +88,11 @@ def line_digest(line: str) -> str:
 
 def list_injections(primary: apsw.Connection, session: str | None, limit: int) -> Page[StoredInjection]:
     """What hooks have injected, the newest first; of one session, or of all."""
-    events = list_where(primary, "events", Event, {"session": session, "subtype": INJECTION}, limit=limit)
+    events = list_where(primary, "events", StoredEvent, {"session": session, "subtype": INJECTION}, limit=limit)
     return Page(map(_stored, events), events.total)
 
 
-def _stored(event: Event) -> StoredInjection:
+def _stored(event: StoredEvent) -> StoredInjection:
     value: object = json.loads(event.payload)
     fields = value if is_dict(value) else {}
     numbers = [fields.get(name) for name in ("tokens", "characters", "receipt")]

@@ -290,7 +290,7 @@ def insert(
         if artifact_id is not None:
             artifacts.release(change, artifact_id)
         facets = (document.session_id, document.group_id, document.agent, document.type, document.priority)
-        owner = artifacts.Owner(document_id, *facets, document.created_at)
+        owner = artifacts.PassageOwner(document_id, *facets, document.created_at)
         artifacts.put_passages(change, owner, prepared)
         if artifact_id is not None and known is not None and known.sha256 != prepared.file.sha256:
             # The artifact's row now says that these bytes are indexed: so they are for its other owners too.

@@ -30,7 +30,7 @@ KEPT_CONTEXTS = 1000  # of all tasks together
 _PART_DIGEST_BYTES = 5
 
 
-class Entry(NamedTuple):
+class ReceiptEntry(NamedTuple):
     """One document of an assembly: in the block at a detail, or left out ('' as detail) and why; tokens it cost."""
 
     id: str
@@ -54,7 +54,7 @@ class Receipt(NamedTuple):
     iteration: int
     seq: int
     inputs: Mapping[str, str]
-    entries: tuple[Entry, ...]
+    entries: tuple[ReceiptEntry, ...]
     parts: tuple[tuple[str, int], ...]  # as `part_digests` gives them
     digest: str  # of the whole text
     tokens: int
@@ -65,7 +65,7 @@ class Receipt(NamedTuple):
         """The task of `.contextia/` whose linked artifacts the text holds; '' where it was made without one."""
         return self.inputs.get("task" if self.kind == CONTEXT else "task_id", "")
 
-    def entry(self, id_: str) -> Entry | None:
+    def entry(self, id_: str) -> ReceiptEntry | None:
         """What became of a document; included counts before lowered."""
         of_it = [entry for entry in self.entries if entry.id == id_]
         return next((entry for entry in of_it if entry.is_included), of_it[0] if of_it else None)
@@ -88,7 +88,7 @@ def task_group(number: int) -> int:
     return -1 - number
 
 
-class Owner(NamedTuple):
+class ReceiptOwner(NamedTuple):
     """Whose receipt it is: a session's and a group's, by row id, 0 for session-wide, -1 for a group that was not there.
 
     A context has no session, and a group from `task_group`.
@@ -99,7 +99,7 @@ class Owner(NamedTuple):
 
 
 def record(
-    store: Store, owner: Owner, new: Receipt, text: str, deliver: Callable[[Change], None] | None = None
+    store: Store, owner: ReceiptOwner, new: Receipt, text: str, deliver: Callable[[Change], None] | None = None
 ) -> Recording:
     """Write a receipt, and with it what was delivered; never fails the text that it is of."""
     query = "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1"
@@ -139,7 +139,7 @@ def record_quickly(store: Store, write: Callable[[Change], None], what: str) -> 
     return ""
 
 
-def insert(change: Change, owner: Owner, new: Receipt) -> int:
+def insert(change: Change, owner: ReceiptOwner, new: Receipt) -> int:
     """Write a receipt inside the caller's transaction, and let go of the oldest of its group; returns its id."""
     connection = change.connection
     connection.execute(
@@ -259,14 +259,14 @@ def _parts(text: str) -> list[tuple[str, int]]:
     return [(digest, int(length)) for digest, _, length in pairs]
 
 
-def _entry_line(entry: Entry) -> str:
+def _entry_line(entry: ReceiptEntry) -> str:
     sign = "+" if entry.is_included else "-"
     return "\t".join((sign, entry.id, entry.detail, str(entry.tokens), one_line(entry.reason)))
 
 
-def _entry(line: str) -> Entry:
+def _entry(line: str) -> ReceiptEntry:
     sign, id_, detail, tokens, reason = line.split("\t", 4)
-    return Entry(id_, sign == "+", detail, int(tokens), reason)
+    return ReceiptEntry(id_, sign == "+", detail, int(tokens), reason)
 
 
 def _escaped(text: str) -> str:

@@ -37,7 +37,7 @@ class Session(NamedTuple):
     ended_at: int | None
 
 
-class Group(NamedTuple):
+class TaskGroup(NamedTuple):
     """A task group inside a session; `context_references` are ids of packages it may see."""
 
     id: int
@@ -176,7 +176,7 @@ def set_session_status(change: Change, name: str, status: str) -> Session:
     return session
 
 
-def set_group_status(change: Change, session: str, name: str, status: str) -> Group:
+def set_group_status(change: Change, session: str, name: str, status: str) -> TaskGroup:
     """Say how far a group is; returns it as it was before. Raises NotFoundError, UsageError for a bad status."""
     require_word(status, GROUP_STATUSES, "a group's status", "Statuses")
     owner = find_session(change.connection, session)
@@ -215,7 +215,7 @@ def is_session_wide(group: str | None) -> bool:
     return group is None or group.strip().lower() in SESSION_WIDE
 
 
-def find_group(primary: apsw.Connection, session_id: int, name: str) -> Group | None:
+def find_group(primary: apsw.Connection, session_id: int, name: str) -> TaskGroup | None:
     """The group of exactly this name in a session, or None."""
     return read_row(primary, f"{_GROUPS} AND name = ?", (session_id, name), _group)
 
@@ -230,7 +230,7 @@ def group_ids_of(primary: apsw.Connection, name: str) -> list[tuple[int, int]]:
     return list(read_map(primary, "SELECT id, session_id FROM groups WHERE name = ?", (name,), int, int).items())
 
 
-def list_groups(primary: apsw.Connection, session_id: int) -> Page[Group]:
+def list_groups(primary: apsw.Connection, session_id: int) -> Page[TaskGroup]:
     """The groups of a session by age."""
     return read_page(primary, f"{_GROUPS} ORDER BY created_at, id", (session_id,), _group)
 
@@ -297,8 +297,10 @@ def rename_group(change: Change, group_id: int, name: str) -> None:
     change.connection.execute("UPDATE groups SET name = ? WHERE id = ?", (name, group_id))
 
 
-def _group(id_: int, session_id: int, name: str, title: str, status: str, references: str, created_at: int) -> Group:
-    return Group(id_, session_id, name, title, status, _numbers(references), created_at)
+def _group(
+    id_: int, session_id: int, name: str, title: str, status: str, references: str, created_at: int
+) -> TaskGroup:
+    return TaskGroup(id_, session_id, name, title, status, _numbers(references), created_at)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ _LEAST_CODED = 8
 _QUAD = 4
 
 
-class Reading(NamedTuple):
+class DecodedPart(NamedTuple):
     """A part decoded; character i of it began at `starts[i]` and ended at `ends[i]`."""
 
     text: str
@@ -43,7 +43,7 @@ def contains_in_any_encoding(text: str, find: Callable[[str], Spans]) -> bool:
     return any(True for _ in find_in_any_encoding(text, find))
 
 
-def readings(text: str) -> Iterator[Reading]:
+def readings(text: str) -> Iterator[DecodedPart]:
     """The parts of a text that are spelt otherwise, decoded."""
     for run in _pattern(_BASE64).finditer(text):
         yield from _base64(run[0], run.start())
@@ -82,7 +82,7 @@ def _utf_8() -> "re.Pattern[bytes]":
 _STANDARD = str.maketrans("-_", "+/")
 
 
-def _base64(run: str, place: int) -> Iterator[Reading]:
+def _base64(run: str, place: int) -> Iterator[DecodedPart]:
     """What a run of base64 says, begun at each of four characters: where its first quartet begins is not known."""
     from binascii import a2b_base64  # noqa: PLC0415  start-up: only for base64
 
@@ -103,10 +103,10 @@ def _base64(run: str, place: int) -> Iterator[Reading]:
                 at += width
                 last = place + first + (at * 8 + 5) // 6
                 ends.append(end if last >= end - (len(run) - len(coded)) else last)  # with its padding
-            yield Reading(text, starts, ends)
+            yield DecodedPart(text, starts, ends)
 
 
-def _percent(run: str, place: int) -> Iterator[Reading]:
+def _percent(run: str, place: int) -> Iterator[DecodedPart]:
     """What percent signs encode; a plus sign may be one, or a space of a form."""
     for spelt in (run, run.replace("+", " ")) if "+" in run else (run,):
         data, places = _bytes_of(spelt, place)
@@ -117,7 +117,7 @@ def _percent(run: str, place: int) -> Iterator[Reading]:
                 starts.append(places[first])
                 first += width
                 ends.append(places[first])
-            yield Reading(text, starts, ends)
+            yield DecodedPart(text, starts, ends)
 
 
 def _bytes_of(run: str, place: int) -> tuple[bytes, list[int]]:
@@ -152,7 +152,7 @@ def _texts(data: bytes) -> Iterator[tuple[str, int, Sequence[int]]]:
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
-def _escapes(line: str, place: int) -> Reading:
+def _escapes(line: str, place: int) -> DecodedPart:
     """A line as a reader of JSON understands its escapes."""
     pieces: list[str] = []
     starts: list[int] = []
@@ -174,4 +174,4 @@ def _escapes(line: str, place: int) -> Reading:
     pieces.append(line[at:])
     starts += range(place + at, place + len(line))
     ends += range(place + at + 1, place + len(line) + 1)
-    return Reading("".join(pieces), starts, ends)
+    return DecodedPart("".join(pieces), starts, ends)

@@ -139,7 +139,7 @@ class _Refused(Exception):
     """Ends the reading: a limit or an alias, with its line and the reason."""
 
 
-class _Open:
+class _OpenValue:
     """A list or mapping whose end has not come yet; `key` is a mapping's key that waits for its value."""
 
     def __init__(self, value: "dict[str, object] | list[object]", path: str) -> None:
@@ -156,7 +156,7 @@ class _Builder:
         self.lines: dict[str, int] = {}
         self.problems: list[Problem] = []
         self._first_line = first_line
-        self._stack: list[_Open] = []
+        self._stack: list[_OpenValue] = []
         self._nodes = 0
 
     def take(self, event: object) -> None:
@@ -180,7 +180,7 @@ class _Builder:
         if self._stack and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None:
             raise _Refused(line, "a key is a list or a mapping")
         value: dict[str, object] | list[object] = {} if name == "MappingStartEvent" else []
-        self._stack.append(_Open(value, self._add(value, line)))
+        self._stack.append(_OpenValue(value, self._add(value, line)))
 
     def _add(self, value: object, line: int) -> str:
         """Put a value into what is open, and return where: `links.specs.0`; a mapping takes its key first."""

@@ -52,7 +52,7 @@ class Passage(NamedTuple):
     text: str
 
 
-class _Section(NamedTuple):
+class _TextSection(NamedTuple):
     """The text from `start` to `end`; `path` is the names from the outermost to its own, empty for none."""
 
     path: tuple[str, ...]
@@ -106,7 +106,7 @@ def content_digest(heading: str, text: str) -> str:
 
 
 def _pieces(
-    text: str, sections: list[_Section], cut_at: Callable[[str, int, int], int]
+    text: str, sections: list[_TextSection], cut_at: Callable[[str, int, int], int]
 ) -> Iterator[tuple[str, int, int]]:
     """Heading, start and end of every passage."""
     for first, last in _groups(text, sections):
@@ -119,7 +119,7 @@ def _pieces(
             start = cut
 
 
-def _groups(text: str, sections: list[_Section]) -> Iterator[tuple[int, int]]:
+def _groups(text: str, sections: list[_TextSection]) -> Iterator[tuple[int, int]]:
     """First and last index of the runs of small sections that become one passage."""
     first = 0
     for index in range(1, len(sections)):
@@ -134,7 +134,7 @@ def _groups(text: str, sections: list[_Section]) -> Iterator[tuple[int, int]]:
     yield first, len(sections) - 1
 
 
-def _belongs(head: _Section, section: _Section, head_is_leaf: bool, section_is_leaf: bool) -> bool:
+def _belongs(head: _TextSection, section: _TextSection, head_is_leaf: bool, section_is_leaf: bool) -> bool:
     """Whether a section may join a group: one below the group's head, or both are leaves of one parent."""
     if not head.path:  # what comes before the first heading has no place in the tree
         return False
@@ -143,17 +143,17 @@ def _belongs(head: _Section, section: _Section, head_is_leaf: bool, section_is_l
     return head_is_leaf and section_is_leaf and section.path[:-1] == head.path[:-1]
 
 
-def _is_leaf(sections: list[_Section], index: int) -> bool:
+def _is_leaf(sections: list[_TextSection], index: int) -> bool:
     return index + 1 == len(sections) or len(sections[index + 1].path) <= len(sections[index].path)
 
 
-def _ends_group(text: str, section: _Section) -> bool:
+def _ends_group(text: str, section: _TextSection) -> bool:
     """Whether the first characters of a section say that a group ends before it."""
     opening = text[section.start : min(section.end, section.start + CUT_CONTEXT)]
     return crc32(opening.encode("utf-8", "surrogatepass")) % GROUP_ENDS_ONE_IN == 0
 
 
-def _group_heading(first: _Section, last: _Section) -> str:
+def _group_heading(first: _TextSection, last: _TextSection) -> str:
     heading = " > ".join(first.path)
     is_siblings = len(first.path) == len(last.path) and first.path != last.path
     return f"{heading} … {last.path[-1]}" if is_siblings else heading
@@ -219,28 +219,28 @@ def _begins_anew(text: str, start: int, at: int) -> bool:
     return not above.lstrip().startswith(_ALL_LEADS) and not above.endswith((",", "(", "\\", "=", "->"))
 
 
-def _sections(text: str, language: Language) -> list[_Section]:
+def _sections(text: str, language: Language) -> list[_TextSection]:
     """The sections of a file in order, without a gap; at least one."""
     openings = _OPENINGS.get(language.kind)
     # Every pattern begins with a newline, which the search jumps to; so the first line needs one too.
-    return _nest(text, openings(f"\n{text}", language)) if openings else [_Section((), 0, len(text))]
+    return _nest(text, openings(f"\n{text}", language)) if openings else [_TextSection((), 0, len(text))]
 
 
-def _nest(text: str, openings: Iterator[_Opening]) -> list[_Section]:
+def _nest(text: str, openings: Iterator[_Opening]) -> list[_TextSection]:
     """Give every opening its path and its end. What precedes the first one has no name."""
-    sections: list[_Section] = []
+    sections: list[_TextSection] = []
     outer: list[_Opening] = []
     path: tuple[str, ...] = ()
     start = 0
     for opening in openings:
         if opening.start > start and not (start == 0 and text[: opening.start].isspace()):
-            sections.append(_Section(path, start, opening.start))
+            sections.append(_TextSection(path, start, opening.start))
             start = opening.start
         while outer and (outer[-1].level >= opening.level or len(outer) == PATH_DEPTH):
             outer.pop()
         outer.append(opening)
         path = tuple(above.name for above in outer)
-    sections.append(_Section(path, start, len(text)))
+    sections.append(_TextSection(path, start, len(text)))
     return sections
 
 

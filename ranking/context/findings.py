@@ -55,7 +55,7 @@ wants way work works write wrong yes
 REQUEST_WORDS = frozenset(_REQUEST_WORDS.split())
 
 
-class Finding(NamedTuple):
+class PromptFinding(NamedTuple):
     """A finding above the floor; `words` are those of the prompt that it shares, the most telling first.
 
     `passage` is the text of its best passage, '' where its own row (title and summary) matches best.
@@ -69,7 +69,7 @@ class Finding(NamedTuple):
 
 def relevant_findings(
     store: Store, prompt: str, config: Config, limit: int, is_wanted: Callable[[ParentDocument], bool]
-) -> list[Finding]:
+) -> list[PromptFinding]:
     """The findings that a prompt is about, best first; none where the index cannot answer, or is being built.
 
     `is_wanted` leaves out what may not be shown, before the limit counts.
@@ -88,13 +88,13 @@ def _above_floor(
     config: Config,
     limit: int,
     is_wanted: Callable[[ParentDocument], bool],
-) -> list[Finding]:
+) -> list[PromptFinding]:
     plan = make_plan(plain_query(prompt, _MAX_WORDS), engine, statistics, tuned(config.ranking))
     asked = asked_value(plan)
     if not asked:
         return []
     groups, parents = _best_findings(plan)
-    findings: list[Finding] = []
+    findings: list[PromptFinding] = []
     least = 0.0
     for id_ in parents:
         shared = _shared(plan, groups[id_])
@@ -105,7 +105,7 @@ def _above_floor(
         if is_wanted(parents[id_]):
             parent = cleaned_parent(parents[id_], config.redaction_mode)
             passage = _best_passage(engine, groups[id_], id_, config.redaction_mode)
-            findings.append(Finding(parent, passage, tuple(shared), coverage))
+            findings.append(PromptFinding(parent, passage, tuple(shared), coverage))
         if len(findings) == limit:
             break
     return findings

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.receipts import CONTEXT, NEWEST, Entry, Receipt, part_digests
+from ctxrank.indexer.records.receipts import CONTEXT, NEWEST, Receipt, ReceiptEntry, part_digests
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
@@ -33,9 +33,9 @@ class Difference(NamedTuple):
     """How two receipts differ: inputs as (name, one, other), entries that were added, removed, or changed."""
 
     inputs: tuple[tuple[str, str, str], ...]
-    added: tuple[Entry, ...]
-    removed: tuple[Entry, ...]
-    changed: tuple[tuple[Entry, Entry], ...]
+    added: tuple[ReceiptEntry, ...]
+    removed: tuple[ReceiptEntry, ...]
+    changed: tuple[tuple[ReceiptEntry, ReceiptEntry], ...]
 
 
 def replay_receipt(store: Store, receipt: Receipt, config: Config | None = None) -> Replay:
@@ -111,12 +111,12 @@ def _changes(receipt: Receipt, now: RemadeText) -> Iterator[str]:
         yield f"{others} of {len(now.receipt.parts)} parts of the text are others"
 
 
-def _by_id(receipt: Receipt) -> dict[str, Entry]:
+def _by_id(receipt: Receipt) -> dict[str, ReceiptEntry]:
     """What became of each document; that it is included counts before lowered."""
     return {entry.id: entry for entry in sorted(receipt.entries, key=lambda entry: entry.is_included)}
 
 
-def _said(one: Entry | None, other: Entry | None) -> str:
+def _said(one: ReceiptEntry | None, other: ReceiptEntry | None) -> str:
     """What became of an entry; '' where it is shown alike, or left out alike."""
     if one is None:
         return "is shown now" if other is not None and other.is_included else "is left out now"

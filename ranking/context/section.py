@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.extensions import SECTION, provided
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
-from ctxrank.indexer.records.receipts import CONTEXT, Entry, Receipt
+from ctxrank.indexer.records.receipts import CONTEXT, Receipt, ReceiptEntry
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.limits import Budget, Usage
@@ -66,7 +66,7 @@ class SectionPart(NamedTuple):
 
     def before(self, block: Assembly) -> Assembly:
         """A block with this part at its beginning."""
-        entries = (Entry(one.id, True, one.level, one.tokens, f"{one.tier}: {one.reason}") for one in self.items)
+        entries = (ReceiptEntry(one.id, True, one.level, one.tokens, f"{one.tier}: {one.reason}") for one in self.items)
         return block._replace(
             linked=self.items,
             entries=(*entries, *block.entries),

@@ -86,7 +86,7 @@ class MatchAnswer(NamedTuple):
     total: int = 0  # matches, those that the limit left out counted
 
 
-class Candidate(NamedTuple):
+class KnownCandidate(NamedTuple):
     """A known error that nothing rules out. `margin` is the distance to the best of the others; None without any.
 
     `rivals` are others with the same template: what its message alone says, it says of them, too.
@@ -102,7 +102,7 @@ class Candidate(NamedTuple):
 class Considered(NamedTuple):
     """All that was looked at: what nothing rules out, best first, and what ruled out the nearest where all are."""
 
-    eligible: tuple[Candidate, ...]
+    eligible: tuple[KnownCandidate, ...]
     objection: str
 
 
@@ -129,7 +129,7 @@ def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, li
 
 def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Considered:
     """Look up, compare, rule out and order: everything but the judgement."""
-    eligible: list[Candidate] = []
+    eligible: list[KnownCandidate] = []
     objections: list[tuple[float, int, str]] = []
     needs_more = is_summary(asked.message)
     looked_up = _looked_up(connection, asked, whose)
@@ -145,7 +145,7 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         if objection := _objection(asked, known.signature, likeness):
             objections.append((score, known.pattern_id, objection))
         else:
-            eligible.append(Candidate(known, likeness, score))
+            eligible.append(KnownCandidate(known, likeness, score))
     eligible.sort(key=lambda one: (-one.score, *_by_record(one.known)))
     if needs_more and not eligible:
         return Considered((), "The output says only that something failed, not what.")
@@ -284,7 +284,7 @@ def _asserts(asked: Signature) -> bool:
     )
 
 
-def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
+def _rated(asked: Signature, candidate: KnownCandidate) -> ErrorMatch:
     known, likeness = candidate.known, candidate.likeness
     grade: Grade = "near"
     if likeness.is_template:
@@ -308,11 +308,11 @@ def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
     )
 
 
-def _recognition(candidate: Candidate) -> float:
+def _recognition(candidate: KnownCandidate) -> float:
     return recognition(family_of(candidate.likeness), evidence_of(candidate))
 
 
-def _least(candidate: Candidate) -> float:
+def _least(candidate: KnownCandidate) -> float:
     return LEAST_TRACE_RECOGNITION if family_of(candidate.likeness) == "trace" else LEAST_RECOGNITION
 
 
@@ -321,12 +321,12 @@ def family_of(likeness: Likeness) -> CalibrationFamily:
     return "trace" if likeness.frames > 0 else "message"
 
 
-def evidence_of(candidate: Candidate) -> Evidence:
+def evidence_of(candidate: KnownCandidate) -> Evidence:
     """The evidence that a comparison and its margin give."""
     return evidence(candidate.likeness, candidate.margin, candidate.rivals)
 
 
-def _beside_others(candidate: Candidate, eligible: list[Candidate]) -> Candidate:
+def _beside_others(candidate: KnownCandidate, eligible: list[KnownCandidate]) -> KnownCandidate:
     """The candidate with how far the best of the other errors lies below, and how many have its very message.
 
     A second pattern of the very same error is no other one: it must not cast doubt on the first. Nor do those that say

@@ -18,7 +18,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from ctxrank.indexer.engine import PATH, AnyOf, Engine, FieldWeights, IndexTerm, PhraseClause, Row, RowQuery, TermClause
+from ctxrank.indexer.engine import (
+    PATH,
+    AnyClause,
+    Engine,
+    FieldWeights,
+    IndexTerm,
+    PhraseClause,
+    Row,
+    RowQuery,
+    TermClause,
+)
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.identifiers import split_word
 from ctxrank.ranking.retrieval.plan import COMPLETIONS, FIRST_CJK, LINKERS
@@ -203,7 +213,7 @@ class _Expander:
             phrases = tuple(
                 PhraseClause(" ".join((start, *rest)).strip(), first.key.column, is_prefix=True) for start in starts
             )
-            rows = self._engine.rows(RowQuery(AnyOf(phrases)), _ROWS_OF_NAME) if phrases else []
+            rows = self._engine.rows(RowQuery(AnyClause(phrases)), _ROWS_OF_NAME) if phrases else []
             if rows:
                 break
         counts: Counter[int] = Counter()

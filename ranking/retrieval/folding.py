@@ -30,7 +30,7 @@ _LONGEST_WORDS = 8
 _LANGUAGES = frozenset(code for (line,) in rows(__file__, "translations") for code in line.split())
 
 
-class _Kept(NamedTuple):
+class _KeptHit(NamedTuple):
     """A hit that stays, and what is folded under it."""
 
     foldable: Foldable
@@ -40,7 +40,7 @@ class _Kept(NamedTuple):
 
 def folded_page(ranked: Iterable[Foldable], limit: int) -> list[Hit]:
     """The best `limit` hits that are not nearly the same as one before them. Fewer where `ranked` has no more."""
-    kept: list[_Kept] = []
+    kept: list[_KeptHit] = []
     by_word: dict[str, list[int]] = {}  # a word → the hits that it is one of the longest words of
     by_place: dict[str, int] = {}  # a path without its language → the hit
     for one in ranked:
@@ -60,11 +60,11 @@ def folded_page(ranked: Iterable[Foldable], limit: int) -> list[Hit]:
             by_word.setdefault(word, []).append(len(kept))
         if place:
             by_place.setdefault(place, len(kept))
-        kept.append(_Kept(one, words, []))
+        kept.append(_KeptHit(one, words, []))
     return [one.foldable.hit._replace(folded=tuple(one.folded)) for one in kept]
 
 
-def _is_like(better: _Kept, other: Foldable, words: frozenset[str]) -> bool:
+def _is_like(better: _KeptHit, other: Foldable, words: frozenset[str]) -> bool:
     if min(len(words), len(better.words)) < MIN_WORDS:
         is_like = other.hit.title == better.foldable.hit.title and other.text == better.foldable.text
     else:

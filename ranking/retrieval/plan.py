@@ -13,7 +13,7 @@ from ctxrank.indexer.engine import (
     PATH,
     TEXT,
     AllOf,
-    AnyOf,
+    AnyClause,
     Clause,
     Engine,
     IndexTerm,
@@ -326,7 +326,7 @@ def row_query(plan: Plan, scope: Scope) -> RowQuery:
     # A word in any column is also one in a path, and a passage that defines a name has its words.
     covered = {stem for term in plan.terms if not (term.field or term.column) for stem in term.stems}
     terms = [term for term in plan.terms if not term.field or covered.isdisjoint(term.stems)]
-    clause = AnyOf(plan.required or tuple(map(clause_of, terms)))
+    clause = AnyClause(plan.required or tuple(map(clause_of, terms)))
     names = tuple(clause_of(term) for term in plan.terms if term.field in (DEFINITION, HEADING))
     return RowQuery(clause, scope, plan.required, plan.excluded, names)
 
@@ -504,7 +504,7 @@ def _phrase(term: Term, engine: Engine) -> Clause | None:
         else PhraseClause(token.surface, is_prefix=token.key.is_prefix)
         for token, parts in pairs
     )
-    return AnyOf((whole, AllOf(inside)))
+    return AnyClause((whole, AllOf(inside)))
 
 
 def _look_up(engine: Engine, token: Token) -> dict[str, _Lookup]:

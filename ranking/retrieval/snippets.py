@@ -68,7 +68,7 @@ class Match(NamedTuple):
     term: str
 
 
-class Reading(NamedTuple):
+class MatchedText(NamedTuple):
     """A text, where its tokens start and end, one after the other, and what matched in it."""
 
     text: str
@@ -116,7 +116,7 @@ def snippet(engine: Engine, text: str, values: Mapping[str, float], *, path: str
     return _snippet(read, part, by_lines, first_line)
 
 
-def cut_snippet(read: Reading, *, path: str, first_line: int) -> Snippet:
+def cut_snippet(read: MatchedText, *, path: str, first_line: int) -> Snippet:
     """The best part of a text that is as `shown_text` leaves it."""
     by_lines = is_code(path)
     return _snippet(read, _part(read, by_lines), by_lines, first_line)
@@ -136,12 +136,12 @@ def shown_text(text: str) -> str:
     return "\n".join(printable(line.rstrip("\r")).replace("\n", " ") for line in text.split("\n"))
 
 
-def _read(engine: Engine, text: str, values: Mapping[str, float]) -> Reading:
+def _read(engine: Engine, text: str, values: Mapping[str, float]) -> MatchedText:
     encoded = text.encode("utf-8", "replace")
     _, spans, found = engine.find_words(encoded, values, with_parts=True)
     is_in_bytes = not text.isascii()
     matches = _in_characters(encoded, found) if is_in_bytes else list(map(Match._make, found))
-    return Reading(text, spans, matches, values, is_in_bytes)
+    return MatchedText(text, spans, matches, values, is_in_bytes)
 
 
 def _in_characters(encoded: bytes, matches: list[tuple[int, int, int, str]]) -> list[Match]:
@@ -162,7 +162,7 @@ def _characters(encoded: bytes, end: int) -> int:
     return len(_decode(encoded[:end]))
 
 
-def _part(read: Reading, by_lines: bool) -> _Part:
+def _part(read: MatchedText, by_lines: bool) -> _Part:
     start, end = (0, len(read.text)) if by_lines else _window(read)
     lines = _line_spans(read.text)
     best = _best_line(read, lines, start, end)
@@ -172,7 +172,7 @@ def _part(read: Reading, by_lines: bool) -> _Part:
     return _Part(start, end, best, lines[first : first + SHOWN_LINES], first)
 
 
-def _snippet(read: Reading, part: _Part, by_lines: bool, first_line: int) -> Snippet:
+def _snippet(read: MatchedText, part: _Part, by_lines: bool, first_line: int) -> Snippet:
     lines = _lines(read, part, first_line)
     terms = frozenset([match[3] for match in read.matches])
     if by_lines:
@@ -181,7 +181,7 @@ def _snippet(read: Reading, part: _Part, by_lines: bool, first_line: int) -> Sni
     return Snippet(shown, marks, first_line + part.best, lines, terms)
 
 
-def _window(read: Reading) -> Span:
+def _window(read: MatchedText) -> Span:
     """The window with the most distinct terms, then the most matches, then the first."""
     length, matches = len(read.spans) // 2, read.matches
     if not length:
@@ -226,7 +226,7 @@ def _line_spans(text: str) -> list[Span]:
     return spans
 
 
-def _best_line(read: Reading, lines: list[Span], start: int, end: int) -> int:
+def _best_line(read: MatchedText, lines: list[Span], start: int, end: int) -> int:
     """The line of this part whose distinct terms are worth most, then with most matches, then the first."""
     terms: dict[int, set[str]] = {}
     counts: dict[int, int] = {}
@@ -250,7 +250,7 @@ def _best_line(read: Reading, lines: list[Span], start: int, end: int) -> int:
     return max(terms, key=lambda at: (worth[at], counts[at], -at))
 
 
-def _lines(read: Reading, part: _Part, first_line: int) -> tuple[SnippetLine, ...]:
+def _lines(read: MatchedText, part: _Part, first_line: int) -> tuple[SnippetLine, ...]:
     """The best line between its neighbours, without blank lines at either end."""
     lines: list[SnippetLine] = []
     for number, (start, end) in enumerate(part.lines, start=first_line + part.first):
@@ -289,7 +289,7 @@ def _merged(spans: list[Span]) -> list[Span]:
     return merged
 
 
-def _on_one_line(read: Reading, start: int, end: int) -> tuple[str, tuple[Span, ...]]:
+def _on_one_line(read: MatchedText, start: int, end: int) -> tuple[str, tuple[Span, ...]]:
     """A part of prose on one line with its marks, and where these are."""
     text = read.text
     has_asterisk = text.find("*", max(start - 1, 0), end + 1) >= 0

@@ -12,7 +12,7 @@ from builders import make_store, obey_interrupts
 from tables import first_quick
 
 from ctxrank.indexer.errors.listing import StoredError, list_errors
-from ctxrank.indexer.errors.tree_changes import Tree, changes_between, note_tree
+from ctxrank.indexer.errors.tree_changes import TreeState, changes_between, note_tree
 from ctxrank.indexer.opening import open_store
 
 SCRIPT = "import sys\nprint('said')\nprint('noise', file=sys.stderr)\n\ndef load(cfg): return cfg['retries']\n\n"
@@ -265,12 +265,12 @@ def test_outside_git_changes_are_by_the_clock_and_not_what_tools_write(tmp_path:
     (tmp_path / "__pycache__").mkdir()
     for name in ("new.py", "run.log", "__pycache__/x.py"):
         write(tmp_path, name, "1\n")
-    assert changes_between(str(tmp_path), Tree(), 10_000_000, 2**53) == (("new.py",), True)
-    assert changes_between(str(tmp_path), Tree(), 10_000_000, 20_000_000) == ((), True)
+    assert changes_between(str(tmp_path), TreeState(), 10_000_000, 2**53) == (("new.py",), True)
+    assert changes_between(str(tmp_path), TreeState(), 10_000_000, 20_000_000) == ((), True)
 
 
 def test_many_changes_are_bounded_and_say_so(tmp_path: Path) -> None:
     for number in range(250):
         write(tmp_path, f"{number}.py", "1\n")
-    found = changes_between(str(tmp_path), Tree(), 0, 2**53)
+    found = changes_between(str(tmp_path), TreeState(), 0, 2**53)
     assert len(found.names) == 200 and not found.is_complete

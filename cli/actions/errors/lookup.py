@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.failure_text import FailureText
-from ctxrank.indexer.errors.failures import Failure, Place, record_failure, sign_older
+from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure, sign_older
 from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, save_error
 from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any, NamedTuple
@@ -59,7 +59,7 @@ def save_solution(
     return save_error(store, new, mode=load_config(store).redaction_mode), project, answer
 
 
-def record_sighting(say: Say, store: Store, answer: ErrorAnswer, place: Place, *, create_session: bool) -> None:
+def record_sighting(say: Say, store: Store, answer: ErrorAnswer, place: FailurePlace, *, create_session: bool) -> None:
     """Record the failure for its session; an answer that was found is not lost because recording fails."""
     assert answer.signature is not None, "a failure with text has a signature"
     failure = Failure(answer.signature, answer.unit, answer.fixes[0].match.pattern_id if answer.fixes else None)

@@ -8,7 +8,7 @@ from ctxrank.cli.actions.errors.views import record_words
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.output.lines import indented, times
 from ctxrank.indexer.clock import format_day
-from ctxrank.indexer.errors.failures import Place, SeenBefore, seen_before
+from ctxrank.indexer.errors.failures import FailurePlace, SeenBefore, seen_before
 from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units, looked_at
 from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.errors.signature import Signature, sign
@@ -34,7 +34,7 @@ def match(
         if answer.signature is not None:
             seen = seen_before(store.primary, project, answer.signature.instance)
         if session is not None and not failure.trouble:
-            record_sighting(call.note, store, answer, Place(session, group), create_session=create_session)
+            record_sighting(call.note, store, answer, FailurePlace(session, group), create_session=create_session)
     is_cut = answer.total > len(answer.fixes)
     notes = [f"{len(answer.fixes)} of {answer.total}; -n shows more at once."] if is_cut else []
     return Reply(

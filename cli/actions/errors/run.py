@@ -11,7 +11,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import failed_commands
 from ctxrank.indexer.errors.failed_commands import FailedCommand
 from ctxrank.indexer.errors.failure_text import read_failure_text
-from ctxrank.indexer.errors.failures import Place, resolve, sign_older
+from ctxrank.indexer.errors.failures import FailurePlace, resolve, sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import fingerprint
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
@@ -113,7 +113,7 @@ def learn_from_failure(
     if known is None or known.unit != answer.unit:  # else the tree stays as it was noted, and git need not be asked
         _remember(store, run, answer.unit)
     if run.session is not None and answer.signature is not None:
-        place = Place(run.session, run.group)
+        place = FailurePlace(run.session, run.group)
         record_sighting(call.note, store, answer, place, create_session=run.create_session)
     return answer
 

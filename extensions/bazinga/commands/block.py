@@ -24,7 +24,7 @@ from ctxrank.indexer.records.sessions import find_group, find_session, is_sessio
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.tokens import cautious_tokens
 from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
-from ctxrank.ranking.context.assembly.receipt import Delivery, record_delivery
+from ctxrank.ranking.context.assembly.receipt import BlockDelivery, record_delivery
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 
 if TYPE_CHECKING:
@@ -191,5 +191,5 @@ def _record(store: "Store", request: AssembleRequest, shown: "ContextBlock") -> 
         group = find_group(store.primary, session.id, request.group)
         group_id = -1 if group is None else group.id
     packages = tuple(one.id for one in shown.packages)
-    delivery = Delivery(session.id, group_id, request.agent, request.iteration, packages, shown.reasoning)
+    delivery = BlockDelivery(session.id, group_id, request.agent, request.iteration, packages, shown.reasoning)
     return record_delivery(store, delivery)

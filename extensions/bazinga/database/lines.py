@@ -33,7 +33,7 @@ _END_OF_TIME = 1 << 63
 Fields = dict[str, object]
 
 
-class _Row(NamedTuple):
+class _DatabaseRow(NamedTuple):
     """A row as an object; `name` is what a report calls it, `created_at` None a time that cannot be read."""
 
     name: str
@@ -70,7 +70,7 @@ def read_lines(tables: Tables) -> Iterator[Line]:
     """Everything that can come in, kind by kind; what has a time by (time, place in its table)."""
     shapes = _shapes()
 
-    def of(record: str, name: str = "id", needs: str = "", where: str = "") -> Iterator[_Row]:
+    def of(record: str, name: str = "id", needs: str = "", where: str = "") -> Iterator[_DatabaseRow]:
         return _rows(tables, shapes[record], name, needs, where)
 
     packed = _by_age(of("package"))
@@ -79,7 +79,7 @@ def read_lines(tables: Tables) -> Iterator[Line]:
     # Numbered apart, by numbers below 0: events and usages both begin at 1.
     usages = (row._replace(name=f"{TOKEN_USAGE} {row.name.lstrip('-')}") for row in of("usage"))
     events = of("event", needs="event_subtype", where="WHERE log_type = 'event'")
-    kinds: tuple[tuple[str, Iterable[_Row]], ...] = (
+    kinds: tuple[tuple[str, Iterable[_DatabaseRow]], ...] = (
         ("session", _by_age(of("session", "name"))),
         ("group", grouped),
         ("package", packed),
@@ -100,7 +100,7 @@ def read_lines(tables: Tables) -> Iterator[Line]:
             yield Line(number, record, row.fields, name=row.name)
 
 
-def _rows(tables: Tables, shape: _Shape, name: str, needs: str = "", where: str = "") -> Iterator[_Row]:
+def _rows(tables: Tables, shape: _Shape, name: str, needs: str = "", where: str = "") -> Iterator[_DatabaseRow]:
     """The rows of a table as objects; none in a schema without the column that they need."""
     if needs and needs not in tables.columns(shape.table):
         return
@@ -114,15 +114,15 @@ def _rows(tables: Tables, shape: _Shape, name: str, needs: str = "", where: str 
             fields[field.name] = _VALUES[field.value](*given)
             if field.name == "created_at":
                 created_at = _moment(*given)
-        yield _Row("" if fields[name] is None else str(fields[name]), created_at, fields)
+        yield _DatabaseRow("" if fields[name] is None else str(fields[name]), created_at, fields)
 
 
-def _by_age(rows: Iterable[_Row]) -> list[_Row]:
+def _by_age(rows: Iterable[_DatabaseRow]) -> list[_DatabaseRow]:
     """The oldest first, those of one second in the order of their table, those without a time last."""
     return sorted(rows, key=lambda row: _END_OF_TIME if row.created_at is None else row.created_at)
 
 
-def _groups(tables: Tables, shape: _Shape) -> Iterator[_Row]:
+def _groups(tables: Tables, shape: _Shape) -> Iterator[_DatabaseRow]:
     """Groups; what has no column here is kept among their metadata."""
     own = {column.split(" ")[0] for field in shape.fields for column in field.columns} - {"updated_at"}
     others = [
@@ -137,7 +137,7 @@ def _groups(tables: Tables, shape: _Shape) -> Iterator[_Row]:
         yield row
 
 
-def _parted(rows: Iterable[_Row], part: str, **names: str) -> Iterator[_Row]:
+def _parted(rows: Iterable[_DatabaseRow], part: str, **names: str) -> Iterator[_DatabaseRow]:
     """What rows say of other rows, as rows of their own: they come once all others are here."""
     for row in rows:
         said = row.fields.pop(part)
@@ -145,10 +145,10 @@ def _parted(rows: Iterable[_Row], part: str, **names: str) -> Iterator[_Row]:
             yield row._replace(fields={**{name: row.fields[own] for name, own in names.items()}, part: said})
 
 
-def _consumers(consumers: Iterable[_Row], owners: list[_Row]) -> list[_Row]:
+def _consumers(consumers: Iterable[_DatabaseRow], owners: list[_DatabaseRow]) -> list[_DatabaseRow]:
     """Who a package is for, package by package; pending means pending at any iteration."""
     moments = {owner.fields["id"]: (place, owner.created_at) for place, owner in enumerate(owners)}
-    found: list[tuple[int, _Row]] = []
+    found: list[tuple[int, _DatabaseRow]] = []
     for row in consumers:
         place, packed_at = moments.get(row.fields["package"], (len(moments), None))
         if row.fields["consumed_at"] == "":

@@ -15,7 +15,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.kinds.columns import Values
 from ctxrank.indexer.exchange.kinds.records import RecordImport, RecordLine
-from ctxrank.indexer.exchange.register import Entry, Identity, Ledger, Origin, read_entry, row_key
+from ctxrank.indexer.exchange.register import Entry, Ledger, LineIdentity, Origin, read_entry, row_key
 from ctxrank.indexer.exchange.run import Account, ImportRun, Written
 from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.record_table import read
@@ -70,7 +70,7 @@ _TWINS = {
 }
 
 
-class Register(Ledger):
+class DatabaseRegister(Ledger):
     """What became of the rows, each with a digest of what it said."""
 
     def __init__(self, primary: apsw.Connection) -> None:
@@ -79,7 +79,7 @@ class Register(Ledger):
         self._primary = primary
         self._packages: dict[object, str] = {}  # their keys, by their ids there
 
-    def identify(self, kind: str, values: Mapping[str, object]) -> Identity:
+    def identify(self, kind: str, values: Mapping[str, object]) -> LineIdentity:
         """A hash of what never changes in a row (which may hold a secret). Raises UsageError."""
         # A package of another row is known by its key, and so is one that comes later, as soon as it is here.
         said = {name: self._known(value) if name in _OF_PACKAGES else value for name, value in values.items()}
@@ -88,7 +88,7 @@ class Register(Ledger):
         key = row_key(*(said.get(name) for name in _IDENTITY.get(kind, ("id", "session", "created_at"))))
         if kind == "package":
             self._packages[values["id"]] = key
-        return Identity(key, digest_of(repr(tuple(sorted(said.items()))), 16))
+        return LineIdentity(key, digest_of(repr(tuple(sorted(said.items()))), 16))
 
     def _known(self, package: object) -> object:
         if is_list(package):
@@ -116,7 +116,7 @@ class PredecessorRun(ImportRun):
     maker_on_the_way = ""
 
     def __init__(self, store: Store, mode: RedactionMode, account: Account) -> None:
-        self.register = Register(store.primary)
+        self.register = DatabaseRegister(store.primary)
         super().__init__(store, mode, account, self.register)
         self.made_sessions: set[int] = set()  # nothing in them can have been here before
 

@@ -23,7 +23,7 @@ _MASKS = (
 )
 
 
-class Signature(NamedTuple):
+class StoredSignature(NamedTuple):
     """What an error is recognised by."""
 
     error_type: str
@@ -34,9 +34,9 @@ class Signature(NamedTuple):
 
 def signature(
     error_type: str, message: str, context_hints: tuple[str, ...] = (), stack_pattern: tuple[str, ...] = ()
-) -> Signature:
+) -> StoredSignature:
     """The signature of an error whose texts are redacted already."""
-    return Signature(error_type.strip() or UNKNOWN_TYPE, masked(message), context_hints, stack_pattern)
+    return StoredSignature(error_type.strip() or UNKNOWN_TYPE, masked(message), context_hints, stack_pattern)
 
 
 def masked(message: str) -> str:
@@ -46,7 +46,7 @@ def masked(message: str) -> str:
     return message.strip()[:MAX_MESSAGE_CHARS]
 
 
-def signature_hash(signed: Signature) -> str:
+def signature_hash(signed: StoredSignature) -> str:
     """SHA-256 in hex; neither the stack nor the order of the hints counts."""
     import hashlib  # noqa: PLC0415  loads OpenSSL; few callers hash
 

@@ -43,7 +43,7 @@ _NO_CTXRANK = (
 )
 
 
-class Call(NamedTuple):
+class ScriptCall(NamedTuple):
     """One call of the script: its options, its command, and what belongs to the command."""
 
     db: str | None
@@ -53,7 +53,7 @@ class Call(NamedTuple):
     arguments: list[str]
 
 
-def parsed(arguments: list[str]) -> Call | None:
+def parsed(arguments: list[str]) -> ScriptCall | None:
     """The call, or None for one that only the script itself can explain."""
     options: dict[str, str | None] = {"--db": None, "--project-root": None}
     is_quiet = False
@@ -66,7 +66,7 @@ def parsed(arguments: list[str]) -> Call | None:
             options[name] = value if has_value else rest.pop(0)
         else:
             return None
-    return Call(options["--db"], options["--project-root"], is_quiet, rest[0] if rest else "", rest[1:])
+    return ScriptCall(options["--db"], options["--project-root"], is_quiet, rest[0] if rest else "", rest[1:])
 
 
 def main(scripts: str, arguments: list[str]) -> int:
@@ -100,7 +100,7 @@ def main(scripts: str, arguments: list[str]) -> int:
     return code
 
 
-def reasoning_code(scripts: str, root: str, call: Call) -> int:
+def reasoning_code(scripts: str, root: str, call: ScriptCall) -> int:
     """Keep reasoning here and in the table of the logs, where dashboards read it; there alone where ctxrank can't."""
     code, answer, said = asked(words_of(root, call))
     is_kept = code == 0
@@ -153,7 +153,7 @@ def tables_of(query: str) -> set[str]:
     return {word.lower() for word in re.findall(r"\w+", bare)}
 
 
-def project_of(scripts: str, call: Call) -> str:
+def project_of(scripts: str, call: ScriptCall) -> str:
     """The project that a call means, as the script itself finds its database."""
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(scripts)))))
     named = os.environ.get("BAZINGA_ROOT", "")
@@ -200,12 +200,12 @@ def state_code(scripts: str) -> int:
     return 0
 
 
-def words_of(root: str, call: Call) -> list[str]:
+def words_of(root: str, call: ScriptCall) -> list[str]:
     """A call as ctxrank takes it."""
     return [*(["--quiet"] if call.is_quiet else []), "--project-root", root, call.command, *call.arguments]
 
 
-def context_code(root: str, call: Call) -> int:
+def context_code(root: str, call: ScriptCall) -> int:
     """Run a command of ctxrank's, and print what it prints; returns its exit code."""
     code, text, said = asked(words_of(root, call))
     sys.stdout.write(text)

@@ -12,9 +12,9 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files
-from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
+from ctxrank.indexer.exchange.kinds.passages import ImportedPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import Identity
+from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path, portable_path
@@ -38,7 +38,7 @@ class _Artifact(NamedTuple):
     title: str
     size_bytes: int
     created_at: int
-    passages: tuple[StoredPassage, ...]
+    passages: tuple[ImportedPassage, ...]
     prepared: artifacts.PreparedFile | None
 
 
@@ -53,7 +53,7 @@ class ArtifactImport:
         """One that is known here stays as it is; the index keeps it in step."""
         self._run.bring_lines(ARTIFACT, lines, self._prepare, self._write)
 
-    def _prepare(self, fields: Fields, identity: Identity) -> _Artifact:
+    def _prepare(self, fields: Fields, identity: LineIdentity) -> _Artifact:
         path = portable_path(fields.text("path"))
         try:
             contained_path(self._run.store.location.root, path)

@@ -9,7 +9,7 @@ from ctxrank.indexer.declarations import Kind, Row, Value
 from ctxrank.indexer.errors import failures, patterns, solutions
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.register import Identity
+from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.store.store import Change
@@ -22,7 +22,7 @@ class Hooks:
         self.run = run
         self.kind = kind
 
-    def complete(self, values: dict[str, Value], fields: Fields, identity: Identity) -> object:
+    def complete(self, values: dict[str, Value], fields: Fields, identity: LineIdentity) -> object:
         """Fill in what a line does not say; returns what it says beyond the columns.
 
         Raises UsageError for a record that cannot be used.
@@ -43,7 +43,7 @@ class Hooks:
 class ReasoningHooks(Hooks):
     """A thought says whether it was redacted, be it on its way in."""
 
-    def complete(self, values: dict[str, Value], fields: Fields, identity: Identity) -> object:
+    def complete(self, values: dict[str, Value], fields: Fields, identity: LineIdentity) -> object:
         """Refuse an empty thought."""
         content = str(values["content"])
         if not content.strip():
@@ -55,7 +55,7 @@ class ReasoningHooks(Hooks):
 class ErrorHooks(Hooks):
     """A pattern has a state that follows from its record, and a signature by which it is recognised."""
 
-    def complete(self, values: dict[str, Value], fields: Fields, identity: Identity) -> object:
+    def complete(self, values: dict[str, Value], fields: Fields, identity: LineIdentity) -> object:
         """Work out its state, and the text that was signed where the line has none."""
         confirmations, refutations = values["confirmations"], values["refutations"]
         assert isinstance(confirmations, int) and isinstance(refutations, int), "they were read as numbers"
@@ -71,7 +71,7 @@ class ErrorHooks(Hooks):
 class FailureHooks(Hooks):
     """A failure's signature is computed again: the other store may have another version of the normaliser."""
 
-    def complete(self, values: dict[str, Value], fields: Fields, identity: Identity) -> object:
+    def complete(self, values: dict[str, Value], fields: Fields, identity: LineIdentity) -> object:
         """Refuse a failure of which nothing can be read."""
         sighting = failures.sighting_of(str(values["error_text"]), 0, None)
         if sighting is None:

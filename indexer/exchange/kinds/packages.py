@@ -14,10 +14,10 @@ from ctxrank.indexer.declarations import Kind, Row, Value
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.hooks import Hooks
-from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
+from ctxrank.indexer.exchange.kinds.passages import ImportedPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.kinds.sessions import refer_waiting
-from ctxrank.indexer.exchange.kinds.usages import Usage, put_usage, read_usage, unite_waiting
-from ctxrank.indexer.exchange.register import Identity, remove_entry, write_entry
+from ctxrank.indexer.exchange.kinds.usages import ReportedUsage, put_usage, read_usage, unite_waiting
+from ctxrank.indexer.exchange.register import LineIdentity, remove_entry, write_entry
 from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import portable_path
@@ -36,8 +36,8 @@ PACKAGE = "package"
 class _Said(NamedTuple):
     """What a line says of a package beyond its columns, and its file if that is here."""
 
-    usage: Usage
-    passages: tuple[StoredPassage, ...] | None  # None where the line says nothing of them
+    usage: ReportedUsage
+    passages: tuple[ImportedPassage, ...] | None  # None where the line says nothing of them
     supersedes: int | None
     superseded_by: int | None
     prepared: artifacts.PreparedFile | None = None
@@ -50,7 +50,7 @@ class PackageHooks(Hooks):
         super().__init__(run, kind)
         self._files = files
 
-    def complete(self, values: dict[str, Value], fields: Fields, identity: Identity) -> _Said:
+    def complete(self, values: dict[str, Value], fields: Fields, identity: LineIdentity) -> _Said:
         """Read its file, unless it is here already: then that is the index's business."""
         values["type"] = saved_type(str(values["type"]))[0]
         if is_session_wide(fields.optional_word("group")):

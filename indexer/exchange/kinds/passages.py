@@ -5,7 +5,7 @@ a key is taken over only where it is the content's own; in a file that was edite
 """
 
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.files.artifacts import Owner
+from ctxrank.indexer.files.artifacts import PassageOwner
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
@@ -14,7 +14,7 @@ from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.passages import content_digest
 
 
-class StoredPassage(NamedTuple):
+class ImportedPassage(NamedTuple):
     """A passage as a document has it: without the file's title in its own."""
 
     key: str
@@ -24,15 +24,15 @@ class StoredPassage(NamedTuple):
     end_line: int
 
 
-def read_passages(fields: Fields, file_title: str) -> tuple[StoredPassage, ...]:
+def read_passages(fields: Fields, file_title: str) -> tuple[ImportedPassage, ...]:
     """The passages of a line, each with a key that no other has. Raises UsageError."""
-    found: dict[str, StoredPassage] = {}
+    found: dict[str, ImportedPassage] = {}
     for place, item in enumerate(fields.objects("passages"), 1):
         title, text = item.text("title", ""), item.text("text")
         key = item.text("key", "")
         if key in found or not _is_key_of(key, file_title, title, text):
             key = f"import.{place}"
-        found[key] = StoredPassage(
+        found[key] = ImportedPassage(
             key, title, text, item.number("start_line", default=0), item.number("end_line", default=0)
         )
     return tuple(found.values())
@@ -45,15 +45,15 @@ def _is_key_of(key: str, file_title: str, title: str, text: str) -> bool:
     return digest in (content_digest(title, text), content_digest(f"{file_title} > {title}", text))
 
 
-def put_passages(change: Change, owner_id: int, path: str, passages: tuple[StoredPassage, ...]) -> None:
+def put_passages(change: Change, owner_id: int, path: str, passages: tuple[ImportedPassage, ...]) -> None:
     """Make an owner's passages these, unless they are already."""
     connection = change.connection
     query = "SELECT passage_key, title, body, start_line, end_line FROM documents WHERE owner_id = ? ORDER BY id"
-    if list(read_rows(connection, query, (owner_id,), StoredPassage)) == list(passages):
+    if list(read_rows(connection, query, (owner_id,), ImportedPassage)) == list(passages):
         return
     documents.remove_owned(change, owner_id)
     query = "SELECT id, session_id, group_id, agent, type, priority, created_at FROM documents WHERE id = ?"
-    owner = read_row(connection, query, (owner_id,), Owner)
+    owner = read_row(connection, query, (owner_id,), PassageOwner)
     assert owner is not None, "passages are put for a document that was just written"
     shape = documents.Document("passage", None, "", "", owner.created_at, RULESET_VERSION, path, *owner[:-1])
     documents.put_all(change, (documents.passage_of(shape, *passage) for passage in passages))

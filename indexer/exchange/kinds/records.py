@@ -16,7 +16,7 @@ from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.columns import ColumnReader, Values
 from ctxrank.indexer.exchange.kinds.hooks import Hooks
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import Identity
+from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import read, revise
@@ -59,7 +59,7 @@ class RecordImport:
         """Bring in what is new or changed."""
         self.run.bring_lines(self.kind.name, lines, self._prepare, self._write)
 
-    def _prepare(self, fields: Fields, identity: Identity) -> RecordLine:
+    def _prepare(self, fields: Fields, identity: LineIdentity) -> RecordLine:
         references = tuple(self._reader.references(fields))
         values = self._reader.values(fields)
         said = self._hooks.complete(values, fields, identity)

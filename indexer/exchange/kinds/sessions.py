@@ -7,7 +7,7 @@ from ctxrank.indexer.declarations import Value
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.hooks import Hooks
-from ctxrank.indexer.exchange.register import Identity, is_uuid, write_entry
+from ctxrank.indexer.exchange.register import LineIdentity, is_uuid, write_entry
 from ctxrank.indexer.light_typing import cast
 from ctxrank.indexer.records import sessions
 from ctxrank.indexer.store.connection import read_column, read_value
@@ -21,7 +21,7 @@ _WAITING = "waiting references"  # the register's word, as its source
 class GroupHooks(Hooks):
     """What a group may see is a union of what its stores say."""
 
-    def complete(self, values: dict[str, Value], fields: Fields, identity: Identity) -> tuple[object, ...]:
+    def complete(self, values: dict[str, Value], fields: Fields, identity: LineIdentity) -> tuple[object, ...]:
         """The packages that it may see: numbers of its origin, or number@uuid."""
         if sessions.is_session_wide(str(values["name"])):
             raise UsageError(f"'{values['name']}' is not a group's name: it means the whole session.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import Identity, remove_entry, write_entry
+from ctxrank.indexer.exchange.register import LineIdentity, remove_entry, write_entry
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.records.packages import Consumer
@@ -30,7 +30,7 @@ class Delivery(NamedTuple):
     delivered_at: int
 
 
-class Usage(NamedTuple):
+class ReportedUsage(NamedTuple):
     """Who a package is for and who took it, and who was shown it."""
 
     consumers: tuple[Consumer, ...]
@@ -40,10 +40,10 @@ class Usage(NamedTuple):
 def bring_usages(run: ImportRun, lines: Iterable[Line]) -> None:
     """Bring in what is not here of who took and who was shown packages of other lines."""
 
-    def prepare(fields: Fields, identity: Identity) -> tuple[int, str | None, Usage]:
+    def prepare(fields: Fields, identity: LineIdentity) -> tuple[int, str | None, ReportedUsage]:
         return identity.number, fields.store("of"), read_usage(fields)
 
-    def write(change: Change, row: tuple[int, str | None, Usage], target: int | None) -> Written:
+    def write(change: Change, row: tuple[int, str | None, ReportedUsage], target: int | None) -> Written:
         number, of, usage = row
         package_id = run.maker(change, of).local(number)
         query = "SELECT session_id FROM packages WHERE id = ?"
@@ -66,15 +66,15 @@ def unite_waiting(run: ImportRun, change: Change, package_id: int, session_id: i
     """
     for uuid, said in read_map(change.connection, query, (_WAITING, str(package_id)), str, str).items():
         consumers, deliveries = cast("tuple[list[list[Any]], list[list[Any]]]", json.loads(said))
-        usage = Usage(tuple(Consumer(*one) for one in consumers), tuple(Delivery(*one) for one in deliveries))
+        usage = ReportedUsage(tuple(Consumer(*one) for one in consumers), tuple(Delivery(*one) for one in deliveries))
         put_usage(run, change, package_id, session_id, usage)
         remove_entry(change.connection, _WAITING, uuid, package_id)
 
 
-def read_usage(fields: Fields) -> Usage:
+def read_usage(fields: Fields) -> ReportedUsage:
     """Consumers and deliveries, as a line of a package or of its usage says them. Raises UsageError."""
     consumers = tuple(read_consumer(item) for item in fields.objects("consumers"))
-    return Usage(consumers, tuple(read_delivery(item) for item in fields.objects("deliveries")))
+    return ReportedUsage(consumers, tuple(read_delivery(item) for item in fields.objects("deliveries")))
 
 
 def read_consumer(fields: Fields) -> Consumer:
@@ -89,7 +89,7 @@ def read_delivery(fields: Fields) -> Delivery:
     )
 
 
-def put_usage(run: ImportRun, change: Change, package_id: int, session_id: int, usage: Usage) -> None:
+def put_usage(run: ImportRun, change: Change, package_id: int, session_id: int, usage: ReportedUsage) -> None:
     """Unite what another store saw of a package with what is here."""
     for consumer in usage.consumers:
         put_consumer(change, package_id, consumer, run.origin.code)

@@ -14,8 +14,8 @@ from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import (
     DEFAULT_PROJECT,
-    Group,
     Session,
+    TaskGroup,
     find_group,
     find_session,
     has_session,
@@ -124,11 +124,11 @@ def make_assembly(
             if fixed:  # it needs no session, so one that is not there only leaves it without a receipt
                 return empty, None
             raise
-        group: Group | None = None
+        group: TaskGroup | None = None
         if request.group is not None and not is_session_wide(request.group):
             group = find_group(store.primary, session.id, request.group)
             if group is None:
-                group = Group(-1, session.id, request.group, "", "", (), 0)
+                group = TaskGroup(-1, session.id, request.group, "", "", (), 0)
                 note = f"There is no group '{request.group}' in {session.name}; global packages are shown."
                 empty = empty if fixed else empty._replace(notes=(*empty.notes, note))
         project = project_in_force(store.primary, request.project, session.name)

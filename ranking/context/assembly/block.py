@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.records.sessions import Group, Session
+from ctxrank.indexer.records.sessions import Session, TaskGroup
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.lines import fence, joined, one_line, printable
 from ctxrank.ranking.context.assembly.limits import Usage, Zone
@@ -57,7 +57,7 @@ def opening(agent: str) -> str:
     return f"## Context for {one_line(agent)}\n"
 
 
-def state_line(session: Session, group: Group | None) -> str:
+def state_line(session: Session, group: TaskGroup | None) -> str:
     """How far a session and a group are, where somebody said so; '' else."""
     states = [("Session", session.name, session.status)]
     if group is not None:

@@ -4,11 +4,11 @@ Prices are for the rendered text (prices.py), so that their sum is not below wha
 """
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.records.receipts import Entry
+from ctxrank.indexer.records.receipts import ReceiptEntry
 from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone
-from ctxrank.ranking.context.assembly.shapes import Assembly, Candidate, Omitted
+from ctxrank.ranking.context.assembly.shapes import Assembly, BlockCandidate, Omitted
 from ctxrank.ranking.context.budget import NOT_SHOWN, Item, ItemClass, Purchase, fair_queue, level_by_level, spend
 from ctxrank.ranking.context.prices import Prices
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def compose(empty: Assembly, candidates: list[Candidate], price: Prices, *, level: str) -> Assembly:
+def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *, level: str) -> Assembly:
     """An assembly with the block that its budget allows. A budget too small for the frame gives a heading or ''.
 
     The candidates are in the order of preference; `level` is the one that the Conservative zone shows.
@@ -38,14 +38,14 @@ def compose(empty: Assembly, candidates: list[Candidate], price: Prices, *, leve
     purchase = spend(order, frame, budget.limit)
     shown: dict[str, list[Any]] = {name: [] for name in CLASSES}
     by_class = dict.fromkeys(CLASSES, 0)
-    entries: list[Entry] = []
+    entries: list[ReceiptEntry] = []
     counters: set[str] = set()
     for one, at, cost in zip(candidates, purchase.levels, purchase.costs, strict=True):
         by_class[one.item.kind] += cost
         if at != NOT_SHOWN:
             record = one.shown_at(at, cost)
             shown[one.item.kind].append(record)
-            entries.append(Entry(one.item.id, True, one.detail or record.detail, cost, one.reason))
+            entries.append(ReceiptEntry(one.item.id, True, one.detail or record.detail, cost, one.reason))
             counters.update(passage.counter for passage in one.passages[: max(0, at + 1 - len(one.forms))])
     # Where no package fits, a line that says so is the last thing that the budget is spent on.
     is_without = empty.available and not shown["packages"] and not block.is_only_low(empty, level)

@@ -15,7 +15,7 @@ from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.limits import Zone, truncated
 from ctxrank.ranking.context.assembly.order import UNRELATED, RankedPackage, label, reason
 from ctxrank.ranking.context.assembly.shapes import (
-    Candidate,
+    BlockCandidate,
     IncludedDocument,
     IncludedPassage,
     Spawn,
@@ -24,12 +24,12 @@ from ctxrank.ranking.context.budget import Item
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
 if TYPE_CHECKING:  # most stores have packages alone
-    from ctxrank.ranking.context.assembly.files import FoundFile
+    from ctxrank.ranking.context.assembly.files import MatchingFile
 
 FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone", "elsewhere": ELSEWHERE}
 
 
-def package_candidate(spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None]) -> Candidate:
+def package_candidate(spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None]) -> BlockCandidate:
     """A package as the block could show it: its title, with its summary, with its passages.
 
     `folders` is kept from one package to the next, see `file_state`.
@@ -63,9 +63,9 @@ def package_candidate(spawn: Spawn, ranked: RankedPackage, folders: dict[str, st
     return _candidate("packages", PACKAGE, forms, steps, passages, count)
 
 
-def file_candidates(spawn: Spawn, found: "tuple[FoundFile, ...]") -> list[Candidate]:
+def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[BlockCandidate]:
     """The files as the block could show them, as far as they are there; in the Soft_Warning zone their paths alone."""
-    candidates: list[Candidate] = []
+    candidates: list[BlockCandidate] = []
     for one in found:
         query = "SELECT record_id, path FROM documents WHERE id = ?"
         row = spawn.store.primary.execute(query, (one.document_id,)).fetchone()
@@ -91,11 +91,11 @@ def _candidate(
     steps: list[int],
     passages: list[IncludedPassage],
     count: int,
-) -> Candidate:
+) -> BlockCandidate:
     levels = (*(form.detail for form in forms), *("passage",) * len(passages))
     prices = tuple(accumulate((*steps, *(passage.price for passage in passages))))
     item = Item(public_id(kind, forms[0].id), levels, prices, kind=name)
-    return Candidate(item, forms, "", forms[0].reason, tuple(passages), count)
+    return BlockCandidate(item, forms, "", forms[0].reason, tuple(passages), count)
 
 
 def _passages(spawn: Spawn, document_id: int, best: tuple[int, ...], others: int) -> list[IncludedPassage]:

@@ -33,7 +33,7 @@ LEAST_SHARED = 2
 _FILES = Scope(kinds=("artifact", "passage"), session_ids=(0,))  # what is of no session: packages' passages are of one
 
 
-class FoundFile(NamedTuple):
+class MatchingFile(NamedTuple):
     """A file that a task is about: the ids of its document and of its best passages, T, and the words that match."""
 
     document_id: int
@@ -45,7 +45,7 @@ class FoundFile(NamedTuple):
 class FoundFiles(NamedTuple):
     """The files, best first; `left_out` says why the class was not looked for, '' where it was."""
 
-    files: tuple[FoundFile, ...] = ()
+    files: tuple[MatchingFile, ...] = ()
     left_out: str = ""
 
 
@@ -64,13 +64,13 @@ def find_files(plan: Plan) -> FoundFiles:
     ranked = sorted(groups.items(), key=lambda item: (-item[1].score, item[0]))[:MAX_FILES]
     least = ranked[0][1].score * _MIN_SHARE_OF_BEST if ranked else 0.0
     least_words = min(LEAST_SHARED, len(plan.values))
-    files: list[FoundFile] = []
+    files: list[MatchingFile] = []
     for id_, group in ranked:
         text = calibrated(group.score, half)
         words = telling_words(plan, group)
         if group.score >= least and text >= FLOOR and len(words) >= least_words:
             passage_ids = best_passages(group, MAX_PASSAGES, _MIN_SHARE_OF_BEST)
-            files.append(FoundFile(id_, passage_ids, text, words))
+            files.append(MatchingFile(id_, passage_ids, text, words))
     return FoundFiles(tuple(files))
 
 

@@ -9,7 +9,7 @@ from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import shorten
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.shapes import (
-    Candidate,
+    BlockCandidate,
     CurrentFailure,
     IncludedError,
     IncludedReasoning,
@@ -95,7 +95,7 @@ def is_escalation(agent: str, iteration: int) -> bool:
     return agent not in _COMPLETIONS_ONLY and (iteration > 0 or agent in _ESCALATED_TO)
 
 
-def prior_reasoning(spawn: Spawn) -> list[Candidate]:
+def prior_reasoning(spawn: Spawn) -> list[BlockCandidate]:
     """The relevant agents' entries of a level: the most actionable phase first, of one phase the newest.
 
     Of a retry chain (one agent's tries at one phase of one group) the latest try alone counts, but at the level `full`:
@@ -178,7 +178,7 @@ def _entries(spawn: Spawn, level: ReasoningLevel) -> list[_Entry]:
     return [_Entry(*row) for row in spawn.store.primary.execute(query, (*values, level.most_of_phase))]
 
 
-def _reasoning(spawn: Spawn, entry: _Entry, limits: tuple[int, ...], *, is_first: bool = False) -> Candidate:
+def _reasoning(spawn: Spawn, entry: _Entry, limits: tuple[int, ...], *, is_first: bool = False) -> BlockCandidate:
     """An entry at the lengths that differ; one that a later try has not taken up again says which try it is of."""
     query = f"""
         SELECT r.content, r.confidence, r.iteration, d.ruleset
@@ -199,10 +199,10 @@ def _reasoning(spawn: Spawn, entry: _Entry, limits: tuple[int, ...], *, is_first
     prices = tuple(accumulate((spawn.prices.of(block.reasoning_entry(form)) for form in forms), max))
     levels = tuple(f"{limit} characters" for limit in limits[:count])
     item = Item(public_id("reasoning", entry.id), levels, prices, kind="reasoning", is_first=is_first)
-    return Candidate(item, forms, entry.phase, f"{entry.phase} by {entry.agent}")
+    return BlockCandidate(item, forms, entry.phase, f"{entry.phase} by {entry.agent}")
 
 
-def known_errors(spawn: Spawn, task: str) -> tuple[list[Candidate], CurrentFailure | None]:
+def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], CurrentFailure | None]:
     """What is known of the current failure; where nothing fails, what is confirmed and the task is about."""
     store, request, mode = spawn.store, spawn.request, spawn.config.redaction_mode
     text, source = _current_failure(spawn)
@@ -241,7 +241,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[Candidate], CurrentFailu
     ids: list[int] = []
     if spawn.config.has_index:
         ids = relevant_errors(store, task, project=spawn.project, lang=request.lang, now=spawn.now, limit=MAX_PATTERNS)
-    confirmed: list[Candidate] = []
+    confirmed: list[BlockCandidate] = []
     for id_ in ids:
         row = store.primary.execute(query, (id_,)).fetchone()
         assert row is not None, "an error and its document are written together"
@@ -253,14 +253,14 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[Candidate], CurrentFailu
     return confirmed, None
 
 
-def _entry(spawn: Spawn, name: str, shown: IncludedError | IncludedStrategy, reason: str) -> Candidate:
+def _entry(spawn: Spawn, name: str, shown: IncludedError | IncludedStrategy, reason: str) -> BlockCandidate:
     """What is shown whole or not at all."""
     class_ = block.BLOCK_CLASSES[name]
     item = Item(public_id(class_.kind, shown.id), ("entry",), (spawn.prices.of(class_.text(shown)),), kind=name)
-    return Candidate(item, (shown,), "entry", reason)
+    return BlockCandidate(item, (shown,), "entry", reason)
 
 
-def _known_error(spawn: Spawn, error: IncludedError) -> Candidate:
+def _known_error(spawn: Spawn, error: IncludedError) -> BlockCandidate:
     return _entry(spawn, "errors", error, f"confidence {error.confidence:.2g}")
 
 
@@ -283,7 +283,7 @@ def _signature(error_type: str, message: str) -> str:
     return message if message.startswith(error_type) else f"{error_type}: {message}"
 
 
-def strategies(spawn: Spawn) -> list[Candidate]:
+def strategies(spawn: Spawn) -> list[BlockCandidate]:
     """The most helpful strategies of the project, and of none, that fit; no language or framework fits all."""
     query = f"""
         SELECT s.id, s.topic, s.insight, d.ruleset
@@ -301,7 +301,7 @@ def strategies(spawn: Spawn) -> list[Candidate]:
         "most": MAX_STRATEGIES,
     }
     mode = spawn.config.redaction_mode
-    candidates: list[Candidate] = []
+    candidates: list[BlockCandidate] = []
     for id_, topic, insight, ruleset in spawn.store.primary.execute(query, values):
         shown = IncludedStrategy(id_, topic, shorten(cleaned(insight, ruleset, mode), MAX_INSIGHT_CHARS))
         candidates.append(_entry(spawn, "strategies", shown, topic))

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.records.sessions import Group
+from ctxrank.indexer.records.sessions import TaskGroup
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
@@ -73,7 +73,7 @@ class ZoneSelection(NamedTuple):
 
 
 def rank_packages(
-    eligible: list[EligiblePackage], texts: Mapping[int, float] | None, group: Group | None, today: int
+    eligible: list[EligiblePackage], texts: Mapping[int, float] | None, group: TaskGroup | None, today: int
 ) -> list[RankedPackage]:
     """The packages, best first; `texts` has T of those that match, by document id, None is the heuristic alone."""
     rows: list[RankedPackage] = []
@@ -221,7 +221,7 @@ def label(package: EligiblePackage, session: str) -> str:
     return "; ".join(labels)
 
 
-def reason(package: EligiblePackage, words: tuple[str, ...] | None, group: Group | None) -> str:
+def reason(package: EligiblePackage, words: tuple[str, ...] | None, group: TaskGroup | None) -> str:
     """Why a package is in the block, in a few words; `words` of the task that match, None without a task."""
     if words is not None:
         return f"matches {', '.join(words)}" if words else "no word of the task matches"

@@ -9,7 +9,7 @@ from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.fulltext.index_file import FINGERPRINT
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records import receipts
-from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, Entry, Owner, Receipt, Recording
+from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, Receipt, ReceiptEntry, ReceiptOwner, Recording
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
@@ -35,7 +35,7 @@ ESTIMATED = "tokens estimated"
 _NO_INPUTS = ("session", "agent", "iteration", "is_marking", "is_explained", "delivered_before", "error_output")
 
 
-class Delivery(NamedTuple):
+class BlockDelivery(NamedTuple):
     """What one block delivers; a `group_id` of None or 0 is session-wide, of -1 a group that is not there."""
 
     session_id: int
@@ -49,24 +49,24 @@ class Delivery(NamedTuple):
 def record_assembly(spawn: Spawn, result: Assembly) -> Recording:
     """Write the receipt of an assembly, and mark what it delivers where its zone marks."""
     receipt = receipt_of(spawn, result)
-    owner = Owner(spawn.session.id, 0 if spawn.group is None else spawn.group.id)
+    owner = ReceiptOwner(spawn.session.id, 0 if spawn.group is None else spawn.group.id)
     is_marking = spawn.request.is_marking and result.usage.zone in MARKING
     if not is_marking or not (result.packages or result.reasoning):
         return receipts.record(spawn.store, owner, receipt, result.text)
     package_ids = tuple(package.id for package in result.packages)
     whose = (spawn.session.id, owner.group_id, result.agent, receipt.iteration)
-    delivery = Delivery(*whose, package_ids, result.reasoning)
+    delivery = BlockDelivery(*whose, package_ids, result.reasoning)
     return receipts.record(spawn.store, owner, receipt, result.text, lambda change: mark(change, delivery))
 
 
-def record_delivery(store: Store, delivery: Delivery) -> str:
+def record_delivery(store: Store, delivery: BlockDelivery) -> str:
     """Mark a delivery that has no receipt; returns a note where the store could not be written."""
     return receipts.record_quickly(store, lambda change: mark(change, delivery), "delivery")
 
 
 def receipt_of(spawn: Spawn, result: Assembly) -> Receipt:
     """What was asked, what is in the block, and what is not, and why."""
-    left_out = (Entry(one.id, False, "", one.tokens, one.reason) for one in result.omitted[:MAX_OMITTED_ENTRIES])
+    left_out = (ReceiptEntry(one.id, False, "", one.tokens, one.reason) for one in result.omitted[:MAX_OMITTED_ENTRIES])
     return Receipt(
         0,
         receipts.ASSEMBLY,
@@ -143,7 +143,7 @@ def request_of(receipt: Receipt) -> AssembleRequest:
     )
 
 
-def mark(change: Change, delivery: Delivery) -> None:
+def mark(change: Change, delivery: BlockDelivery) -> None:
     """Mark a delivery inside the caller's transaction."""
     moment = now_us()
     change.connection.executemany(
@@ -155,7 +155,7 @@ def mark(change: Change, delivery: Delivery) -> None:
         _record_handoff(change, delivery)
 
 
-def _record_handoff(change: Change, delivery: Delivery) -> None:
+def _record_handoff(change: Change, delivery: BlockDelivery) -> None:
     """The event of the hand-off; SQLite writes its JSON, so that a spawn loads no JSON library."""
     from ctxrank.indexer.records.events import REASONING_HANDOFF  # noqa: PLC0415  most spawns hand on no reasoning
 

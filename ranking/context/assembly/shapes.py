@@ -3,8 +3,8 @@
 from ctxrank.indexer.agents import NO_TEAM, UNKNOWN_AGENT_LIKE, Team, fold_agent
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
-from ctxrank.indexer.records.receipts import Entry
-from ctxrank.indexer.records.sessions import Group, Session
+from ctxrank.indexer.records.receipts import ReceiptEntry
+from ctxrank.indexer.records.sessions import Session, TaskGroup
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS, Budget, Usage, Zone
@@ -106,7 +106,7 @@ class Spawn(NamedTuple):
     config: Config
     agent: str
     session: Session
-    group: Group | None
+    group: TaskGroup | None
     zone: Zone
     project: str
     limit: int  # of packages
@@ -217,7 +217,7 @@ class IncludedSkills(NamedTuple):
     tokens: int = 0
 
 
-class Candidate(NamedTuple):
+class BlockCandidate(NamedTuple):
     """What could be in the block: its forms, the shortest first; after the last one passage more at each level.
 
     A receipt names it with `reason` and `detail`, '' for that of what is shown. `passage_count` is that of the whole
@@ -278,7 +278,7 @@ class Assembly(NamedTuple):
     errors: tuple[IncludedError, ...] = ()
     strategies: tuple[IncludedStrategy, ...] = ()
     skills: str = ""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ReceiptEntry, ...] = ()
     omitted: tuple[Omitted, ...] = ()
     available: int = 0
     overflow: int = 0

@@ -9,7 +9,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.skill_evidence import check_evidence, previous_agent
 from ctxrank.indexer.records.skills_config import SkillLevels, skill_levels
 from ctxrank.indexer.text.lines import one_line
-from ctxrank.ranking.context.assembly.shapes import Candidate, IncludedSkills, Spawn
+from ctxrank.ranking.context.assembly.shapes import BlockCandidate, IncludedSkills, Spawn
 from ctxrank.ranking.context.budget import Item
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def checklist(levels: SkillLevels, agent: str) -> str:
     return "\n".join([*lines, *closing])
 
 
-def skills_section(spawn: Spawn, task: str) -> "tuple[list[Candidate], dict[str, Any]]":
+def skills_section(spawn: Spawn, task: str) -> "tuple[list[BlockCandidate], dict[str, Any]]":
     """What an agent must invoke, what its task suggests, and what the agent before it did not invoke; and the fields of
     an assembly that say so: who left out which skills, '' for nobody, and what was configured for whom."""
     team, primary, request, session = spawn.config.team, spawn.store.primary, spawn.request, spawn.session
@@ -101,10 +101,10 @@ def skills_section(spawn: Spawn, task: str) -> "tuple[list[Candidate], dict[str,
             whose = f"mandatory for {one_line(agent)}"
             parts.append(f"Note: Previous agent did not invoke: {_named(missing)} ({whose}).")
     text = "\n\n".join(filter(None, parts))
-    candidates: list[Candidate] = []
+    candidates: list[BlockCandidate] = []
     if text:
         item = Item("skills", ("checklist",), (spawn.prices.of(f"{text}\n"),), kind="skills")
-        candidates.append(Candidate(item, (IncludedSkills(f"{text}\n"),), "checklist", "asked for"))
+        candidates.append(BlockCandidate(item, (IncludedSkills(f"{text}\n"),), "checklist", "asked for"))
     return candidates, {"missing_skills": left_out, "configured_skills": tuple(configured)}
 
 

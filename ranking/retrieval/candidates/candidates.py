@@ -75,7 +75,7 @@ class TermScore(NamedTuple):
     score: float
 
 
-class Whole(NamedTuple):
+class WholeMatch(NamedTuple):
     """All passages of a document, as if they were one text."""
 
     rowids: list[int]  # in order
@@ -125,16 +125,16 @@ class Scorer:
                         found[at] = found.get(at, 0.0) + tf * scale
             yield found
 
-    def wholes(self, document_ids: Iterable[int]) -> dict[int, Whole]:
+    def wholes(self, document_ids: Iterable[int]) -> dict[int, WholeMatch]:
         """The whole of each of these documents that has passages."""
-        found: dict[int, Whole] = {}
+        found: dict[int, WholeMatch] = {}
         rows = self._engine.passages_of(document_ids)
         for (rowid, owner_id, length, _), counted in zip(rows, self.frequencies(rows), strict=True):
-            rowids, before, frequencies = found.get(owner_id) or Whole([], 0, {})
+            rowids, before, frequencies = found.get(owner_id) or WholeMatch([], 0, {})
             rowids.append(rowid)
             for place, tf in counted.items():
                 frequencies[place] = frequencies.get(place, 0.0) + tf
-            found[owner_id] = Whole(rowids, before + length, frequencies)
+            found[owner_id] = WholeMatch(rowids, before + length, frequencies)
         return found
 
 

@@ -33,7 +33,7 @@ from ctxrank.ranking.retrieval.hits import (
 )
 from ctxrank.ranking.retrieval.plan import Correction
 from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Query, Term, shown_query
-from ctxrank.ranking.retrieval.snippets import Match, Reading, Snippet, Span, cut_snippet, shown_text
+from ctxrank.ranking.retrieval.snippets import Match, MatchedText, Snippet, Span, cut_snippet, shown_text
 
 _SNIPPET_CHARS = 200
 # A word this near (rapidfuzz ratio, of 100) stands in where no word of the query occurs anywhere, and a title this like
@@ -45,7 +45,7 @@ _MAX_ALIKE = 50
 _WORD = re.compile(r"\w+")
 
 
-class _Match(NamedTuple):
+class _TextMatch(NamedTuple):
     """How much of the query a document holds, and which passage holds most: None is its own title and body."""
 
     text: float
@@ -54,7 +54,7 @@ class _Match(NamedTuple):
 
 class _Found(NamedTuple):
     parent: ParentDocument
-    match: _Match
+    match: _TextMatch
     parts: HeuristicParts
     score: float
 
@@ -67,7 +67,7 @@ class _Words(NamedTuple):
     excluded: tuple[Term, ...]
 
 
-class _Texts(NamedTuple):
+class _PieceTexts(NamedTuple):
     """One piece of a document in lower case: its own row, or a passage."""
 
     title: str
@@ -87,20 +87,20 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     corrupt: set[int] = set()
     corrections: tuple[Correction, ...] = ()
     parents: list[ParentDocument] = []
-    matches: dict[int, _Match] = {}
+    matches: dict[int, _TextMatch] = {}
     if not filters.is_impossible and words.column_of:
         stored = parents_in_scope(store.primary, filters.scope)
         corrupt.update(stored.corrupt)
         parents = [cleaned_parent(parent, config.redaction_mode) for parent in stored.rows]
 
-        def documents() -> Iterator[tuple[ParentDocument, list[StoredPassage], list[_Texts]]]:
+        def documents() -> Iterator[tuple[ParentDocument, list[StoredPassage], list[_PieceTexts]]]:
             """Each document with its passages: one at a time, since they may be many."""
             for parent in parents:
                 found = passages_of_parent(store.primary, parent.id)
                 corrupt.update(found.corrupt)
                 yield parent, found.rows, _texts(parent, found.rows)
 
-        def matching(words: _Words, weight: float = 1.0) -> dict[int, _Match]:
+        def matching(words: _Words, weight: float = 1.0) -> dict[int, _TextMatch]:
             found = ((one[0].id, _match(*one, words, filters.scope)) for one in documents())
             return {id_: match._replace(text=match.text * weight) for id_, match in found if match is not None}
 
@@ -144,8 +144,8 @@ def _words(query: Query) -> _Words:
 
 
 def _match(
-    parent: ParentDocument, passages: list[StoredPassage], texts: list[_Texts], words: _Words, scope: Scope
-) -> _Match | None:
+    parent: ParentDocument, passages: list[StoredPassage], texts: list[_PieceTexts], words: _Words, scope: Scope
+) -> _TextMatch | None:
     """What one document holds, or None. A phrase must occur, an excluded term must not."""
     if _is_excluded(texts, words) or not all(_occurs(term, texts) for term in words.phrases):
         return None
@@ -163,20 +163,20 @@ def _match(
             best, best_at = share, at
     if best_at < 0:
         return None
-    return _Match(best, passages[best_at - 1] if best_at > 0 else None)
+    return _TextMatch(best, passages[best_at - 1] if best_at > 0 else None)
 
 
-def _texts(parent: ParentDocument, passages: list[StoredPassage]) -> list[_Texts]:
+def _texts(parent: ParentDocument, passages: list[StoredPassage]) -> list[_PieceTexts]:
     """The document's own row, then its passages."""
-    own = _Texts(_folded(parent.title), _folded(parent.body), _folded(parent.path))
-    return [own, *(_Texts(_folded(passage.heading), _folded(passage.body), "") for passage in passages)]
+    own = _PieceTexts(_folded(parent.title), _folded(parent.body), _folded(parent.path))
+    return [own, *(_PieceTexts(_folded(passage.heading), _folded(passage.body), "") for passage in passages)]
 
 
-def _is_excluded(texts: list[_Texts], words: _Words) -> bool:
+def _is_excluded(texts: list[_PieceTexts], words: _Words) -> bool:
     return any(_occurs(term, texts) for term in words.excluded)
 
 
-def _occurs(term: Term, texts: list[_Texts]) -> bool:
+def _occurs(term: Term, texts: list[_PieceTexts]) -> bool:
     return any(text.hold(_folded(term.text), term.column) for text in texts)
 
 
@@ -185,7 +185,7 @@ def _folded(text: str) -> str:
     return " ".join(searchable(text).lower().split())
 
 
-def _near_words(documents: Iterable[list[_Texts]], words: _Words) -> tuple[dict[str, str], float]:
+def _near_words(documents: Iterable[list[_PieceTexts]], words: _Words) -> tuple[dict[str, str], float]:
     """The nearest word of the texts for each word of the query: none of a number, and of many words none.
 
     And how near these are to the whole query, up to 1.
@@ -212,7 +212,7 @@ def _near_words(documents: Iterable[list[_Texts]], words: _Words) -> tuple[dict[
     return stand_ins, near / sum(map(len, words.column_of))
 
 
-def _alike(parents: list[ParentDocument], words: _Words) -> dict[int, _Match]:
+def _alike(parents: list[ParentDocument], words: _Words) -> dict[int, _TextMatch]:
     """Documents whose title or summary is like the query, where no word of it occurs anywhere."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where no substring was found
 
@@ -221,7 +221,7 @@ def _alike(parents: list[ParentDocument], words: _Words) -> dict[int, _Match]:
     near = process.extract(wanted, texts, scorer=fuzz.partial_ratio, limit=None, score_cutoff=_LIKE_ENOUGH)
     # Those that are as alike as the last come, too: documents' numbers do not decide.
     least = near[_MAX_ALIKE - 1][1] if len(near) >= _MAX_ALIKE else _LIKE_ENOUGH
-    return {parents[at].id: _Match(_LIKENESS_WEIGHT * ratio / 100, None) for _, ratio, at in near if ratio >= least}
+    return {parents[at].id: _TextMatch(_LIKENESS_WEIGHT * ratio / 100, None) for _, ratio, at in near if ratio >= least}
 
 
 def _hit(question: Question, found: _Found, words: _Words) -> Foldable:
@@ -268,4 +268,4 @@ def _cut(text: str, words: _Words, path: str = "", first_line: int = 1) -> Snipp
         if (term := match[0].lower()) in values
     ]
     spans = [place for token in tokens for place in token]
-    return cut_snippet(Reading(text, spans, matches, values), path=path, first_line=first_line)
+    return cut_snippet(MatchedText(text, spans, matches, values), path=path, first_line=first_line)

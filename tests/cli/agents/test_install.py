@@ -12,7 +12,7 @@ from builders import Answer, answer_of, start_child
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxrank.cli.agents.runner_files import PLUGIN, Place, runner_files
+from ctxrank.cli.agents.runner_files import PLUGIN, InstallPlace, runner_files
 from ctxrank.cli.main import run
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.text.tokens import cautious_tokens
@@ -270,7 +270,7 @@ def _is_within(text: str, longer: str) -> bool:
 )
 @settings(max_examples=80)
 def test_json_of_others_stays_to_the_byte(text: str) -> None:
-    hooks, _, servers = runner_files("claude-code", Place("/p", False), "'/opt/my tools/ctxrank'", with_mcp=True)
+    hooks, _, servers = runner_files("claude-code", InstallPlace("/p", False), "'/opt/my tools/ctxrank'", with_mcp=True)
     for file in (hooks, servers):
         assert file.without_ours(text) == text
         once = file.with_ours(text)
@@ -286,7 +286,7 @@ def test_json_of_others_stays_to_the_byte(text: str) -> None:
 
 def test_a_call_of_an_earlier_install_is_replaced(project: Path) -> None:
     old, new = (
-        runner_files("claude-code", Place("/p", False), command, with_mcp=True)
+        runner_files("claude-code", InstallPlace("/p", False), command, with_mcp=True)
         for command in ("/opt/old/ctxrank", "ctxrank")
     )
     for before, after in zip(old, new, strict=True):
@@ -318,7 +318,7 @@ _TOML_ENDS = ("", "\n\n", "# end\n", "[profiles.o5]\nx = 0x1F\ny = { z = [1.10, 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("is_ended", [True, False])
 def test_toml_of_others_stays_to_the_byte(newline: str, is_ended: bool) -> None:
-    file = runner_files("codex", Place("/p", False), "ctxrank", with_mcp=True)[2]
+    file = runner_files("codex", InstallPlace("/p", False), "ctxrank", with_mcp=True)[2]
     for parts in itertools.product(_TOML_STARTS, _TOML_SERVERS, _TOML_ENDS):
         text = "".join(parts).replace("\n", newline)
         text = text if is_ended else text.removesuffix(newline)
@@ -351,12 +351,12 @@ def test_a_config_with_a_server_of_that_name_or_with_servers_in_one_table_is_lef
 
 def test_the_same_server_in_ones_own_words_is_enough(project: Path) -> None:
     text = 'mcp_servers.ctxrank = { args = [ "mcp" ], command = "ctxrank" }\n'
-    file = runner_files("codex", Place("/p", False), "ctxrank", with_mcp=True)[2]
+    file = runner_files("codex", InstallPlace("/p", False), "ctxrank", with_mcp=True)[2]
     assert file.with_ours(text) == text == file.without_ours(text)
 
 
 def test_what_codex_puts_into_our_section_stays() -> None:
-    file = runner_files("codex", Place("/p", False), "ctxrank", with_mcp=True)[2]
+    file = runner_files("codex", InstallPlace("/p", False), "ctxrank", with_mcp=True)[2]
     theirs = '[mcp_servers.x]\ncommand = "a"\n'
     ours = file.with_ours("")
     assert theirs in file.without_ours(ours.replace("# ctxrank: end", f"\n{theirs}# ctxrank: end"))
@@ -423,7 +423,7 @@ _NAMES = {".git", ".claude", ".mcp.json", ".mcp.json.before-ctxrank"}
 
 @given(text=st.text(alphabet="ab\n\r#", max_size=30))
 def test_a_section_is_put_in_once_and_taken_out_to_the_byte(text: str) -> None:
-    file = runner_files("agents-md", Place("/p", False), "ctxrank", with_mcp=False)[0]
+    file = runner_files("agents-md", InstallPlace("/p", False), "ctxrank", with_mcp=False)[0]
     once = file.with_ours(text)
     assert file.with_ours(once) == once and once.startswith(text)
     assert file.without_ours(once) == text == file.without_ours(text)
@@ -431,4 +431,4 @@ def test_a_section_is_put_in_once_and_taken_out_to_the_byte(text: str) -> None:
 
 def test_there_is_no_other_runner() -> None:
     with pytest.raises(UsageError):
-        runner_files("agents-md", Place(os.sep, True), "ctxrank", with_mcp=False)
+        runner_files("agents-md", InstallPlace(os.sep, True), "ctxrank", with_mcp=False)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from linked_builders import estimated, graph_of, texts_of
 
 from ctxrank.extensions.links.artifact import LEVELS, level_texts
-from ctxrank.extensions.links.closure import LinkedArtifact, reach
+from ctxrank.extensions.links.closure import ReachedArtifact, reach
 from ctxrank.extensions.links.graph import Graph
 from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.extensions.links.reading import parse_artifact
@@ -39,12 +39,12 @@ def counter() -> Callable[[str], int]:
     return found.count
 
 
-def found_in(graph: Graph) -> tuple[LinkedArtifact, ...]:
+def found_in(graph: Graph) -> tuple[ReachedArtifact, ...]:
     """What is not reached, as if search had found it."""
     closure = reach(graph, graph.nodes["TASK-1"])
     taken = {one.node.id for one in closure.reached}
     return tuple(
-        LinkedArtifact(node, 3, ("TASK-1", node.id), "found by search")
+        ReachedArtifact(node, 3, ("TASK-1", node.id), "found by search")
         for node in graph.nodes.values()
         if node.id not in taken
     )

@@ -10,7 +10,7 @@ from linked_builders import copy_fixture, write_artifact
 from ctxrank.cli.main import run
 from ctxrank.extensions.links.suggestions import sightings
 from ctxrank.extensions.links.sync import index_linked
-from ctxrank.indexer.records.receipts import Entry, Receipt
+from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry
 from ctxrank.indexer.store.store import Store
 
 
@@ -43,7 +43,7 @@ def test_what_search_found_is_named_with_its_list_and_no_file_changes(
 
 def test_only_the_three_best_that_search_found_are_sighted_each_once() -> None:
     reasons = [("SPEC-1", "T1 linked"), *((f"DEC-{n}", "T3 found") for n in (1, 1, 2, 3, 4))]
-    entries = tuple(Entry(id_, True, "summary", 10, reason) for id_, reason in reasons)
+    entries = tuple(ReceiptEntry(id_, True, "summary", 10, reason) for id_, reason in reasons)
     inputs = {"task": "TASK-1"}
     receipts = [
         Receipt(n, "context", None, None, "", 0, 0, inputs, entries, (), digest, 0, 0)

@@ -25,7 +25,7 @@ from damage import (
 from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run
-from ctxrank.extensions.salvage.pages import PageFile, PageKind, Unreadable
+from ctxrank.extensions.salvage.pages import PageFile, PageKind, UnreadablePage
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Repair
 from ctxrank.indexer.fulltext.fts5_engine import index_of
@@ -99,7 +99,7 @@ def page_kinds(path: str) -> dict[str, int]:
     for page in range(1, file.count):
         try:
             found_.setdefault(file.kind(page + 1).name, page)
-        except Unreadable:
+        except UnreadablePage:
             if page + 1 not in free:
                 found_.setdefault("OVERFLOW", page)
     if free:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from builders import make_store
 
-from ctxrank.indexer.engine import AnyOf, ListedWord, RowQuery, TermClause
+from ctxrank.indexer.engine import AnyClause, ListedWord, RowQuery, TermClause
 from ctxrank.indexer.fulltext import postings, pure_postings
 from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, fts5_of, index_of
 from ctxrank.indexer.fulltext.impact_bounds import WEIGHTS
-from ctxrank.indexer.fulltext.postings import RowBounds
+from ctxrank.indexer.fulltext.postings import BoundArrays
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.documents import Document, document_id, put, remove
 from ctxrank.indexer.store.ids import DocumentRef
@@ -72,7 +72,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return store
 
 
-def _held(bounds: RowBounds | None) -> dict[int, float]:
+def _held(bounds: BoundArrays | None) -> dict[int, float]:
     """All rows with their bounds."""
     assert bounds is not None
     rowids = bounds.between(0.0, float("inf"), 1 << 30)
@@ -80,12 +80,12 @@ def _held(bounds: RowBounds | None) -> dict[int, float]:
     return {rowid: _bound_of(bounds, rowid) for rowid in rowids}
 
 
-def _bound_of(bounds: RowBounds, rowid: int) -> float:
+def _bound_of(bounds: BoundArrays, rowid: int) -> float:
     at = struct.unpack(f"{len(bounds)}q", bounds.rowids).index(rowid)
     return float(struct.unpack_from("d", bounds.bounds, 8 * at)[0])
 
 
-def _row_bounds(engine: Fts5Engine, text: str, most: int | None) -> RowBounds:
+def _row_bounds(engine: Fts5Engine, text: str, most: int | None) -> BoundArrays:
     with engine.snapshot() as statistics:
         plan = make_plan(plain_query(text), engine, statistics)
         words = listed_words(plan)
@@ -102,7 +102,7 @@ def _bounds(engine: Fts5Engine, text: str) -> tuple[dict[int, float], dict[int, 
     with engine.snapshot() as statistics:
         plan = make_plan(plain_query(text), engine, statistics)
         words = listed_words(plan)
-        rows = engine.rows(RowQuery(AnyOf(tuple(TermClause((word.term,), (word.term,)) for word in words))))
+        rows = engine.rows(RowQuery(AnyClause(tuple(TermClause((word.term,), (word.term,)) for word in words))))
         scores = Scorer(plan).scores(rows)
         return held, {row[0]: score for row, score in zip(rows, scores, strict=True)}
 
@@ -150,7 +150,7 @@ def test_a_definition_may_add_to_whatever_has_its_name_among_the_identifiers(tmp
 
 
 def test_the_rows_of_the_highest_bounds_come_first() -> None:
-    bounds = RowBounds(struct.pack("5q", 1, 2, 3, 4, 5), struct.pack("5d", 4.0, 1.0, 3.0, 2.0, 3.0))
+    bounds = BoundArrays(struct.pack("5q", 1, 2, 3, 4, 5), struct.pack("5d", 4.0, 1.0, 3.0, 2.0, 3.0))
     theta = bounds.threshold(3)
     assert 2.0 < theta < 3.0 and sorted(bounds.between(theta, 10.0, 9)) == [1, 3, 5]
     assert bounds.between(1.5, theta, 9) == [4] and bounds.threshold(5) == 0.0
@@ -158,7 +158,7 @@ def test_the_rows_of_the_highest_bounds_come_first() -> None:
 
 
 def test_where_more_rows_are_alike_than_are_wanted_the_threshold_is_their_bound() -> None:
-    bounds = RowBounds(struct.pack("3q", 1, 2, 3), struct.pack("3d", 2.0, 2.0, 2.0))
+    bounds = BoundArrays(struct.pack("3q", 1, 2, 3), struct.pack("3d", 2.0, 2.0, 2.0))
     assert bounds.threshold(2) == 2.0 and bounds.between(2.0, 9.0, 9) == []
 
 

@@ -22,7 +22,7 @@ from ctxrank.extensions.links.annotations import sync_annotations
 from ctxrank.extensions.links.sync import sync_tree
 from ctxrank.extensions.links.tree import require_tree
 from ctxrank.indexer.care.status import read_status
-from ctxrank.indexer.errors.failures import Failure, Place, record_failure
+from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
@@ -65,7 +65,7 @@ def fill(store: Store, word: str = WORD, session: str = "S") -> None:
     save(store, f"{word}.md", f"# {word}\n\nIt says {word}.\n", summary=f"A {word}.", session=session)
     save_reasoning(store, NewReasoning(session, "G", "developer", "approach", f"Use {word}."))
     save_skill_output(store, session, "lint-check", json.dumps({"found": word}))
-    record_failure(store, Place(session, "G"), _failure(word))
+    record_failure(store, FailurePlace(session, "G"), _failure(word))
     with store.write() as change:
         id_ = find_session(store.primary, session).id
         record_event(change, id_, None, "note", json.dumps({"text": word}))

@@ -14,7 +14,7 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest
 from ctxrank.ranking.retrieval.search import search
-from ctxrank.ranking.retrieval.snippets import MAX_LINE_CHARS, Reading, cut_snippet, is_code, shown_text
+from ctxrank.ranking.retrieval.snippets import MAX_LINE_CHARS, MatchedText, cut_snippet, is_code, shown_text
 
 _CODE = """\
 def connect(**kwargs):
@@ -110,7 +110,7 @@ def test_prose_is_known_by_its_name(path: str, expected: bool) -> None:
 def test_lines_are_lines_of_the_text_and_marks_cut_words_out_of_them(text: str, path: str) -> None:
     shown = shown_text(text)
     assert shown.count("\n") == text.count("\n")
-    snippet = cut_snippet(Reading(shown, [], [], {}), path=path, first_line=7)
+    snippet = cut_snippet(MatchedText(shown, [], [], {}), path=path, first_line=7)
     lines = shown.split("\n")
     assert 7 <= snippet.match_line <= 7 + len(lines)
     assert all(line.text == lines[line.number - 7].rstrip() for line in snippet.lines)
@@ -135,7 +135,7 @@ _BOLD = r"(?a)(?<![\w*/])\*\*(\S(?:[^*\n]*\S)?)\*\*(?![\w*/])"
 @given(st.lists(st.sampled_from(["*", "**", "a", "é", " ", "\n", "/", "_", "日"]), max_size=20).map("".join))
 def test_bold_text_is_shown_without_its_marks(text: str) -> None:
     shown = re.sub(_BOLD, r"\1", text)
-    assert cut_snippet(Reading(text, [], [], {}), path="", first_line=1).text == " ".join(shown.split())
+    assert cut_snippet(MatchedText(text, [], [], {}), path="", first_line=1).text == " ".join(shown.split())
 
 
 def test_of_equal_lines_the_first_is_shown_and_two_words_are_worth_more_than_one_repeated(store: Store) -> None:

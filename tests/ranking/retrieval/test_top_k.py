@@ -9,7 +9,7 @@ import pytest
 from builders import make_store, word
 
 from ctxrank.indexer.fulltext.fts5_engine import index_of
-from ctxrank.indexer.fulltext.postings import RowBounds
+from ctxrank.indexer.fulltext.postings import BoundArrays
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.sessions import require_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -116,7 +116,7 @@ def test_no_row_gets_more_of_a_query_than_its_bound(many: Store, tuning: Tuning,
             listed_words(plan), tuning.weights,
             lambda tf, length: tf_saturation(tf, length, statistics.average_length, tuning.k1, tuning.b), None,
         )  # fmt: skip
-    assert isinstance(bounds, RowBounds) and any(scores)
+    assert isinstance(bounds, BoundArrays) and any(scores)
     known = dict(zip(array("q", bounds.rowids), array("d", bounds.bounds), strict=True))
     assert all(score <= known.get(row[0], 0.0) + 1e-9 for row, score in zip(rows, scores, strict=True))
 
