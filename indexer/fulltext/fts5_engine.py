@@ -267,8 +267,8 @@ class Fts5Engine:
              {order}
              LIMIT ?
         """
-        found = self._execute(sql, (*where.values, -1 if most is None else most)).fetchall()
-        return cast("list[tuple[object, ...]]", found)
+        found = self._execute(sql, (*where.values, -1 if most is None else most))
+        return cast("list[tuple[object, ...]]", found.fetchall())
 
     def row_bounds(
         self,
@@ -377,8 +377,7 @@ class Fts5Engine:
         parent = parent_condition(scope)
         join = f"CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.owner_id AND {parent.sql}" if parent.sql else ""
         conditions, values = self._of_documents(query, rowids)
-        values = [*parent.values, expression, *rowids, *values]
-        return _Where(conditions, join, tuple(values))
+        return _Where(conditions, join, (*parent.values, expression, *rowids, *values))
 
     def _of_documents(self, query: RowQuery, rowids: tuple[int, int]) -> tuple[str, list[object]]:
         """The conditions that are of a whole document, with their values."""

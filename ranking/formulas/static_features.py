@@ -14,13 +14,11 @@ Source: the context assembler's ranking step (3b) as it was specified, with agen
 *has consumed it already*.
 """
 
-from collections.abc import Callable
-
 from ctxrank.indexer.light_typing import NamedTuple
 
 PRIORITY_WEIGHTS = {"critical": 4, "high": 3, "medium": 2, "low": 1}
 # Kinds without a priority of their own are neither urgent nor negligible.
-DEFAULT_PRIORITY_WEIGHT = 2
+_USUAL_WEIGHT = 2
 # In the history of pytest 300 commit messages look for the files they changed; same_group is the folder most worked in
 # (2026-11, nDCG@10 over text alone, then with the files' signals shuffled). As above with w = 0.7: +0.005, -0.006;
 # half-life 90 days, w = 0.7, group 2, recency 2: +0.027, -0.018; w = 0.8, group 1, recency 3: +0.025, -0.011.
@@ -44,22 +42,14 @@ class Part(NamedTuple):
     share: str
     label: str
     maximum: float
-    value: Callable[[Signals], float]  # of the maximum, 0 to 1
 
 
-_PRIORITY = Part(
-    "priority", "priority {:g}", 16.0, lambda one: PRIORITY_WEIGHTS.get(one.priority, DEFAULT_PRIORITY_WEIGHT) / 4
-)
-_GROUP = Part("group", "same group {:g}", 2.0, lambda one: one.is_same_group)
-_AGENT = Part("group", "designated for the agent {:g}", 1.5, lambda one: one.is_designated)
-_RECENCY = Part("recency", "recency {:.3f}", 1.0, lambda one: 1 / (max(one.days, 0) + 1))
+_PRIORITY = Part("priority", "priority {:g}", 16.0)
+_GROUP = Part("group", "same group {:g}", 2.0)
+_AGENT = Part("group", "designated for the agent {:g}", 1.5)
+_RECENCY = Part("recency", "recency {:.3f}", 1.0)
 ALONE = (_PRIORITY, _GROUP, _AGENT, _RECENCY)
-BLENDED = (
-    _PRIORITY,
-    _GROUP._replace(maximum=1.0),
-    _AGENT,
-    _RECENCY._replace(maximum=3.0, value=lambda one: 0.5 ** (max(one.days, 0) / HALF_LIFE_DAYS)),
-)
+BLENDED = (_PRIORITY, _GROUP._replace(maximum=1.0), _AGENT, _RECENCY._replace(maximum=3.0))
 BLENDED_MAXIMUM = sum(part.maximum for part in BLENDED)
 
 
@@ -81,4 +71,8 @@ class HeuristicParts(NamedTuple):
 
 def heuristic(signals: Signals, parts: tuple[Part, ...] = ALONE) -> HeuristicParts:
     """The summands of H for one document: alone, or BLENDED for one that has a text score, too."""
-    return HeuristicParts(parts, tuple(part.maximum * part.value(signals) for part in parts))
+    days = max(signals.days, 0)
+    recency = 0.5 ** (days / HALF_LIFE_DAYS) if parts is BLENDED else 1 / (days + 1)
+    priority = PRIORITY_WEIGHTS.get(signals.priority, _USUAL_WEIGHT) / 4
+    shares = (priority, signals.is_same_group, signals.is_designated, recency)
+    return HeuristicParts(parts, tuple(part.maximum * share for part, share in zip(parts, shares, strict=True)))
