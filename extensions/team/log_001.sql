@@ -1,7 +1,7 @@
 -- A team's log in PostgreSQL 15 or newer: one table of records, each in its latest state, and the key of each apart.
 --
--- A machine reads the projects that it is a member of, by row security, and writes nothing itself: push() is the only
--- way in. It takes the origin from the login role, so no member can speak for another, and gives the numbers: the row
+-- A machine reads the projects that it is a member of, by row security, and writes nothing itself: push(), which
+-- log_002.sql has, is the only way in. It takes the origin from the login role, so no member can speak for another, and gives the numbers: the row
 -- of the project is locked until the transaction ends, so a number is visible as soon as a later one is.
 --
 -- ctxrank_log owns all of it and cannot log in. A later version is this file and log_002.sql and so on after it; once
@@ -129,70 +129,6 @@ BEGIN
     UPDATE members SET origin = of_store, seen_at = now() WHERE project = me.project AND role = me.role;
 END $$;
 
--- Write records, in the given order; returns the number of the last change. What is not later than what is here is left
--- out. `orders_of` is the store whose record an order is about, where it is not the member's own.
-CREATE FUNCTION push(
-    of_project text, kinds text[], keys text[], seqs bigint[], rulesets integer[], orders boolean[], lines bytea[],
-    secrets bytea[], marks bytea[], gone_kinds text[], gone_keys text[], gone_of uuid[]
-) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = ctxrank, pg_temp AS $$
-DECLARE
-    me members := my_membership(of_project);
-    given integer := cardinality(kinds);
-    size bigint := (SELECT coalesce(sum(octet_length(line)), 0) FROM unnest(lines) AS line);
-    last bigint;
-BEGIN
-    IF me.origin IS NULL THEN
-        RAISE insufficient_privilege USING MESSAGE = format('%s has not joined %s', session_user, of_project);
-    END IF;
-    IF given > 1000 OR cardinality(gone_kinds) > 1000 THEN
-        RAISE program_limit_exceeded USING MESSAGE = 'more than 1000 records at once';
-    END IF;
-    UPDATE members SET day = current_date, seen_at = now(),
-                       day_bytes = size + CASE WHEN day = current_date THEN day_bytes ELSE 0 END
-     WHERE project = me.project AND role = me.role RETURNING day_bytes INTO size;
-    IF size > (SELECT p.day_bytes FROM projects AS p WHERE p.id = me.project) THEN
-        RAISE program_limit_exceeded USING MESSAGE = format('%s has written its bytes of the day', session_user);
-    END IF;
-    UPDATE projects SET n = n + given WHERE id = me.project RETURNING n INTO last;
-
-    WITH written AS (
-        INSERT INTO records AS r (project, n, origin, kind, key, seq, ruleset, is_order, line, mark)
-        SELECT me.project, last - given + row.place, me.origin, row.kind, row.key, row.seq, row.ruleset, row.is_order,
-               row.line, row.mark
-          FROM unnest(kinds, keys, seqs, rulesets, orders, lines, marks) WITH ORDINALITY
-               AS row (kind, key, seq, ruleset, is_order, line, mark, place)
-            ON CONFLICT (project, kind, key, origin) DO UPDATE
-           SET n = excluded.n, seq = excluded.seq, ruleset = excluded.ruleset, is_order = excluded.is_order,
-               line = excluded.line, mark = excluded.mark
-         WHERE excluded.seq > r.seq
-        RETURNING r.kind, r.key, r.xmax <> 0 AS is_replaced
-    ), keyed AS (
-        INSERT INTO record_keys AS k (project, kind, key, origin, secret)
-        SELECT me.project, row.kind, row.key, me.origin, row.secret
-          FROM unnest(kinds, keys, secrets) AS row (kind, key, secret)
-          JOIN written ON written.kind = row.kind AND written.key = row.key
-            ON CONFLICT (project, kind, key, origin) DO UPDATE SET secret = excluded.secret
-        RETURNING k.tableoid, k.kind, k.key
-    )
-    INSERT INTO unerased (part)
-    SELECT DISTINCT keyed.tableoid FROM keyed JOIN written USING (kind, key) WHERE written.is_replaced
-        ON CONFLICT DO NOTHING;
-
-    -- What was ordered to be forgotten: the record itself, and what others said of it under its name.
-    WITH gone AS (
-        SELECT row.kind, row.key, row.of FROM unnest(gone_kinds, gone_keys, gone_of) AS row (kind, key, of)
-    ), deleted AS (
-        DELETE FROM record_keys AS k USING gone
-         WHERE k.project = me.project AND k.kind = gone.kind
-           AND ((k.key = gone.key AND k.origin = gone.of AND gone.of <> me.origin) OR k.key = gone.key || '@' || gone.of)
-        RETURNING k.tableoid
-    )
-    INSERT INTO unerased (part) SELECT DISTINCT tableoid FROM deleted ON CONFLICT DO NOTHING;
-    PERFORM pg_notify('ctxrank', of_project || ' ' || last);
-    RETURN last;
-END $$;
-
 -- Say how far the member has come. It can say so of itself alone, and nothing that is not here yet.
 CREATE FUNCTION report(of_project text, has_applied bigint, has_forgotten bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ctxrank, pg_temp AS $$
@@ -282,7 +218,6 @@ END $$;
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ctxrank FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION
-    my_projects(), join_project(text, uuid), report(text, bigint, bigint), leave_project(text), erase_keys(), erase_wal(),
-    push(text, text[], text[], bigint[], integer[], boolean[], bytea[], bytea[], bytea[], text[], text[], uuid[])
+    my_projects(), join_project(text, uuid), report(text, bigint, bigint), leave_project(text), erase_keys(), erase_wal()
 TO PUBLIC;
 RESET ROLE;

@@ -92,4 +92,7 @@ BEGIN
     PERFORM pg_notify('ctxrank', of_project || ' ' || last);
     RETURN last;
 END $$;
+GRANT EXECUTE ON FUNCTION
+    push(text, text[], text[], bigint[], integer[], boolean[], bytea[], bytea[], bytea[], text[], text[], uuid[])
+TO PUBLIC;
 RESET ROLE;
