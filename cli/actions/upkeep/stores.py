@@ -22,7 +22,6 @@ from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:  # most stores have no team
     from ctxrank.indexer.engine import ClusterIndex, ClusterStatus
-    from ctxrank.indexer.store.config import Config
 
 
 def init(call: Call, folder: str | None) -> Reply:
@@ -66,7 +65,10 @@ def status(call: Call) -> Reply:
     with call.open() as store:
         found = read_status(store)
         config = load_config(store)
-        team, wide = config.team_log, _cluster_status(store, config)
+        team, wide = config.team_log, None
+        if config.wide is not None:
+            cluster: ClusterIndex = provided(ENGINE, "engine: opensearch")
+            wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
@@ -87,14 +89,6 @@ def status(call: Call) -> Reply:
         engine=engine,
         text_notes=found.notes,
     )
-
-
-def _cluster_status(store: Store, config: "Config") -> "ClusterStatus | None":
-    """How far the cluster's index is; None where the user names no cluster."""
-    if config.wide is None:
-        return None
-    cluster: ClusterIndex = provided(ENGINE, "engine: opensearch")
-    return cluster.status(store, config.wide, is_used=store.wide is not None)
 
 
 def _cluster_sentence(found: "ClusterStatus") -> str:
