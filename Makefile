@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow test-team test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants check static format format-check lint types contract budget bench figures torture fuzz wheel docs release clean
+.PHONY: help demo test slow test-team test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants check static format format-check lint types contract budget bench public figures torture fuzz wheel docs release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -94,6 +94,15 @@ budget: $(STAMP) ## print how large each room is, and fail above a figure of tes
 
 bench: $(WHEEL_STAMP) ## measure, on the built wheel; DATA=folder adds the runs that need real data
 	$(WHEEL_VENV)/bin/python benchmarks/run.py $(if $(DATA),--data "$(DATA)")
+
+PEERS := .venv-peers/installed
+public: $(WHEEL_STAMP) $(PEERS) ## public sets of DATA=folder, ours beside four peers; ONLY="semble locomo", OUT=folder
+	$(WHEEL_VENV)/bin/python benchmarks/public/run.py --data "$(DATA)" --peers .venv-peers/bin/python --out "$(or $(OUT),build/public)" --only $(ONLY)
+
+$(PEERS): benchmarks/public/peers.txt
+	$(call make-venv,.venv-peers)
+	@.venv-peers/bin/python -m pip -q install -r $<
+	@touch $@
 
 # Each target has a folder of seeds, so the folders are the list.
 fuzz: $(STAMP) ## let atheris look for inputs that break something; TARGETS="query path" SECONDS=600

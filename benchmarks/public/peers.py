@@ -138,11 +138,14 @@ def _ripgrep(documents: Documents, asked: Asked, folder: str) -> Found:
             found[id_] = []
             continue
         patterns = [part for word in words for part in ("-e", word)]
-        done = subprocess.run([*command, *patterns], cwd=folder, capture_output=True, check=False)
+        done = subprocess.run(
+            [*command, *patterns, "."], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
         matched: dict[str, set[str]] = defaultdict(set)
         lines: dict[str, int] = defaultdict(int)
         for line in done.stdout.decode(errors="replace").split("\n"):
             path, _, rest = line.partition("\0")
+            path = path.removeprefix("./")
             number, _, word = rest.partition(":")
             if number.isdecimal():
                 first = (int(number) - 1) // window * window + 1 if window else 1

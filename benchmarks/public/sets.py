@@ -62,7 +62,7 @@ def _semble(data: str) -> Iterator[PublicSet]:
             one = specifications[repository]
             slug = one["url"].removeprefix("https://github.com/").removesuffix(".git")
             try:
-                write = _tree(data, slug, one["revision"])
+                write = partial(_write_both, _tree(data, slug, one["revision"]), one.get("benchmark_root") or "", {})
             except NoSuchTree as error:
                 skipped.append(str(error))
                 continue
