@@ -39,7 +39,7 @@ PERMITTED = {
     "extensions/bazinga/commands/block.py _write": "makes the file that --output-file names",
     "extensions/bazinga/switch/steps.py _write": "makes a file beside the script whose place it takes",
     "extensions/bazinga/switch/placed_switch.py command_of_ctxrank": "what install noted beside this very file",
-    "extensions/bazinga/place.py _make_empty_file": "makes a database where the predecessor would",
+    "extensions/bazinga/place.py _open_file": "makes a database where the predecessor would",
     "indexer/store/known_stores.py alone_in": "a folder of the user's own, to lock it",
     "indexer/store/known_stores.py write_privately": "makes a file in the user's own state folder",
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
@@ -71,7 +71,6 @@ PERMITTED = {
     "extensions/bazinga/database/source.py _with_log": "a database that the user named, and its copy",
     "extensions/bazinga/database/source.py _has_packages": "as above",
     "extensions/bazinga/database/source.py read_damaged": "makes the database that what can be read goes into",
-    "extensions/bazinga/place.py _is_ours": "the first bytes of a database that the user named",
     "extensions/salvage/pages.py PageFile.__init__": "the copy of a database that a repair has just made",
 }
 
