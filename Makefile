@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow test-team test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants check static format format-check lint types contract budget bench figures torture fuzz wheel docs release clean
+.PHONY: help demo test slow test-team test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants random-mutants core-alone check static format format-check lint types contract budget bench figures torture fuzz wheel docs release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -67,6 +67,12 @@ coverage: $(STAMP) ## run all tests and say which lines none of them runs (takes
 
 mutants: $(STAMP) ## make small mistakes in a copy, one at a time, and see that the tests notice; AREA=errors for one area
 	$(BIN)/python tests/mutants.py $(if $(AREA),--area $(AREA))
+
+random-mutants: $(STAMP) ## the same with 200 that are drawn by chance over the core; SEED=1 COUNT=200
+	$(BIN)/python tests/random_mutants.py --seed $(or $(SEED),1) --count $(or $(COUNT),200)
+
+core-alone: ## run the core's tests in a clone whose extensions are deleted
+	@sh tests/core_alone.sh
 
 check: static test slow ## everything: format, lint, types, import contract, all tests
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ctxrank.indexer.extensions import EXTENSIONS
+
 HOUSE = Path(__file__).parent.parent
 OPENING = {"open", "mkstemp", "fdopen", "read_text", "read_bytes", "write_text", "write_bytes"}
 
@@ -100,6 +102,7 @@ def is_opening(function: ast.expr) -> bool:
     return ast.unparse(function.value) not in {"call", "self._call", "self", "self.pool", "root"}
 
 
+@pytest.mark.needs(*EXTENSIONS)
 def test_a_file_is_opened_by_the_one_function_or_with_a_reason() -> None:
     rooms = ("ctxrank", "indexer", "ranking", "cli", "extensions")
     modules = [path for room in rooms for path in sorted((HOUSE / room).rglob("*.py"))]

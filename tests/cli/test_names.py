@@ -11,6 +11,7 @@ from ctxrank.cli.click_commands import COMMON
 from ctxrank.cli.main import COMMANDS, declared_commands, find_command, run
 from ctxrank.cli.names import OLD_NAMES, OTHER_WORDS, renamed
 from ctxrank.cli.schema import commands_of
+from ctxrank.indexer.extensions import EXTENSIONS
 
 S = "--session shop-2026-10"
 DECLARED = dict(commands_of(declared_commands()))
@@ -53,6 +54,7 @@ def test_an_old_name_answers_with_the_same_json(
     assert codes[0] == codes[1] and json.loads(printed[0]) == json.loads(printed[1])
 
 
+@pytest.mark.needs(*EXTENSIONS)
 @each_row("old, new", OLD_NAMES.items())
 def test_an_old_name_is_read_as_todays_which_stderr_says(
     old: str, new: str, capsys: pytest.CaptureFixture[str]
@@ -67,6 +69,7 @@ def test_an_old_name_is_read_as_todays_which_stderr_says(
     assert {word for word in words if word.startswith("--")} <= known
 
 
+@pytest.mark.needs(*EXTENSIONS)
 @each_row("word, ours", OTHER_WORDS.items())
 def test_a_word_of_other_programs_names_ours(word: str, ours: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert word not in COMMANDS
@@ -83,6 +86,7 @@ def test_the_words_that_users_ask_for_are_among_them(word: str) -> None:
     assert word in OTHER_WORDS
 
 
+@pytest.mark.needs(*EXTENSIONS)
 def test_the_commands_and_options_are_few(capsys: pytest.CaptureFixture[str]) -> None:
     options = [one for command in DECLARED.values() for one in command.parameters if one.is_option]
     assert len(DECLARED) <= 62 and len(options) <= 250

@@ -95,6 +95,7 @@ def test_verbose_says_where_the_time_went(shop: Path, capsys: pytest.CaptureFixt
     assert "ms to start" not in capsys.readouterr().err
 
 
+@pytest.mark.needs("transcripts")
 @pytest.mark.parametrize(
     ("words", "label"),
     [

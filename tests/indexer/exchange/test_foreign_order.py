@@ -57,6 +57,7 @@ def _one_of_each(change: Change, session: int, error: int, number: int) -> None:
     write(change, entry)
 
 
+@pytest.mark.needs("links")
 @pytest.mark.parametrize("is_imported", [False, True])
 def test_lists_have_the_newest_first(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_imported: bool
