@@ -147,7 +147,7 @@ def _check_name(change: Change, name: str, whose: str) -> None:
 
 
 def _refuse_secret(change: Change, name: str, whose: str) -> None:
-    mode = RedactionMode.PATTERN_ONLY.with_rules(change.user_rules)
+    mode = RedactionMode.PATTERN_ONLY.with_rules(change.user_rules())
     if may_hold_secret(name, mode):
         from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: most names are short words
 

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, is_dict
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_setting
-from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
     from ctxrank.indexer.agents import PackageType, Role, Team
+    from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.store.team_log import TeamState
     from ctxrank.indexer.store.wide_settings import WideSettings
 
@@ -69,9 +69,14 @@ class Config(NamedTuple):
     notes: tuple[str, ...] = ()
 
     @property
+    def asked_cluster(self) -> "WideSettings | None":
+        """The cluster that searches ask instead of the index."""
+        return self.wide if self.engine == OPENSEARCH else None
+
+    @property
     def has_index(self) -> bool:
         """Whether an index is asked at all: FTS5 may be switched off, which leaves a cluster to answer."""
-        return self.fts5 or (self.wide is not None and self.engine == OPENSEARCH)
+        return self.fts5 or self.asked_cluster is not None
 
     @property
     def team(self) -> "Team":
@@ -81,8 +86,8 @@ class Config(NamedTuple):
         return Team(self.roles, self.types)
 
 
-def load_config(store: Store) -> Config:
-    """The settings for this store, which keeps the redaction rules of its own. Raises UsageError: the file, the key."""
+def load_config(store: "Store") -> Config:
+    """The settings for this store as they are now, which `Store.config` gives again. Raises UsageError: file, key."""
     user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     user_path = os.path.join(user_home, "ctxrank", "config.yaml")
     project_path = os.path.join(store.location.folder, "config.yaml")
@@ -110,31 +115,24 @@ def load_config(store: Store) -> Config:
         note_rules(store, config.redaction_mode.rules)
     if store.primary.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is not None:
         config = _with_blocked(config, store)
-    store.user_rules = config.redaction_mode.rules
     if config.engine == OPENSEARCH or "wide" in user or "CTXRANK_WIDE" in os.environ:
-        config = _with_wide(config, store, user.get("wide"), f"{user_path}: wide")
+        from ctxrank.indexer.store.wide_settings import wide_settings  # noqa: PLC0415  only a machine with a cluster
+
+        wide = wide_settings(user.get("wide"), f"{user_path}: wide", keeps_local=config.fts5)
+        config = config._replace(wide=wide)
+        if wide is None and config.engine == OPENSEARCH:
+            note = "engine is opensearch, but no cluster is named: set CTXRANK_WIDE, or wide: in your own config.yaml."
+            config = config._replace(notes=(*config.notes, note))
     dsn = os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
     if dsn:
         from ctxrank.indexer.store.team_log import read_state  # noqa: PLC0415  only a machine with a team needs it
 
         config = config._replace(team_dsn=dsn, team_log=read_state(store.primary))
-    store.team_log = "" if config.team_log is None else dsn
+    store.last_config = config
     return config
 
 
-def _with_wide(config: Config, store: Store, value: object, name: str) -> Config:
-    """The configuration of a user who names a cluster, and whether this store is searched there. Raises UsageError."""
-    from ctxrank.indexer.store.wide_settings import wide_settings  # noqa: PLC0415  only a machine with a cluster
-
-    wide = wide_settings(value, name, keeps_local=config.fts5)
-    store.wide = wide if config.engine == OPENSEARCH else None
-    if wide is not None or config.engine != OPENSEARCH:
-        return config._replace(wide=wide)
-    note = "engine is opensearch, but no cluster is named: set CTXRANK_WIDE, or wide: in your own config.yaml."
-    return config._replace(notes=(*config.notes, note))
-
-
-def _with_blocked(config: Config, store: Store) -> Config:
+def _with_blocked(config: Config, store: "Store") -> Config:
     """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
     from ctxrank.indexer.redaction.user_rules import UserRules  # noqa: PLC0415  start-up: only with user rules
     from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up: after a purge
@@ -189,7 +187,7 @@ def _merged(config: Config, values: Mapping[str, object], source: str, of: str =
     return config
 
 
-def _orchestrators(store: Store, path: str) -> Mapping[str, object]:
+def _orchestrators(store: "Store", path: str) -> Mapping[str, object]:
     """What the orchestrator's file holds under `context_engineering`: the one below the root, or an imported one."""
     document = _cached(store, path, store.location.root)
     if not document:
@@ -198,7 +196,7 @@ def _orchestrators(store: Store, path: str) -> Mapping[str, object]:
     return _own_values(document.get("context_engineering")) if is_dict(document) else {}
 
 
-def says_no_fts5(store: Store) -> bool:
+def says_no_fts5(store: "Store") -> bool:
     """Whether the orchestrator's file says `enable_fts5: false`: reported by `status`, not obeyed.
 
     It stems from the belief that FTS5 needs a special SQLite build.
@@ -227,7 +225,7 @@ def _parsed(text: str) -> object:
     return json.loads(text)
 
 
-def _cached(store: Store, path: str, within: str | None = None) -> object:
+def _cached(store: "Store", path: str, within: str | None = None) -> object:
     """What a configuration file says, parsed at most once for each state of the file; None if there is none.
 
     A project's own file lies `within` the project. Raises UsageError.
