@@ -33,13 +33,14 @@ RETRIEVAL_LIMITS = {
     "investigator": 5,
 }
 DEFAULT_SAFETY_MARGIN = 0.15
-KEPT_FOR_EVER: Mapping[str, int] = {}
-NO_ROLES: "Mapping[str, Role]" = {}
-NO_TYPES: "Mapping[str, PackageType]" = {}
-AS_KNOWN: Mapping[str, int] = {}  # the contexts of models as the program knows them
-UNTUNED: Mapping[str, float] = {}  # the ranking as it was measured to be best
 UNSET: Mapping[str, Any] = {}
 FTS5, OPENSEARCH = "fts5", "opensearch"
+_VARIABLES = {
+    "CTXRANK_FTS5": "fts5",
+    "CTXRANK_ENGINE": "engine",
+    "CTXRANK_REDACTION_MODE": "redaction_mode",
+    "CTXRANK_TOKEN_SAFETY_MARGIN": "token_safety_margin",
+}
 # A file that was written less than this ago may change again without a change of its mtime.
 _MTIME_RESOLUTION_NS = 2 * 10**9
 
@@ -55,13 +56,13 @@ class Config(NamedTuple):
     token_safety_margin: float = DEFAULT_SAFETY_MARGIN
     retrieval_limits: Mapping[str, int] = RETRIEVAL_LIMITS
     enable_context_assembler: bool = True
-    ttl_us: Mapping[str, int] = KEPT_FOR_EVER
-    ranking: Mapping[str, float] = UNTUNED
+    ttl_us: Mapping[str, int] = UNSET
+    ranking: Mapping[str, float] = UNSET  # empty: as it was measured to be best
     hooks: Mapping[str, Any] = UNSET  # as hook_settings.py checked them
-    roles: "Mapping[str, Role]" = NO_ROLES
-    types: "Mapping[str, PackageType]" = NO_TYPES
+    roles: "Mapping[str, Role]" = UNSET
+    types: "Mapping[str, PackageType]" = UNSET
     block_files: bool = True  # whether blocks show indexed files that are no package's
-    context_limits: Mapping[str, int] = AS_KNOWN  # tokens by the name of a model in lower case
+    context_limits: Mapping[str, int] = UNSET  # tokens by a model's name in lower case, where they are not as known
     team_dsn: str = ""  # how the user says that the log of a team is connected to; a project is not asked
     team_log: "TeamState | None" = None  # how far the store is with the log of its team; None: it has none
     engine: str = FTS5  # which index answers
@@ -102,7 +103,8 @@ def load_config(store: "Store") -> Config:
     if covering != config.redaction_mode:
         note = f"redaction_mode stays '{covering.value}': a project cannot weaken the user's."
         config = config._replace(redaction_mode=covering, notes=(*config.notes, note))
-    config = _merged(config, _environment(), "the environment")
+    environment = {key: os.environ[name] for name, key in _VARIABLES.items() if os.environ.get(name)}
+    config = _merged(config, environment, "the environment")
     if "types" in user or "types" in project:
         from ctxrank.indexer.store.team import check_consumers  # noqa: PLC0415  start-up: few teams have types
 
@@ -207,16 +209,6 @@ def says_no_fts5(store: "Store") -> bool:
 
 def _own_values(document: object) -> Mapping[str, object]:
     return {str(key): value for key, value in document.items()} if is_dict(document) else {}
-
-
-def _environment() -> Mapping[str, object]:
-    names = {
-        "CTXRANK_FTS5": "fts5",
-        "CTXRANK_ENGINE": "engine",
-        "CTXRANK_REDACTION_MODE": "redaction_mode",
-        "CTXRANK_TOKEN_SAFETY_MARGIN": "token_safety_margin",
-    }
-    return {key: os.environ[name] for name, key in names.items() if os.environ.get(name)}
 
 
 def _parsed(text: str) -> object:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, cast, contextmanager
 from ctxrank.indexer.store.connection import (
     APPLICATION_ID,
     DAMAGED_STEP,
@@ -45,7 +45,7 @@ from ctxrank.indexer.store.location import (
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
+    from typing import Protocol, Self
 
     from ctxrank.indexer.deadline import Deadline
     from ctxrank.indexer.redaction.user_rules import UserRules
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from ctxrank.indexer.store.config import Config
     from ctxrank.indexer.store.wide_settings import WideSettings
 
-    Parameters = ParamSpec("Parameters")
-    Result = TypeVar("Result")
 else:
     Protocol = object
 
@@ -108,21 +106,6 @@ class Change:
         self.connection.execute("DELETE FROM history_checkpoints WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
 
 
-def atomic(
-    write: "Callable[Concatenate[Change, Parameters], Result]",
-) -> "Callable[Concatenate[Change, Parameters], Result]":
-    """A function that writes all of its rows or none, also where its caller goes on after an error: a savepoint."""
-
-    def within_savepoint(change: Change, /, *args: "Parameters.args", **options: "Parameters.kwargs") -> "Result":
-        with change.connection:
-            return write(change, *args, **options)
-        raise AssertionError("a savepoint swallows no exception")
-
-    # As functools.wraps does it; loading functools takes a tenth of a bare start.
-    within_savepoint.__name__, within_savepoint.__doc__ = write.__name__, write.__doc__
-    return within_savepoint
-
-
 class IndexConsumer(Protocol):
     """What a store knows of its index: a consumer of the change log, registered when the store is opened."""
 
@@ -161,7 +144,7 @@ class Store:
         self.give_back: Callable[[Store], None] | None = None
         # What is told when a store of a team is closed: the process that exchanges with the log may have to be started.
         self.before_close: Callable[[Store], None] | None = None
-        self.last_config: Config | None = None  # as `load_config` read it last
+        self.last_config: Any = None  # the Config that `load_config` read last
         self.other_engine: OtherEngine | None = None  # what asks the cluster
         # Of all that is asked of others while the store is open; None: each question has its own.
         self.deadline: Deadline | None = None
@@ -172,7 +155,8 @@ class Store:
         """The settings as they were read last: now, where nothing has asked for them yet. Raises UsageError."""
         from ctxrank.indexer.store.config import load_config  # noqa: PLC0415  start-up: some calls need no setting
 
-        return self.last_config or load_config(self)
+        config: Config = self.last_config or load_config(cast("Any", self))
+        return config
 
     @property
     def wide(self) -> "WideSettings | None":

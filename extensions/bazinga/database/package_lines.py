@@ -15,8 +15,7 @@ from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.records import packages
 from ctxrank.indexer.records.sessions import find_group
-from ctxrank.indexer.store.connection import read_value
-from ctxrank.indexer.store.rows import put_setting
+from ctxrank.indexer.store.connection import put_setting, read_value
 from ctxrank.indexer.store.store import Change
 
 Put = Callable[[Change], Written]  # writes what a line says
