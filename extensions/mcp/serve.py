@@ -40,7 +40,6 @@ from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.extensions import ROUTE, provided
 from ctxrank.indexer.light_typing import is_dict
-from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.location import SERVE_LOCK
 from ctxrank.indexer.store.one_process import only_one
 from ctxrank.indexer.store_pool import MAX_IDLE_S, StorePool
@@ -86,8 +85,8 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
     gc.enable()  # see cli/entry.py
     with call.open() as store:
         folder = store.location.folder
-        load_config(store)
-        log, store.team_log = store.team_log, ""  # this process follows it, and needs no other one for that
+        log = store.config.team_dsn if store.config.team_log is not None else ""
+        store.before_close = None  # this process follows the log, and needs no other one for that
     lock = os.path.join(folder, SERVE_LOCK)
     socket_path = socket_path and os.path.abspath(socket_path)  # a hook asks from other folders
     token = "" if socket_path else made_token(os.path.join(folder, TOKEN_FILE))

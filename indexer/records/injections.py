@@ -44,7 +44,9 @@ class StoredInjection(NamedTuple):
 
 def note_injection(change: Change, session_id: int, group_id: int | None, injection: Injection, text: str) -> None:
     """Remember what was injected, and the digests of its lines."""
-    payload = {**injection._asdict(), "lines": sorted(line_digests(text))}
+    # Of the lines that are long enough to be known again, whatever Markdown stands around them.
+    lines = sorted({line_digest(line) for line in text.split("\n") if is_comparable(line)})
+    payload = {**injection._asdict(), "lines": lines}
     record_event(change, session_id, group_id, INJECTION, json.dumps(payload))
 
 
@@ -69,11 +71,6 @@ def injected_lines(primary: apsw.Connection) -> frozenset[str]:
     """
     payloads = read_column(primary, query, (INJECTION, _INJECTIONS_COMPARED), str)
     return frozenset(line for payload in payloads for line in _texts(payload, "lines"))
-
-
-def line_digests(text: str) -> set[str]:
-    """Digests of the lines of a text that are long enough to be known again, whatever Markdown stands around them."""
-    return {line_digest(line) for line in text.split("\n") if is_comparable(line)}
 
 
 def is_comparable(line: str) -> bool:

@@ -23,7 +23,7 @@ from ctxrank.indexer.store.connection import Page, read_row, read_rows, read_val
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import DocumentRef, numbered, public_id
 from ctxrank.indexer.store.rows import Value
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 from ctxrank.indexer.text.lines import one_line
 
 PRIORITIES = ("low", "medium", "high", "critical")
@@ -183,12 +183,15 @@ def _save(
         )
         previous = _current_at(change.connection, session.id, group_id, new.path)
         root = None if is_text else artifacts.root_id(change, store.location.root, store.location.project)
-        new = new._replace(summary=one_line(summary.text))
-        package_id = insert_new(change, new, session.id, group_id, root=root, prepared=prepared, previous=previous)
+        version = previous.version + 1
+        values: dict[str, Value] = {**new._asdict(), "session_id": session.id, "group_id": group_id}
+        values |= {"summary": one_line(summary.text), "version": version, "supersedes": previous.id}
+        values["created_at"] = now_us() if new.created_at is None else new.created_at
+        designated = [Consumer(agent, None, None) for agent in new.consumers]
+        package_id = insert(change, values, designated, root=root, prepared=prepared)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    consumers, passages = tuple(dict.fromkeys(new.consumers)), len(prepared.passages) if prepared else 0
-    version, replaced = previous.version + 1, previous.id
-    return SavedPackage(package_id, new.path, version, replaced, consumers, passages, tuple(notes))
+    passages = len(prepared.passages) if prepared else 0
+    return SavedPackage(package_id, new.path, version, previous.id, new.consumers, passages, tuple(notes))
 
 
 def _why_not_indexed(store: Store, path: str, reason: str) -> str:
@@ -220,36 +223,17 @@ def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPacka
         agents.append(agent)
         notes.append(note)
     own = team.types.get(type_)
-    own_consumers = () if own is None else tuple(fold_agent(agent, team) for agent in own.consumers)
+    own_consumers = [] if own is None else [fold_agent(agent, team) for agent in own.consumers]
     checked = new._replace(
         type=type_,
         priority=priority,
         scope=scope,
         producer=agents[0],
-        consumers=tuple(dict.fromkeys(agents[1:])) or own_consumers or DEFAULT_CONSUMERS[like],
+        consumers=tuple(dict.fromkeys(agents[1:] or own_consumers or DEFAULT_CONSUMERS[like])),
     )
     return checked, list(dict.fromkeys(filter(None, notes)))
 
 
-def insert_new(
-    change: Change,
-    new: NewPackage,
-    session_id: int,
-    group_id: int | None,
-    *,
-    root: int | None,
-    prepared: artifacts.PreparedFile | None,
-    previous: _Version = _FIRST,
-) -> int:
-    """Write a checked, redacted package of this store that replaces another one; returns its id. As `insert`."""
-    values: dict[str, Value] = {**new._asdict(), "session_id": session_id, "group_id": group_id}
-    values |= {"version": previous.version + 1, "supersedes": previous.id}
-    values["created_at"] = now_us() if new.created_at is None else new.created_at
-    consumers = [Consumer(agent, None, None) for agent in new.consumers]
-    return insert(change, values, consumers, root=root, prepared=prepared)
-
-
-@atomic
 def insert(
     change: Change,
     values: Mapping[str, Value],
@@ -268,33 +252,35 @@ def insert(
     Raises UsageError for a path that was purged.
     """
     connection, path = change.connection, str(values["path"])
-    known = artifacts.artifact_at(connection, root, path) if root is not None else None
-    artifact_id = known.id if known is not None else None
-    if prepared is not None and root is not None:
-        artifact_id = artifacts.record(change, root, prepared)
-    row = {"size_bytes": None, **values, "artifact_id": artifact_id}
-    if prepared is not None:
-        row["title"] = prepared.title
-        row["size_bytes"] = prepared.file.stamp.size_bytes if row["size_bytes"] is None else row["size_bytes"]
-    package_id = row["id"] = rows.insert(connection, "packages", stored(KINDS["package"], row))
-    replaced = values.get("supersedes")
-    if isinstance(replaced, int):
-        mark_superseded(change, replaced, package_id)
-    connection.executemany(
-        "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
-        [(package_id, *consumer, said_by) for consumer in consumers],
-    )
-    document = document_of(KINDS["package"], row)._replace(source=path)
-    document_id = documents.put(change, document, is_new=True)
-    if prepared is not None:
-        if artifact_id is not None:
-            artifacts.release(change, artifact_id)
-        facets = (document.session_id, document.group_id, document.agent, document.type, document.priority)
-        owner = artifacts.PassageOwner(document_id, *facets, document.created_at)
-        artifacts.put_passages(change, owner, prepared)
-        if artifact_id is not None and known is not None and known.sha256 != prepared.file.sha256:
-            # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
-            artifacts.refresh_owners(change, artifact_id, prepared)
+    # A savepoint: all of its rows or none, also where the caller goes on after an error.
+    with connection:
+        known = artifacts.artifact_at(connection, root, path) if root is not None else None
+        artifact_id = known.id if known is not None else None
+        if prepared is not None and root is not None:
+            artifact_id = artifacts.record(change, root, prepared)
+        row = {"size_bytes": None, **values, "artifact_id": artifact_id}
+        if prepared is not None:
+            row["title"] = prepared.title
+            row["size_bytes"] = prepared.file.stamp.size_bytes if row["size_bytes"] is None else row["size_bytes"]
+        package_id = row["id"] = rows.insert(connection, "packages", stored(KINDS["package"], row))
+        replaced = values.get("supersedes")
+        if isinstance(replaced, int):
+            mark_superseded(change, replaced, package_id)
+        connection.executemany(
+            "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
+            [(package_id, *consumer, said_by) for consumer in consumers],
+        )
+        document = document_of(KINDS["package"], row)._replace(source=path)
+        document_id = documents.put(change, document, is_new=True)
+        if prepared is not None:
+            if artifact_id is not None:
+                artifacts.release(change, artifact_id)
+            facets = (document.session_id, document.group_id, document.agent, document.type, document.priority)
+            owner = artifacts.PassageOwner(document_id, *facets, document.created_at)
+            artifacts.put_passages(change, owner, prepared)
+            if artifact_id is not None and known is not None and known.sha256 != prepared.file.sha256:
+                # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
+                artifacts.refresh_owners(change, artifact_id, prepared)
     return package_id
 
 

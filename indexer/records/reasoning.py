@@ -110,10 +110,9 @@ def save_reasoning(
         entry |= {"refs": clean.references, "redacted": int(bool(notes)), "created_at": created_at}
         number = insert(change, KINDS["reasoning"], entry)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    if notes_agent and (unknown := saved_agent(clean.agent, team)[1]):
-        notes = (*notes, unknown)
-    is_redacted = bool(entry["redacted"])
-    return SavedReasoning(number, session.name, clean.group, clean.agent, clean.phase, created_at, is_redacted, notes)
+    unknown = saved_agent(clean.agent, team)[1] if notes_agent else ""
+    said = (*notes, unknown) if unknown else notes
+    return SavedReasoning(number, session.name, clean.group, clean.agent, clean.phase, created_at, bool(notes), said)
 
 
 def normalise_phase(text: str) -> str:
@@ -134,21 +133,16 @@ def _checked(new: NewReasoning, team: Team) -> NewReasoning:
         raise UsageError("There is no reasoning to save: the content is empty.", "Say what was thought.")
     if not 0 <= new.iteration <= _MAX_ITERATION:
         raise UsageError(f"{new.iteration} is not an iteration.", f"Give a whole number from 0 to {_MAX_ITERATION}.")
-    if not _is_json_list(new.references):
+    import json  # noqa: PLC0415  start-up: reading parses no JSON
+
+    try:
+        is_list = isinstance(json.loads(new.references), list)
+    except (ValueError, RecursionError):
+        is_list = False
+    if not is_list:
         raise UsageError("The references are not a JSON list.", 'Give one such as ["src/auth.py", "TASK-3"], or [].')
     group = None if is_session_wide(new.group) else new.group
     return new._replace(agent=agent, phase=phase, confidence=confidence, group=group)
-
-
-def _is_json_list(text: str) -> bool:
-    if text == "[]":
-        return True
-    import json  # noqa: PLC0415  start-up: most calls parse no JSON
-
-    try:
-        return isinstance(json.loads(text), list)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:

@@ -114,31 +114,25 @@ def _checked_json(text: str, skill: str) -> str:
             f"The output of {skill} has {len(text):,} characters; at most {MAX_OUTPUT_CHARS:,} are kept.",
             "Save the report as a file and a package, and a summary of it as the output.",
         )
-    if is_deep(text):
-        raise _no_json(skill, "it is nested too deeply")
-    try:
-        value: object = json.loads(text, parse_constant=_refuse_constant)
-        # A number such as 1e999 is read as infinite, which no JSON can say.
-        json.dumps(value, ensure_ascii=False, allow_nan=False)
-        return text
-    except json.JSONDecodeError as error:
-        where = f"{error.msg} at line {error.lineno}, column {error.colno}"
-        raise _no_json(skill, "it is empty" if not text.strip() else where) from error
-    except RecursionError as error:
-        raise _no_json(skill, "it is nested too deeply") from error
-    except ValueError as error:
-        raise _no_json(skill, f"{error}") from error
+    reason = "it is nested too deeply"
+    if not is_deep(text):
+        try:
+            value: object = json.loads(text, parse_constant=_refuse_constant)
+            # A number such as 1e999 is read as infinite, which no JSON can say.
+            json.dumps(value, ensure_ascii=False, allow_nan=False)
+            return text
+        except json.JSONDecodeError as error:
+            reason = f"{error.msg} at line {error.lineno}, column {error.colno}" if text.strip() else "it is empty"
+        except ValueError as error:
+            reason = str(error)
+    raise UsageError(
+        f"The output of {skill} is not JSON: {reason}.",
+        'Give one JSON value: an object, a list, a number, true, false, null, or a text in double quotes ("done").',
+    )
 
 
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is not a JSON value")
-
-
-def _no_json(skill: str, reason: str) -> UsageError:
-    return UsageError(
-        f"The output of {skill} is not JSON: {reason}.",
-        'Give one JSON value: an object, a list, a number, true, false, null, or a text in double quotes ("done").',
-    )
 
 
 def latest_skill_output(

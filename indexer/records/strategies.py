@@ -269,9 +269,8 @@ def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
 
 def _find(primary: apsw.Connection, ref: str) -> StoredStrategy:
     """A strategy; a name goes before a number, because any text can be one."""
-    number = re.fullmatch(r"(?:strategy:)?(-?\d{1,19})", ref)
     found = read_where(primary, "strategies", StoredStrategy, {"name": ref})
-    if found is None and number is not None:
+    if found is None and (number := re.fullmatch(r"(?:strategy:)?(-?\d{1,19})", ref)):
         found = read_where(primary, "strategies", StoredStrategy, {"id": int(number[1])})
     if found is None:
         raise NotFoundError(f"There is no strategy '{ref}'.", "'ctxrank list strategies' shows what there is.")

@@ -202,7 +202,7 @@ def _switch_to_wal(connection: apsw.Connection, busy_ms: int) -> None:
 def _open_unwritable(path: str) -> apsw.Connection:
     """A store on a read-only file system: fine as long as no WAL holds newer content."""
     wal = path + "-wal"
-    if os.path.exists(wal) and os.path.getsize(wal) > 0:
+    if _has_content(wal):
         raise DamagedError(
             f"{path} cannot be written, and changes that were never merged into it lie in {wal}.",
             "Make the folder writable once, so that they can be merged.",

@@ -67,7 +67,7 @@ def put(change: Change, document: Document, *, is_new: bool = False) -> int:
 
     A document with a number replaces the one of the same kind and number, which is not looked for where the caller
     has just made its record; a passage is always new. Raises UsageError
-    where its `source` was purged; a record whose own row is written before is written by an `atomic` function.
+    where its `source` was purged; a record whose own row is written before has a savepoint around both.
     """
     if document.source is not None:
         change.blocklist.refuse(document.kind, document.source)

@@ -118,15 +118,11 @@ def _read_names(code: int) -> None:
         if code in origins:
             every = [digits_of(uuid) for uuid in origins.values()]
             for of, uuid in origins.items():
-                _printed[of] = _shortest(digits_of(uuid), every)
+                digits = digits_of(uuid)
+                beginnings = [digits[:length] for length in range(ORIGIN_DIGITS, _UUID_DIGITS)]
+                alone = (one for one in beginnings if sum(other.startswith(one) for other in every) == 1)
+                _printed[of] = next(alone, digits)
             return
-
-
-def _shortest(digits: str, every: list[str]) -> str:
-    for length in range(ORIGIN_DIGITS, _UUID_DIGITS):
-        if sum(other.startswith(digits[:length]) for other in every) == 1:
-            return digits[:length]
-    return digits
 
 
 def parse_ref(text: str, bare: str = PACKAGE) -> DocumentRef:

@@ -39,11 +39,6 @@ def update(connection: apsw.Connection, table: str, number: int, values: Mapping
     return bool(connection.changes())
 
 
-def put_setting(connection: apsw.Connection, key: str, value: str) -> None:
-    """Write a setting over what it was."""
-    connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, value))
-
-
 def read_where(
     connection: apsw.Connection, table: str, row_type: "type[Row]", wanted: Mapping[str, Value]
 ) -> "Row | None":

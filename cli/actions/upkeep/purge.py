@@ -58,12 +58,11 @@ def purge(
         is_done = forgot.is_erased or forgot.is_dry_run
         notes = forgot.notes if is_done else (*forgot.notes, _what_is_in_the_way(store))
         more: dict[str, object] = {"forgotten": forgot.is_erased}
-        team_log = load_config(store).team_log  # reading the configuration says whether there is a cluster
         if store.wide is not None and not dry_run:
             is_done = False
             at = f"the cluster at {store.wide.hosts}"
             notes += (f"not yet purged: {at} still has it; 'ctxrank wide sync --forget' takes it out.",)
-        if team_log is not None and not dry_run and "origin" not in named:
+        if load_config(store).team_log is not None and not dry_run and "origin" not in named:
             unconfirmed, machines, said = sharing("team").purge_notes(call, store)
             left = {"machines": machines or None, "unconfirmed": unconfirmed if unconfirmed >= 0 else None}
             more = {"forgotten": forgot.is_erased and unconfirmed == 0, "team": left}

@@ -28,8 +28,8 @@ from ctxrank.indexer.record_table import read
 from ctxrank.indexer.records import packages, sessions
 from ctxrank.indexer.records.sessions import find_group
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.connection import read_value, require_value
-from ctxrank.indexer.store.rows import put_setting, update
+from ctxrank.indexer.store.connection import put_setting, read_value, require_value
+from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 

@@ -89,16 +89,16 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     parents: list[ParentDocument] = []
     matches: dict[int, _TextMatch] = {}
     if not filters.is_impossible and words.column_of:
-        stored = parents_in_scope(store.primary, filters.scope)
-        corrupt.update(stored.corrupt)
-        parents = [cleaned_parent(parent, config.redaction_mode) for parent in stored.rows]
+        stored, unreadable = parents_in_scope(store.primary, filters.scope)
+        corrupt.update(unreadable)
+        parents = [cleaned_parent(parent, config.redaction_mode) for parent in stored]
 
         def documents() -> Iterator[tuple[ParentDocument, list[StoredPassage], list[_PieceTexts]]]:
             """Each document with its passages: one at a time, since they may be many."""
             for parent in parents:
-                found = passages_of_parent(store.primary, parent.id)
-                corrupt.update(found.corrupt)
-                yield parent, found.rows, _texts(parent, found.rows)
+                found, unreadable = passages_of_parent(store.primary, parent.id)
+                corrupt.update(unreadable)
+                yield parent, found, _texts(parent, found)
 
         def matching(words: _Words, weight: float = 1.0) -> dict[int, _TextMatch]:
             found = ((one[0].id, _match(*one, words, filters.scope)) for one in documents())

@@ -2,7 +2,7 @@
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import IndexHealth
-from ctxrank.indexer.store.parents import ParentDocument, ReadParents, parents_in_scope
+from ctxrank.indexer.store.parents import ParentDocument, parents_in_scope
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.static_features import heuristic
 from ctxrank.ranking.retrieval.explain import explain_heuristic
@@ -16,9 +16,7 @@ _SHOWN_CHARS = 200
 def list_documents(question: Question) -> SearchResult:
     """All documents that pass the filters, by the heuristic alone: without a score, and nothing is folded."""
     store, request, query, filters, config = question
-    parents, corrupt = ReadParents([], [])
-    if not filters.is_impossible:
-        parents, corrupt = parents_in_scope(store.primary, filters.scope)
+    parents, corrupt = ([], []) if filters.is_impossible else parents_in_scope(store.primary, filters.scope)
 
     def order(parent: ParentDocument) -> tuple[bool, float, int, int]:
         known = heuristic(question.signals(parent)).total
