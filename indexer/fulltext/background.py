@@ -17,8 +17,9 @@ import sys
 from collections.abc import Generator
 
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.fulltext.catch_up import KeptUpdater, catch_up
+from ctxrank.indexer.fulltext.catch_up import IndexUpdater, catch_up
 from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, fts5_of
+from ctxrank.indexer.fulltext.index_file import Index
 from ctxrank.indexer.store.connection import sqlite_errors
 from ctxrank.indexer.store.location import at
 from ctxrank.indexer.store.store import Store, open_at
@@ -80,7 +81,7 @@ def main(primary: str, busy_ms: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the other one decides
     unbound_memory()  # a hook may have started it
     with open_at(at(primary), Fts5Engine, busy_ms) as store:
-        engine, kept = fts5_of(store), KeptUpdater()
+        engine, kept = fts5_of(store), dict[Index, IndexUpdater]()
         is_open = True
         while is_open:
             is_open = bool(os.read(sys.stdin.fileno(), 1 << 16))

@@ -175,9 +175,7 @@ class Fts5Engine:
 
     def unstemmed(self, surface: str) -> str:
         """A word without case and accents, but with its ending: as terms begin."""
-        from ctxrank.indexer.fulltext.dictionary import unstemmed  # noqa: PLC0415  few queries need it
-
-        return unstemmed(self.index(), surface)
+        return self.index().unstemmed(surface)
 
     def expect(self, terms: Collection[str], names: Collection[str] = ()) -> None:
         """Each is as quickly looked up by itself."""
