@@ -24,7 +24,7 @@ from ctxrank.extensions.opensearch.cluster import (
 )
 from ctxrank.extensions.opensearch.documents import FORMAT, Tokens, definition, line, source_of
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
-from ctxrank.indexer.store.change_log import ChangeBatch, Deletion, LoggedDocument, history_id, read_changes
+from ctxrank.indexer.store.change_log import ChangeBatch, LoggedDeletion, LoggedDocument, history_id, read_changes
 from ctxrank.indexer.store.connection import read_map, require_value, snapshot
 from ctxrank.indexer.store.facets import id_list
 
@@ -214,7 +214,7 @@ def _bulks(name: str, batch: ChangeBatch, kinds: dict[int, str], tokens: Tokens)
     uuid = name.partition("-")[2]
     actions: list[_Action] = []
     size = 0
-    changes: list[LoggedDocument | Deletion] = [*batch.documents, *batch.deletions]
+    changes: list[LoggedDocument | LoggedDeletion] = [*batch.documents, *batch.deletions]
     for changed in changes:
         target = {"_index": name, "_id": f"{uuid}:{changed.id}", "version": changed.seq, "version_type": "external"}
         source = b""

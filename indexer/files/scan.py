@@ -25,7 +25,7 @@ from ctxrank.indexer.files.paths import SECRET, UNSHOWN, holds_secret, unmistaka
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
-from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
+from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple, cache
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.allowed_roots import allowed_folder
@@ -90,7 +90,7 @@ def index_artifacts(
     sizes = [found.size_bytes for _, changes in work for found, _ in changes.to_read]
     scan.total = len(sizes)
     is_large = sum(sizes) >= _LARGE_BYTES
-    with background_indexer(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.background:
+    with background_indexer(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.notify:
         for root, changes in work:
             scan.run(root, changes)
     scan.catch_up()
@@ -158,7 +158,7 @@ class _Scan:
 
     def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = 0
-        self.background: BackgroundIndexer | None = None
+        self.notify: Notify | None = None  # the second process
         self._store = store
         self._mode = mode
         self._is_dry_run = is_dry_run
@@ -236,7 +236,7 @@ class _Scan:
                         self._apply(change, root, root_id, one)
             self._counts.update(files_read=len(chunk), bytes_read=size)
             self._unfollowed += size
-            if self.background is not None and self.background.notify():
+            if self.notify is not None and self.notify():
                 self._unfollowed = 0
             elif self._unfollowed >= _FOLLOW_BYTES:
                 self.catch_up()

@@ -234,9 +234,7 @@ def open_index(path: str, primary_path: str, *, busy_ms: int) -> Index:
         _attach(connection, primary_path)
         # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
         connection.pragma("synchronous", 1)
-        health = _recognise(connection)
-        if health == IndexHealth.OK:
-            generation = _generation(connection)
+        health, generation = _recognise(connection)
     except apsw.Error as error:
         health = health_of(error)
     except OSError:
@@ -269,37 +267,29 @@ def _attach(connection: apsw.Connection, primary_path: str) -> None:
         connection.execute(f"ATTACH ? AS {PRIMARY}", (file_uri(primary_path, "immutable=1"),))
 
 
-def _generation(connection: apsw.Connection) -> int:
-    row = connection.execute("SELECT generation FROM main.state WHERE id = 1").fetchone()
-    return int(row[0]) if row else 0
-
-
-def _recognise(connection: apsw.Connection) -> str:
-    if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone() is None:
-        create_schema(connection)
-        return IndexHealth.OK
-    row = connection.execute("SELECT format, fingerprint, store_uuid FROM main.state WHERE id = 1").fetchone()
+def _recognise(connection: apsw.Connection) -> tuple[str, int | None]:
+    """Whether it is an index of the attached store, and of which generation; one without tables is given them."""
+    has_tables = "SELECT 1 FROM main.sqlite_schema WHERE name = 'state'"
+    if not connection.execute(has_tables).fetchone():
+        with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
+            schema = file.read()
+        with immediate(connection):
+            if not connection.execute(has_tables).fetchone():  # no other process came first
+                connection.execute(schema)
+                start_empty(connection)
+    row = connection.execute(
+        "SELECT format, fingerprint, store_uuid, generation FROM main.state WHERE id = 1"
+    ).fetchone()
     if row is None:
-        return IndexHealth.DAMAGED
+        return IndexHealth.DAMAGED, None
     if row[0] > FORMAT:
-        return IndexHealth.NEWER
+        return IndexHealth.NEWER, None
     (uuid,) = connection.execute(f"SELECT uuid FROM {PRIMARY}.store WHERE id = 1").fetchone() or ("",)
     if row[:3] != (FORMAT, FINGERPRINT, uuid):
-        return IndexHealth.REBUILDING
+        return IndexHealth.REBUILDING, None
     # The prepared MATCH is what finds out that FTS5 is missing.
     connection.execute("SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1", (f"scope:{SENTINEL}",)).fetchall()
-    return IndexHealth.OK
-
-
-def create_schema(connection: apsw.Connection) -> None:
-    """Make the tables of an empty index, once, whichever process comes first."""
-    with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
-        schema = file.read()
-    with immediate(connection):
-        if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone():
-            return
-        connection.execute(schema)
-        start_empty(connection)
+    return IndexHealth.OK, int(row[3])
 
 
 def start_empty(connection: apsw.Connection) -> None:
