@@ -44,7 +44,7 @@ PERMITTED = {
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
     "indexer/store/location.py read_state": "whether the user trusts a store: on each call",
     # what is installed with the program, or is the system's
-    "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
+    "indexer/fulltext/index_file.py _recognise": "the program's own schema.sql",
     "cli/command_table.py rows_of": "the program's own tables",
     "cli/completion.py _script": "as above",
     "indexer/errors/parse/tables.py rows": "as above",
