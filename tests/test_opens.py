@@ -20,9 +20,8 @@ PERMITTED = {
     "indexer/care/new_file.py save_what_can_be_read": "makes the new database of a repair, and syncs it",
     "indexer/care/new_file.py touch": "makes the copy that a repair keeps, in a folder that was just made",
     "indexer/care/replacement.py _alone": "locks the shared memory of a store, as SQLite has opened it",
-    "indexer/fulltext/bulk_catch_up.py Announcement.__enter__": "a lock file in the store: never read",
+    "indexer/fulltext/bulk_catch_up.py LockFile.__enter__": "a lock file in the store: never read",
     "indexer/fulltext/bulk_catch_up.py bulk_catch_up_in_progress": "as above",
-    "indexer/fulltext/health.py _healing_lock": "as above",
     "indexer/store/connection.py _create_private": "makes a database before SQLite does, for its mode",
     "indexer/store/store.py make_folder": "makes the .gitignore of a store's folder",
     "indexer/store/store.py _sync_folder": "a folder, to sync the names in it",
@@ -47,7 +46,7 @@ PERMITTED = {
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
     "indexer/store/location.py read_state": "whether the user trusts a store: on each call",
     # what is installed with the program, or is the system's
-    "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
+    "indexer/fulltext/index_file.py _recognise": "the program's own schema.sql",
     "cli/command_table.py rows_of": "the program's own tables",
     "cli/completion.py _script": "as above",
     "indexer/errors/parse/tables.py rows": "as above",

@@ -20,7 +20,7 @@ from ctxrank.indexer.exchange.kinds.sessions import GroupHooks
 from ctxrank.indexer.exchange.kinds.usages import USAGE, bring_usages
 from ctxrank.indexer.exchange.lines import Key, Line
 from ctxrank.indexer.exchange.run import ImportRun
-from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
+from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
@@ -75,7 +75,7 @@ def bring_batches(
 ) -> None:
     """Bring in batches of lines, with the index behind; `done` is called with each."""
     with ExitStack() as stack:
-        other: BackgroundIndexer | None = None
+        notify: Notify | None = None
         unfollowed = 0
         for key, batch in lines:
             bring(key, batch)
@@ -83,6 +83,6 @@ def bring_batches(
             unfollowed += len(batch)
             if unfollowed >= _FOLLOWED_LINES:  # so many are worth the start of a second process
                 unfollowed = 0
-                other = other or stack.enter_context(background_indexer(store))
-                if other is not None:
-                    other.notify()
+                notify = notify or stack.enter_context(background_indexer(store))
+                if notify is not None:
+                    notify()

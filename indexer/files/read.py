@@ -67,7 +67,7 @@ class ReadSkip(NamedTuple):
     """Why a file has no text for us; with the hash of its bytes where these could be read."""
 
     reason: str
-    sha256: str | None = None
+    sha256: str = ""
 
 
 class Reading(NamedTuple):
@@ -101,7 +101,14 @@ def read_text(root: Root, path: str) -> FileText | ReadSkip:
         except OSError as error:
             return ReadSkip(_REASONS.get(error.errno or 0) or error.strerror or str(error))
         if file.stat.st_size == info.st_size == len(data) and file.stat.st_mtime_ns == info.st_mtime_ns:
-            return _as_text(data, info, read_at)
+            sha256 = hashlib.sha256(data).hexdigest()
+            decoded = _decode(data)
+            if isinstance(decoded, str):
+                return ReadSkip(decoded, sha256)
+            text, encoding = decoded
+            # A zero behind the sample is a hole that a cut log leaves; SQLite would take it for the text's end.
+            text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+            return FileText(text, sha256, FileStamp(len(data), info.st_mtime_ns, info.st_ino, read_at), encoding)
     return ReadSkip("kept changing while it was read")
 
 
@@ -123,19 +130,7 @@ def read_changed(root: Root, found: FoundFile, known_sha256: str | None) -> Read
     read_at = now_us()
     outcome = read_text(root, found.path)
     stamp = outcome.stamp if isinstance(outcome, FileText) else found.stamp(read_at)
-    sha256 = outcome.sha256 or ""
-    return Reading(stamp, sha256, None if sha256 == known_sha256 else outcome)
-
-
-def _as_text(data: bytes, info: os.stat_result, read_at: int) -> FileText | ReadSkip:
-    sha256 = hashlib.sha256(data).hexdigest()
-    decoded = _decode(data)
-    if isinstance(decoded, str):
-        return ReadSkip(decoded, sha256)
-    text, encoding = decoded
-    # A zero behind the sample is a hole that a cut log leaves; SQLite would take it for the text's end.
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
-    return FileText(text, sha256, FileStamp(len(data), info.st_mtime_ns, info.st_ino, read_at), encoding)
+    return Reading(stamp, outcome.sha256, None if outcome.sha256 == known_sha256 else outcome)
 
 
 def _decode(data: bytes) -> tuple[str, str] | str:

@@ -83,7 +83,12 @@ def walk(root: str, start: str = "", selection: Selection = _INDEXED) -> Iterato
 
     Links are never followed. Raises UsageError where `start` points out of the tree.
     """
-    parts = _parts_of(start)
+    parts = [part for part in start.replace(os.sep, "/").split("/") if part not in ("", ".")]
+    if os.path.isabs(start) or ".." in parts:
+        raise UsageError(
+            f"'{start}' is not a path inside the tree.",
+            "Name a file or folder relative to the root, without '..'.",
+        )
     with Root(root, max_links=0) as opened:
         yield from _Walk(opened, selection).entries(parts)
 
@@ -228,19 +233,14 @@ class _Walk:
                     elif is_folder:
                         found.append((name, None))
                     else:
-                        found.append((name, _look_at(root, path, entry, max_bytes)))
+                        try:
+                            seen: Entry = _judge(root, path, entry.stat(follow_symlinks=False), max_bytes)
+                        except OSError as error:
+                            seen = _out_of_sight(path, error)
+                        found.append((name, seen))
         finally:
             os.close(descriptor)
         return found, has_ignore_file
-
-
-def _look_at(root: str, path: str, entry: os.DirEntry[str], max_bytes: int) -> Entry:
-    """What something that is not a folder is."""
-    try:
-        info = entry.stat(follow_symlinks=False)
-    except OSError as error:
-        return _out_of_sight(path, error)
-    return _judge(root, path, info, max_bytes)
 
 
 def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundFile | Skipped:
@@ -275,16 +275,6 @@ def _why_not_linked(root: str, path: str) -> str:
     if not os.path.lexists(target) or os.path.islink(target):  # a link still: it leads to itself
         return "a link to nothing"
     return "a link; its target is indexed itself"
-
-
-def _parts_of(start: str) -> list[str]:
-    parts = [part for part in start.replace(os.sep, "/").split("/") if part not in ("", ".")]
-    if os.path.isabs(start) or ".." in parts:
-        raise UsageError(
-            f"'{start}' is not a path inside the tree.",
-            "Name a file or folder relative to the root, without '..'.",
-        )
-    return parts
 
 
 def _is_utf8(name: str) -> bool:

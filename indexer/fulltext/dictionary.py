@@ -10,24 +10,13 @@ from collections.abc import Collection, Iterable
 import apsw
 
 from ctxrank.indexer.engine import IndexTerm
-from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, TOKENIZER, Index
-from ctxrank.indexer.light_typing import cast
+from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, Index
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of
 
 _TRIGRAM = 3
 _LONGEST_SPELT = 48  # characters: nothing longer is a word that somebody types
 _FIRST_CJK = "\u1100"
-
-
-def unstemmed(index: Index, surface: str) -> str:
-    """A word as the tokenizer makes it before it is stemmed."""
-    name, arguments = TOKENIZER[1][0], list(TOKENIZER[1][1:])
-    tokenize = index.connection.fts5_tokenizer(name, arguments)
-    tokens = tokenize(
-        surface.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return " ".join(cast("list[str]", tokens))
 
 
 def terms_with_beginning(
@@ -139,9 +128,4 @@ def word_of(index: Index, term: str) -> str:
     ).fetchone()
     if row is None:
         return term
-    text = str(row[0])
-    encoded = text.encode("utf-8", "replace")
-    for start, end, token in index.tokens_at(text):
-        if token == term:
-            return encoded[start:end].decode("utf-8", "replace").lower()
-    return term
+    return index.word_with(term, str(row[0]))

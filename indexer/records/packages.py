@@ -257,7 +257,7 @@ def insert(
         known = artifacts.artifact_at(connection, root, path) if root is not None else None
         artifact_id = known.id if known is not None else None
         if prepared is not None and root is not None:
-            artifact_id = artifacts.record(change, root, prepared)
+            artifact_id = artifacts.record(change, root, prepared.path, prepared.file)
         row = {"size_bytes": None, **values, "artifact_id": artifact_id}
         if prepared is not None:
             row["title"] = prepared.title

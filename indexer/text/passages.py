@@ -68,13 +68,13 @@ class _Opening(NamedTuple):
     name: str
 
 
-def split_passages(text: str, path: str) -> list[Passage]:
+def split_passages(text: str, path: str, first_line: int = 1) -> list[Passage]:
     """The passages of a file in order; the extension of `path` decides how it is cut. Blank text has none."""
     if not text or text.isspace():
         return []
     passages: list[Passage] = []
     seen: dict[str, int] = {}
-    line = 1
+    line = first_line
     language = language_of(path)
     for heading, start, end in _pieces(text, _sections(text, language), _cut_code if language.is_code else _cut):
         piece = text[start:end]

@@ -73,7 +73,7 @@ class ArtifactImport:
         if known is not None and (known.state != "missing" or row.prepared is None):
             return Written(known.id, is_change=False)
         if row.prepared is not None:
-            artifact_id = artifacts.record(change, root, row.prepared)
+            artifact_id = artifacts.record(change, root, row.prepared.path, row.prepared.file)
             artifacts.refresh_owners(change, artifact_id, row.prepared)
             return Written(artifact_id)
         artifact_id = rows.insert(change.connection, "artifacts", _missing(root, row, NOT_HERE))
