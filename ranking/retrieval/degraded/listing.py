@@ -6,7 +6,14 @@ from ctxrank.indexer.store.parents import ParentDocument, parents_in_scope
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.static_features import heuristic
 from ctxrank.ranking.retrieval.explain import explain_heuristic
-from ctxrank.ranking.retrieval.hits import Question, SearchResult, cleaned_parent, corrupt_row_notes, make_hit
+from ctxrank.ranking.retrieval.hits import (
+    Question,
+    SearchResult,
+    cleaned_parent,
+    corrupt_row_notes,
+    make_hit,
+    signals_of,
+)
 from ctxrank.ranking.retrieval.query import shown_query
 from ctxrank.ranking.retrieval.snippets import NOTHING
 
@@ -16,17 +23,18 @@ _SHOWN_CHARS = 200
 def list_documents(question: Question) -> SearchResult:
     """All documents that pass the filters, by the heuristic alone: without a score, and nothing is folded."""
     store, request, query, filters, config = question
+    today = request.today
     parents, corrupt = ([], []) if filters.is_impossible else parents_in_scope(store.primary, filters.scope)
 
     def order(parent: ParentDocument) -> tuple[bool, float, int, int]:
-        known = heuristic(question.signals(parent)).total
+        known = heuristic(signals_of(parent, today)).total
         return parent.superseded_by is not None, -known, -parent.created_at, -parent.id
 
     parents.sort(key=order)
     hits = tuple(
         make_hit(
             store, parent, None, NOTHING._replace(text=one_line(parent.body[:_SHOWN_CHARS])), (),
-            explain_heuristic(heuristic(question.signals(parent))) if request.is_explained else None,
+            explain_heuristic(heuristic(signals_of(parent, today))) if request.is_explained else None,
         )
         for parent in (cleaned_parent(parent, config.redaction_mode) for parent in parents[: max(request.limit, 0)])
     )  # fmt: skip
