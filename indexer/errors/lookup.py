@@ -29,6 +29,9 @@ MAX_POSTINGS = 256
 _MAX_READ = 800  # pattern numbers read for one question
 MAX_SAME = 64  # patterns of one fingerprint that are compared
 CANDIDATES = 12
+_KEPT_FEATURES = (
+    "codes", "conditions", "values", "frames", "details", "notes", "message", "missing", "outcome"
+)  # fmt: skip
 
 
 class Whose(NamedTuple):
@@ -96,24 +99,18 @@ def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> 
     """Patterns that share the rarest terms of this signature, the most shared weight first."""
     numbers = [number_of(project, term) for project in whose.projects for term in terms_of(signature)]
     total = require_value(connection, "SELECT count(*) FROM error_signatures", (), int)
-    listed = [
-        asked
-        for asked in read_rows(
-            connection,
-            """
-            SELECT (SELECT count(*) FROM (SELECT 1 FROM error_terms AS t WHERE t.term = asked.value LIMIT ?)),
-                   asked.value
-              FROM json_each(?) AS asked
-            """,
-            (MAX_POSTINGS + 1, json.dumps(numbers)),
-            _ListedTerm,
-        )
-        if asked.postings
-    ]
-    listed.sort()
+    query = """
+        SELECT (SELECT count(*) FROM (SELECT 1 FROM error_terms AS t WHERE t.term = asked.value LIMIT ?)) AS postings,
+               asked.value
+          FROM json_each(?) AS asked
+         ORDER BY postings, asked.value
+    """
+    listed = read_rows(connection, query, (MAX_POSTINGS + 1, json.dumps(numbers)), _ListedTerm)
     shared: dict[int, tuple[float, int, int]] = {}  # weight, when last seen, pattern
     read = 0
     for count, number in listed:
+        if not count:
+            continue
         # The first list is read whatever its length: a question of frequent terms alone has an answer too.
         if read and (count > MAX_POSTINGS or read + count > _MAX_READ):
             break
@@ -193,13 +190,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
          CROSS JOIN error_patterns AS e ON e.id = newest.pattern_id
          ORDER BY newest.last_seen DESC, newest.pattern_id DESC
         """,
-        {
-            **values,
-            "project": whose.project,
-            "shared": whose.projects[-1],
-            "now": whose.now,
-            "lang": whose.lang,
-        },
+        {**values, "project": whose.project, "shared": whose.projects[-1], "now": whose.now, "lang": whose.lang},
     )
     for pattern_id, normaliser, template, instance, family, language, headline, features, *record in rows:
         found = json.loads(features)
@@ -213,18 +204,5 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
 
 
 def _features(signature: Signature) -> str:
-    return json.dumps(
-        {
-            "type": signature.error_type,
-            "codes": signature.codes,
-            "conditions": signature.conditions,
-            "values": signature.values,
-            "frames": signature.frames,
-            "details": signature.details,
-            "notes": signature.notes,
-            "message": signature.message,
-            "missing": signature.missing,
-            "outcome": signature.outcome,
-        },
-        ensure_ascii=False,
-    )
+    kept = {name: getattr(signature, name) for name in _KEPT_FEATURES}
+    return json.dumps({"type": signature.error_type, **kept}, ensure_ascii=False)
