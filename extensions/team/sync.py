@@ -17,8 +17,7 @@ from ctxrank.extensions.team.state import write_state
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.exchange import FORGET, REMOVED, Exchange
-from ctxrank.indexer.exchange.export import END, export_lines
-from ctxrank.indexer.exchange.forwarding import last_number
+from ctxrank.indexer.exchange.export import END, export_lines, last_number
 from ctxrank.indexer.exchange.kinds.usages import USAGE
 from ctxrank.indexer.exchange.lines import BATCH_BYTES, BadLine, Line, parse_line
 from ctxrank.indexer.exchange.register import COUNTED

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ctxrank.extensions.team.log import TeamLog, connect
 from ctxrank.extensions.team.sync import Synced, note_trouble, state_of, synchronize
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
-from ctxrank.indexer.exchange.forwarding import last_number
+from ctxrank.indexer.exchange.export import last_number
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.team_log import read_state
 

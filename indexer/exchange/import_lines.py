@@ -14,13 +14,13 @@ from ctxrank.indexer.catalogue import KINDS, exported_kinds
 from ctxrank.indexer.exchange.kinds import hooks
 from ctxrank.indexer.exchange.kinds.artifacts import ARTIFACT, ArtifactImport
 from ctxrank.indexer.exchange.kinds.files import Files
-from ctxrank.indexer.exchange.kinds.packages import PACKAGE, PackageHooks
+from ctxrank.indexer.exchange.kinds.packages import PackageHooks
 from ctxrank.indexer.exchange.kinds.records import RecordImport
-from ctxrank.indexer.exchange.kinds.sessions import GroupHooks
 from ctxrank.indexer.exchange.kinds.usages import USAGE, bring_usages
 from ctxrank.indexer.exchange.lines import Key, Line
 from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
+from ctxrank.indexer.store.ids import PACKAGE
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
@@ -29,7 +29,7 @@ _SHOWN_CHARS = 40
 _FOLLOWED_LINES = 5000
 # What kinds need beyond their columns.
 _HOOKS = {
-    "group": GroupHooks,
+    "group": hooks.GroupHooks,
     "reasoning": hooks.ReasoningHooks,
     "error": hooks.ErrorHooks,
     "failure": hooks.FailureHooks,

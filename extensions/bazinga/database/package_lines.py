@@ -8,8 +8,8 @@ from functools import partial
 from ctxrank.extensions.bazinga.database.records import PredecessorRun
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.hooks import refer
 from ctxrank.indexer.exchange.kinds.packages import is_here
-from ctxrank.indexer.exchange.kinds.sessions import refer
 from ctxrank.indexer.exchange.kinds.usages import Delivery, put_consumer, put_delivery, read_consumer, read_delivery
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import Written
