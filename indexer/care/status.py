@@ -73,11 +73,12 @@ def read_status(store: Store) -> Status:
     ((older_ruleset, older_user_rules),) = store.primary.execute(query, (RULESET_VERSION, since))
     foreign = "SELECT record_id FROM documents WHERE record_id < 0 AND kind <> 'passage'"  # passages go with theirs
     origins = Counter(origin_and_number(number)[0] for number in read_column(store.primary, foreign, (), int))
-    counts = [read_map(store.primary, query, (), str, int) for query in (_KINDS, _FILE_STATES, _TOKEN_COUNTERS)]
     return Status(
         store.location.primary,
         store.location.root,
-        *counts,
+        read_map(store.primary, _KINDS, (), str, int),
+        read_map(store.primary, _FILE_STATES, (), str, int),
+        read_map(store.primary, _TOKEN_COUNTERS, (), str, int),
         health,
         lag(fts5_of(store), index) if not health else 0,
         RULESET_VERSION,

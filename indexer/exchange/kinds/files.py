@@ -5,8 +5,9 @@ A passage's key identifies its content, and a scan leaves a passage alone whose 
 a key is taken over only where it is the content's own; in a file that was edited by hand it need not be.
 """
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
@@ -36,7 +37,7 @@ class Files:
         self._run = run
         self._is_read = is_read
         self._root = run.store.location.root
-        self._remembered: OrderedDict[str, artifacts.PreparedFile | None] = OrderedDict()
+        self._prepared = lru_cache(_FILES_REMEMBERED)(self._prepare)
         self._unreadable: dict[str, str] = {}
         self._outside = 0
 
@@ -56,11 +57,7 @@ class Files:
         if not self._is_read:
             self._run.account.files_missing.add(inside)
             return inside, None
-        if inside not in self._remembered:
-            self._remembered[inside] = self._prepare(inside)
-            if len(self._remembered) > _FILES_REMEMBERED:
-                self._remembered.popitem(last=False)
-        prepared = self._remembered[inside]
+        prepared = self._prepared(inside)
         self._run.held_bytes += prepared.file.stamp.size_bytes if prepared else 0
         return inside, prepared
 
