@@ -14,6 +14,7 @@ Lines of one origin are registers (see `register`), so neither order nor repetit
 
 import contextlib
 import os
+import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -56,7 +57,6 @@ from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
 
 REMOVED, FORGET = "removed", "forget"
-_MAX_PREFILTER = 20
 _SHOWN_CHARS = 40
 _BATCH_LINES = 5000
 
@@ -281,15 +281,12 @@ class Exchange:
 
 def _order(line: Line) -> _Order:
     """Kind, digest, prefilter and key of an order. Raises UsageError."""
-    kind, digest, prefilter, key = (line.values.get(name) for name in ("kind", "digest", "prefilter", "key"))
+    order = _Order(*(str(line.values.get(name)) for name in _Order._fields))
     kinds = (PATH, SESSION, SECRET, *(kind.name for kind in KINDS.values() if kind.blocked))
-    if not (isinstance(kind, str) and isinstance(digest, str) and isinstance(prefilter, str) and isinstance(key, str)):
+    is_filter = re.fullmatch("[0-9]{1,9} [0-9]{1,9}" if order.kind == SECRET else "", order.prefilter)
+    is_digest = re.fullmatch(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}", order.digest)
+    if order.kind not in kinds or not is_digest or not is_filter or not is_uuid(order.key):
         raise UsageError("it is no order")
-    is_digest = len(digest) == 2 * DIGEST_BYTES and all(char in "0123456789abcdef" for char in digest)
-    parts = prefilter.split()
-    is_filter = len(prefilter) <= _MAX_PREFILTER and len(parts) == (2 if kind == SECRET else 0)
-    if kind not in kinds or not is_digest or not is_uuid(key) or not (is_filter and all(map(str.isdecimal, parts))):
-        raise UsageError("it is no order")
-    if kind == SECRET and not LEAST_CHARS <= int(parts[0]) <= MOST_CHARS:
+    if order.kind == SECRET and not LEAST_CHARS <= int(order.prefilter.split()[0]) <= MOST_CHARS:
         raise UsageError(f"it orders to forget what has not {LEAST_CHARS} to {MOST_CHARS} characters")
-    return _Order(kind, digest, prefilter, key)
+    return order

@@ -134,10 +134,6 @@ class Fields:
             raise UsageError(f"its '{name}' is {self._shown(text)}, more than a day from now")
         return moment
 
-    def optional_moment(self, name: str) -> int | None:
-        """An ISO time, or None where there is none."""
-        return None if self.is_missing(name) else self.moment(name)
-
     def json(self, name: str, empty: str = "null") -> str:
         """Any value as JSON with its strings redacted; `empty` where there is none."""
         return self._texts.json(_dumped(self._values.get(name), empty), empty=empty)
