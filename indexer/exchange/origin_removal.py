@@ -80,8 +80,3 @@ def _found(primary: apsw.Connection, origin: str) -> tuple[int, str]:
     if found[0][0] == 0:
         raise UsageError(f"{origin} is this store.", "Its records are purged by id, session or path.")
     return found[0]
-
-
-def _counted(connection: apsw.Connection, kind: str, code: int) -> list[int]:
-    query = "SELECT number FROM origin_counts WHERE kind = ? AND origin = ?"
-    return read_column(connection, query, (kind, code), int)
