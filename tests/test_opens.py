@@ -68,7 +68,7 @@ PERMITTED = {
     "cli/actions/upkeep/exchange.py _opened": "the file of an import, read line by line, each bounded",
     "indexer/errors/parse/capture.py capture_file": "a file that the user named: its beginning and its end",
     "extensions/evaluation/collection.py _numbered": "a test collection that the user named",
-    "indexer/care/identity.py is_foreign": "the first bytes of a database, before SQLite opens it",
+    "indexer/care/primary_checks.py is_foreign": "the first bytes of a database, before SQLite opens it",
     "extensions/bazinga/database/source.py _with_log": "a database that the user named, and its copy",
     "extensions/bazinga/database/source.py _has_packages": "as above",
     "extensions/bazinga/database/source.py read_damaged": "makes the database that what can be read goes into",

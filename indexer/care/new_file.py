@@ -152,9 +152,12 @@ def _fill(
     repaired = repair_relations(change, {name: table.lost for name, table in copied.items()})
     change.finish()
     _make_triggers(primary, triggers)
-    _mark(primary)
-    derived = {table.name for table in tables_of(primary) if table.is_derived}
-    there = set(read_column(primary, "SELECT name FROM sqlite_schema WHERE type = 'table'", (), str)) - derived
+    # Another history begins: an index made from the damaged file is rebuilt, and not believed.
+    primary.execute("UPDATE store SET seq = seq + 1")
+    primary.execute("DELETE FROM history_checkpoints")
+    mark = int.from_bytes(os.urandom(7), "big")
+    primary.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
+    there = _tables(primary) - {table.name for table in tables_of(primary) if table.is_derived}
     reports = [_reported(primary, table, repaired) for table in copied.values() if table.name in there]
     return SalvageReport(tuple(reports), file.unclaimed)
 
@@ -162,7 +165,7 @@ def _fill(
 def _settle_owners(primary: apsw.Connection) -> None:
     """Name the extensions whose rows were found, and drop the tables of others. Raises UsageError for an absent one."""
     require_owners(primary, "doctor --repair")
-    there = set(read_column(primary, "SELECT name FROM sqlite_schema WHERE type = 'table'", (), str))
+    there = _tables(primary)
     for owner in installed_owners():
         tables = [table.name for table in owner.all_tables if table.name in there]
         if any(primary.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables):
@@ -170,6 +173,10 @@ def _settle_owners(primary: apsw.Connection) -> None:
         elif owner not in owners(primary):
             for table in tables:
                 primary.execute(f"DROP TABLE {table}")
+
+
+def _tables(primary: apsw.Connection) -> set[str]:
+    return set(read_column(primary, "SELECT name FROM sqlite_schema WHERE type = 'table'", (), str))
 
 
 def _drop_triggers(primary: apsw.Connection) -> list[str]:
@@ -207,27 +214,16 @@ def _number_on(file: "DamagedFile", primary: apsw.Connection, copied: Mapping[st
     primary.execute("INSERT OR IGNORE INTO roots (id, path) VALUES (1, '.')")
 
 
-def _mark(primary: apsw.Connection) -> None:
-    """Begin another history: an index made from the damaged file is rebuilt, and not believed."""
-    primary.execute("UPDATE store SET seq = seq + 1")
-    primary.execute("DELETE FROM history_checkpoints")
-    mark = int.from_bytes(os.urandom(7), "big")
-    primary.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
-
-
 def _reported(primary: apsw.Connection, table: CopiedTable, repaired: RepairedRows) -> TableReport:
     again = repaired.rebuilt.get(table.name, 0)
-    still = [number for number in table.lost if not _has_row(primary, table.name, number)]
+    here = read_column(primary, f'SELECT rowid FROM "{table.name}"', (), int) if table.lost else ()
+    still = sorted(table.lost.keys() - here)
     lost = max(len(still), table.unreadable + table.rejected - again, 0) + repaired.dropped.get(table.name, 0)
     return TableReport(
-        table.name, table.saved, again, lost, tuple(sorted(still)[:_SHOWN_IDS]), table.is_count_known, table.problems
+        table.name, table.saved, again, lost, tuple(still[:_SHOWN_IDS]), table.is_count_known, table.problems
     )
 
 
 def touch(path: str) -> None:
     """Make a new, empty file for its owner alone. Raises FileExistsError."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-
-
-def _has_row(primary: apsw.Connection, table: str, number: int) -> bool:
-    return primary.execute(f'SELECT 1 FROM "{table}" WHERE rowid = ?', (number,)).fetchone() is not None

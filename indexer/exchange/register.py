@@ -37,8 +37,8 @@ class Entry(NamedTuple):
 
     @property
     def seq(self) -> int:
-        """The number of the change that it stands for; 0 of an entry from before there were such numbers."""
-        return int(self.digest) if self.digest.isdecimal() and len(self.digest) < 20 else 0
+        """The number of the change that it stands for; 0 where it stands for none."""
+        return int(self.digest) if self.digest.isdecimal() else 0
 
 
 _PLACE = "source = ? AND kind = ? AND source_key = ?"

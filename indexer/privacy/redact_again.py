@@ -15,15 +15,13 @@ import apsw
 
 from ctxrank.indexer.catalogue import kinds_of, kinds_with_documents, tables_of
 from ctxrank.indexer.declarations import Meaning, Table
-from ctxrank.indexer.errors import lookup
-from ctxrank.indexer.errors.parse.units import error_units
-from ctxrank.indexer.errors.signature import sign
+from ctxrank.indexer.errors import failures, solutions
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import require_owners
-from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacted, note_redacting
+from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacting
 from ctxrank.indexer.privacy.purge import forget_blocked
 from ctxrank.indexer.records.receipts import redacted_inputs
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -31,6 +29,7 @@ from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.ids import FIRST_ID
+from ctxrank.indexer.store.rows import Value, update
 from ctxrank.indexer.store.rules_since import note_all_redacted
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
@@ -117,7 +116,7 @@ def redact_again(
     is_due = is_erasing_due(store.primary)
     if is_due:
         with store.write() as change:
-            note_redacted(change)
+            note_redacting(change, is_done=True)
     return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store), is_dry_run=False)
 
 
@@ -212,19 +211,15 @@ def _passes(
 
 def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
     """Sign an error again: what it was recognised by holds words of what went."""
-    units = error_units(unit_text)
-    if not units:
-        return
-    signature = sign(units[0])
-    if table == "error_sightings":
-        change.connection.execute(
-            "UPDATE error_sightings SET normaliser_version = ?, template = ?, instance = ? WHERE id = ?",
-            (signature.normaliser, signature.template, signature.instance, number),
-        )
-        return
-    project = read_value(change.connection, "SELECT project FROM error_patterns WHERE id = ?", (number,), str)
-    if project is not None:
-        lookup.put(change, number, project, signature, unit_text)
+    if table == "error_signatures":
+        query = "SELECT project FROM error_patterns WHERE id = ?"
+        project = read_value(change.connection, query, (number,), str)
+        if project is not None:
+            solutions.put_signature(change, number, project, unit_text)
+    elif sighting := failures.sighting_of(unit_text, 0, None):
+        made = sighting.signature
+        values: dict[str, Value] = {"normaliser_version": made.normaliser, "template": made.template}
+        update(change.connection, table, number, {**values, "instance": made.instance})
 
 
 class _StoredDocument(NamedTuple):

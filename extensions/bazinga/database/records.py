@@ -15,10 +15,9 @@ from ctxrank.indexer.declarations import Row
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.columns import Values
+from ctxrank.indexer.exchange.kinds.hooks import refer
 from ctxrank.indexer.exchange.kinds.packages import is_here
-from ctxrank.indexer.exchange.kinds.records import RecordImport, RecordLine
-from ctxrank.indexer.exchange.kinds.sessions import refer
+from ctxrank.indexer.exchange.kinds.records import RecordImport, RecordLine, Values
 from ctxrank.indexer.exchange.kinds.usages import Delivery, put_consumer, put_delivery, read_consumer, read_delivery
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.register import Entry, Ledger, LineIdentity, Origin, read_entry, row_key
@@ -211,8 +210,8 @@ class PredecessorRecords(RecordImport):
 
     def _counts(self, change: Change, number: int, values: Values) -> merge.Counts:
         """What was counted here is not taken back."""
-        own = merge.own_of(change.connection, self.kind.name, number)
-        return merge.Counts(*map(max, merge.counts_of(self.kind.name, values), own))
+        own = merge.own_of(change.connection, self.kind, number)
+        return merge.Counts(*map(max, merge.counts_of(self.kind, values), own))
 
     def _merge(self, change: Change, row: RecordLine, target: int | None) -> Written:
         """One that came from there is written over; one that was here is joined, and ends where it has ended there."""

@@ -79,7 +79,8 @@ def read_usage(fields: Fields) -> ReportedUsage:
 
 def read_consumer(fields: Fields) -> Consumer:
     """For whom a package is, pending while `consumed_at` is None. Raises UsageError."""
-    return Consumer(fields.agent("agent"), fields.optional_number("iteration"), fields.optional_moment("consumed_at"))
+    moment = None if fields.is_missing("consumed_at") else fields.moment("consumed_at")
+    return Consumer(fields.agent("agent"), fields.optional_number("iteration"), moment)
 
 
 def read_delivery(fields: Fields) -> Delivery:

@@ -11,7 +11,7 @@ from tables import each_row
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.care.finding import Repair
-from ctxrank.indexer.care.identity import is_foreign
+from ctxrank.indexer.care.primary_checks import is_foreign
 from ctxrank.indexer.care.repair import repair
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.store.location import Location, at

@@ -17,8 +17,8 @@ from ctxrank.cli.schema import answer_schema, commands_of
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.exchange.forwarding import last_number
-from ctxrank.indexer.exchange.import_jsonl import import_jsonl
+from ctxrank.indexer.exchange.exchange import import_jsonl
+from ctxrank.indexer.exchange.export import last_number
 from ctxrank.indexer.exchange.origin_removal import forget_origin
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
