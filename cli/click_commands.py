@@ -205,8 +205,8 @@ class _Words(click.Choice[str]):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            error.message = f"{_ended(error.message)}{meant('word', value, self.choices)}"
-            raise
+            said = f"{_ended(error.message)}{meant('word', value, self.choices)}"
+            raise click.BadParameter(said, ctx, param) from error
 
 
 def _global_options() -> list[click.Parameter]:
