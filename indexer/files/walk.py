@@ -39,6 +39,9 @@ ALWAYS_SKIPPED = frozenset(
 )
 
 
+# All that is in them is written by `ctxrank install`: how to use a store is no finding of it.
+_INSTALLED = (".claude/skills/ctxrank/", ".agents/skills/ctxrank/")
+
 # What `python -m venv` and its like write into an environment: all in it is other people's code, whatever it is called.
 _ENVIRONMENT_MARK = "pyvenv.cfg"
 
@@ -153,6 +156,8 @@ class _Walk:
                 yield Skipped(_printable(path), "name is not valid UTF-8")
                 return
             folder = path + "/"
+            if folder in _INSTALLED:
+                return
         yield from self._below(folder, rules)
 
     def _below(self, top: str, rules: "IgnoreRules | None") -> Iterator[Entry]:
@@ -226,6 +231,8 @@ class _Walk:
                     elif name in ignore_files:
                         has_ignore_file = True
                     path = folder + name
+                    if is_folder and path in _INSTALLED:
+                        continue
                     if rules is not None and rules.hides(path):
                         continue
                     if not name.isascii() and not _is_utf8(name):

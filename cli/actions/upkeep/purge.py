@@ -69,7 +69,8 @@ def purge(
             is_done = is_done and unconfirmed == 0
             notes += said
     exit_code = 0 if is_done else LockedError.exit_code
-    return Reply(lambda: Extended(forgot, more), _forgot_lines(forgot), exit_code=exit_code, notes=notes)
+    lines = _forgot_lines(forgot, is_secret="secret" in named)
+    return Reply(lambda: Extended(forgot, more), lines, exit_code=exit_code, notes=notes)
 
 
 def _what_is_in_the_way(store: Store) -> str:
@@ -107,8 +108,9 @@ def _counted(counts: Mapping[str, int], verb: str) -> list[str]:
     return [f"{kind:<10} {count} {verb}" for kind, count in counts.items()]
 
 
-def _forgot_lines(forgot: PurgeReport) -> Iterator[str]:
-    yield from _counted(forgot.removed, "would go" if forgot.is_dry_run else "gone")
+def _forgot_lines(forgot: PurgeReport, *, is_secret: bool) -> Iterator[str]:
+    would_be, is_done = ("would be redacted", "redacted") if is_secret else ("would go", "gone")
+    yield from _counted(forgot.removed, would_be if forgot.is_dry_run else is_done)
     if forgot.kept_out:
         yield f"kept out   {', '.join(map(str, forgot.kept_out))} (see 'ctxrank purge --list')"
     if not forgot.is_dry_run:

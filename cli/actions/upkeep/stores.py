@@ -10,6 +10,7 @@ from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.care.compaction import optimize as compact
+from ctxrank.indexer.care.environment_checks import files_of
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.extensions import ENGINE, provided
@@ -70,17 +71,18 @@ def status(call: Call) -> Reply:
             cluster: ClusterIndex = provided(ENGINE, "engine: opensearch")
             wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
+        size = sum(os.path.getsize(path) for path in files_of(store.location) if os.path.exists(path))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
     more = {
-        "engine": engine, "processes": found.processes, "hook_failures": failures or None,
+        "engine": engine, "bytes": size, "processes": found.processes, "hook_failures": failures or None,
         "team": None if team is None else sharing("team").as_json(team), 
         "wide": wide and Extended(wide, {"index": wide.name, "bytes": wide.size_bytes}),
     }  # fmt: skip
     return Reply(
         lambda: Extended(found, more),
         (
-            *_status_lines(found, "the cluster answers" if is_wide else "heuristics answer"),
+            *_status_lines(found, size, "the cluster answers" if is_wide else "heuristics answer"),
             *((f"team      {sharing('team').sentence(team)}",) if team is not None else ()),
             *((f"wide      {_cluster_sentence(wide)}",) if wide is not None else ()),
             *(f"hook      {shown(failure)}" for failure in failures),
@@ -125,10 +127,13 @@ def _counted(kind: str, count: int) -> str:
     return f"{count:,} {one if count == 1 else _PLURALS.get(kind, f'{one}s')}"
 
 
-def _status_lines(status: Status, instead: str) -> Iterator[str]:
+def _status_lines(status: Status, size: int, instead: str) -> Iterator[str]:
     yield f"store     {shown(status.store)}"
     yield f"root      {shown(status.root)}"
-    held = ", ".join(_counted(kind, count) for kind, count in status.documents.items())
+    yield f"size      {size / 2**20:,.1f} MB"
+    # Files are counted below, those of packages with the others.
+    kinds = [kind for kind in status.documents if kind != "artifact" or not status.artifacts]
+    held = ", ".join(_counted(kind, status.documents[kind]) for kind in kinds)
     yield f"holds     {held or 'nothing yet'}"
     if status.origins:
         named = ", ".join(f"{count:,} of {origin}" for origin, count in status.origins.items())

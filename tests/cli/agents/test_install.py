@@ -27,6 +27,15 @@ _THEIRS = (
 )
 
 
+def test_what_an_install_writes_for_itself_is_not_indexed(project: Path) -> None:
+    assert run(["init"]) == run(["install", "claude-code"]) == run(["install", "codex"]) == 0
+    skills = [os.path.relpath(path, project) for path in project.rglob("SKILL.md")]
+    assert len(skills) == 2
+    for paths in ([], skills):
+        added = answer_of(lambda paths=paths: run(["--json", "index", *paths])).json()["added"]
+        assert not [path for path in added if "SKILL" in path]
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project's folder, which is the current one, and a home without anything in it."""
