@@ -3,7 +3,7 @@
 import itertools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,14 +111,16 @@ def for_anyone() -> Iterator[Path]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """A module of tests that imports an extension whose folder is deleted is skipped, and says so."""
-    report: pytest.CollectReport = yield  # type: ignore[misc]
+    report = yield
     for name in _ABSENT if report.failed else ():
         if f"No module named 'ctxrank.extensions.{name}" in str(report.longrepr):
             report.outcome = "skipped"
             report.longrepr = (str(collector.path), 0, f"Skipped: the extension {name} is absent")
-    return report  # type: ignore[return-value]
+    return report
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

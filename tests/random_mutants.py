@@ -21,7 +21,7 @@ from mutants import KILLED, ROOT, Mutation, Place, Verdict, run
 CORE = ("indexer", "ranking", "cli")
 ENOUGH = 0.85
 EQUIVALENT = Path(__file__).with_suffix(".txt")
-_TURNED = {
+_TURNED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="),
     ast.GtE: (">=", ">"), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"), ast.Is: ("is", "is not"),
     ast.IsNot: ("is not", "is"), ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "+"), ast.Div: ("/", "*"),
@@ -74,6 +74,8 @@ def changes_of(source: bytes) -> Iterator[Change]:
                 text = source[start:end].decode()
                 if text != "TYPE_CHECKING":
                     yield Change("branch", test.lineno, start, end, f"(not ({text}))")
+            case _:
+                pass
 
 
 def tests_of(source: Path) -> tuple[str, ...]:

@@ -184,7 +184,7 @@ class WideEngine(Dictionary):
 
     def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
         """The rows that the cluster's BM25 ranks highest, of equal ones those of the lowest numbers."""
-        ranked = clause_query(query.clause, self.tokens)
+        ranked: Query = clause_query(query.clause, self.tokens)
         if query.also:
             ranked = {"bool": {"must": ranked, "should": names_query(query.also)}}
         body: Query = {

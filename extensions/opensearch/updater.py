@@ -216,7 +216,8 @@ def _bulks(name: str, batch: ChangeBatch, kinds: dict[int, str], tokens: Tokens)
     size = 0
     changes: list[LoggedDocument | LoggedDeletion] = [*batch.documents, *batch.deletions]
     for changed in changes:
-        target = {"_index": name, "_id": f"{uuid}:{changed.id}", "version": changed.seq, "version_type": "external"}
+        target: dict[str, object] = {"_index": name, "_id": f"{uuid}:{changed.id}"}
+        target |= {"version": changed.seq, "version_type": "external"}
         source = b""
         if isinstance(changed, LoggedDocument):
             source = line(source_of(changed, kinds.get(changed.owner_id or 0, changed.kind), tokens))

@@ -57,6 +57,10 @@ def _over(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     return {**known, **given}
 
 
+def _over_ages(known: Mapping[str, int], given: Mapping[str, int | None]) -> dict[str, int]:
+    return {kind: age for kind, age in {**known, **given}.items() if age is not None}
+
+
 def _models(value: object, name: str) -> dict[str, int]:
     limits = entries(number(1000, 100_000_000), "Give a number of tokens for each model.")(value, name)
     return {model.lower(): tokens for model, tokens in limits.items()}
@@ -122,7 +126,7 @@ SETTINGS: Mapping[str, Setting] = {
     "enable_context_assembler": Setting(switch, is_orchestrators=True),
     "ttl": Setting(
         entries(dict.fromkeys(TTL_KINDS, _age), "Give an age for each kind, such as 'event: 90d'."),
-        lambda known, given: {kind: age for kind, age in {**known, **given}.items() if age is not None},
+        _over_ages,
         field="ttl_us",
     ),
     "redaction": Setting(_rules, is_apart=True),

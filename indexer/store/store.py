@@ -152,15 +152,22 @@ class Store:
 
     @property
     def config(self) -> "Config":
-        """The settings as they were read last: now, where nothing has asked for them yet. Raises UsageError."""
-        from ctxrank.indexer.store.config import load_config  # noqa: PLC0415  start-up: some calls need no setting
+        """The settings as they were read last, now where nothing has asked yet; what cannot be read is default.
 
-        config: Config = self.last_config or load_config(cast("Any", self))
-        return config
+        Whatever depends on a setting calls `load_config`, which raises there.
+        """
+        from ctxrank.indexer.store.config import Config, load_config  # noqa: PLC0415  start-up: some calls need none
+
+        if self.last_config is None:
+            try:
+                load_config(cast("Any", self))
+            except UsageError:
+                self.last_config = Config()
+        return cast("Config", self.last_config)
 
     @property
     def wide(self) -> "WideSettings | None":
-        """The cluster that searches ask instead of the index. Raises UsageError."""
+        """The cluster that searches ask instead of the index."""
         return self.config.asked_cluster
 
     @contextmanager
@@ -206,10 +213,7 @@ class Store:
     @property
     def keeps_index(self) -> bool:
         """Whether the embedded index is kept: not where a cluster answers and FTS5 is switched off."""
-        try:
-            return self.wide is None or self.wide.keeps_local
-        except UsageError:  # the settings cannot be read: what asks them says so
-            return True
+        return self.wide is None or self.wide.keeps_local
 
     def catch_up(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
         """Let the index catch up with the change log; returns how many changes are still missing.

@@ -206,7 +206,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
             candidates += skills
             facts |= of_skills
     state = block.state_line(spawn.session, spawn.group)
-    if config.team_log is not None and config.team_log.applied is not None:
+    if config.team_log is not None:
         # Up to which change of the team's log the store is. No clock: blocks are compared.
         state += f"Team memory at change {config.team_log.applied}.\n"
     shown = compose(

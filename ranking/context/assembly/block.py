@@ -148,6 +148,10 @@ def _package(package: IncludedDocument) -> str:
     return package_title(package) + summary + "".join(map(passage, package.passages))
 
 
+def _file(file: IncludedDocument) -> str:
+    return file_title(file) + "".join(map(passage, file.passages))
+
+
 class BlockClass(NamedTuple):
     """How a class is written: the kind of its documents, its heading with a place for their number, and each item."""
 
@@ -159,9 +163,7 @@ class BlockClass(NamedTuple):
 # By the field of an assembly, in the order of a block. The heading of the packages is part of the frame.
 BLOCK_CLASSES = {
     "packages": BlockClass(PACKAGE, "", _package),
-    "files": BlockClass(
-        "artifact", "### From the project\n", lambda file: file_title(file) + "".join(map(passage, file.passages))
-    ),
+    "files": BlockClass("artifact", "### From the project\n", _file),
     "reasoning": BlockClass("reasoning", "### Prior Agent Reasoning ({} entries)\n", reasoning_entry),
     "errors": BlockClass("error", "### Error Patterns ({} match{})\n", error_entry),
     "strategies": BlockClass("strategy", "### Strategies ({})\n", strategy_entry),
