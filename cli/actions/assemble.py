@@ -82,7 +82,7 @@ def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool, is_reco
         try:
             config = load_config(store)
         except UsageError as error:
-            config = Config(notes=(f"{error.message} The defaults are used.",))
+            config = store.last_config = Config(notes=(f"{error.message} The defaults are used.",))
         try:
             made = assemble_block(store, request, config) if is_recorded else make_assembly(store, request, config)[0]
         except NotFoundError as error:
