@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ctxrank.cli.declare import Command
+from ctxrank.cli.declare import Extended as Extended  # actions make records and replies
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -114,13 +115,6 @@ class Reply(NamedTuple):
     form: str = ""  # "json": in JSON whatever the call says
 
 
-class Extended(NamedTuple):
-    """A record with fields that are not its own, for JSON."""
-
-    record: object
-    more: Mapping[str, object]
-
-
 def list_reply(
     page: "Page[Row]",
     key: str,
@@ -148,6 +142,27 @@ def list_reply(
     )  # fmt: skip
 
 
+def given_options(words: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """The values that a command line gives to some options, wherever they are; other words are passed over."""
+    found: dict[str, str] = {}
+    for word, next_word in zip(words, (*words[1:], ""), strict=False):
+        name, has_value, value = word.partition("=")
+        if name in names and (value := value if has_value else next_word):
+            found[name] = value
+    return found
+
+
+def imported(place: str, command: str) -> object:
+    """What a module has, `module:member`. Raises UsageError where an installation leaves a command's room out."""
+    module, _, member = place.partition(":")
+    try:
+        return getattr(__import__(module, fromlist=[member]), member)  # importlib's own function would load warnings
+    except ModuleNotFoundError:
+        from ctxrank.indexer.extensions import provided  # noqa: PLC0415  a query needs no extension
+
+        return provided(place, command)  # which says so
+
+
 def run_command(command: Command, call: Call, values: Mapping[str, object]) -> int:
     """Run a command's action and print its reply; returns the exit code."""
     if call.is_json and command.prints[1:]:
@@ -159,28 +174,25 @@ def run_command(command: Command, call: Call, values: Mapping[str, object]) -> i
 
 def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
     """What a command's action replies; with --durable when the team's log has acknowledged what it wrote."""
-    reply = _reply(command, call, values)
-    payload = reply.payload
-    return reply if payload is None else reply._replace(payload=lambda: _shaped(command, payload()))
-
-
-def _shaped(command: Command, payload: object) -> Mapping[str, object]:
-    from ctxrank.cli.output.shaped import answer  # noqa: PLC0415  text needs no JSON
-
-    return answer(command.answer, payload)
-
-
-def _reply(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
     action = action_of(command)
-    if DURABLE not in values:
-        return action(call, **values)
     given = {name: value for name, value in values.items() if name != DURABLE}
-    if not values[DURABLE]:
-        return action(call, **given)
-    from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only --durable asks the log
+    if values.get(DURABLE):
+        from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only --durable asks the log
 
-    durably = cast("Callable[[Call, Callable[[], Reply]], Reply]", sharing("--durable").durably)
-    return durably(call, lambda: action(call, **given))
+        durably = cast("Callable[[Call, Callable[[], Reply]], Reply]", sharing("--durable").durably)
+        reply = durably(call, lambda: action(call, **given))
+    else:
+        reply = action(call, **given)
+    payload = reply.payload
+    if payload is None:
+        return reply
+
+    def as_json() -> Mapping[str, object]:
+        from ctxrank.cli.output.shaped import answer  # noqa: PLC0415  text needs no JSON
+
+        return answer(command.answer, payload())
+
+    return reply._replace(payload=as_json)
 
 
 def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
@@ -202,39 +214,19 @@ def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
     return code
 
 
-def given_options(words: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """The values that a command line gives to some options, wherever they are; other words are passed over."""
-    found: dict[str, str] = {}
-    for word, next_word in zip(words, (*words[1:], ""), strict=False):
-        name, has_value, value = word.partition("=")
-        if name in names and (value := value if has_value else next_word):
-            found[name] = value
-    return found
-
-
 def action_of(command: Command) -> Callable[..., Reply]:
     """The function that a command names, imported now. Raises UsageError where an installation leaves it out."""
     return cast("Callable[..., Reply]", imported(command.action, command.name))
-
-
-def imported(place: str, command: str) -> object:
-    """What a module has, `module:member`. Raises UsageError where an installation leaves a command's room out."""
-    module, _, member = place.partition(":")
-    try:
-        return getattr(__import__(module, fromlist=[member]), member)  # importlib's own function would load warnings
-    except ModuleNotFoundError:
-        from ctxrank.indexer.extensions import provided  # noqa: PLC0415  a query needs no extension
-
-        return provided(place, command)  # which says so
 
 
 def finish(call: Call, reply: Reply) -> int:
     """Print a reply in the form that the call asks for; returns its exit code."""
     is_json = call.is_json or reply.form == "json"
     if is_json and reply.payload is not None:
-        from ctxrank.cli.output.envelope import emit_json  # noqa: PLC0415  text needs no JSON library
+        from ctxrank.cli.output.envelope import envelope, print_json  # noqa: PLC0415  text needs no JSON library
 
-        emit_json(cast("Mapping[str, object]", reply.payload()), outcome=reply.outcome, engine=reply.engine)
+        payload = cast("Mapping[str, object]", reply.payload())
+        print_json(envelope(payload, outcome=reply.outcome, engine=reply.engine))
     elif not is_json:
         if sys.stdout.isatty():
             from ctxrank.cli.output.terminal import print_to_a_person  # noqa: PLC0415  a program reads no pager

@@ -27,7 +27,7 @@ from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:  # loaded where a file has changed
-    from ctxrank.cli.actions.upkeep.index_step import StepReport
+    from ctxrank.cli.actions.upkeep.indexing import StepReport
     from ctxrank.indexer.files.stamps import FoundFile
 
 _CHUNK_FILES = 200
@@ -57,7 +57,7 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
 
     Its annotations are looked for, and exact token counts are made, too. None where there is no such tree.
     """
-    from ctxrank.cli.actions.upkeep.index_step import StepReport  # noqa: PLC0415  `context` reports no step
+    from ctxrank.cli.actions.upkeep.indexing import StepReport  # noqa: PLC0415  `context` reports no step
     from ctxrank.extensions.links.annotations import sync_annotations  # noqa: PLC0415  `context` walks no code
     from ctxrank.extensions.links.config import load_linked_config  # noqa: PLC0415  and needs no configuration of it
 

@@ -29,7 +29,7 @@ from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.agents.hook import answer_of
 from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.loopback import NAMES, TOKEN_FILE, is_local, listening, made_token
-from ctxrank.cli.output.envelope import as_json_line, envelope, failure
+from ctxrank.cli.output.envelope import as_json, envelope, failure
 from ctxrank.cli.request_body import read_body
 from ctxrank.cli.route import ServedRoute
 from ctxrank.cli.sharing import sharing
@@ -234,7 +234,7 @@ def _failed(error: CtxrankError, status: int | None = None) -> Response:
 
 
 def _json(value: object, status: int = 200) -> Response:
-    return Response(as_json_line(value) + "\n", status, media_type="application/json")
+    return Response(as_json(value) + "\n", status, media_type="application/json")
 
 
 def _already(says: str) -> CtxrankError:

@@ -135,6 +135,16 @@ def shown_text(text: str) -> str:
     return "\n".join(printable(line.rstrip("\r")).replace("\n", " ") for line in text.split("\n"))
 
 
+def marked(text: str, marks: tuple[Span, ...], mark: str, before: str = "", after: str = "") -> str:
+    """The text with this before and after what is marked, in place of the marks."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in marks:
+        pieces += [text[at:start], before, text[start + len(mark) : end - len(mark)], after]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
 def _read(engine: Engine, text: str, values: Mapping[str, float]) -> MatchedText:
     encoded = text.encode("utf-8", "replace")
     _, spans, found = engine.find_words(encoded, values, with_parts=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from builders import copy_store
 
-from ctxrank.cli.actions.upkeep.surroundings import proposals
+from ctxrank.cli.actions.upkeep.stores import proposals
 from ctxrank.cli.main import run
 from ctxrank.cli.output import terminal
 from ctxrank.cli.output.terminal import linked

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ctxrank.cli.actions.errors.failure_input import read_given
-from ctxrank.cli.actions.errors.lookup import Whose, look_up, record_sighting
-from ctxrank.cli.actions.errors.views import record_words
+from ctxrank.cli.actions.errors.lookup import Whose, look_up, read_given, record_sighting, record_words
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.output.lines import indented, times
 from ctxrank.indexer.clock import format_day

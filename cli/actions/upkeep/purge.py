@@ -1,4 +1,4 @@
-"""`ctxrank purge`: remove what is stored to the last byte, or take secrets out of it."""
+"""`ctxrank purge` and `prune`: what is stored is removed to the last byte, secrets are taken out, what is old goes."""
 
 import gc
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from ctxrank.cli.actions.given import read_given
 from ctxrank.cli.call import Call, Extended, Reply
 from ctxrank.cli.sharing import sharing
-from ctxrank.indexer.clock import format_us
+from ctxrank.indexer.clock import format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import LockedError, UsageError
 from ctxrank.indexer.exchange.origin_removal import forget_origin
 from ctxrank.indexer.light_typing import Any
@@ -20,6 +20,7 @@ from ctxrank.indexer.privacy.erase import (
 )
 from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import redact_again
+from ctxrank.indexer.privacy.retention import PruneReport, prune_expired, prune_older
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.store import blocklist
 from ctxrank.indexer.store.config import load_config
@@ -148,3 +149,33 @@ def _redact(call: Call, store: Store, *, dry_run: bool) -> Reply:
         exit_code=0 if is_done else LockedError.exit_code,
         notes=() if is_done else (_what_is_in_the_way(store),),
     )
+
+
+def prune(call: Call, older_than: str | None, expired: bool, kinds: tuple[str, ...], **options: Any) -> Reply:
+    """Remove what is too old, and count it."""
+    if (older_than is None) == (not expired):
+        raise UsageError(
+            "Say what is too old: --older-than AGE, or --expired.",
+            "Give one of them; 'ctxrank prune --older-than 90d --dry-run' counts what would go.",
+        )
+    options["is_dry_run"] = options.pop("dry_run")
+    gc.enable()  # this may take a while: see cli/entry.py
+    wanted = [kind.strip().lower() for kind in kinds]
+    now = now_us()
+    before = now if older_than is None else parse_time(older_than, now=now)
+    if before > now:
+        raise UsageError(f"{older_than} is in the future.", "Give an age such as 90d, or a date that has passed.")
+    with call.open() as store:
+        if expired:
+            ttl_us = load_config(store).ttl_us
+            report = prune_expired(store, ttl_us, kinds=wanted, now=now, **options)
+        else:
+            report = prune_older(store, before, kinds=wanted, **options)
+    return Reply(lambda: report, _pruned_lines(report))
+
+
+def _pruned_lines(report: PruneReport) -> Iterator[str]:
+    verb = "would be removed" if report.is_dry_run else "removed"
+    for kind, count in report.deleted.items():
+        yield f"{kind:<10} {count} {verb}"
+    yield f"{'total':<10} {report.total} {verb}"
