@@ -1,12 +1,13 @@
 """Linked artifacts in the primary database: a file's row, the document it is searched by, and annotations in code."""
 
+import os
 from collections.abc import Iterable
 from math import ceil
 
 import apsw
 
-from ctxrank.extensions.links.artifact import LevelTexts, LinkedArtifact
-from ctxrank.extensions.links.tree import ArtifactTree
+from ctxrank.extensions.links.artifact import VERSION, LevelTexts, LinkedArtifact
+from ctxrank.extensions.links.tree import ArtifactTree, folder_of_tree
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ctxrank.indexer.files.stamps import FoundFile
 
 KIND = "linked"
-VERSION = 1  # of the tables: the number of the last schema_….sql
 _LEVELS = 3
 
 
@@ -81,6 +81,14 @@ def require_tables(store: Store) -> None:
 def tree_id(database: apsw.Connection, tree: ArtifactTree) -> int:
     """The id of a tree; 0 for one that the store does not know."""
     return read_value(database, "SELECT id FROM linked_trees WHERE path = ?", (tree.name,), int) or 0
+
+
+def known_trees(store: Store) -> list[ArtifactTree]:
+    """Every tree that the store has read, where its folder can and may be looked at; `.contextia` may be gone."""
+    query = "SELECT path FROM linked_trees ORDER BY id"
+    names = read_column(store.primary, query, (), str) if has_tables(store.primary) else []
+    trees = [ArtifactTree(os.path.realpath(folder), name) for name in names if (folder := folder_of_tree(store, name))]
+    return [tree for tree in trees if os.path.isdir(tree.folder)]
 
 
 def make_tree_id(change: Change, tree: ArtifactTree) -> int:

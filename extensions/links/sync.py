@@ -9,6 +9,7 @@ from ctxrank.extensions.links.artifact import LevelTexts, LinkedArtifact, level_
 from ctxrank.extensions.links.store import (
     KnownFile,
     known_files,
+    known_trees,
     make_tree_id,
     record,
     remove,
@@ -17,7 +18,7 @@ from ctxrank.extensions.links.store import (
     stored_texts,
     tree_id,
 )
-from ctxrank.extensions.links.tree import ArtifactTree, find_tree, known_trees, list_files
+from ctxrank.extensions.links.tree import ArtifactTree, find_tree, list_files
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.files.stamps import FileStamp, compare_stats
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple

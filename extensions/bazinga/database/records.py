@@ -163,7 +163,7 @@ class PredecessorRun(ImportRun):
         """Who was shown which package; of two moments the later stays."""
         session_id = self.session_id(change, session, None, None)
         package_id = self._package(change, number)
-        return Written(package_id, put_delivery(self, change, package_id, session_id, delivery))
+        return Written(package_id, put_delivery(self, change, package_id, session_id, delivery, self.origin.code))
 
     def _supersede(self, old: int, new: int, change: Change) -> Written:
         """Which package another replaces."""

@@ -101,7 +101,7 @@ class PackageHooks(Hooks):
         usage = said.usage._replace(consumers=()) if is_new else said.usage
         session_id = values["session_id"]
         assert isinstance(session_id, int), "every package has a session"
-        put_usage(self.run, change, number, session_id, usage)
+        put_usage(self.run, change, number, session_id, usage, self.run.origin.code)
         self._link(change, number, said)
         if is_new:
             unite_waiting(self.run, change, number, session_id)

@@ -331,6 +331,24 @@ def test_one_origin_is_taken_in_and_one_is_taken_out(anna: Store, ben: Store, tm
         assert [line["record"] for line in exported(carol)[1:]] == ["end"]
 
 
+def test_what_a_store_saw_of_a_package_before_that_came_goes_with_the_store(
+    anna: Store, ben: Store, tmp_path: Path
+) -> None:
+    save(anna, "a.md", "zebra\n", consumers=("developer",))
+    tell(anna, ben)
+    (package,) = list_packages(ben.primary)
+    consume(ben, package.id, "developer", 1)
+    taken = "SELECT count(*) FROM package_consumers WHERE consumed_at IS NOT NULL"
+    with make_store(tmp_path / "carol") as carol:
+        tell(ben, carol)
+        assert carol.primary.execute(taken).get == 0
+        tell(anna, carol)
+        assert carol.primary.execute(taken).get == 1
+        forget_origin(carol, name_of(ben))
+        assert carol.primary.execute(taken).get == 0
+        assert search_ids(carol, "zebra") == [f"package:1@{name_of(anna)}"]
+
+
 def test_a_line_cannot_change_a_record_of_ours(anna: Store, ben: Store) -> None:
     save(ben, "b.md", "zebra\n")
     own = uuid_of(ben)
