@@ -95,10 +95,12 @@ class Call(NamedTuple):
 
 
 def _wake(store: "Store") -> None:
-    """Start the process that exchanges with the team's log, if there is something for it."""
-    from ctxrank.cli.sharing import wake  # noqa: PLC0415  only a store with a team has one
+    """Start the process that exchanges with the team's log, if there is something for it and one is installed."""
+    from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only a store with a team has one
+    from ctxrank.indexer.extensions import is_installed  # noqa: PLC0415  as above
 
-    wake(store)
+    if is_installed("team"):
+        sharing("team").wake(store)
 
 
 class Reply(NamedTuple):
@@ -174,7 +176,7 @@ def run_command(command: Command, call: Call, values: Mapping[str, object]) -> i
 
 def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
     """What a command's action replies; with --durable when the team's log has acknowledged what it wrote."""
-    action = action_of(command)
+    action = cast("Callable[..., Reply]", imported(command.action, command.name))
     given = {name: value for name, value in values.items() if name != DURABLE}
     if values.get(DURABLE):
         from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only --durable asks the log
@@ -201,7 +203,7 @@ def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
 
     started = process_time()  # all that the process has done so far
     begun = perf_counter()
-    action_of(command)
+    imported(command.action, command.name)
     loaded = perf_counter()
     reply = act(command, call, values)
     answered_at = perf_counter()
@@ -212,11 +214,6 @@ def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
     )  # fmt: skip
     call.note(", ".join(f"{seconds * 1000:.0f} ms {what}" for what, seconds in parts) + ".")
     return code
-
-
-def action_of(command: Command) -> Callable[..., Reply]:
-    """The function that a command names, imported now. Raises UsageError where an installation leaves it out."""
-    return cast("Callable[..., Reply]", imported(command.action, command.name))
 
 
 def finish(call: Call, reply: Reply) -> int:

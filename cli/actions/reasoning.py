@@ -159,7 +159,9 @@ def _handoff(event: StoredEvent) -> dict[str, Any]:
     except (ValueError, RecursionError):
         parsed = None
     said = parsed if is_dict(parsed) else {}
-    found = {name: one if isinstance(one := said.get(name), type_) else type_() for name, type_ in _HANDOFF.items()}
+    found: dict[str, Any] = {
+        name: one if isinstance(one := said.get(name), type_) else type_() for name, type_ in _HANDOFF.items()
+    }
     for name in ("from_agents", "phases"):
         found[name] = [one for one in found[name] if isinstance(one, str)]
     found["reasoning"] = [one if isinstance(one, int) else 0 for one in found["reasoning"]]

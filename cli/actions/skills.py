@@ -38,6 +38,8 @@ from ctxrank.indexer.text.lines import shown_json
 from ctxrank.ranking.context.assembly.skills import checklist as checklist_of
 from ctxrank.ranking.context.assembly.skills import suggest_skills
 
+_PREVIEW_CHARS = 160
+
 
 def seed(call: Call, file: str | None, session: str | None) -> Reply:
     """Take over a skills configuration."""
@@ -153,9 +155,6 @@ def _unknown_skills(store: Store, team: Team, session: Session, missing: tuple[s
     for skill in missing:
         if skill not in known:
             yield f"'{skill}' is not a known skill; known ones are {', '.join(known) or 'none yet'}."
-
-
-_PREVIEW_CHARS = 160
 
 
 def save_output(call: Call, skill: str, output: str | None, session: str, **options: Any) -> Reply:

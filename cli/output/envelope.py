@@ -68,10 +68,9 @@ def as_json(value: object, indent: int | None = None) -> str:
     """
     try:
         text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-        is_plain = not re.search(r"-\d{10}", text)  # else perhaps the row id of a record that another store made
     except ValueError:  # an infinite number
-        is_plain = False
-    if not is_plain:
+        text = ""
+    if not text or re.search(r"-\d{10}", text):  # perhaps the row id of a record that another store made
         from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  rare, as are other stores' records
 
         text = json.dumps(finite(_with_origins(value)), ensure_ascii=False, indent=indent, allow_nan=False)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.errors.lookup import Whose, read_given, record_words, save_solution
+from ctxrank.cli.actions.errors.lookup import Whose, given_failure, record_words, save_solution
 from ctxrank.cli.actions.given import number_of, others_know
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.cli.output.lines import cut, facts, indented, times
@@ -26,7 +26,7 @@ def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **op
     """Save what fixed a failure, or count a known one."""
     with call.open() as store:
         mode = load_config(store).redaction_mode
-        failure = read_given(options["file"], options["error_type"], options["message"], mode)
+        failure = given_failure(options["file"], options["error_type"], options["message"], mode)
         saved, project, answer = save_solution(
             store, failure, solution, Whose(options["project"], options["session"], options["lang"]), call.note,
             "Give the failure's output, or --type and --message.", hints=hints, is_final=is_final,

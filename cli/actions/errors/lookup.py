@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from ctxrank.cli.actions.given import stdin_bytes
+from ctxrank.cli.actions.given import stdin_bytes, unreadable
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure, sign_older
@@ -84,12 +84,10 @@ def capture_given(file: str | None) -> bytes:
     try:
         return capture_file(file).data()
     except OSError as error:
-        raise UsageError(
-            f"{file} cannot be read: {error.strerror}.", "Check the path, or give '-' for stdin."
-        ) from error
+        raise unreadable(file, error) from error
 
 
-def read_given(file: str | None, error_type: str | None, message: str | None, mode: RedactionMode) -> FailureText:
+def given_failure(file: str | None, error_type: str | None, message: str | None, mode: RedactionMode) -> FailureText:
     """The failure, redacted: a message with its type, else a file. Raises UsageError where it is given twice."""
     if message is None:
         if error_type is not None:

@@ -1,7 +1,7 @@
 """`ctxrank doctor`: whether the store is well, and what to do where it is not."""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
@@ -146,7 +146,7 @@ def rebuild(call: Call) -> Reply:
     return _index_reply({"documents": documents}, lines, trouble, missing)._replace(text_notes=notes)
 
 
-def _index_reply(payload: dict[str, object], lines: list[str], trouble: str, stale: int) -> Reply:
+def _index_reply(payload: Mapping[str, object], lines: list[str], trouble: str, stale: int) -> Reply:
     """The reply of what rewrites an index, which cannot answer where there is trouble: 6."""
     return Reply(
         lambda: {**payload, "stale": stale, "reason": trouble},

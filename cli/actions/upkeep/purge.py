@@ -20,7 +20,7 @@ from ctxrank.indexer.privacy.erase import (
 )
 from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import redact_again
-from ctxrank.indexer.privacy.retention import PruneReport, prune_expired, prune_older
+from ctxrank.indexer.privacy.retention import prune_expired, prune_older
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.store import blocklist
 from ctxrank.indexer.store.config import load_config
@@ -171,11 +171,5 @@ def prune(call: Call, older_than: str | None, expired: bool, kinds: tuple[str, .
             report = prune_expired(store, ttl_us, kinds=wanted, now=now, **options)
         else:
             report = prune_older(store, before, kinds=wanted, **options)
-    return Reply(lambda: report, _pruned_lines(report))
-
-
-def _pruned_lines(report: PruneReport) -> Iterator[str]:
     verb = "would be removed" if report.is_dry_run else "removed"
-    for kind, count in report.deleted.items():
-        yield f"{kind:<10} {count} {verb}"
-    yield f"{'total':<10} {report.total} {verb}"
+    return Reply(lambda: report, _counted({**report.deleted, "total": report.total}, verb))
