@@ -15,7 +15,7 @@ from contextlib import closing
 import apsw
 
 from ctxrank.indexer.care.page_reader import CopiedTable, page_reader
-from ctxrank.indexer.care.relations import RepairedRows, repair_relations
+from ctxrank.indexer.care.relations import repair_relations
 from ctxrank.indexer.catalogue import tables_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
@@ -149,7 +149,7 @@ def _fill(
         primary.execute("INSERT INTO store (id, uuid, seq, created_at, token) VALUES (1, ?, 0, ?, ?)", row)
     _number_on(file, primary, copied)
     change = Change(primary)
-    repaired = repair_relations(change, {name: table.lost for name, table in copied.items()})
+    rebuilt, dropped = repair_relations(change, {name: table.lost for name, table in copied.items()})
     change.finish()
     _make_triggers(primary, triggers)
     # Another history begins: an index made from the damaged file is rebuilt, and not believed.
@@ -158,7 +158,11 @@ def _fill(
     mark = int.from_bytes(os.urandom(7), "big")
     primary.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
     there = _tables(primary) - {table.name for table in tables_of(primary) if table.is_derived}
-    reports = [_reported(primary, table, repaired) for table in copied.values() if table.name in there]
+    reports = [
+        _reported(primary, table, rebuilt[table.name], dropped[table.name])
+        for table in copied.values()
+        if table.name in there
+    ]
     return SalvageReport(tuple(reports), file.unclaimed)
 
 
@@ -214,13 +218,12 @@ def _number_on(file: "DamagedFile", primary: apsw.Connection, copied: Mapping[st
     primary.execute("INSERT OR IGNORE INTO roots (id, path) VALUES (1, '.')")
 
 
-def _reported(primary: apsw.Connection, table: CopiedTable, repaired: RepairedRows) -> TableReport:
-    again = repaired.rebuilt.get(table.name, 0)
+def _reported(primary: apsw.Connection, table: CopiedTable, rebuilt: int, dropped: int) -> TableReport:
     here = read_column(primary, f'SELECT rowid FROM "{table.name}"', (), int) if table.lost else ()
     still = sorted(table.lost.keys() - here)
-    lost = max(len(still), table.unreadable + table.rejected - again, 0) + repaired.dropped.get(table.name, 0)
+    lost = max(len(still), table.unreadable + table.rejected - rebuilt, 0) + dropped
     return TableReport(
-        table.name, table.saved, again, lost, tuple(still[:_SHOWN_IDS]), table.is_count_known, table.problems
+        table.name, table.saved, rebuilt, lost, tuple(still[:_SHOWN_IDS]), table.is_count_known, table.problems
     )
 
 

@@ -26,7 +26,6 @@ from ctxrank.indexer.catalogue import (
     tables_of,
 )
 from ctxrank.indexer.declarations import LostRecord
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import owners
 from ctxrank.indexer.record_table import document_of
 from ctxrank.indexer.store import documents, rows
@@ -44,15 +43,11 @@ _FILLERS: dict[str, dict[str, Value]] = {
 }
 
 
-class RepairedRows(NamedTuple):
-    """By table: rows made again from other rows or indexes, and rows deleted with their owner."""
+def repair_relations(change: Change, lost: Mapping[str, Known]) -> tuple[Counter[str], Counter[str]]:
+    """Make the new file whole in itself, inside the caller's transaction.
 
-    rebuilt: Mapping[str, int]
-    dropped: Mapping[str, int]
-
-
-def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
-    """Make the new file whole in itself, inside the caller's transaction."""
+    Returns by table how many rows were made again from other rows or indexes, and how many deleted with their owner.
+    """
     primary = change.connection
     rebuilt: Counter[str] = Counter()
     for table in tables_of(primary):
@@ -82,7 +77,7 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
             documents.remove(change, document_id)
     _settle_references(primary, dropped)
     _derive(primary, rebuilt)
-    return RepairedRows(rebuilt, dropped)
+    return rebuilt, dropped
 
 
 def _name_lost_sessions(primary: apsw.Connection, rebuilt: Counter[str]) -> None:

@@ -54,8 +54,8 @@ def record_event(
 
 
 def list_events(
-    primary: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1, offset: int = 0
+    primary: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1
 ) -> Page[StoredEvent]:
     """Events of a session, the newest first; an unknown session has none."""
     wanted = {"session": session, "subtype": subtype}
-    return list_where(primary, "events", StoredEvent, wanted, limit=limit, offset=offset)
+    return list_where(primary, "events", StoredEvent, wanted, limit=limit)

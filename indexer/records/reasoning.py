@@ -181,7 +181,6 @@ def list_reasoning(
     phase: str | None = None,
     session_wide_only: bool = False,
     limit: int = -1,
-    offset: int = 0,
     oldest_first: bool = False,
 ) -> Page[ReasoningEntry]:
     """Entries of a session, the newest first; a session-wide `group` means all groups.
@@ -198,9 +197,7 @@ def list_reasoning(
     conditions = ("t.group_id IS NULL",) * session_wide_only
     way = "ASC" if oldest_first else "DESC"
     order = f"t.created_at {way}, t.id {way}"
-    return list_where(
-        primary, "reasoning", ReasoningEntry, wanted, *conditions, order=order, limit=limit, offset=offset
-    )
+    return list_where(primary, "reasoning", ReasoningEntry, wanted, *conditions, order=order, limit=limit)
 
 
 def check_phases(primary: apsw.Connection, session: str, group: str | None, agent: str) -> PhaseCheck:

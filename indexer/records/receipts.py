@@ -230,7 +230,6 @@ def list_receipts(
     kind: str | None = None,
     naming: str | None = None,
     limit: int = -1,
-    offset: int = 0,
 ) -> Page[Receipt]:
     """Receipts, the newest first; `naming` only those with an entry of this id."""
     query = f"""
@@ -241,7 +240,7 @@ def list_receipts(
          ORDER BY r.id DESC
     """
     values = {"session": session, "group": group, "agent": agent, "kind": kind, "naming": naming}
-    return read_page(primary, query, values, _receipt, limit=limit, offset=offset)
+    return read_page(primary, query, values, _receipt, limit=limit)
 
 
 def _receipt(*columns: "Any") -> Receipt:

@@ -118,17 +118,12 @@ _UPDATE = f"UPDATE documents SET {', '.join(f'{column} = ?' for column in _COLUM
 
 def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
     identifiers = _identifiers(document.kind, document.title, document.body, document.path)
-    seq, counted = change.next_seq(), document.counted or _count(change, document.body)
-    return (*document[:-2], seq, identifiers, *counted)
+    counted = document.counted or (change.count_tokens and change.count_tokens(document.body))
+    if counted is None:
+        from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
 
-
-def _count(change: Change, text: str) -> tuple[int, str]:
-    exact = None if change.count_tokens is None else change.count_tokens(text)
-    if exact is not None:
-        return exact
-    from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
-
-    return estimate_tokens(text), ESTIMATE
+        counted = estimate_tokens(document.body), ESTIMATE
+    return (*document[:-2], change.next_seq(), identifiers, *counted)
 
 
 def _identifiers(kind: str, title: str, body: str, path: str) -> str:
@@ -144,14 +139,6 @@ def _identifiers(kind: str, title: str, body: str, path: str) -> str:
 
         return with_names(identifiers, defined_names(body, path))
     return identifiers
-
-
-def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:
-    """Store exact token counts; no text changes, so nothing enters the change log."""
-    change.connection.executemany(
-        "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ?",
-        [(count.tokens, count.counter, document_id) for document_id, count in counts],
-    )
 
 
 def remove(change: Change, document_id: int) -> None:
@@ -260,13 +247,10 @@ def backfill_counts(store: Store) -> int:
         )
         if not rows:
             return counted
-        counts = [(id_, seq, TextCount(counter.count(body), counter.name)) for id_, seq, body in rows]
-        last_id = counts[-1][0]
-        with store.write() as change:
-            unchanged = [
-                (id_, count)
-                for id_, seq, count in counts
-                if change.connection.execute("SELECT 1 FROM documents WHERE id = ? AND seq = ?", (id_, seq)).get
-            ]
-            recount(change, unchanged)
-        counted += len(unchanged)
+        counts = [(counter.count(body), counter.name, id_, seq) for id_, seq, body in rows]
+        last_id = rows[-1][0]
+        query = "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ? AND seq = ?"
+        with store.write() as change:  # no text changes, so nothing enters the change log
+            for count in counts:
+                change.connection.execute(query, count)
+                counted += change.connection.changes()
