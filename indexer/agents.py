@@ -127,10 +127,7 @@ def fold_agent(text: str, team: Team = NO_TEAM) -> str:
     agent = ALIASES.get(folded, folded)
     if agent in AGENTS or not agent:
         return agent
-    for name in team.roles:
-        if folded_name(name) == folded:
-            return name
-    return " ".join(text.split())
+    return next((name for name in team.roles if folded_name(name) == folded), " ".join(text.split()))
 
 
 def folded_name(text: str) -> str:

@@ -60,7 +60,15 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> tuple[Counter
         for number, known in lost.get(name, {}).items():
             rebuilt[name] += _insert(primary, name, {**filler, **known, "id": number})
     _name_lost_sessions(primary, rebuilt)
-    dropped = Counter(documents=_drop_strange_documents(primary))
+    # Documents that the index could not take: it would stop at the first of them for ever.
+    kinds = ", ".join(f"'{kind}'" for kind in document_kinds(kinds_of(primary)))
+    primary.execute(
+        f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
+        " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
+    )
+    dropped = Counter(documents=primary.changes())
+    if dropped["documents"]:
+        primary.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
     _rebuild_records(primary, lost, rebuilt)
     _rebuild_documents(change, lost.get("documents", {}), rebuilt)
     for owner in owners(primary):  # of no use in part: what an extension reads from disk again by the next `index`
@@ -165,19 +173,6 @@ def _settle_references(primary: apsw.Connection, dropped: Counter[str]) -> None:
                 dropped[table] += primary.changes()
             else:
                 primary.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE {where}')
-
-
-def _drop_strange_documents(primary: apsw.Connection) -> int:
-    """Remove documents that the index could not take: it would stop at the first of them for ever."""
-    kinds = ", ".join(f"'{kind}'" for kind in document_kinds(kinds_of(primary)))
-    primary.execute(
-        f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
-        " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
-    )
-    strange = primary.changes()
-    if strange:
-        primary.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
-    return strange
 
 
 def _derive(primary: apsw.Connection, rebuilt: Counter[str]) -> None:

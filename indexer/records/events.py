@@ -19,7 +19,6 @@ class StoredEvent(NamedTuple):
     group: str | None
     subtype: str
     payload: str
-    idempotency_key: str | None
     created_at: int
 
 

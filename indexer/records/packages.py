@@ -126,7 +126,12 @@ def save_package(
         raise UsageError(f"The name of the file '{shown}' holds a secret.", "Rename the file.")
     read = read_text_file(store.location.root, path)
     if not isinstance(read, FileText):
-        why = _why_not_indexed(store, path, read.reason)
+        full = os.path.join(store.location.root, path)
+        why = f"There is no file {path} below {store.location.root}."
+        if os.path.isdir(full):
+            why = f"{path} is a folder."
+        elif os.path.lexists(full):
+            why = f"{path} is not indexed: {read.reason}."
         if needs_file:
             raise UsageError(
                 f"{why} Nothing was saved.", "Name a file with text, or give the text: package save - --title TITLE."
@@ -189,15 +194,6 @@ def _save(
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     passages = len(prepared.passages) if prepared else 0
     return SavedPackage(package_id, new.path, version, supersedes, new.consumers, passages, tuple(notes))
-
-
-def _why_not_indexed(store: Store, path: str, reason: str) -> str:
-    full = os.path.join(store.location.root, path)
-    if os.path.isdir(full):
-        return f"{path} is a folder."
-    if os.path.lexists(full):
-        return f"{path} is not indexed: {reason}."
-    return f"There is no file {path} below {store.location.root}."
 
 
 def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPackage, list[str]]:

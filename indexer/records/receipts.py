@@ -108,7 +108,8 @@ def record(
     if before:
         from ctxrank.indexer.text.tokens import estimate_tokens  # noqa: PLC0415  listing receipts counts no tokens
 
-        shared = estimate_tokens(text[: shared_characters(new.parts, _parts(before))])
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(new.parts, _parts(before), strict=False))
+        shared = estimate_tokens(text[: sum(length for (_, length), _ in same)])
     receipt_id = 0
 
     def write(change: Change) -> None:
@@ -193,12 +194,6 @@ def redacted_inputs(lines: str, clean: Callable[[str], str]) -> str:
 def part_digests(parts: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """Digest and length of each part, by which two texts are compared from their beginning."""
     return tuple((digest_of(part, _PART_DIGEST_BYTES), len(part)) for part in parts)
-
-
-def shared_characters(one: Iterable[tuple[str, int]], other: Iterable[tuple[str, int]]) -> int:
-    """How many characters two texts have in common from their beginning, in whole parts."""
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return sum(length for (_, length), _ in same)
 
 
 _QUERY = """

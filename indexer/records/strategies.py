@@ -250,7 +250,12 @@ def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
             f"Give a whole number from -{MAX_INCREMENT} to {MAX_INCREMENT}.",
         )
     with store.write() as change:
-        found = _find(change.connection, ref.strip())
+        name = ref.strip()  # which goes before a number, because any text can be one
+        found = read_where(change.connection, "strategies", StoredStrategy, {"name": name})
+        if found is None and (number := re.fullmatch(r"(?:strategy:)?(-?\d{1,19})", name)):
+            found = read_where(change.connection, "strategies", StoredStrategy, {"id": int(number[1])})
+        if found is None:
+            raise NotFoundError(f"There is no strategy '{name}'.", "'ctxrank list strategies' shows what there is.")
         query = """
             UPDATE strategies
                SET helpfulness = max(helpfulness + ?1, 0),
@@ -260,13 +265,3 @@ def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
         """
         after = require_value(change.connection, query, (increment, now_us(), found.id), int)
         return Helpfulness(found.name, found.helpfulness, after)
-
-
-def _find(primary: apsw.Connection, ref: str) -> StoredStrategy:
-    """A strategy; a name goes before a number, because any text can be one."""
-    found = read_where(primary, "strategies", StoredStrategy, {"name": ref})
-    if found is None and (number := re.fullmatch(r"(?:strategy:)?(-?\d{1,19})", ref)):
-        found = read_where(primary, "strategies", StoredStrategy, {"id": int(number[1])})
-    if found is None:
-        raise NotFoundError(f"There is no strategy '{ref}'.", "'ctxrank list strategies' shows what there is.")
-    return found

@@ -80,11 +80,9 @@ def read_changes(connection: apsw.Connection, schema: str, *, after: int, most: 
     deletions = [LoggedDeletion(*row) for row in connection.execute(query, (after, most))]
     deletions_end = deletions[-1].seq if len(deletions) == most else _EVERYTHING
     end = min(documents_end, deletions_end)
-    is_last = end == _EVERYTHING
-    if not is_last:
-        documents = [document for document in documents if document.seq <= end]
-        deletions = [deletion for deletion in deletions if deletion.seq <= end]
-    return ChangeBatch(documents, deletions, min(end, last_seq(connection, schema)), is_last)
+    documents = [document for document in documents if document.seq <= end]
+    deletions = [deletion for deletion in deletions if deletion.seq <= end]
+    return ChangeBatch(documents, deletions, min(end, last_seq(connection, schema)), is_last=end == _EVERYTHING)
 
 
 def history_id(connection: apsw.Connection, schema: str, seq: int) -> int:

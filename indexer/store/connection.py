@@ -91,7 +91,14 @@ def open_database(
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if os.access(os.path.dirname(path), os.W_OK) and os.access(path, os.W_OK):
                 raise
-            return _open_unwritable(path)
+            # On a read-only file system: fine as long as no WAL holds newer content.
+            if _has_content(wal := path + "-wal"):
+                raise DamagedError(
+                    f"{path} cannot be written, and changes that were never merged into it lie in {wal}.",
+                    "Make the folder writable once, so that they can be merged.",
+                ) from None
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            return apsw.Connection(file_uri(path, "immutable=1"), flags=flags)
 
 
 def keep_temporary_files_beside(connection: apsw.Connection, path: str) -> None:
@@ -185,17 +192,6 @@ def _switch_to_wal(connection: apsw.Connection, busy_ms: int) -> None:
             if time.monotonic() >= deadline:
                 raise
             time.sleep(_WAL_RETRY_S)
-
-
-def _open_unwritable(path: str) -> apsw.Connection:
-    """A store on a read-only file system: fine as long as no WAL holds newer content."""
-    wal = path + "-wal"
-    if _has_content(wal):
-        raise DamagedError(
-            f"{path} cannot be written, and changes that were never merged into it lie in {wal}.",
-            "Make the folder writable once, so that they can be merged.",
-        )
-    return apsw.Connection(file_uri(path, "immutable=1"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 
 def _create_private(path: str) -> None:

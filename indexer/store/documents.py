@@ -16,13 +16,7 @@ from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import searchable
 
 _BATCH_DOCUMENTS = 500
-
-
-class TextCount(NamedTuple):
-    """How many tokens a text has, and who counted."""
-
-    tokens: int
-    counter: str
+TextCount = tuple[int, str]  # how many tokens a text has, and who counted
 
 
 class Document(NamedTuple):
@@ -211,12 +205,9 @@ def pass_on_facets(change: Change, owner_id: int) -> None:
 
 def document_id(primary: apsw.Connection, ref: DocumentRef) -> int:
     """The row id of a public id; a passage's number is its row id. Raises NotFoundError."""
-    if ref.kind == "passage":
-        query = "SELECT id FROM documents WHERE kind = 'passage' AND id = ?"
-        found = read_value(primary, query, (ref.number,), int)
-    else:
-        query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
-        found = read_value(primary, query, (ref.kind, ref.number), int)
+    column = "id" if ref.kind == "passage" else "record_id"
+    query = f"SELECT id FROM documents WHERE kind = ? AND {column} = ?"
+    found = read_value(primary, query, (ref.kind, ref.number), int)
     if found is None:
         raise NotFoundError(f"There is no {ref}.", "'ctxrank search' and 'ctxrank list packages' show ids.")
     return found
