@@ -66,8 +66,20 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         case = "wrong" * bool(miscounted or totals != (documents, tokens))
         facts = {"wrong": miscounted, "totals": totals, "documents": documents, "tokens": tokens}
         yield find("index-statistics", case, **facts)
-        yield _trigrams(connection)
-        yield _bounds(connection, expected.shortest)
+        # Ghosts included: the table of terms and that of their trigrams forget a term together.
+        names = read_map(connection, "SELECT id, term FROM main.terms", (), int, str)
+        trigrams = {id_: _sum_of(0, trigrams_of(term)) for id_, term in names.items() if has_trigrams(term)}
+        listed: dict[int, int] = {}
+        for trigram, id_, _, offset in _instances(connection, "term_trigrams"):
+            listed[id_] = listed.get(id_, 0) + hash((trigram, 0, offset)) & _MASK
+        strange = sum(listed.get(id_) != total for id_, total in trigrams.items())
+        strange += len(listed.keys() - trigrams.keys())
+        yield find("index-trigrams", "wrong" * bool(strange), wrong=strange, count=len(trigrams))
+        long = 0  # a length that is too short only costs time; one that is too long would leave a good document out
+        for term, *bounds in connection.execute(f"SELECT term, {', '.join(COLUMNS)} FROM main.terms"):
+            shortest = expected.shortest.get(term, bounds)
+            long += any(at > least for at, least in zip(bounds, shortest, strict=True))
+        yield find("index-bounds", "wrong" * bool(long), wrong=long, count=len(expected.shortest))
 
 
 def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
@@ -162,22 +174,3 @@ def _about_documents(id: str, wrong: list[int], count: int) -> Finding:
     shown = ", ".join(str(document_id_of(rowid)) for rowid in wrong[:_SHOWN])
     more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
     return find(id, "wrong" * bool(wrong), wrong=f"{shown}{more}", count=count)
-
-
-def _trigrams(connection: apsw.Connection) -> Finding:
-    """The trigrams of each term, ghosts included: both tables forget a term together."""
-    terms = read_map(connection, "SELECT id, term FROM main.terms", (), int, str)
-    expected = {id_: _sum_of(0, trigrams_of(term)) for id_, term in terms.items() if has_trigrams(term)}
-    found: dict[int, int] = {}
-    for trigram, id_, _, offset in _instances(connection, "term_trigrams"):
-        found[id_] = found.get(id_, 0) + hash((trigram, 0, offset)) & _MASK
-    wrong = sum(found.get(id_) != total for id_, total in expected.items()) + len(found.keys() - expected.keys())
-    return find("index-trigrams", "wrong" * bool(wrong), wrong=wrong, count=len(expected))
-
-
-def _bounds(connection: apsw.Connection, expected: Mapping[str, list[int]]) -> Finding:
-    """A length that is too short only costs time; one that is too long would leave a good document out."""
-    wrong = 0
-    for term, *stored in connection.execute(f"SELECT term, {', '.join(COLUMNS)} FROM main.terms"):
-        wrong += any(at > least for at, least in zip(stored, expected.get(term, stored), strict=True))
-    return find("index-bounds", "wrong" * bool(wrong), wrong=wrong, count=len(expected))

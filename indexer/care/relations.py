@@ -26,7 +26,6 @@ from ctxrank.indexer.catalogue import (
     tables_of,
 )
 from ctxrank.indexer.declarations import LostRecord
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import owners
 from ctxrank.indexer.record_table import document_of
 from ctxrank.indexer.store import documents, rows
@@ -44,15 +43,11 @@ _FILLERS: dict[str, dict[str, Value]] = {
 }
 
 
-class RepairedRows(NamedTuple):
-    """By table: rows made again from other rows or indexes, and rows deleted with their owner."""
+def repair_relations(change: Change, lost: Mapping[str, Known]) -> tuple[Counter[str], Counter[str]]:
+    """Make the new file whole in itself, inside the caller's transaction.
 
-    rebuilt: Mapping[str, int]
-    dropped: Mapping[str, int]
-
-
-def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
-    """Make the new file whole in itself, inside the caller's transaction."""
+    Returns by table how many rows were made again from other rows or indexes, and how many deleted with their owner.
+    """
     primary = change.connection
     rebuilt: Counter[str] = Counter()
     for table in tables_of(primary):
@@ -65,7 +60,15 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
         for number, known in lost.get(name, {}).items():
             rebuilt[name] += _insert(primary, name, {**filler, **known, "id": number})
     _name_lost_sessions(primary, rebuilt)
-    dropped = Counter(documents=_drop_strange_documents(primary))
+    # Documents that the index could not take: it would stop at the first of them for ever.
+    kinds = ", ".join(f"'{kind}'" for kind in document_kinds(kinds_of(primary)))
+    primary.execute(
+        f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
+        " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
+    )
+    dropped = Counter(documents=primary.changes())
+    if dropped["documents"]:
+        primary.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
     _rebuild_records(primary, lost, rebuilt)
     _rebuild_documents(change, lost.get("documents", {}), rebuilt)
     for owner in owners(primary):  # of no use in part: what an extension reads from disk again by the next `index`
@@ -82,7 +85,7 @@ def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
             documents.remove(change, document_id)
     _settle_references(primary, dropped)
     _derive(primary, rebuilt)
-    return RepairedRows(rebuilt, dropped)
+    return rebuilt, dropped
 
 
 def _name_lost_sessions(primary: apsw.Connection, rebuilt: Counter[str]) -> None:
@@ -170,19 +173,6 @@ def _settle_references(primary: apsw.Connection, dropped: Counter[str]) -> None:
                 dropped[table] += primary.changes()
             else:
                 primary.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE {where}')
-
-
-def _drop_strange_documents(primary: apsw.Connection) -> int:
-    """Remove documents that the index could not take: it would stop at the first of them for ever."""
-    kinds = ", ".join(f"'{kind}'" for kind in document_kinds(kinds_of(primary)))
-    primary.execute(
-        f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
-        " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
-    )
-    strange = primary.changes()
-    if strange:
-        primary.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
-    return strange
 
 
 def _derive(primary: apsw.Connection, rebuilt: Counter[str]) -> None:

@@ -67,8 +67,7 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
                 shutil.move(path, folder)
             done.append(f"{'moved' if folder else 'would move'} {os.path.basename(path)} into a backup")
     if Repair.SALVAGE in steps:
-        exchange = salvage(location, busy_ms=busy_timeout_ms(), is_dry_run=is_dry_run)
-        backup, salvaged = exchange.backup, exchange.report
+        salvaged, backup = salvage(location, busy_ms=busy_timeout_ms(), is_dry_run=is_dry_run)
         verb = "can be saved" if is_dry_run else "saved"
         done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} rebuilt")
         if not is_dry_run and not is_known(stated_identity(location.primary)):

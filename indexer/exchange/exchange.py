@@ -154,7 +154,12 @@ class Exchange:
         elif record == FORGET:
             self._forget(batch)
         else:
-            self._import_of(uuid).bring(record, batch)
+            if uuid not in self._imports:
+                with self._store.write() as change:
+                    code = origin_code(change.connection, uuid)
+                ledger = Ledger(self._store.primary, Origin(uuid, code, is_backup=uuid == self._sender))
+                self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
+            self._imports[uuid].bring(record, batch)
 
     def _wanted_lines(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[tuple[str, str], Line]]:
         """The lines of wanted origins, each with its origin and its kind."""
@@ -171,14 +176,6 @@ class Exchange:
                     self._left_out += 1
                 else:
                     yield (uuid, line.record), line
-
-    def _import_of(self, uuid: str) -> LineImport:
-        if uuid not in self._imports:
-            with self._store.write() as change:
-                code = origin_code(change.connection, uuid)
-            ledger = Ledger(self._store.primary, Origin(uuid, code, is_backup=uuid == self._sender))
-            self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
-        return self._imports[uuid]
 
     def _remove(self, uuid: str, lines: list[Line]) -> None:
         """Apply that records were removed by their origin, or that every store has to forget them."""

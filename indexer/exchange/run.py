@@ -201,7 +201,7 @@ class ImportRun:
         if counter is None:
             return None
         self.account.recounted += 1
-        return TextCount(counter.count(text), counter.name)
+        return counter.count(text), counter.name
 
     def maker(self, change: Change, uuid: str | None) -> Origin:
         """The store that a line names; None: the one whose lines these are."""

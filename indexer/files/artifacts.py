@@ -93,7 +93,7 @@ def prepare(
     passages = tuple(split_passages(text[len(hidden) :], path, first_line=1 + hidden.count("\n")))
     counts: tuple[documents.TextCount, ...] = ()
     if counter is not None:
-        counts = tuple(documents.TextCount(counter.count(passage.text), counter.name) for passage in passages)
+        counts = tuple((counter.count(passage.text), counter.name) for passage in passages)
     return PreparedFile(path, file, title, passages, counts)
 
 

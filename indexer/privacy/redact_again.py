@@ -67,12 +67,14 @@ class _Source(NamedTuple):
 
 
 class _RedactedRow(NamedTuple):
-    """A row: its number, what it is counted as, its texts, NULL as None, and of a document the rest of it."""
+    """A row: its number, what it is counted as, its texts, NULL as None, and of a document the rest of it: the number
+    of its change, the title of its owner, with which its key may be made, and what it is.
+    """
 
     id: int
     counted: tuple[str, int]
     texts: tuple[str | None, ...]
-    document: "_StoredDocument | None" = None
+    document: tuple[int, str | None, documents.Document] | None = None
 
 
 def redact_again(
@@ -222,19 +224,11 @@ def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
         update(change.connection, table, number, {**values, "instance": made.instance})
 
 
-class _StoredDocument(NamedTuple):
-    """A document as it is, the number of its change, and the title of its owner: its key may be made with that."""
-
-    seq: int
-    owner_title: str | None
-    document: documents.Document
-
-
 def _of_documents(texts: IncomingTexts) -> _Source:
     def row_of(id: int, seq: int, owner_title: str | None, *columns: str | int | None) -> _RedactedRow:
         document = documents.Document._make((*columns, None, None))
         counted = (document.kind, id if document.number is None else document.number)
-        return _RedactedRow(id, counted, (document.title, document.body), _StoredDocument(seq, owner_title, document))
+        return _RedactedRow(id, counted, (document.title, document.body), (seq, owner_title, document))
 
     def clean(row: _RedactedRow) -> _RedactedRow:
         of_row = texts.of_record(row.texts)
@@ -244,27 +238,21 @@ def _of_documents(texts: IncomingTexts) -> _Source:
 
     def write(change: Change, now: _RedactedRow, row: _RedactedRow) -> None:
         assert now.document is not None, "rows of documents have theirs"
-        before = now.document.document
+        _, owner_title, before = now.document
         after = before._replace(title=str(row.texts[0]), body=str(row.texts[1]), ruleset=RULESET_VERSION)
         if after.owner_id is not None:
-            after = after._replace(passage_key=_passage_key(change, row.id, before, after, now.document.owner_title))
+            # The key of the new text, or one that no text has: under its old one, a scan would take it for what it was.
+            is_nested = content_digest(before.title, before.body) != before.passage_key.partition(".")[0]
+            digest = content_digest(f"{owner_title} > {after.title}" if is_nested else after.title, after.body)
+            query = "SELECT passage_key FROM documents WHERE owner_id = ? AND id <> ?"
+            taken = set(read_column(change.connection, query, (after.owner_id, row.id), str))
+            keys = (digest if count == 1 else f"{digest}.{count}" for count in range(1, len(taken) + 2))
+            after = after._replace(passage_key=next(key for key in keys if key not in taken))
         documents.replace(change, row.id, after)
 
     columns = ", ".join(f"d.{name}" for name in documents.COLUMNS_OF_DOCUMENT)
     select = f"SELECT d.id, d.seq, o.title, {columns} FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id"
     return _Source(select, "d.id", row_of, clean, write, is_counted=True)
-
-
-def _passage_key(
-    change: Change, id: int, before: documents.Document, after: documents.Document, owner_title: str | None
-) -> str:
-    """The key of the new text, or one that no text has: under its old one, a scan would take it for what it was."""
-    is_nested = content_digest(before.title, before.body) != before.passage_key.partition(".")[0]
-    digest = content_digest(f"{owner_title} > {after.title}" if is_nested else after.title, after.body)
-    query = "SELECT passage_key FROM documents WHERE owner_id = ? AND id <> ?"
-    taken = set(read_column(change.connection, query, (after.owner_id, id), str))
-    keys = (digest if count == 1 else f"{digest}.{count}" for count in range(1, len(taken) + 2))
-    return next(key for key in keys if key not in taken)
 
 
 def _note_ruleset(store: Store) -> None:

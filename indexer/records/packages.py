@@ -19,7 +19,7 @@ from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store import documents, rows
-from ctxrank.indexer.store.connection import Page, read_row, read_rows, read_value
+from ctxrank.indexer.store.connection import Page, read_rows, read_value
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import DocumentRef, numbered, public_id
 from ctxrank.indexer.store.rows import Value
@@ -91,16 +91,6 @@ class Package(NamedTuple):
     created_at: int
 
 
-class _Version(NamedTuple):
-    """The package that a new one replaces; one that replaces none begins at 1."""
-
-    id: int | None = None
-    version: int = 0
-
-
-_FIRST = _Version()
-
-
 class Consumer(NamedTuple):
     """One designation: `iteration` None is any; `consumed_at` None is pending."""
 
@@ -136,7 +126,12 @@ def save_package(
         raise UsageError(f"The name of the file '{shown}' holds a secret.", "Rename the file.")
     read = read_text_file(store.location.root, path)
     if not isinstance(read, FileText):
-        why = _why_not_indexed(store, path, read.reason)
+        full = os.path.join(store.location.root, path)
+        why = f"There is no file {path} below {store.location.root}."
+        if os.path.isdir(full):
+            why = f"{path} is a folder."
+        elif os.path.lexists(full):
+            why = f"{path} is not indexed: {read.reason}."
         if needs_file:
             raise UsageError(
                 f"{why} Nothing was saved.", "Name a file with text, or give the text: package save - --title TITLE."
@@ -181,26 +176,24 @@ def _save(
         session, group_id = require_place(
             change, new.session, new.group, create=create_session, created_at=new.created_at
         )
-        previous = _current_at(change.connection, session.id, group_id, new.path)
+        # A file that a second group saves, or that is saved for the whole session, is a package of its own: no group
+        # loses what it had.
+        query = """
+            SELECT id, version FROM packages
+             WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ? AND id > 0
+             ORDER BY id DESC LIMIT 1
+        """
+        replaced = change.connection.execute(query, (session.id, new.path, group_id)).fetchone()
+        supersedes, version = (None, 1) if replaced is None else (int(replaced[0]), int(replaced[1]) + 1)
         root = None if is_text else artifacts.root_id(change, store.location.root, store.location.project)
-        version = previous.version + 1
         values: dict[str, Value] = {**new._asdict(), "session_id": session.id, "group_id": group_id}
-        values |= {"summary": one_line(summary.text), "version": version, "supersedes": previous.id}
+        values |= {"summary": one_line(summary.text), "version": version, "supersedes": supersedes}
         values["created_at"] = now_us() if new.created_at is None else new.created_at
         designated = [Consumer(agent, None, None) for agent in new.consumers]
         package_id = insert(change, values, designated, root=root, prepared=prepared)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     passages = len(prepared.passages) if prepared else 0
-    return SavedPackage(package_id, new.path, version, previous.id, new.consumers, passages, tuple(notes))
-
-
-def _why_not_indexed(store: Store, path: str, reason: str) -> str:
-    full = os.path.join(store.location.root, path)
-    if os.path.isdir(full):
-        return f"{path} is a folder."
-    if os.path.lexists(full):
-        return f"{path} is not indexed: {reason}."
-    return f"There is no file {path} below {store.location.root}."
+    return SavedPackage(package_id, new.path, version, supersedes, new.consumers, passages, tuple(notes))
 
 
 def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPackage, list[str]]:
@@ -283,18 +276,6 @@ def insert(
                 artifacts.refresh_owners(change, artifact_id, prepared)
         return package_id
     raise AssertionError("a savepoint swallows no exception")
-
-
-def _current_at(connection: apsw.Connection, session_id: int, group_id: int | None, path: str) -> _Version:
-    """The current package that a new one of this path and group replaces. A file that a second group saves, or that is
-    saved for the whole session, is a package of its own: no group loses what it had.
-    """
-    query = """
-        SELECT id, version FROM packages
-         WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ? AND id > 0
-         ORDER BY id DESC LIMIT 1
-    """
-    return read_row(connection, query, (session_id, path, group_id), _Version) or _FIRST
 
 
 def mark_superseded(change: Change, old_id: int, new_id: int) -> None:
@@ -415,11 +396,10 @@ def list_packages(
     priority: str | None = None,
     include_superseded: bool = False,
     limit: int = -1,
-    offset: int = 0,
 ) -> Page[Package]:
     """Packages by age, the newest first; a session-wide `group` means all groups."""
     wanted: dict[str, Value] = {"session": session, "type": type_, "priority": priority, "near": group}
     conditions = () if is_session_wide(group) else ("(g.name = :near OR t.scope = 'global')",)
     if not include_superseded:
         conditions = (*conditions, "t.superseded_by IS NULL")
-    return rows.list_where(primary, "packages", Package, wanted, *conditions, limit=limit, offset=offset)
+    return rows.list_where(primary, "packages", Package, wanted, *conditions, limit=limit)

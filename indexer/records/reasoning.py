@@ -100,7 +100,15 @@ def save_reasoning(
 
     checked = _checked(new, team)
     plain, clean = (_stored_texts(checked, rules) for rules in (RedactionMode.OFF, mode))
-    notes = _what_was_redacted(plain, clean, mode)
+    notes: list[str] = []  # a sentence for each text that lost something
+    if clean.content != plain.content:
+        from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: writing only
+
+        notes.append(f"The content was redacted ({', '.join(redact(plain.content, mode).rules)}).")
+    if clean.references != plain.references:
+        notes.append("The references were redacted.")
+    if (clean.agent, clean.agent_name) != (plain.agent, plain.agent_name):
+        notes.append("The agent's name was redacted.")
     created_at = now_us() if new.created_at is None else new.created_at
     with store.write() as change:
         session, group_id = require_place(
@@ -111,7 +119,7 @@ def save_reasoning(
         number = insert(change, KINDS["reasoning"], entry)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     unknown = saved_agent(clean.agent, team)[1] if notes_agent else ""
-    said = (*notes, unknown) if unknown else notes
+    said = (*notes, unknown) if unknown else tuple(notes)
     return SavedReasoning(number, session.name, clean.group, clean.agent, clean.phase, created_at, bool(notes), said)
 
 
@@ -158,20 +166,6 @@ def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
     )
 
 
-def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: RedactionMode) -> tuple[str, ...]:
-    """A sentence for each text that lost something."""
-    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: writing only
-
-    notes: list[str] = []
-    if clean.content != plain.content:
-        notes.append(f"The content was redacted ({', '.join(redact(plain.content, mode).rules)}).")
-    if clean.references != plain.references:
-        notes.append("The references were redacted.")
-    if (clean.agent, clean.agent_name) != (plain.agent, plain.agent_name):
-        notes.append("The agent's name was redacted.")
-    return tuple(notes)
-
-
 def list_reasoning(
     primary: apsw.Connection,
     session: str,
@@ -181,7 +175,6 @@ def list_reasoning(
     phase: str | None = None,
     session_wide_only: bool = False,
     limit: int = -1,
-    offset: int = 0,
     oldest_first: bool = False,
 ) -> Page[ReasoningEntry]:
     """Entries of a session, the newest first; a session-wide `group` means all groups.
@@ -198,9 +191,7 @@ def list_reasoning(
     conditions = ("t.group_id IS NULL",) * session_wide_only
     way = "ASC" if oldest_first else "DESC"
     order = f"t.created_at {way}, t.id {way}"
-    return list_where(
-        primary, "reasoning", ReasoningEntry, wanted, *conditions, order=order, limit=limit, offset=offset
-    )
+    return list_where(primary, "reasoning", ReasoningEntry, wanted, *conditions, order=order, limit=limit)
 
 
 def check_phases(primary: apsw.Connection, session: str, group: str | None, agent: str) -> PhaseCheck:

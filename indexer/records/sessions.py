@@ -106,10 +106,10 @@ def has_session(primary: apsw.Connection, name: str) -> bool:
     return session_id_of(primary, name) is not None
 
 
-def list_sessions(primary: apsw.Connection, limit: int = -1, offset: int = 0) -> Page[Session]:
+def list_sessions(primary: apsw.Connection, limit: int = -1) -> Page[Session]:
     """All sessions, the newest first."""
     query = f"{_SESSIONS} ORDER BY created_at DESC, id DESC"
-    return read_page(primary, query, (), Session, limit=limit, offset=offset)
+    return read_page(primary, query, (), Session, limit=limit)
 
 
 def create_session(change: Change, new: NewSession) -> int:

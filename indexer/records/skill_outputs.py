@@ -154,7 +154,6 @@ def list_skill_outputs(
     agent: str | None = None,
     group: str | None = None,
     limit: int = -1,
-    offset: int = 0,
 ) -> Page[StoredSkillOutput]:
     """Outputs of a session, the newest first; an unknown session has none."""
     wanted: dict[str, Value] = {
@@ -163,7 +162,7 @@ def list_skill_outputs(
         "agent": None if agent is None or not agent.strip() else fold_agent(agent),
         "group": None if is_session_wide(group) else group,
     }
-    return list_where(primary, "skill_outputs", StoredSkillOutput, wanted, limit=limit, offset=offset)
+    return list_where(primary, "skill_outputs", StoredSkillOutput, wanted, limit=limit)
 
 
 def reported_skills(primary: apsw.Connection, session: str) -> tuple[str, ...]:

@@ -116,7 +116,13 @@ def load_config(store: "Store") -> Config:
 
         note_rules(store, config.redaction_mode.rules)
     if store.primary.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is not None:
-        config = _with_blocked(config, store)
+        from ctxrank.indexer.redaction.user_rules import UserRules  # noqa: PLC0415  start-up: only with user rules
+        from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up: after a purge
+
+        mode = config.redaction_mode  # takes out what was purged, too: of rules that are off, that alone
+        rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
+        rules = rules._replace(blocked=blocked_secrets(store.primary))
+        config = config._replace(redaction_mode=mode.with_rules(rules))
     if config.engine == OPENSEARCH or "wide" in user or "CTXRANK_WIDE" in os.environ:
         from ctxrank.indexer.store.wide_settings import wide_settings  # noqa: PLC0415  only a machine with a cluster
 
@@ -132,16 +138,6 @@ def load_config(store: "Store") -> Config:
         config = config._replace(team_dsn=dsn, team_log=read_state(store.primary))
     store.last_config = config
     return config
-
-
-def _with_blocked(config: Config, store: "Store") -> Config:
-    """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
-    from ctxrank.indexer.redaction.user_rules import UserRules  # noqa: PLC0415  start-up: only with user rules
-    from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up: after a purge
-
-    mode = config.redaction_mode
-    rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
-    return config._replace(redaction_mode=mode.with_rules(rules._replace(blocked=blocked_secrets(store.primary))))
 
 
 def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:

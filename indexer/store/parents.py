@@ -61,7 +61,6 @@ class FeatureBounds(NamedTuple):
 
 
 _NONE = type(None)
-_Row = tuple[Any, ...]
 _Types = tuple[type | tuple[type, ...], ...]
 _PARENT_TYPES: _Types = (
     int, str, int, str, str, str, (str, _NONE), (str, _NONE), str, str, str, int, (int, _NONE), int, (int, _NONE)

@@ -111,7 +111,6 @@ class IndexConsumer(Protocol):
 
     def catch_up(self, bound_ms: int | None, wait_ms: int) -> int:
         """Apply what is missing of the change log; returns how many changes are still missing."""
-        ...
 
     def close(self) -> None:
         """Close what is open; the next call opens it again."""
@@ -122,7 +121,6 @@ class OtherEngine(Protocol):
 
     def close(self) -> None:
         """Hang up; the next question connects again."""
-        ...
 
 
 class Store:

@@ -118,7 +118,7 @@ def put_delivery(
 
 
 def put_consumer(change: Change, package_id: int, consumer: Consumer, said_by: int = 0) -> bool:
-    """Add a designation or consumption; what was taken here stays taken, of two moments the later. Whether it is news."""
+    """Add a designation or consumption; what was taken here stays taken, of two moments the later. Is it news?"""
     # Who took it at the same iteration, else who may; a designation says nothing of an agent that is known.
     query = """
         SELECT id, consumed_at FROM package_consumers
