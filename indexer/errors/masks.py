@@ -59,7 +59,8 @@ def masked(message: str) -> Masked:
         is_named = message.startswith(_SAID_OF_NAMES, match.end())
         word = _placeholder(kind, token, "name" if is_named else words[-1] if words else "", values)
         # A list of values is as long as it happens to be.
-        if word and not (word == "<v>" and _ends_in_list(words)):
+        is_next = word == "<v>" and (words[-1:] == ["<v>"] or words[-2:] in (["<v>", "or"], ["<v>", "and"]))
+        if word and not is_next:
             words.append(word)
         if len(words) >= MAX_WORDS:
             break
@@ -118,7 +119,3 @@ def _is_syntax(quoted: str) -> bool:
     """Whether the quotation is a language's own: a keyword, `for...of`, `export =`."""
     found = re.findall(r"[^\W\d]\w*", quoted.lower())
     return bool(found) and len(quoted) <= _MAX_SYNTAX and all(word in KEYWORDS for word in found)
-
-
-def _ends_in_list(words: list[str]) -> bool:
-    return words[-1:] == ["<v>"] or words[-2:] in (["<v>", "or"], ["<v>", "and"])

@@ -85,7 +85,11 @@ def sign(unit: ErrorUnit) -> Signature:
     """The signature of one error; a pure function of the unit."""
     message = in_one_wording(unit.message) if unit.family in ("tool", "compiler", "text") else unit.message
     template = masked(message)
-    named = (_code_name(code) for code in (*unit.codes, *_lints(unit)) if _is_diagnostic(code))
+    # The name of the lint that the notes give.
+    given = (match[match.lastindex or 0] for match in filter(None, map(_SAID["lint"].search, unit.detail)))
+    lints = (name for name in given if name not in ("warnings", "clippy::all") and not name.endswith("::_"))
+    all_codes = (*unit.codes, *itertools.islice(lints, 1))
+    named = (_code_name(code) for code in all_codes if _is_diagnostic(code))
     codes = tuple(dict.fromkeys(code for code in named if code not in _GROUPS))
     conditions = tuple(dict.fromkeys(code for code in unit.codes if not _is_diagnostic(code)))
     frames = own_frames(unit.frames)[-_FRAMES_KEPT:]
@@ -94,10 +98,14 @@ def sign(unit: ErrorUnit) -> Signature:
     if not any(word[0] != "<" for word in template.words) or not template.values:
         # A message that says nothing particular is the same error only at the same place.
         instance = (*instance, "\x1e", frames[-1].place if frames else "")
+    # The language the error speaks about, by tool or by file; '' where neither tells.
+    languages = _languages()
+    file = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
+    language = languages.get(unit.tool) or languages.get(f".{file.rpartition('.')[2].lower()}", "")
     return Signature(
         NORMALISER_VERSION,
         unit.family,
-        _language(unit),
+        language,
         unit.error_type,
         codes,
         conditions,
@@ -167,15 +175,6 @@ def _code_name(code: str) -> str:
     return code
 
 
-def _lints(unit: ErrorUnit) -> list[str]:
-    """The name of a lint that the notes give."""
-    for match in filter(None, map(_SAID["lint"].search, unit.detail)):
-        name = match[match.lastindex or 0]
-        if name not in ("warnings", "clippy::all") and not name.endswith("::_"):
-            return [name]
-    return []
-
-
 def _details(unit: ErrorUnit) -> tuple[str, ...]:
     """The words of notes, helps and labels, each once, without code and without lints' boilerplate."""
     words: dict[str, None] = {}
@@ -208,13 +207,6 @@ def _notes(unit: ErrorUnit) -> tuple[str, ...]:
 def _ordinary(words: tuple[str, ...]) -> list[str]:
     """Those that carry meaning and are no names."""
     return [word for word in words if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word))]
-
-
-def _language(unit: ErrorUnit) -> str:
-    """The language the error speaks about, by tool or by file; '' where neither tells."""
-    name = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
-    known = _languages()
-    return known.get(unit.tool) or known.get(f".{name.rpartition('.')[2].lower()}", "")
 
 
 _languages = cache(lambda: dict(rows("languages")))

@@ -30,9 +30,8 @@ from ctxrank.indexer.engine import (
     TermClause,
 )
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.identifiers import split_word
-from ctxrank.ranking.retrieval.plan import COMPLETIONS, FIRST_CJK, LINKERS
-from ctxrank.ranking.retrieval.query import Token
+from ctxrank.indexer.text.identifiers import FIRST_CJK, split_word
+from ctxrank.ranking.retrieval.query import COMPLETIONS, LINKERS, Token
 
 MOST_STAND_INS = 3  # of one word
 MOST_UNKNOWN = 4  # words of one query for which terms are looked for: more are a text, not typing mistakes
@@ -213,11 +212,13 @@ class _Expander:
         ids = {term.id for term in (*endings, *beginnings)}
         for row in self._engine.frequencies(rows, ids, _ONE_EACH):
             counts.update(id_ for id_, _ in row)
-        return {
-            word.position: best
-            for word, terms in ((first, endings), (last, beginnings))
-            if (best := _held_by_most(terms, counts, but=word.key.term))
-        }
+        ends: dict[int, list[IndexTerm]] = {}
+        for word, terms in ((first, endings), (last, beginnings)):
+            most = max((counts[term.id] for term in terms), default=0)
+            best = [term for term in terms if most and counts[term.id] == most]
+            if best and all(term.term != word.key.term for term in best):  # else it is the part as it was typed
+                ends[word.position] = sorted(best, key=lambda term: term.df)
+        return ends
 
     def _containing(self, part: str) -> list[IndexTerm]:
         """Terms that contain a part; of its end, the stemmer may have left less."""
@@ -278,13 +279,6 @@ class _Expander:
             if edits <= 2:
                 found.append((edits, -term.df, term.term, term))
         return [one[-1] for one in sorted(found)]
-
-
-def _held_by_most(terms: Sequence[IndexTerm], counts: Mapping[int, int], but: str) -> list[IndexTerm]:
-    """Those of the terms that most rows hold, the rarest first; none where that is the part as it was typed."""
-    most = max((counts[term.id] for term in terms), default=0)
-    best = [term for term in terms if most and counts[term.id] == most]
-    return [] if any(term.term == but for term in best) else sorted(best, key=lambda term: term.df)
 
 
 def _completed(term: str) -> list[str]:

@@ -14,6 +14,7 @@ from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import id_list
+from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.ranking.formulas.static_features import PRIORITY_WEIGHTS
 
 MOST_COUNTED = 2000  # documents: more would make an answer wait
@@ -52,7 +53,7 @@ def facets_of(primary: apsw.Connection, document_ids: Iterable[int], now: int) -
     return counted(read_rows(primary, query, (id_list(islice(document_ids, MOST_COUNTED)),), FacetRow), now)
 
 
-def counted(rows: Iterable[FacetRow], now: int) -> FacetCounts:
+def counted(rows: Iterable[FacetRow | ParentDocument], now: int) -> FacetCounts:
     """The facets of documents that are read already."""
     rows = list(rows)
     priorities = Counter(row.priority for row in rows)

@@ -4,7 +4,7 @@ What was typed is tokenised by the index's own tokenizer, and an engine is given
 a syntax error there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise, starmap
 
 from ctxrank.indexer.engine import (
@@ -24,10 +24,19 @@ from ctxrank.indexer.engine import (
 )
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.facets import Scope
-from ctxrank.indexer.text.identifiers import letter_kinds, split_word
+from ctxrank.indexer.text.identifiers import FIRST_CJK, letter_kinds, split_word
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, query_tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
-from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Query, Term, TermKey, Token
+from ctxrank.ranking.retrieval.query import (
+    COMPLETIONS,
+    LINKERS,
+    MAX_CORRECTED_CHARS,
+    STOPWORDS,
+    Query,
+    Term,
+    TermKey,
+    Token,
+)
 
 if TYPE_CHECKING:
     from ctxrank.ranking.retrieval.expansion import Expansion
@@ -35,16 +44,7 @@ if TYPE_CHECKING:
 MAX_TERMS = 32  # more cost time and gain nothing on queries of 60 words; the rarest stay
 MAX_EXPANDED = 12  # words of a query; what has more is a text, whose unknown words are no typing mistakes
 MAX_EXPANSIONS = 64  # terms that a prefix expands to, the most frequent first
-# What an unfinished word is completed with before it is stemmed: the index holds `authent`, which does not
-# begin with `authenticat`. Each is looked up, so a completion that is no word costs 5 µs and does no harm.
-COMPLETIONS = (
-    "", "d", "e", "s", "n", "g", "r", "y", "ed", "er", "es", "al", "ic", "on", "or", "ly", "ion", "ing", "ive",
-    "ity", "ous", "ble", "ance", "ence", "able", "ment", "ness", "tion", "ation", "ization",
-)  # fmt: skip
-# What German writes between the parts of a compound.
-LINKERS = ("", "s", "es", "n", "en", "er")
 _LEAST_JOINED = 3  # letters of each half
-FIRST_CJK = "\u1100"
 # Two words of a query are neighbours with up to two stop words between them, and never across the end of a sentence.
 _NEIGHBOUR_TOKENS = 3
 _SENTENCE_ENDS = (".", "?", "!", ";", ":")
@@ -89,15 +89,6 @@ class QueryTerm(NamedTuple):
         return self.weight * self.idf
 
 
-class QueryPair(NamedTuple):
-    """Two neighbours of a query, as the index writes them."""
-
-    first: str
-    second: str
-    times: float  # how often the query has them, saturated
-    idf: float  # the mean of both
-
-
 class Correction(NamedTuple):
     """What was typed, and the words of the index that were searched for, too."""
 
@@ -115,7 +106,8 @@ class Plan(NamedTuple):
     excluded: tuple[Clause, ...]  # what it may hold nowhere
     unknown: tuple[str, ...]
     unknown_value: float = 0.0  # what one such word would be worth: it counts in the ideal, see blend.py
-    pairs: tuple[QueryPair, ...] = ()
+    # Each two neighbours as the index writes them, how often the query has them (saturated), and the mean idf of both.
+    pairs: tuple[tuple[str, str, float, float], ...] = ()
     tuning: Tuning = DEFAULT
     corrections: tuple[Correction, ...] = ()
 
@@ -203,12 +195,14 @@ def make_plan(
     return Plan(
         engine, statistics, tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
         unknown_value=inverse_document_frequency(statistics.documents, 0),
-        pairs=_pairs(content_tokens, terms, expansions), tuning=tuning,
+        pairs=tuple(_pairs(content_tokens, terms, expansions)), tuning=tuning,
         corrections=tuple(starmap(Correction, used.items())),
     )  # fmt: skip
 
 
-def _pairs(content_tokens: list[Token], terms: list[QueryTerm], expansions: "list[Expansion]") -> tuple[QueryPair, ...]:
+def _pairs(
+    content_tokens: list[Token], terms: list[QueryTerm], expansions: "list[Expansion]"
+) -> Iterator[tuple[str, str, float, float]]:
     """Each two neighbours of the query that are both scored; of prefixes and columns there are none."""
     idf = {term.stems[0]: term.idf for term in terms if len(term.stems) == 1 and not (term.column or term.field)}
     stand_ins: dict[int, list[str]] = {}
@@ -223,10 +217,8 @@ def _pairs(content_tokens: list[Token], terms: list[QueryTerm], expansions: "lis
             for second in (following.key.term, *stand_ins.get(following.position, ())):
                 if first != second and first in idf and second in idf:
                     times[first, second] = times.get((first, second), 0.0) + 1.0
-    return tuple(
-        QueryPair(first, second, query_tf_saturation(count), (idf[first] + idf[second]) / 2)
-        for (first, second), count in times.items()
-    )
+    for (first, second), count in times.items():
+        yield first, second, query_tf_saturation(count), (idf[first] + idf[second]) / 2
 
 
 def _expansions(

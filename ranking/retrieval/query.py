@@ -60,6 +60,16 @@ _LEAST_SENTENCE = 4
 SENTENCE_SHARE = 1 / 3
 
 
+# What an unfinished word is completed with before it is stemmed: the index holds `authent`, which does not
+# begin with `authenticat`. Each is looked up, so a completion that is no word costs 5 µs and does no harm.
+COMPLETIONS = (
+    "", "d", "e", "s", "n", "g", "r", "y", "ed", "er", "es", "al", "ic", "on", "or", "ly", "ion", "ing", "ive",
+    "ity", "ous", "ble", "ance", "ence", "able", "ment", "ness", "tion", "ation", "ization",
+)  # fmt: skip
+# What German writes between the parts of a compound.
+LINKERS = ("", "s", "es", "n", "en", "er")
+
+
 class Term(NamedTuple):
     """What to look for: a word or a phrase, as typed but without its marks.
 

@@ -253,8 +253,7 @@ def _lines(read: MatchedText, part: _Part, first_line: int) -> tuple[SnippetLine
     lines: list[SnippetLine] = []
     for number, (start, end) in enumerate(part.lines, start=first_line + part.first):
         inside = [(from_ - start, to - start) for _, from_, to, _ in read.matches if start <= from_ and to <= end]
-        spans = _merged(inside)
-        lines.append(_shortened(SnippetLine._make((number, read.text[start:end].rstrip(), tuple(spans)))))
+        lines.append(_shortened(SnippetLine._make((number, read.text[start:end].rstrip(), tuple(_merged(inside))))))
     while lines and not lines[0].text.strip():
         del lines[0]
     while lines and not lines[-1].text.strip():

@@ -199,7 +199,9 @@ def _traceback(lines: list[str], begin: int, margin: str) -> tuple[ErrorUnit | N
     at = begin if 'File "' in lines[begin] else begin + 1
     head = ""
     while at < len(lines):
-        head = _without_margin(lines[at], margin)
+        head = lines[at].removeprefix(margin)
+        if "|" in margin or "+" in margin:  # the bars of an exception group, else the indentation of a log
+            head = _PRINTED["bars"].sub("", lines[at])
         if head and not head[0].isspace():
             break
         if frame := frame_of(head):
@@ -226,13 +228,6 @@ def _traceback(lines: list[str], begin: int, margin: str) -> tuple[ErrorUnit | N
         why="the exception of the last traceback",
     )  # fmt: skip
     return unit, end
-
-
-def _without_margin(line: str, margin: str) -> str:
-    """The line without the bars of an exception group, or the indentation of a log."""
-    if not margin:
-        return line
-    return _PRINTED["bars"].sub("", line) if "|" in margin or "+" in margin else line.removeprefix(margin)
 
 
 def _first_said(message: str, detail: list[str]) -> str:

@@ -40,10 +40,9 @@ def list_documents(question: Question) -> SearchResult:
     )  # fmt: skip
     facets = None
     if request.has_facets:
-        from ctxrank.ranking.retrieval.facet_counts import FacetRow, counted  # noqa: PLC0415  few searches ask for them
+        from ctxrank.ranking.retrieval.facet_counts import counted  # noqa: PLC0415  few searches ask for them
 
-        rows = (FacetRow(parent.kind, parent.session, parent.priority, parent.created_at) for parent in parents)
-        facets = counted(rows, now_us())
+        facets = counted(parents, now_us())
     return SearchResult(
         shown_query(query), "degraded" if corrupt else "matched" if hits else "no_match",
         reason=IndexHealth.CORRUPT_ROWS if corrupt else "", total=len(parents), is_exact=not corrupt, hits=hits,
