@@ -118,16 +118,16 @@ def _draft(root: Root, file: "FoundFile", known_sha256: str | None, mode: Redact
     from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  no rules
     from ctxrank.indexer.text.frontmatter import Problem  # noqa: PLC0415  as above
 
-    reading = read_changed(root, file, known_sha256)
-    if reading.outcome is None:
-        return _Draft(reading.stamp, reading.sha256, None, None)
-    if isinstance(reading.outcome, FileText):
-        artifact = parse_artifact(file.path, redact(reading.outcome.text, mode).text)
+    stamp, sha256, outcome = read_changed(root, file, known_sha256)
+    if outcome is None:
+        return _Draft(stamp, sha256, None, None)
+    if isinstance(outcome, FileText):
+        artifact = parse_artifact(file.path, redact(outcome.text, mode).text)
     else:
         artifact = parse_artifact(file.path, "")
-        problem = Problem("malformed-frontmatter", 1, f"the file cannot be read: {reading.outcome.reason}")
+        problem = Problem("malformed-frontmatter", 1, f"the file cannot be read: {outcome.reason}")
         artifact = artifact._replace(problems=(problem,) if artifact.type else ())
-    return _Draft(reading.stamp, reading.sha256, artifact, level_texts(artifact))
+    return _Draft(stamp, sha256, artifact, level_texts(artifact))
 
 
 def _apply(change: Change, tree: ArtifactTree, draft: _Draft, known: KnownFile | None) -> bool:

@@ -197,9 +197,8 @@ def mark(change: Change, artifact: Artifact, state: str, reason: str) -> None:
 
 def mark_root_stale(change: Change, root: int, reason: str) -> None:
     """A whole root cannot be looked at now; what is known of it stays findable."""
-    change.connection.execute(
-        "UPDATE artifacts SET state = 'stale', reason = ? WHERE root_id = ? AND state = 'indexed'", (reason, root)
-    )
+    query = "UPDATE artifacts SET state = 'stale', reason = ? WHERE root_id = ? AND state = 'indexed'"
+    change.connection.execute(query, (reason, root))
 
 
 def move(change: Change, artifact_id: int, old_path: str, new_path: str) -> None:

@@ -140,13 +140,9 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     return roots
 
 
-class _ReadFile(NamedTuple):
-    """A file that was read, and what is to be stored of it: None where its bytes are the known ones, or no text."""
-
-    found: FoundFile
-    known: Artifact | None
-    reading: Reading
-    prepared: PreparedFile | None
+# A file that was found, what is known of it, how it was read, and what is to be stored of it: None where its bytes are
+# the known ones, or no text.
+_ReadFile = tuple[FoundFile, Artifact | None, Reading, PreparedFile | None]
 
 
 class _Undone(Exception):
@@ -232,8 +228,7 @@ class _Scan:
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
                 for one in read:
-                    if not change.blocklist.holds_path(root.shown(one.found.path)):  # a purge may be newer
-                        self._apply(change, root, root_id, one)
+                    self._apply(change, root, root_id, one)
             self._counts.update(files_read=len(chunk), bytes_read=size)
             self._unfollowed += size
             if self.notify is not None and self.notify():
@@ -267,11 +262,13 @@ class _Scan:
     def _read(self, root: Root, found: FoundFile, known: Artifact | None) -> _ReadFile:
         """Read one file and prepare what it says for the store, unless its bytes are the known ones."""
         is_comparable = known is not None and known.state in ("indexed", "stale") and known.ruleset == RULESET_VERSION
-        reading = read_changed(root, found, known.sha256 if known is not None and is_comparable else None)
+        stamp, sha256, outcome = read_changed(
+            root, found, known.sha256 if known is not None and is_comparable else None
+        )
         prepared = None
-        if isinstance(reading.outcome, FileText):
-            prepared = artifacts.prepare(found.path, reading.outcome, self._mode, self._counter())
-        return _ReadFile(found, known, reading, prepared)
+        if isinstance(outcome, FileText):
+            prepared = artifacts.prepare(found.path, outcome, self._mode, self._counter())
+        return found, known, (stamp, sha256, outcome), prepared
 
     def _settle(self, root: _Root, changes: Changes) -> None:
         """What needs no reading; after the files, because a file that is gone may have moved."""
@@ -291,6 +288,8 @@ class _Scan:
     def _apply(self, change: Change, root: _Root, root_id: int, read: _ReadFile) -> None:
         found, known, (stamp, sha256, outcome), prepared = read
         path = root.shown(found.path)
+        if change.blocklist.holds_path(path):  # a purge may be newer
+            return
         if known is None and sha256 and artifacts.make_room(change, root_id, found.path):
             self._paths["made_room"].append(path)
         if prepared is not None:

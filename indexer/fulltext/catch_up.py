@@ -213,9 +213,8 @@ class IndexUpdater:
 
     def _rows(self, documents: list[LoggedDocument]) -> list[_Row]:
         """Documents as rows of the index, in its order."""
-        labels = {
-            str(text): int(label) for label, text in self._connection.execute(f"SELECT id, text FROM {PRIMARY}.labels")
-        }
+        stored = self._connection.execute(f"SELECT id, text FROM {PRIMARY}.labels")
+        labels = {str(text): int(label) for label, text in stored}
         rows: list[_Row] = []
         for one in documents:
             is_current = one.superseded_by is None

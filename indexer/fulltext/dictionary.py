@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 import apsw
 
 from ctxrank.indexer.engine import IndexTerm
-from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, Index
+from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, Index, quoted
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of
 
@@ -62,7 +62,7 @@ def trigrams_of(word: str) -> list[str]:
 def near_terms(index: Index, word: str, most: int) -> list[IndexTerm]:
     """Terms that share trigrams with a word, those that share the most and rarest ones first."""
     trigrams = sorted(set(trigrams_of(word)))
-    expression = " OR ".join(map(_quoted, trigrams))
+    expression = " OR ".join(map(quoted, trigrams))
     query = """
         SELECT t.id, t.term, t.df
           FROM (SELECT rowid, rank AS r FROM main.term_trigrams WHERE term_trigrams MATCH ? ORDER BY rank LIMIT ?) AS g
@@ -81,7 +81,7 @@ def terms_containing(index: Index, part: str, most: int) -> list[IndexTerm]:
          WHERE g.term_trigrams MATCH ? AND t.df > 0
          ORDER BY length(t.term), t.term LIMIT ?
     """
-    return _found(index, query, _quoted(part), most) if len(part) >= _TRIGRAM else []
+    return _found(index, query, quoted(part), most) if len(part) >= _TRIGRAM else []
 
 
 def _found(index: Index, query: str, expression: str, most: int) -> list[IndexTerm]:
@@ -94,13 +94,9 @@ def _found(index: Index, query: str, expression: str, most: int) -> list[IndexTe
         """
         held = "SELECT 1 FROM main.term_trigrams WHERE rowid = ? AND term_trigrams MATCH ?"
         for term in read_rows(index.connection, known, (), IndexTerm):
-            if has_trigrams(term.term) and not index.connection.execute(held, (term.id, _quoted(term.term))).fetchone():
+            if has_trigrams(term.term) and not index.connection.execute(held, (term.id, quoted(term.term))).fetchone():
                 raise apsw.CorruptError("the trigrams of terms are missing one that there is")
     return found
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
 
 
 def terms_of_length(index: Index, shortest: int, longest: int, most: int) -> dict[str, int]:
@@ -126,6 +122,4 @@ def word_of(index: Index, term: str) -> str:
         """,
         (term,),
     ).fetchone()
-    if row is None:
-        return term
-    return index.word_with(term, str(row[0]))
+    return term if row is None else index.word_with(term, str(row[0]))

@@ -37,6 +37,7 @@ from ctxrank.indexer.fulltext.index_file import (
     health_of,
     health_with_store,
     open_index,
+    quoted,
 )
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast, contextmanager
 from ctxrank.indexer.store.connection import read_row, snapshot, sqlite_errors
@@ -126,8 +127,13 @@ class Fts5Engine:
         missing = self.catch_up(bound_ms, _WAIT_MS)
         index = self.index()
         try:
-            if missing and index.is_usable and self._hides_too_much(index, missing):
-                return Readiness(IndexHealth.REBUILDING, missing)
+            # Counting reads a whole index: 7 ms of CPU for a million. There are at least as many as are indexed and
+            # unchanged.
+            if missing and index.is_usable and missing > _MAX_MISSING_SHARE * (index.state().documents - missing):
+                from ctxrank.indexer.store.parents import count_documents  # noqa: PLC0415  only where much is missing
+
+                if missing > _MAX_MISSING_SHARE * count_documents(self.store.primary):
+                    return Readiness(IndexHealth.REBUILDING, missing)
         except INDEX_READ_ERRORS as error:
             index.health = health_of(error)
         return Readiness(index.health, missing)
@@ -140,15 +146,6 @@ class Fts5Engine:
             return Readiness(IndexHealth.REFUSED, 0)
         index.health = health_of(error)
         return self.make_ready(bound_ms)
-
-    def _hides_too_much(self, index: Index, missing: int) -> bool:
-        # Counting reads a whole index: 7 ms of CPU for a million. There are at least as many as are indexed and
-        # unchanged.
-        if missing <= _MAX_MISSING_SHARE * (index.state().documents - missing):
-            return False
-        from ctxrank.indexer.store.parents import count_documents  # noqa: PLC0415  only where much is missing
-
-        return missing > _MAX_MISSING_SHARE * count_documents(self.store.primary)
 
     @contextmanager
     def snapshot(self) -> Generator[Statistics, None, None]:
@@ -194,7 +191,7 @@ class Fts5Engine:
     def check_unknown(self, surfaces: Sequence[str]) -> None:
         """Raises CorruptError where FTS5 has one of these words, which our list of terms has not."""
         query = "SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1"
-        words = " OR ".join(map(_quoted, surfaces[:_MAX_CHECKED]))
+        words = " OR ".join(map(quoted, surfaces[:_MAX_CHECKED]))
         if words and self._execute(query, (f"{_TEXT_COLUMNS}:({words})",)).fetchone():
             raise apsw.CorruptError("the index's list of terms is missing one that its documents have")
 
@@ -447,12 +444,12 @@ def _match_text(clause: Clause) -> str:
     if isinstance(clause, TermClause):
         # Asking for columns makes FTS5 read each row's positions, a quarter of its time; it is left out where no facet
         # can be taken for the term.
-        texts = [*([f"{_quoted(clause.prefix)}*"] if clause.prefix else []), *map(_quoted, clause.surfaces)]
+        texts = [*([f"{quoted(clause.prefix)}*"] if clause.prefix else []), *map(quoted, clause.surfaces)]
         if len(texts) == 1 and not clause.prefix and not clause.column and not clause.terms[0][1:].isdigit():
             return texts[0]
         return f"{clause.column or _TEXT_COLUMNS}:({' OR '.join(texts)})"
     if isinstance(clause, PhraseClause):
-        return f"{clause.column or _TEXT_COLUMNS}:{_quoted(clause.text)}{'*' if clause.is_prefix else ''}"
+        return f"{clause.column or _TEXT_COLUMNS}:{quoted(clause.text)}{'*' if clause.is_prefix else ''}"
     operator = " OR " if isinstance(clause, AnyClause) else " AND "
     return operator.join(
         [
@@ -460,8 +457,3 @@ def _match_text(clause: Clause) -> str:
             for part in clause.parts
         ]
     )
-
-
-def _quoted(text: str) -> str:
-    """An FTS5 string: the only way that text from outside enters an expression."""
-    return '"' + text.replace('"', '""') + '"'

@@ -102,9 +102,8 @@ class Index:
 
     def state(self) -> IndexState:
         """The state of the index, as of the current snapshot."""
-        row = self.connection.execute(
-            "SELECT applied_seq, history_id, documents, total_length, generation FROM main.state WHERE id = 1"
-        ).fetchone()
+        query = "SELECT applied_seq, history_id, documents, total_length, generation FROM main.state WHERE id = 1"
+        row = self.connection.execute(query).fetchone()
         if row is None:
             raise apsw.CorruptError("the index has lost its state row")
         return IndexState._make(map(int, row))  # a value that a damaged page made no number raises here
@@ -112,10 +111,8 @@ class Index:
     def is_sound(self) -> bool:
         """Whether a term that must be there is: a zeroed structure record answers 0 rows to everything,
         and SQLite's and FTS5's own checks call it ok."""
-        found = self.connection.execute(
-            "SELECT count(*) FROM main.fts WHERE fts MATCH ?", (f"scope:{SENTINEL}",)
-        ).fetchone()
-        return found == (1,)
+        query = "SELECT count(*) FROM main.fts WHERE fts MATCH ?"
+        return self.connection.execute(query, (f"scope:{SENTINEL}",)).fetchone() == (1,)
 
     def is_current(self) -> bool:
         """Whether every committed change is in it."""
@@ -249,6 +246,11 @@ def open_index(path: str, primary_path: str, *, busy_ms: int) -> Index:
     return Index(None, health, path)
 
 
+def quoted(text: str) -> str:
+    """An FTS5 string: the only way that text from outside enters an expression."""
+    return '"' + text.replace('"', '""') + '"'
+
+
 def current_index(holder: IndexHolder) -> Index:
     """The index; on a fresh connection where its file was replaced or what was wrong may be over."""
     index = holder.index()
@@ -277,9 +279,8 @@ def _recognise(connection: apsw.Connection) -> tuple[str, int | None]:
             if not connection.execute(has_tables).fetchone():  # no other process came first
                 connection.execute(schema)
                 start_empty(connection)
-    row = connection.execute(
-        "SELECT format, fingerprint, store_uuid, generation FROM main.state WHERE id = 1"
-    ).fetchone()
+    query = "SELECT format, fingerprint, store_uuid, generation FROM main.state WHERE id = 1"
+    row = connection.execute(query).fetchone()
     if row is None:
         return IndexHealth.DAMAGED, None
     if row[0] > FORMAT:
@@ -319,10 +320,9 @@ def health_with_store(primary: apsw.Connection, error: BaseException) -> str:
     """The same where the store was read with the index: STORE if its history cannot be, which no new index helps."""
     health = health_of(error)
     if health == IndexHealth.DAMAGED:
+        query = "SELECT count(history_id) FROM history_checkpoints WHERE seq >= (SELECT seq FROM store)"
         try:
-            primary.execute(
-                "SELECT count(history_id) FROM history_checkpoints WHERE seq >= (SELECT seq FROM store)"
-            ).fetchone()
+            primary.execute(query).fetchone()
         except apsw.CorruptError:
             return IndexHealth.STORE
     return health

@@ -28,7 +28,6 @@ from ctxrank.indexer.fulltext.impact_bounds import (
     PATH_STEPS,
     TEXT_STEPS,
     WEIGHTS,
-    weights_above,
 )
 from ctxrank.indexer.fulltext.varint import varint
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -128,7 +127,7 @@ def impact_tables(
     connection: apsw.Connection, words: Sequence[ListedWord], weights: FieldWeights, saturation: Saturation
 ) -> bytes:
     """For each word what a row can gain by it at most: by its occurrences in text, by those in a path, by a name."""
-    scale = weights_above(weights)
+    scale = max(weight / own for weight, own in zip(weights, WEIGHTS, strict=True))  # how much more one counts by these
     ids = [id_ for word in words for id_ in (word.id, word.path_id) if id_ is not None]
     query = f"SELECT id, {', '.join(COLUMNS)} FROM main.terms WHERE id IN (SELECT value FROM json_each(?))"
     shortest = {row[0]: row[1:] for row in connection.execute(query, (id_list(ids),))}
@@ -203,10 +202,8 @@ def _deleted(connection: apsw.Connection, segment: _Segment) -> Iterator[int]:
 
 def _list(connection: apsw.Connection, segment: _Segment, term: bytes) -> tuple[int, int, list[bytes]] | None:
     """Where the list of a term begins and ends on its first page, and its pages; None for none."""
-    page = connection.execute(
-        "SELECT pgno >> 1 FROM main.fts_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1",
-        (segment.id, term),
-    ).get
+    query = "SELECT pgno >> 1 FROM main.fts_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1"
+    page = connection.execute(query, (segment.id, term)).get
     base = segment.id << _SEGMENT_BITS
     first = max(page or 0, segment.first)
     block = connection.execute("SELECT block FROM main.fts_data WHERE id = ?", (base + first,)).get
@@ -216,11 +213,8 @@ def _list(connection: apsw.Connection, segment: _Segment, term: bytes) -> tuple[
     start, end, is_last = found
     pages = [block]
     if is_last:
-        following = connection.execute(
-            "SELECT block FROM main.fts_data WHERE id BETWEEN ? AND ? ORDER BY id",
-            (base + first + 1, base + segment.last),
-        )
-        for (block,) in following:
+        query = "SELECT block FROM main.fts_data WHERE id BETWEEN ? AND ? ORDER BY id"
+        for (block,) in connection.execute(query, (base + first + 1, base + segment.last)):
             content = block[2] << 8 | block[3]
             has_terms = content < len(block)
             if has_terms and block[content] == 4:  # it begins with a term
