@@ -24,7 +24,7 @@ from mcp import Client, MCPError  # noqa: E402
 from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: E402
 
 from ctxrank.cli.call import Call  # noqa: E402
-from ctxrank.extensions.mcp.mcp import server  # noqa: E402
+from ctxrank.extensions.mcp.sdk import server  # noqa: E402
 
 TOOLS = {
     "search", "read", "context", "match_error", "save_finding", "save_reasoning", "confirm_fix", "why",
