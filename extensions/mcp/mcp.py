@@ -69,10 +69,13 @@ def described_server() -> Json:
 def version() -> str:
     """The installed version: by the name of its folder, since importlib.metadata costs a bare start."""
     for folder in sys.path:
-        if os.path.isdir(folder):
-            for name in os.listdir(folder):
-                if name.startswith(f"{NAME}-") and name.endswith(".dist-info"):
-                    return name.removeprefix(f"{NAME}-").removesuffix(".dist-info")
+        try:
+            names = os.listdir(folder)
+        except OSError:  # a zip file, or a folder that is not there
+            continue
+        for name in names:
+            if name.startswith(f"{NAME}-") and name.endswith(".dist-info"):
+                return name.removeprefix(f"{NAME}-").removesuffix(".dist-info")
     from importlib import metadata  # noqa: PLC0415  an installation of another form
 
     return metadata.version(NAME)
@@ -166,9 +169,9 @@ class Served:
 
     def _ask(self, tool: Command, given: Json, say: Say | None) -> "Answer":
         """What a tool answers; what its command says meanwhile goes to whoever asked to be told."""
-        values = arguments(tool, given)
         from ctxrank.extensions.mcp.tools import Caller  # noqa: PLC0415  as above
 
+        values = arguments(tool, given)
         call = self._call if say is None else self._call._replace(heard=_Heard(say))
         act = cast("Callable[..., Answer]", imported(tool.action, tool.name))
         return act(Caller(call, self._session), **values)
