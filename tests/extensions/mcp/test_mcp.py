@@ -270,6 +270,22 @@ def test_over_stdio_a_runner_gets_the_same_and_no_noise(
     assert (tmp_path / "stderr").read_text(encoding="utf-8") == ""
 
 
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_what_a_command_says_while_it_runs_is_progress(loaded: Location, tmp_path: Path, mode: str) -> None:
+    told: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append(f"{progress:g} {message}")
+
+    async def main() -> None:
+        given: dict[str, object] = {"task": "the database is locked", "agent": "nobody"}
+        async with _over_stdio(tmp_path, mode=mode) as client:
+            assert not (await client.call_tool("context", given, progress_callback=hear)).is_error
+
+    anyio.run(main)
+    assert told and told[0].startswith("1 ") and "nobody" in told[0]
+
+
 _INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 
 
