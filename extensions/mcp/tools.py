@@ -100,7 +100,8 @@ class Caller:
             if not has_session(store.primary, name):
                 project = project_in_force(store.primary, None, None)
                 with store.write() as change:
-                    create_session(change, NewSession(name, project))
+                    if not has_session(store.primary, name):  # another call may have made it meanwhile
+                        create_session(change, NewSession(name, project))
         return name
 
 

@@ -138,6 +138,16 @@ def test_half_a_character_in_an_argument_is_a_mistake_in_words(loaded: Location)
         assert text and "Internal error" not in text and "Traceback" not in text, text
 
 
+def test_calls_at_once_save_into_one_new_session(loaded: Location) -> None:
+    for attempt in range(5):
+        lines: list[object] = [
+            _asked("tools/call", number, name="save_reasoning", arguments={"text": f"{number} locks", "phase": "risks"})
+            for number in range(4)
+        ]
+        answers = _answers(lines, Served(Call(db=loaded.primary), f"mcp-{attempt}").methods())
+        assert [one["result"]["isError"] for one in answers] == [False] * 4, answers
+
+
 def test_a_mistake_of_ours_is_answered_too() -> None:
     def broken(_: Json, __: Say | None) -> Json:
         raise KeyError("x")
