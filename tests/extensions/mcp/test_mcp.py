@@ -104,8 +104,11 @@ def test_what_a_model_reads_of_the_tools_is_short() -> None:
 def test_values_as_some_models_write_them_are_taken(call: Call, within: Within) -> None:
     async def ask(client: Client) -> None:
         taken: tuple[dict[str, object], ...] = (
-            {"limit": "1"}, {"kinds": "package"}, {"kinds": []}, {"since": None, "path": ""},
-        )  # fmt: skip
+            {"limit": "1"},
+            {"kinds": "package"},
+            {"kinds": []},
+            {"since": None, "path": ""},
+        )
         for given in taken:
             result = await client.call_tool("search", {"query": "database is locked", **given})
             assert not result.is_error and "package:7" in _text(result), (given, _text(result))

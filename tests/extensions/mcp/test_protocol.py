@@ -62,9 +62,11 @@ def test_a_line_that_is_wrong_is_refused_by_its_code_in_words(line: object, code
 
 def test_what_is_no_request_is_not_answered() -> None:
     lines: list[object] = [
-        "", {"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 1, "result": {}},
+        "",
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 1, "result": {}},
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": []}},
-    ]  # fmt: skip
+    ]
     assert _answers(lines) == []
 
 
