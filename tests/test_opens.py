@@ -61,6 +61,7 @@ PERMITTED = {
     "cli/streams.py _nowhere": "the null device",
     "extensions/web/application.py _static_files": "what this package itself ships",
     "extensions/web/command.py _open": "no file: the browser",
+    "extensions/mcp/mcp.py serve_stdio": "stdin and stdout themselves, and the null device in their place",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
     "extensions/opensearch/settings.py password_of": "the file that the user's own configuration names",
     # what the user names on the command line, which may be a pipe or a link

@@ -1,7 +1,7 @@
 """`ctxrank serve`: one local process that answers tools and commands, and may follow files. Never required.
 
     GET  /health            who serves, and since when; needs no token
-    POST /mcp               MCP over streamable HTTP: the tools of `tools.py`
+    POST /mcp               MCP over streamable HTTP: the tools of `tools.tsv`
     POST /api/search        {"query": ["locked"], "limit": 3}: READING and WRITING, answered as --json answers
     POST /hook              one event of an agent runner, answered as `ctxrank hook` answers it
     POST /ticket            a ticket for the pages, good once, and where it opens them; what `ctxrank web` asks
@@ -35,7 +35,6 @@ from ctxrank.cli.route import ServedRoute
 from ctxrank.cli.sharing import sharing
 from ctxrank.cli.unexpected import explained
 from ctxrank.extensions.mcp.mcp import new_session
-from ctxrank.extensions.mcp.mcp import server as mcp_server
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.extensions import ROUTE, provided
@@ -55,6 +54,7 @@ try:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from ctxrank.cli.local_server import admit, ended_by_signal, local_server
+    from ctxrank.extensions.mcp.sdk import server as mcp_server
 except ModuleNotFoundError as error:  # pragma: no cover  the SDK brings them all
     raise UsageError("'ctxrank serve' needs the extra mcp.", "Install it: pip install 'ctxrank[mcp]'") from error
 
