@@ -1,0 +1,88 @@
+"""Conversations of each real runner: what the model was sent, and what the store holds after.
+
+`CTXRANK_HOOK=true make test-runners` shows that each is about the hook: then none may come out as it should.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from real_runners import INSTEAD_OF_HOOK, RealRunner
+
+from ctxrank.cli.agents.event import RUNNERS
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.runners,
+    pytest.mark.xfail(bool(INSTEAD_OF_HOOK), reason="the hook is another command", raises=AssertionError, strict=True),
+]
+
+MAKEFILE = 'test:\n\tpython3 -c \'import json; print(json.load(open("prices.json"))["apple"])\'\n'
+ERROR = "KeyError: 'apple'"
+NOTE = """\
+---
+ctxrank:
+  type: investigation
+  priority: high
+  summary: Cheques bounce when the ledger rounds twice.
+---
+# Why cheques bounce
+
+The ledger rounds each entry and then their sum, which differs by a cent from the cheque.
+"""
+ABOUT_IT = "why do cheques bounce in the ledger?"
+MADE = "Cheques bounce when the ledger rounds twice"
+
+
+@pytest.fixture(params=RUNNERS)
+def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RealRunner]:
+    with RealRunner(request.param, tmp_path) as one:
+        (one.project / "Makefile").write_text(MAKEFILE)
+        (one.project / "prices.json").write_text("{}")
+        one.commit()
+        yield one
+
+
+def note(runner: RealRunner) -> None:
+    """A session in which the agent writes a note."""
+    writes = runner.shell(f"mkdir -p notes && cat > notes/cheques.md <<'END'\n{NOTE}END\n")
+    runner.converse("look into the cheques", writes, "It is written down.")
+
+
+def test_a_note_is_a_package_and_the_next_session_is_told(runner: RealRunner) -> None:
+    note(runner)
+    (package,) = runner.ctxrank("list", "packages")["packages"]
+    assert package["summary"].startswith(MADE) and package["file_path"] == "notes/cheques.md"
+    sent = runner.converse("thanks!", "You are welcome.")
+    assert MADE in sent[0] and "notes/cheques.md" in sent[0]
+
+
+def test_a_prompt_gets_what_it_is_about_and_small_talk_gets_nothing(runner: RealRunner) -> None:
+    note(runner)
+    runner.converse("thanks!", "You are welcome.")
+    assert MADE not in runner.converse("hello, good morning!", "Good morning.")[0]
+    sent = runner.converse(ABOUT_IT, "I see.")
+    assert "What ctxrank has on this" in sent[0] and MADE in sent[0]
+
+
+def test_nothing_is_said_twice_in_a_session(runner: RealRunner) -> None:
+    note(runner)
+    runner.converse("thanks!", "You are welcome.")
+    assert runner.converse(ABOUT_IT, "I see.")[0].count(MADE) == 1
+    sent = runner.go_on(ABOUT_IT, f"once more: {ABOUT_IT}", "As I said.")
+    assert len(sent) == 2 and sent[1].count(MADE) == 1
+
+
+def test_the_last_message_is_kept_as_reasoning(runner: RealRunner) -> None:
+    said = "We keep prices as whole cents, since a float cannot hold a tenth, and the ledger sums them."
+    runner.converse("how do we keep prices?", f"## Decisions\n\n{said}")
+    (session,) = runner.ctxrank("list", "sessions")["sessions"]
+    (kept,) = runner.ctxrank("list", "reasoning", "--session", session["session_id"])["reasoning"]
+    assert (kept["phase"], kept["content"]) == ("decisions", said)
+
+
+def test_a_tool_of_ours_answers_over_mcp(runner: RealRunner) -> None:
+    note(runner)
+    call = runner.mcp_tool("search", {"query": "cheques ledger"})
+    sent = runner.converse("look it up", runner.shell("sleep 4"), call, "I see.")
+    assert MADE in sent[2]
