@@ -3,6 +3,8 @@
 `CTXRANK_HOOK=true make test-runners` shows that each is about the hook: then none may come out as it should.
 """
 
+import json
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,10 +45,32 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RealRunne
         yield one
 
 
+def repair(runner: RealRunner) -> list[str]:
+    """A session in which the tests fail until a price is there."""
+    price = "echo '{\"apple\": 3}' > prices.json"
+    turns = (runner.shell("make test"), runner.shell(price), runner.shell("make test"), "They pass.")
+    return runner.converse("make the tests pass", *turns)
+
+
 def note(runner: RealRunner) -> None:
     """A session in which the agent writes a note."""
     writes = runner.shell(f"mkdir -p notes && cat > notes/cheques.md <<'END'\n{NOTE}END\n")
     runner.converse("look into the cheques", writes, "It is written down.")
+
+
+def test_what_failed_is_known_with_the_file_that_mended_it(runner: RealRunner) -> None:
+    sent = repair(runner)
+    assert len(sent) == 4 and ERROR in sent[1]
+    (known,) = runner.ctxrank("list", "errors")["errors"]
+    assert "KeyError" in json.dumps(known) and "prices.json" in known["solution"]
+
+
+def test_the_same_failure_in_the_next_session_gets_the_known_fix(runner: RealRunner) -> None:
+    repair(runner)
+    (runner.project / "prices.json").write_text("{}")
+    sent = runner.converse("run the tests once more", runner.shell("make test"), "They fail.")
+    assert "This failure is known" in sent[1] and "prices.json" in sent[1].partition("This failure is known")[2]
+    assert "This failure is known" not in sent[0]
 
 
 def test_a_note_is_a_package_and_the_next_session_is_told(runner: RealRunner) -> None:
@@ -71,6 +95,25 @@ def test_nothing_is_said_twice_in_a_session(runner: RealRunner) -> None:
     assert runner.converse(ABOUT_IT, "I see.")[0].count(MADE) == 1
     sent = runner.go_on(ABOUT_IT, f"once more: {ABOUT_IT}", "As I said.")
     assert len(sent) == 2 and sent[1].count(MADE) == 1
+
+
+def test_a_spawned_agent_gets_the_block_once(runner: RealRunner) -> None:
+    note(runner)
+    runner.converse("thanks!", "You are welcome.")
+    task = "Find out why cheques bounce in the ledger."
+    runner.converse("ask another agent", *runner.spawns(task), "It is done.", spawned={task: ("It is the rounding.",)})
+    (sent,) = runner.sent(task)
+    assert sent.count(MADE) == 1 and "<ctxrank" in sent
+
+
+def test_a_secret_that_a_command_printed_is_not_kept(runner: RealRunner) -> None:
+    secret = "ghp_" + secrets.token_hex(18)
+    (runner.project / "log.py").write_text(f"raise SystemExit('ConnectionError: token {secret} refused by host')\n")
+    runner.converse(
+        "run the log", runner.shell("python3 log.py"), f"Completion: the host refused the token {secret} twice."
+    )
+    stored = runner.stored()
+    assert b"refused" in stored and b"ConnectionError" in stored and secret.encode() not in stored
 
 
 def test_the_last_message_is_kept_as_reasoning(runner: RealRunner) -> None:
