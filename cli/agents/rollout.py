@@ -7,6 +7,7 @@ The line is in the session's file before the hook is called.
 """
 
 import json
+from collections.abc import Mapping
 
 from ctxrank.cli.agents.event import object_of
 from ctxrank.indexer.beneath import read_end
@@ -15,10 +16,10 @@ from ctxrank.indexer.beneath import read_end
 _END_BYTES = (256 * 1024, 4 * 1024 * 1024)
 
 
-def item_of(line: bytes | str) -> dict[str, object]:
-    """What a line says has been completed; empty for any other line. Raises ValueError, RecursionError for no JSON."""
-    payload = object_of(object_of(json.loads(line)).get("payload"))
-    return dict(object_of(payload.get("item"))) if payload.get("type") == "item_completed" else {}
+def item_of(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """What a line says has been completed; empty for any other line."""
+    payload = object_of(fields.get("payload"))
+    return object_of(payload.get("item")) if payload.get("type") == "item_completed" else {}
 
 
 def exit_code_of(path: str, tool_use_id: str) -> int | None:
@@ -33,7 +34,7 @@ def exit_code_of(path: str, tool_use_id: str) -> int | None:
             if b'"CommandExecution"' not in line or id_ not in line:
                 continue
             try:
-                item = item_of(line)
+                item = item_of(object_of(json.loads(line)))
             except (ValueError, RecursionError):
                 continue
             code = item.get("exit_code")

@@ -140,6 +140,12 @@ class RealRunner:
         """What a command says of the project's store, as its JSON."""
         return json.loads(self._run("ctxrank", *words, "--json"))
 
+    def only(self, kind: str, *words: str) -> Any:
+        """The one record of a kind that is listed."""
+        found = self.ctxrank("list", kind, *words)[kind]
+        assert len(found) == 1, found
+        return found[0]
+
     def stored(self) -> bytes:
         """All bytes of the store's files."""
         return b"".join(path.read_bytes() for path in (self.project / ".ctxrank").rglob("*") if path.is_file())

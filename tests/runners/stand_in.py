@@ -91,7 +91,7 @@ def _handler(stand_in: StandIn) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             """Nothing is logged."""
 
         def do_HEAD(self) -> None:
@@ -170,11 +170,11 @@ def _anthropic(body: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]
 
 def _openai(body: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]:
     answers = _beginning_and_answers(body)[1]
-    response = {"id": f"resp_{answers}", "object": "response", "status": "in_progress", "output": []}
+    response: dict[str, Any] = {"id": f"resp_{answers}", "object": "response", "status": "in_progress", "output": []}
     yield {"type": "response.created", "response": response}
     item: dict[str, Any]
     if isinstance(answer, str):
-        content = [{"type": "output_text", "text": answer, "annotations": []}]
+        content: list[dict[str, Any]] = [{"type": "output_text", "text": answer, "annotations": []}]
         item = {"type": "message", "id": f"msg_{answers}", "role": "assistant", "content": content}
     else:
         named = {"name": answer.name, "arguments": json.dumps(dict(answer.arguments))}

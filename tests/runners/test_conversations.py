@@ -1,4 +1,4 @@
-"""Conversations of each real runner: what the model was sent, and what the store holds after.
+"""Ten conversations of each real runner: what the model was sent, and what the store holds after.
 
 `CTXRANK_HOOK=true make test-runners` shows that each is about the hook: then none may come out as it should.
 """
@@ -61,7 +61,7 @@ def note(runner: RealRunner) -> None:
 def test_what_failed_is_known_with_the_file_that_mended_it(runner: RealRunner) -> None:
     sent = repair(runner)
     assert len(sent) == 4 and ERROR in sent[1]
-    (known,) = runner.ctxrank("list", "errors")["errors"]
+    known = runner.only("errors")
     assert "KeyError" in json.dumps(known) and "prices.json" in known["solution"]
 
 
@@ -75,7 +75,7 @@ def test_the_same_failure_in_the_next_session_gets_the_known_fix(runner: RealRun
 
 def test_a_note_is_a_package_and_the_next_session_is_told(runner: RealRunner) -> None:
     note(runner)
-    (package,) = runner.ctxrank("list", "packages")["packages"]
+    package = runner.only("packages")
     assert package["summary"].startswith(MADE) and package["file_path"] == "notes/cheques.md"
     sent = runner.converse("thanks!", "You are welcome.")
     assert MADE in sent[0] and "notes/cheques.md" in sent[0]
@@ -102,7 +102,7 @@ def test_a_spawned_agent_gets_the_block_once(runner: RealRunner) -> None:
     runner.converse("thanks!", "You are welcome.")
     task = "Find out why cheques bounce in the ledger."
     runner.converse("ask another agent", *runner.spawns(task), "It is done.", spawned={task: ("It is the rounding.",)})
-    (sent,) = runner.sent(task)
+    sent = runner.sent(task)[0]
     assert sent.count(MADE) == 1 and "<ctxrank" in sent
 
 
@@ -119,9 +119,21 @@ def test_a_secret_that_a_command_printed_is_not_kept(runner: RealRunner) -> None
 def test_the_last_message_is_kept_as_reasoning(runner: RealRunner) -> None:
     said = "We keep prices as whole cents, since a float cannot hold a tenth, and the ledger sums them."
     runner.converse("how do we keep prices?", f"## Decisions\n\n{said}")
-    (session,) = runner.ctxrank("list", "sessions")["sessions"]
-    (kept,) = runner.ctxrank("list", "reasoning", "--session", session["session_id"])["reasoning"]
+    session = runner.only("sessions")
+    kept = runner.only("reasoning", "--session", session["session_id"])
     assert (kept["phase"], kept["content"]) == ("decisions", said)
+
+
+def test_the_end_of_a_session_brings_in_its_transcript(runner: RealRunner) -> None:
+    price = runner.project.parent / "price"  # no hook sees a change there
+    for _ in range(2):
+        price.unlink(missing_ok=True)
+        look = runner.shell("cat ../price")
+        runner.converse("what is the price?", look, runner.shell("echo 3 > ../price"), look, "It is 3.")
+    again = runner.ctxrank("import", "transcripts", "--runner", runner.name)
+    assert (again["sessions"], again["failures"], again["entries"]) == (0, 0, 0)
+    known = runner.only("errors")
+    assert (known["state"], known["solution"]) == ("confirmed", "`echo 3 > ../price`")
 
 
 def test_a_tool_of_ours_answers_over_mcp(runner: RealRunner) -> None:
