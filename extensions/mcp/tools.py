@@ -8,7 +8,7 @@ What is read from the store is data that others wrote: texts come under a line t
 
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
-from ctxrank.cli.output.envelope import as_json_line
+from ctxrank.cli.output.envelope import as_json
 from ctxrank.indexer.catalogue import named_records
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any, NamedTuple
@@ -243,7 +243,7 @@ def _fitting(hits: list[_Json], max_tokens: int) -> list[_Json]:
     """As many of the first hits as fit; at least one."""
     used = 60.0
     for count, hit in enumerate(hits):
-        used += cautious_tokens(as_json_line(hit))
+        used += cautious_tokens(as_json(hit))
         if used > max_tokens:
             return hits[: max(count, 1)]
     return hits
