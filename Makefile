@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow test-team test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants check static format format-check lint types contract budget bench public figures torture fuzz wheel docs release clean
+.PHONY: help demo test slow test-team test-runners test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants random-mutants core-alone check static format format-check lint types contract budget bench public figures torture fuzz wheel docs release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -34,12 +34,17 @@ test: $(STAMP) ## run the tests, but for those that take long; WORKERS=4
 	$(PYTEST) -m "not slow"
 
 slow: $(STAMP) ## run the tests that take long
-	$(PYTEST) -m "slow and not browser and not team and not wide and not wide_nodes"
+	$(PYTEST) -m "slow and not browser and not team and not runners and not wide and not wide_nodes"
 
 # Where there is no PostgreSQL and none can be installed, these are skipped, and say so.
 test-team: $(STAMP) ## run a team's log: real PostgreSQL nodes, two of them for a lost primary, eight machines for a minute
 	@sh tests/extensions/team/postgres.sh >/dev/null
 	$(BIN)/python -m pytest -q -rs -p no:randomly -n $(WORKERS) --dist worksteal -m team tests/extensions/team
+
+# Without npm, or where its registry has them not, these are skipped, and say so. They leave this machine for nothing else.
+test-runners: $(STAMP) ## have the real Claude Code and Codex talk with a stand-in for the model; CTXRANK_HOOK=true shows that the hook does it
+	@sh tests/runners/programs.sh $(VENV)/runners
+	$(BIN)/python -m pytest -q -rs -p no:randomly -n $(WORKERS) --dist worksteal -m runners tests/runners
 
 # A browser test that finds no Chromium is skipped, and says so.
 test-web: browser-ready ## run the page in a real browser: every page, both themes, keyboard, accessibility
@@ -63,10 +68,16 @@ browser-ready: $(STAMP)
 	@sh tests/extensions/web/browser/chromium.sh >/dev/null
 
 coverage: $(STAMP) ## run all tests and say which lines none of them runs (takes twice as long)
-	$(PYTEST) -m "not browser and not team and not wide and not wide_nodes" --cov --cov-report=term
+	$(PYTEST) -m "not browser and not team and not runners and not wide and not wide_nodes" --cov --cov-report=term
 
 mutants: $(STAMP) ## make small mistakes in a copy, one at a time, and see that the tests notice; AREA=errors for one area
 	$(BIN)/python tests/mutants.py $(if $(AREA),--area $(AREA))
+
+random-mutants: $(STAMP) ## the same with 200 that are drawn by chance over the core; SEED=1 COUNT=200
+	$(BIN)/python tests/random_mutants.py --seed $(or $(SEED),1) --count $(or $(COUNT),200)
+
+core-alone: ## run the core's tests in a clone whose extensions are deleted
+	@sh tests/core_alone.sh
 
 check: static test slow ## everything: format, lint, types, import contract, all tests
 

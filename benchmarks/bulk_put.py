@@ -37,7 +37,7 @@ def main(lines: str, folder: str) -> None:
                             change, documents.Document("artifact", number, "", text, _MADE_AT, RULESET_VERSION)
                         )
                 if other is not None and chunk % _NUDGED_AFTER == 0:
-                    other.notify()
+                    other()
         store.catch_up()
 
 

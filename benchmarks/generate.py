@@ -15,7 +15,7 @@ from ctxrank.indexer import create_store
 from ctxrank.indexer.agents import AGENTS, PACKAGE_TYPES
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.read import FileText, read_text_file
-from ctxrank.indexer.records.packages import NewPackage, insert_new
+from ctxrank.indexer.records.packages import Consumer, NewPackage, insert
 from ctxrank.indexer.records.sessions import NewSession, create_session, require_group
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.store import Store
@@ -84,7 +84,9 @@ def write_store(folder: str, shape: StoreShape) -> None:
                     text = texts.text("md", _FILE_BYTES) if number % _FILE_ONE_IN == 0 else ""
                     prepared = _prepared(folder, new.path, text) if text else None
                     group = None if new.group is None else require_group(change, sessions[place], new.group)
-                    insert_new(change, new, sessions[place], group, root=root, prepared=prepared)
+                    values = {**new._asdict(), "session_id": sessions[place], "group_id": group}
+                    consumers = [Consumer(agent, None, None) for agent in new.consumers]
+                    insert(change, values, consumers, root=root, prepared=prepared)
         store.catch_up()
 
 

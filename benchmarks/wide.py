@@ -30,10 +30,10 @@ from ctxrank.extensions.opensearch.engine import connect
 from ctxrank.extensions.opensearch.updater import drop_index, index_name, send_changes
 from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.opening import engine_of, open_project_store
-from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.config import FTS5, OPENSEARCH, Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import WideSettings
-from ctxrank.ranking.context.assembly.assemble import assemble
+from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
@@ -107,11 +107,11 @@ def _collection(folder: str, settings: WideSettings, most: int | None) -> dict[s
 
 
 def _ask(one: IndexedCollection, query: Any, config: Config, settings: WideSettings) -> _Answers:
-    one.store.wide = None
+    one.store.last_config = config
     local = ranked_ids(one, query, config)
-    one.store.wide = settings
+    one.store.last_config = config._replace(engine=OPENSEARCH, wide=settings)
     wide = ranked_ids(one, query, config)
-    one.store.wide = None
+    one.store.last_config = config
     return _Answers(local[:GAIN_DEPTH], wide[:GAIN_DEPTH], ndcg(local, query.grades), ndcg(wide, query.grades))
 
 
@@ -173,7 +173,7 @@ def _in_a_block(store: Store, asked: Asked) -> list[str]:
     request = AssembleRequest(
         asked.session, asked.agent, task=asked.words, reach="session", limit=GAIN_DEPTH, is_marking=False
     )
-    return [str(package.id) for package in assemble(store, request).packages]
+    return [str(package.id) for package in make_assembly(store, request, store.config)[0].packages]
 
 
 def _costs(
@@ -187,7 +187,7 @@ def _costs(
     answers: dict[str, list[list[str]]] = {}
     costs: dict[str, object] = {}
     for engine, wide in (("embedded", None), ("wide", settings)):
-        store.wide = wide
+        store.last_config = Config(engine=OPENSEARCH if wide else FTS5, wide=wide)
         for one in asked[:_WARM_UP]:
             answer(store, one)
         cpu, nodes_cpu = time.process_time(), _cpu_ms(cluster)
@@ -196,7 +196,7 @@ def _costs(
         if wide is not None:
             assert engine_of(store).name == "opensearch"
             costs["cluster_cpu_ms"] = round((_cpu_ms(cluster) - nodes_cpu) / len(asked), 2)
-    store.wide = None
+    store.last_config = None
     pairs = list(zip(answers["embedded"], answers["wide"], strict=True))
     costs["overlap_at_10"] = _mean([_overlap(one, other) for one, other in pairs])
     costs["same_first"] = _mean([float(one[:1] == other[:1]) for one, other in pairs])

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ctxrank.cli.declare import Command
+from ctxrank.cli.declare import Extended as Extended  # actions make records and replies
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -94,10 +95,12 @@ class Call(NamedTuple):
 
 
 def _wake(store: "Store") -> None:
-    """Start the process that exchanges with the team's log, if there is something for it."""
-    from ctxrank.cli.sharing import wake  # noqa: PLC0415  only a store with a team has one
+    """Start the process that exchanges with the team's log, if there is something for it and one is installed."""
+    from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only a store with a team has one
+    from ctxrank.indexer.extensions import is_installed  # noqa: PLC0415  as above
 
-    wake(store)
+    if is_installed("team"):
+        sharing("team").wake(store)
 
 
 class Reply(NamedTuple):
@@ -112,13 +115,6 @@ class Reply(NamedTuple):
     notes: tuple[str, ...] = ()  # said after the answer in either form
     text_notes: tuple[str, ...] = ()  # said after the text, before the others: JSON says it in its fields
     form: str = ""  # "json": in JSON whatever the call says
-
-
-class Extended(NamedTuple):
-    """A record with fields that are not its own, for JSON."""
-
-    record: object
-    more: Mapping[str, object]
 
 
 def list_reply(
@@ -148,60 +144,6 @@ def list_reply(
     )  # fmt: skip
 
 
-def run_command(command: Command, call: Call, values: Mapping[str, object]) -> int:
-    """Run a command's action and print its reply; returns the exit code."""
-    if call.is_json and command.prints[1:]:
-        raise UsageError(*command.prints[1:])
-    if call.verbosity <= 0:
-        return finish(call, act(command, call, values))
-    return _timed(command, call, values)
-
-
-def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
-    """What a command's action replies; with --durable when the team's log has acknowledged what it wrote."""
-    reply = _reply(command, call, values)
-    payload = reply.payload
-    return reply if payload is None else reply._replace(payload=lambda: _shaped(command, payload()))
-
-
-def _shaped(command: Command, payload: object) -> Mapping[str, object]:
-    from ctxrank.cli.output.shaped import answer  # noqa: PLC0415  text needs no JSON
-
-    return answer(command.answer, payload)
-
-
-def _reply(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
-    action = action_of(command)
-    if DURABLE not in values:
-        return action(call, **values)
-    given = {name: value for name, value in values.items() if name != DURABLE}
-    if not values[DURABLE]:
-        return action(call, **given)
-    from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only --durable asks the log
-
-    durably = cast("Callable[[Call, Callable[[], Reply]], Reply]", sharing("--durable").durably)
-    return durably(call, lambda: action(call, **given))
-
-
-def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
-    """The same, and afterwards where the time went."""
-    from time import perf_counter, process_time  # noqa: PLC0415  only --verbose asks
-
-    started = process_time()  # all that the process has done so far
-    begun = perf_counter()
-    action_of(command)
-    loaded = perf_counter()
-    reply = act(command, call, values)
-    answered_at = perf_counter()
-    code = finish(call, reply)
-    parts = (
-        ("to start", started), ("to load the command", loaded - begun), ("to answer", answered_at - loaded),
-        ("to print", perf_counter() - answered_at),
-    )  # fmt: skip
-    call.note(", ".join(f"{seconds * 1000:.0f} ms {what}" for what, seconds in parts) + ".")
-    return code
-
-
 def given_options(words: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """The values that a command line gives to some options, wherever they are; other words are passed over."""
     found: dict[str, str] = {}
@@ -210,11 +152,6 @@ def given_options(words: Sequence[str], names: Sequence[str]) -> dict[str, str]:
         if name in names and (value := value if has_value else next_word):
             found[name] = value
     return found
-
-
-def action_of(command: Command) -> Callable[..., Reply]:
-    """The function that a command names, imported now. Raises UsageError where an installation leaves it out."""
-    return cast("Callable[..., Reply]", imported(command.action, command.name))
 
 
 def imported(place: str, command: str) -> object:
@@ -228,13 +165,65 @@ def imported(place: str, command: str) -> object:
         return provided(place, command)  # which says so
 
 
+def run_command(command: Command, call: Call, values: Mapping[str, object]) -> int:
+    """Run a command's action and print its reply; returns the exit code."""
+    if call.is_json and command.prints[1:]:
+        raise UsageError(*command.prints[1:])
+    if call.verbosity <= 0:
+        return finish(call, act(command, call, values))
+    return _timed(command, call, values)
+
+
+def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
+    """What a command's action replies; with --durable when the team's log has acknowledged what it wrote."""
+    action = cast("Callable[..., Reply]", imported(command.action, command.name))
+    given = {name: value for name, value in values.items() if name != DURABLE}
+    if values.get(DURABLE):
+        from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only --durable asks the log
+
+        durably = cast("Callable[[Call, Callable[[], Reply]], Reply]", sharing("--durable").durably)
+        reply = durably(call, lambda: action(call, **given))
+    else:
+        reply = action(call, **given)
+    payload = reply.payload
+    if payload is None:
+        return reply
+
+    def as_json() -> Mapping[str, object]:
+        from ctxrank.cli.output.shaped import answer  # noqa: PLC0415  text needs no JSON
+
+        return answer(command.answer, payload())
+
+    return reply._replace(payload=as_json)
+
+
+def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
+    """The same, and afterwards where the time went."""
+    from time import perf_counter, process_time  # noqa: PLC0415  only --verbose asks
+
+    started = process_time()  # all that the process has done so far
+    begun = perf_counter()
+    imported(command.action, command.name)
+    loaded = perf_counter()
+    reply = act(command, call, values)
+    answered_at = perf_counter()
+    code = finish(call, reply)
+    parts = (
+        ("to start", started), ("to load the command", loaded - begun), ("to answer", answered_at - loaded),
+        ("to print", perf_counter() - answered_at),
+    )  # fmt: skip
+    call.note(", ".join(f"{seconds * 1000:.0f} ms {what}" for what, seconds in parts) + ".")
+    return code
+
+
 def finish(call: Call, reply: Reply) -> int:
     """Print a reply in the form that the call asks for; returns its exit code."""
     is_json = call.is_json or reply.form == "json"
     if is_json and reply.payload is not None:
-        from ctxrank.cli.output.envelope import emit_json  # noqa: PLC0415  text needs no JSON library
+        from ctxrank.cli.output.envelope import envelope, print_json  # noqa: PLC0415  text needs no JSON library
 
-        emit_json(cast("Mapping[str, object]", reply.payload()), outcome=reply.outcome, engine=reply.engine)
+        payload = cast("Mapping[str, object]", reply.payload())
+        print_json(envelope(payload, outcome=reply.outcome, engine=reply.engine))
     elif not is_json:
         if sys.stdout.isatty():
             from ctxrank.cli.output.terminal import print_to_a_person  # noqa: PLC0415  a program reads no pager

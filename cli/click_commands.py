@@ -8,7 +8,7 @@ import click
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call, run_command
 from ctxrank.cli.command_table import CORE, GLOBAL_NAMES, GLOBALS, command_table
-from ctxrank.cli.names import OTHER_WORDS
+from ctxrank.cli.names import meant
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.extensions import is_installed
 
@@ -32,10 +32,17 @@ def run_by_click(arguments: list[str], commands: Table) -> int:
         return 2
     except click.ClickException as error:
         message = error.format_message()
-        if isinstance(error, click.NoSuchOption):
-            message += " Words that begin with a dash go behind '--'."
         place = error.ctx if isinstance(error, click.UsageError) else None
-        raise UsageError(message, "" if place is None else f"See '{place.command_path} --help'.") from error
+        if isinstance(error, click.NoSuchOption):
+            known = () if place is None else [word for one in place.command.params for word in one.opts if "--" in word]
+            message = f"{_ended(error.message)}{meant('option', error.option_name, known)}"
+            message += " Words that begin with a dash go behind '--'."
+        raise UsageError(_ended(message), "" if place is None else f"See '{place.command_path} --help'.") from error
+
+
+def _ended(message: str) -> str:
+    """A message of click with the full stop that some of them lack."""
+    return message if message.endswith((".", "?")) else f"{message}."
 
 
 def whole_cli(commands: Table) -> "LazyGroup":
@@ -59,13 +66,31 @@ def whole_cli(commands: Table) -> "LazyGroup":
     return whole
 
 
-class LazyGroup(click.Group):
+class NamingGroup(click.Group):
+    """A group that says what a word means which is none of its commands."""
+
+    kind = "subcommand"
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with what is meant where there is no such command."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            listed = ", ".join(name for name, command in self.commands.items() if not command.hidden)
+            said = meant(self.kind, args[0], self.list_commands(ctx)) or f" It has {listed}." * bool(listed)
+            raise click.UsageError(f"{error.message}{said}", ctx) from error
+
+
+class LazyGroup(NamingGroup):
     """A group whose commands are read when they are called.
 
     `lazy` maps a command's name to (package, one line of help): help lists them without reading any.
     """
 
     lazy: Table
+    kind = "command"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the table, the everyday ones first, without those that are not installed."""
@@ -77,22 +102,6 @@ class LazyGroup(click.Group):
         if cmd_name not in self.lazy:
             return None
         return as_click(command_table(self.lazy[cmd_name][0], cmd_name).declared())
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with near names where there is no such command."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            if args[0] in OTHER_WORDS:
-                raise click.UsageError(f"{error.message} Here it is {OTHER_WORDS[args[0]]}.", ctx) from error
-            from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
-
-            near = get_close_matches(args[0], self.list_commands(ctx), n=2)
-            if not near:
-                raise
-            raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without importing them."""
@@ -143,7 +152,7 @@ def as_click(declared: declare.Declared) -> click.Command:
     """A declared command, as click's."""
     if isinstance(declared, declare.Group):
         commands = {name: as_click(command) for name, command in declared.commands.items()}
-        return click.Group(declared.name, commands, help=declared.help)
+        return NamingGroup(declared.name, commands, help=declared.help)
     if declared.usage is not None:
         return RawCommand(declared.name, callback=_callback(declared), help=declared.help, usage=declared.usage)
     return StoreCommand(
@@ -182,10 +191,22 @@ def _parameter(one: declare.Parameter) -> click.Parameter:
 
 def _type(declared: declare.Type | None) -> Any:
     if isinstance(declared, declare.OneOf):
-        return click.Choice(declared.words)
+        return _Words(declared.words)
     if isinstance(declared, declare.Whole):
         return click.INT if declared == declare.Whole() else click.IntRange(*declared)
     return click.Path(file_okay=False) if declared == declare.Path(is_folder=True) else None
+
+
+class _Words(click.Choice[str]):
+    """One of some words, which says what another one means."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The word. Raises click's BadParameter."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            said = f"{_ended(error.message)}{meant('word', value, self.choices)}"
+            raise click.BadParameter(said, ctx, param) from error
 
 
 def _global_options() -> list[click.Parameter]:
@@ -197,7 +218,7 @@ _HELP = """Ranked context for coding agents, from one local index.
 \b
 Start with:
   ctxrank init
-  ctxrank save "The WAL switch ignores the busy timeout"
+  ctxrank save "The WAL switch ignores the busy timeout" --session shop
   ctxrank search why is the database locked
-  ctxrank assemble --session S --agent developer --task "fix the token refresh"
+  ctxrank assemble --session shop --agent developer --task "fix the locked database"
 """

@@ -98,7 +98,7 @@ class CommandTable:
             name,
             action=where[0],
             help="\n".join(row[-1] for row in rows if row[0] == "").strip("\n").replace("\\b", "\b"),
-            parameters=tuple(one for row in rows for one in _parameters(*row)),
+            parameters=tuple(parameter(*one) for row in rows for one in _parameter_rows(row)),
             exits=exits or (_FINDS if "finds" in cells else _DONE),
             fields=self.fields,
             forms=cells.get("answer", (name,)),
@@ -162,10 +162,10 @@ class Shapes:
         return self._named(name) if name == type_ else Nullable(self._named(name))
 
 
-def _parameters(kind: str, *cells: str) -> tuple[Parameter, ...]:
-    if kind == "options":
-        return tuple(parameter(*_shared_options()[name]) for name in cells)
-    return (parameter(kind, *cells),) if kind in _PARAMETERS else ()
+def _parameter_rows(row: list[str]) -> Rows:
+    if row[0] == "options":
+        return [_shared_options()[name] for name in row[1:]]
+    return [row] if row[0] in _PARAMETERS else []
 
 
 @cache

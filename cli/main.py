@@ -24,7 +24,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one call; returns its exit code. Nothing that happens in a call leaves here as a traceback."""
-    return answered(lambda: _run(arguments), lambda error: _fail(_explained(error, arguments), arguments))
+    return answered(lambda: _run(arguments), lambda error: _failed(error, arguments))
 
 
 def _run(arguments: list[str]) -> int:
@@ -58,20 +58,16 @@ def declared_commands() -> dict[str, Declared]:
     return found
 
 
-def _explained(error: Exception, arguments: list[str]) -> CtxrankError:
-    if isinstance(error, CtxrankError):
-        return error
-    from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
+def _failed(error: Exception, arguments: list[str]) -> int:
+    if not isinstance(error, CtxrankError):
+        from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
-    given = given_options(arguments, ("--db", "--root"))
-    return explained(error, given.get("--db"), given.get("--root"))
-
-
-def _fail(error: CtxrankError, arguments: list[str]) -> int:
+        given = given_options(arguments, ("--db", "--root"))
+        error = explained(error, given.get("--db"), given.get("--root"))
     if "--json" in arguments:
-        from ctxrank.cli.output.envelope import emit_error  # noqa: PLC0415  text needs no JSON library
+        from ctxrank.cli.output.envelope import failure, print_json  # noqa: PLC0415  text needs no JSON library
 
-        emit_error(error)
+        print_json(failure(error))
     else:
         # Messages name paths and values, which come from anywhere.
         print(f"ctxrank: {shown(f'{error.message} {error.hint}')}", file=sys.stderr)

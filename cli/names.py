@@ -1,12 +1,26 @@
-"""What a word means that is no command: a command's name of before, or what other programs call it."""
+"""What a word means that is not ours: a command's name of before, or what other programs call what we have."""
 
 import sys
+from collections.abc import Collection
 
 from ctxrank.cli.command_table import GLOBALS, rows_of
 
 _ROWS = rows_of("ctxrank.cli", "names")
 OLD_NAMES = {word: now for kind, word, now in _ROWS if kind == "name"}
-OTHER_WORDS = {word: ours for kind, word, ours in _ROWS if kind == "word"}
+OTHER_WORDS = {(kind, word): ours for kind, word, ours in _ROWS if kind != "name"}
+
+
+def meant(kind: str, word: str, known: Collection[str]) -> str:
+    """A sentence on what a word that is not known means: what the table says, or near words; '' for neither."""
+    ours = OTHER_WORDS.get((kind, word), "")
+    if kind != "command":
+        ours = next((f"'{one}'" for one in ours.split() if one in known), "")
+    if ours:
+        return f" Here it is {ours}."
+    from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
+
+    near = get_close_matches(word, known, n=2)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def renamed(arguments: list[str]) -> list[str]:

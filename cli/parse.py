@@ -116,16 +116,11 @@ def _typed(value: object, type_: Type) -> object:
     """The value of a type; None where click has to say what is wrong with it."""
     text = str(value)
     if isinstance(type_, Whole):
-        return _whole(text, type_)
+        if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
+            return None
+        number, (least, most) = int(text), type_
+        return number if (least is None or number >= least) and (most is None or number <= most) else None
     if isinstance(type_, OneOf):
         return text if text in type_.words else None
     is_usable = not type_.is_folder or not os.path.exists(text) or (os.path.isdir(text) and os.access(text, os.R_OK))
     return text if is_usable else None
-
-
-def _whole(text: str, limits: Whole) -> int | None:
-    if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
-        return None
-    number = int(text)
-    is_inside = (limits.least is None or number >= limits.least) and (limits.most is None or number <= limits.most)
-    return number if is_inside else None

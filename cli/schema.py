@@ -145,12 +145,11 @@ def value_schema(shape: Shape) -> _Json:
     if is_list(shape):
         return {"type": "array", "items": value_schema(shape[0])}
     assert is_dict(shape), f"{shape!r} is no shape"
-    return _object_schema({str(key): value for key, value in shape.items()})
-
-
-def _object_schema(fields: Fields) -> _Json:
-    named = {key.removesuffix("?"): value_schema(shape) for key, shape in fields.items() if key != "*"}
-    value: _Json = {"type": "object", "properties": named}
-    value["required"] = [key for key in fields if key != "*" and not key.endswith("?")]
-    value["additionalProperties"] = value_schema(fields["*"]) if "*" in fields else True
-    return value
+    fields = {str(key): one for key, one in shape.items()}
+    others = fields.pop("*", None)
+    return {
+        "type": "object",
+        "properties": {key.removesuffix("?"): value_schema(one) for key, one in fields.items()},
+        "required": [key for key in fields if not key.endswith("?")],
+        "additionalProperties": True if others is None else value_schema(others),
+    }

@@ -4,7 +4,7 @@ Nothing is asked for a store that has joined no log (`Config.team_log` is None).
 that has joined one answers from what it has, and whoever must reach the log is refused in words.
 """
 
-from ctxrank.indexer.extensions import SHARING, is_installed, provided
+from ctxrank.indexer.extensions import SHARING, provided
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -51,9 +51,3 @@ if TYPE_CHECKING:
 def sharing(wanted: str) -> "Sharing":
     """The team's log. Raises UsageError where the extension is not installed."""
     return cast("Sharing", provided(SHARING, wanted))
-
-
-def wake(store: "Store") -> None:
-    """Have what is new in a store exchanged before it closes; nothing without the extension."""
-    if is_installed("team"):
-        sharing("team").wake(store)

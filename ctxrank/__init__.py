@@ -57,15 +57,9 @@ __all__ = [
     "search",
 ]
 
-_HOMES = {  # of what is not in ctxrank.api
-    "Assembly": "ctxrank.ranking.context.assembly.shapes",
+_HOMES = {  # of what ctxrank.api does not name, and of what needs none of it
     "CtxrankError": "ctxrank.indexer.exceptions",
-    "ErrorAnswer": "ctxrank.ranking.errors.answer",
-    "IndexReport": "ctxrank.indexer.files.scan",
-    "SavedKnownError": "ctxrank.indexer.errors.solutions",
-    "SavedPackage": "ctxrank.indexer.records.packages",
     "SavedReasoning": "ctxrank.indexer.records.reasoning",
-    "SearchResult": "ctxrank.ranking.retrieval.hits",
     "Store": "ctxrank.indexer.store.store",
     "create_store": "ctxrank.indexer.opening",
     "open_store": "ctxrank.indexer.opening",

@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar, get_origin
 
 from ctxrank.cli.actions.errors.lookup import Whose, look_up, save_solution
 from ctxrank.cli.actions.packages import save_finding
-from ctxrank.cli.actions.upkeep.index import bring_up_to_date
+from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.errors.solutions import SavedKnownError

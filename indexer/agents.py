@@ -101,14 +101,11 @@ def saved_type(text: str, team: Team = NO_TEAM) -> tuple[str, str, str]:
     own = team.types.get(type_)
     if own is not None:
         return type_, own.like, ""
-    return (
-        type_,
-        UNKNOWN_TYPE_LIKE,
-        (
-            f"'{type_}' is kept as it is; it is no type that is known ({known}), and is read by those who read"
-            f" {UNKNOWN_TYPE_LIKE}. 'types:' in the configuration says what it is like."
-        ),
+    note = (
+        f"'{type_}' is kept as it is; it is no type that is known ({known}), and is read by those who read"
+        f" {UNKNOWN_TYPE_LIKE}. 'types:' in the configuration says what it is like."
     )
+    return type_, UNKNOWN_TYPE_LIKE, note
 
 
 def saved_agent(text: str, team: Team = NO_TEAM) -> tuple[str, str]:
@@ -130,10 +127,7 @@ def fold_agent(text: str, team: Team = NO_TEAM) -> str:
     agent = ALIASES.get(folded, folded)
     if agent in AGENTS or not agent:
         return agent
-    for name in team.roles:
-        if folded_name(name) == folded:
-            return name
-    return " ".join(text.split())
+    return next((name for name in team.roles if folded_name(name) == folded), " ".join(text.split()))
 
 
 def folded_name(text: str) -> str:

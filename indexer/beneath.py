@@ -226,6 +226,15 @@ def read_file(path: str, max_bytes: int) -> bytes:
         os.close(file.descriptor)
 
 
+def read_end(path: str, max_bytes: int) -> bytes:
+    """The last bytes of a regular file of the user's own. Raises OSError."""
+    file = _regular(os.open(path, _FILE_FLAGS), path)
+    try:
+        return os.pread(file.descriptor, max_bytes, max(file.stat.st_size - max_bytes, 0))
+    finally:
+        os.close(file.descriptor)
+
+
 def sha256_beneath(folder: str, path: str) -> str:
     """The SHA-256 of a regular file's bytes; its last part may be a link. Raises OSError, also for what is not read."""
     import hashlib  # noqa: PLC0415  a query asks only for a file whose stat has changed

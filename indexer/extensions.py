@@ -37,7 +37,7 @@ SHARING = f"{_PACKAGE}.team.port:TEAM_LOG"  # cli.sharing.Sharing
 PAGE_READER = f"{_PACKAGE}.salvage.port:READER"  # care.page_reader.PageReader
 SECTION = f"{_PACKAGE}.{{}}.section:SECTION"  # context.section.Section, of whichever extensions have one
 NAMED_DOCUMENTS = f"{_PACKAGE}.links.store:documents_named"  # of retrieval.search: those of an id of their own
-INDEX_STEP = f"{_PACKAGE}.links.sync:index_linked"  # cli.actions.upkeep.index_step.IndexStep
+INDEX_STEP = f"{_PACKAGE}.links.sync:index_linked"  # cli.actions.upkeep.indexing.IndexStep
 ROUTE = f"{_PACKAGE}.web.port:served"  # a function of a call: cli.route
 TRANSCRIPTS = f"{_PACKAGE}.transcripts.importing:on_session_end"  # a function of cli.agents.session.HookCall
 

@@ -24,9 +24,12 @@ A record with a method `check_fields` runs it when it is made from values that a
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from contextlib import contextmanager
-    from functools import cache
-    from typing import Any, Literal, NamedTuple, cast
+    from contextlib import contextmanager as contextmanager
+    from functools import cache as cache
+    from typing import Any as Any
+    from typing import Literal as Literal
+    from typing import NamedTuple as NamedTuple
+    from typing import cast as cast
 
     from typing_extensions import TypeIs
 else:
@@ -184,18 +187,3 @@ def require_type(value: object, name: str, *types: type, of: str = "") -> None:
 def is_tuple(value: object) -> "TypeIs[tuple[object, ...]]":
     """`isinstance(value, tuple)`, after which the items are objects to a type checker, and not unknown."""
     return isinstance(value, tuple)
-
-
-__all__ = [
-    "TYPE_CHECKING",
-    "Any",
-    "Literal",
-    "NamedTuple",
-    "cache",
-    "cast",
-    "contextmanager",
-    "is_dict",
-    "is_list",
-    "is_tuple",
-    "require_type",
-]

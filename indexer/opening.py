@@ -101,7 +101,7 @@ def create_scratch_store(folder: str) -> Store:
 
 
 def engine_of(store: Store) -> "Engine":
-    """The engine that answers for a store, once its configuration was read."""
+    """The engine that answers for a store."""
     if store.wide is not None:
         from ctxrank.indexer.extensions import ENGINE, provided  # noqa: PLC0415  only where a cluster is asked
 

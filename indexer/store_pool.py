@@ -88,9 +88,7 @@ class StorePool:
         if state is None:
             store.close_connections()
             return
-        store.user_rules = None
-        store.team_log = ""
-        store.wide = store.deadline = None
+        store.last_config = store.deadline = None
         with self._lock:
             self._kept.append(_Kept(store, state, time.monotonic()))
             oldest = self._kept[:-MAX_KEPT]

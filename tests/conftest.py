@@ -3,7 +3,8 @@
 import itertools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,14 @@ from damage import closed
 from hypothesis import settings
 from load import load
 
+from ctxrank.indexer.extensions import EXTENSIONS
 from ctxrank.indexer.store.location import Location
 
 if TYPE_CHECKING:
     from cluster_nodes import ClusterNode
 
 _homes = itertools.count()
+_ABSENT = [name for name in EXTENSIONS if find_spec(f"ctxrank.extensions.{name}") is None]
 
 # A busy machine, or the first import of a large module, makes any example slow: how long one takes is no property.
 settings.register_profile("ctxrank", deadline=None)
@@ -105,6 +108,27 @@ def for_anyone() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="ctxrank-") as folder:
         os.chmod(folder, 0o755)
         yield Path(folder)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A module of tests that imports an extension whose folder is deleted is skipped, and says so."""
+    report = yield
+    for name in _ABSENT if report.failed else ():
+        if f"No module named 'ctxrank.extensions.{name}" in str(report.longrepr):
+            report.outcome = "skipped"
+            report.longrepr = (str(collector.path), 0, f"Skipped: the extension {name} is absent")
+    return report
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that calls a command of an extension is marked with its name, and skipped where its folder is deleted."""
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            if name in _ABSENT:
+                pytest.skip(f"the extension {name} is absent")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

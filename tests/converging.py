@@ -17,8 +17,8 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.exchange.export import export_lines
-from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import apsw
 
-from ctxrank.extensions.salvage.pages import INTERIOR, PageFile
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
@@ -74,15 +73,10 @@ def root_of(path: str, name: str) -> int:
 
 def leaves_of(path: str, name: str) -> list[int]:
     """The places (from 0) of the pages that the rows of a table stand on, in a sound file."""
-    file = PageFile(path)
-    waiting, leaves = [root_of(path, name) + 1], list[int]()
-    while waiting:
-        page = waiting.pop()
-        if file.kind(page) in INTERIOR:
-            waiting += file.children(page)
-        else:
-            leaves.append(page - 1)
-    file.close()
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    rows = connection.execute("SELECT pageno - 1 FROM dbstat WHERE name = ? AND pagetype = 'leaf'", (name,))
+    leaves = [int(row[0]) for row in rows]
+    connection.close()
     return leaves
 
 

@@ -14,8 +14,8 @@ from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.errors.failures import insert as insert_failure
 from ctxrank.indexer.errors.failures import sighting_of
 from ctxrank.indexer.errors.solutions import put_signature
+from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.exchange.export import export_lines
-from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.light_typing import is_dict

@@ -142,6 +142,7 @@ _OF_THE_MACHINE = tuple(
     for pattern, name in (
         (r"SQLite [\d.]+, APSW [\d.]+", "SQLite <version>, APSW <version>"),
         (r"[\d,]+ MB free; the store takes [\d.]+ MB", "<n> MB free; the store takes <n> MB"),
+        (r"(size +)[\d.,]+ MB", r"\1<n> MB"),
         (r"[\d.]+ MB not merged yet", "<n> MB not merged yet"),
         (r"(documents, )[\d.]+ MB", r"\1<n> MB"),
         (r"[\d,]+ → [\d,]+ bytes", "<n> → <n> bytes"),

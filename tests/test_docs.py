@@ -20,6 +20,7 @@ from tables import each_row
 from ctxrank.cli.click_commands import whole_cli
 from ctxrank.cli.main import COMMANDS as TABLE
 from ctxrank.cli.main import run
+from ctxrank.indexer.extensions import EXTENSIONS
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = (".", "docs", "benchmarks", "tests/torture", "fixtures")
@@ -40,6 +41,7 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
 COMMANDS = dict(_commands(whole_cli(TABLE)))
 
 
+@pytest.mark.needs(*EXTENSIONS)
 @each_row("path", COMMANDS)
 def test_every_command_has_one_sentence_and_one_example(path: tuple[str, ...]) -> None:
     text = COMMANDS[path].help or ""
@@ -65,6 +67,7 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+@pytest.mark.needs(*EXTENSIONS)
 @each_row("page", [page for page in PAGES if page.parent in (ROOT, ROOT / "docs")])
 def test_the_files_that_a_page_names_are_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
@@ -182,6 +185,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
         process.communicate(timeout=_LIMIT_S)
 
 
+@pytest.mark.needs(*EXTENSIONS)
 @pytest.mark.parametrize(
     "page",
     [
@@ -233,6 +237,7 @@ def test_every_check_of_the_doctor_is_on_its_page() -> None:
     assert len(checks) > 30 and not [check for check in checks if f"`{check}`" not in page]
 
 
+@pytest.mark.needs(*EXTENSIONS)
 def test_every_guarantee_names_a_test_that_is_there() -> None:
     page = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
     rows = [line for line in page.split("## What is promised")[1].split("\n") if line.startswith("| ")]

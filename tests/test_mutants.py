@@ -3,7 +3,10 @@
 import pytest
 from mutants import find_places, read_mutations
 
+from ctxrank.indexer.extensions import EXTENSIONS
 
+
+@pytest.mark.needs(*EXTENSIONS)
 def test_every_mutation_names_one_place() -> None:
     mutations = read_mutations()
     places = find_places(mutations)

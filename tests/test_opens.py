@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ctxrank.indexer.extensions import EXTENSIONS
+
 HOUSE = Path(__file__).parent.parent
 OPENING = {"open", "mkstemp", "fdopen", "read_text", "read_bytes", "write_text", "write_bytes"}
 
@@ -18,9 +20,8 @@ PERMITTED = {
     "indexer/care/new_file.py save_what_can_be_read": "makes the new database of a repair, and syncs it",
     "indexer/care/new_file.py touch": "makes the copy that a repair keeps, in a folder that was just made",
     "indexer/care/replacement.py _alone": "locks the shared memory of a store, as SQLite has opened it",
-    "indexer/fulltext/bulk_catch_up.py Announcement.__enter__": "a lock file in the store: never read",
+    "indexer/fulltext/bulk_catch_up.py LockFile.__enter__": "a lock file in the store: never read",
     "indexer/fulltext/bulk_catch_up.py bulk_catch_up_in_progress": "as above",
-    "indexer/fulltext/health.py _healing_lock": "as above",
     "indexer/store/connection.py _create_private": "makes a database before SQLite does, for its mode",
     "indexer/store/store.py make_folder": "makes the .gitignore of a store's folder",
     "indexer/store/store.py _sync_folder": "a folder, to sync the names in it",
@@ -39,13 +40,13 @@ PERMITTED = {
     "extensions/bazinga/commands/block.py _write": "makes the file that --output-file names",
     "extensions/bazinga/switch/steps.py _write": "makes a file beside the script whose place it takes",
     "extensions/bazinga/switch/placed_switch.py command_of_ctxrank": "what install noted beside this very file",
-    "extensions/bazinga/place.py _make_empty_file": "makes a database where the predecessor would",
+    "extensions/bazinga/place.py _open_file": "makes a database where the predecessor would",
     "indexer/store/known_stores.py alone_in": "a folder of the user's own, to lock it",
     "indexer/store/known_stores.py write_privately": "makes a file in the user's own state folder",
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
     "indexer/store/location.py read_state": "whether the user trusts a store: on each call",
     # what is installed with the program, or is the system's
-    "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
+    "indexer/fulltext/index_file.py _recognise": "the program's own schema.sql",
     "cli/command_table.py rows_of": "the program's own tables",
     "cli/completion.py _script": "as above",
     "indexer/errors/parse/tables.py rows": "as above",
@@ -60,6 +61,7 @@ PERMITTED = {
     "cli/streams.py _nowhere": "the null device",
     "extensions/web/application.py _static_files": "what this package itself ships",
     "extensions/web/command.py _open": "no file: the browser",
+    "extensions/mcp/mcp.py serve_stdio": "stdin and stdout themselves, and the null device in their place",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
     "extensions/opensearch/settings.py password_of": "the file that the user's own configuration names",
     # what the user names on the command line, which may be a pipe or a link
@@ -67,11 +69,10 @@ PERMITTED = {
     "cli/actions/upkeep/exchange.py _opened": "the file of an import, read line by line, each bounded",
     "indexer/errors/parse/capture.py capture_file": "a file that the user named: its beginning and its end",
     "extensions/evaluation/collection.py _numbered": "a test collection that the user named",
-    "indexer/care/identity.py is_foreign": "the first bytes of a database, before SQLite opens it",
+    "indexer/care/primary_checks.py is_foreign": "the first bytes of a database, before SQLite opens it",
     "extensions/bazinga/database/source.py _with_log": "a database that the user named, and its copy",
     "extensions/bazinga/database/source.py _has_packages": "as above",
     "extensions/bazinga/database/source.py read_damaged": "makes the database that what can be read goes into",
-    "extensions/bazinga/place.py _is_ours": "the first bytes of a database that the user named",
     "extensions/salvage/pages.py PageFile.__init__": "the copy of a database that a repair has just made",
 }
 
@@ -101,6 +102,7 @@ def is_opening(function: ast.expr) -> bool:
     return ast.unparse(function.value) not in {"call", "self._call", "self", "self.pool", "root"}
 
 
+@pytest.mark.needs(*EXTENSIONS)
 def test_a_file_is_opened_by_the_one_function_or_with_a_reason() -> None:
     rooms = ("ctxrank", "indexer", "ranking", "cli", "extensions")
     modules = [path for room in rooms for path in sorted((HOUSE / room).rglob("*.py"))]

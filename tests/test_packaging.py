@@ -7,6 +7,7 @@ import pytest
 from release_smoke import COMPILED
 
 from ctxrank import indexer, ranking
+from ctxrank.indexer.extensions import EXTENSIONS
 from ctxrank.indexer.light_typing import is_dict, is_list
 
 ROOT = Path(__file__).parent.parent
@@ -27,6 +28,7 @@ def test_every_folder_of_the_house_is_shipped() -> None:
     assert sorted(map(str, shipped)) == sorted(f"ctxrank.{name}".rstrip(".") for name in named)
 
 
+@pytest.mark.needs(*EXTENSIONS)
 def test_everything_beside_the_modules_is_package_data() -> None:
     kinds = {
         path.name if path.name == "py.typed" else f"*{path.suffix}"
@@ -59,6 +61,7 @@ def test_every_file_of_the_plugin_is_package_data() -> None:
     assert is_dict(data) and data["ctxrank.cli.agents"] == files
 
 
+@pytest.mark.needs("web")
 def test_every_file_of_the_page_is_package_data() -> None:
     home = ROOT / "extensions" / "web"
     data = _project()["tool"]["setuptools"]["package-data"]

@@ -11,7 +11,7 @@ from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.store import Change
-from ctxrank.ranking.errors.match import consider, evidence_of, family_of, match_errors
+from ctxrank.ranking.errors.match import consider, match_errors
 
 PROJECT = "default"
 _SOLUTION = "What fixed it."
@@ -44,7 +44,7 @@ class Ours:
         if not considered.eligible:
             return None
         one = considered.eligible[0]
-        return Best(self._groups[one.known.pattern_id], family_of(one.likeness), tuple(evidence_of(one)))
+        return Best(self._groups[one.known.pattern_id], one.family, tuple(one.evidence))
 
     def close(self) -> None:
         """Let go of the store."""

@@ -1,6 +1,6 @@
-"""What ctxrank answers in a folder of real files: `ctxrank init`, `ctxrank index`, and the search that `ctxrank search` makes.
+"""What ctxrank answers in a folder of real files: `ctxrank init`, `ctxrank index`, and what `ctxrank search` does.
 
-The searches of a store are made in one process, with the command's own defaults, since a process each would only cost time.
+The searches of a store are made in one process, with the command's own defaults: a process each would only cost time.
 """
 
 import os

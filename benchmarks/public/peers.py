@@ -1,4 +1,4 @@
-"""What other engines find: a request as JSON on stdin, the rankings as JSON on stdout. Runs in an environment of its own.
+"""What other engines find: a request as JSON on stdin, the rankings as JSON on stdout. It has its own environment.
 
     fts5       one table of path and text, `porter unicode61`, any of the words, ORDER BY rank
     trigram    the same with FTS5's trigrams
@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -30,17 +31,24 @@ Found = dict[str, list[str]]
 
 def main() -> None:
     """Answer one request: folder, paths, views, source, questions, engines."""
-    request = json.load(sys.stdin)
-    texts = {path: _text(os.path.join(request["folder"], path)) for path in request["paths"]}
+    request: dict[str, Any] = json.load(sys.stdin)
+    paths: list[str] = request["paths"]
+    texts = {path: _text(os.path.join(request["folder"], path)) for path in paths}
     answer: dict[str, dict[str, dict[str, list[tuple[str, int, int]]]]] = {}
     for view in request["views"]:
         kept = texts
         if view == "source":
-            kept = {path: text for path, text in texts.items() if any(fnmatch.fnmatch(path, one) for one in request["source"])}
+            kept = {
+                path: text
+                for path, text in texts.items()
+                if any(fnmatch.fnmatch(path, one) for one in request["source"])
+            }
         documents = _documents(kept, _WINDOW if view == "passages" else 0)
         for engine in request["engines"]:
             found = _ENGINES[engine](documents, request["questions"], request["folder"])
-            answer.setdefault(engine, {})[view] = {id_: [_place(key, view) for key in keys] for id_, keys in found.items()}
+            answer.setdefault(engine, {})[view] = {
+                id_: [_place(key, view) for key in keys] for id_, keys in found.items()
+            }
     answer["versions"] = _versions()
     json.dump(answer, sys.stdout)
 
@@ -74,7 +82,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text)
 
 
-def _fts5(tokenizer: str, documents: Documents, asked: Asked) -> Found:
+def _fts5(tokenizer: str, documents: Documents, asked: Asked, _: str) -> Found:
     table = import_module("apsw").Connection(":memory:")
     table.execute(f'CREATE VIRTUAL TABLE f USING fts5(key UNINDEXED, path, body, tokenize = "{tokenizer}")')
     rows = ((key, key.partition("\0")[0], text) for key, text in documents.items())
@@ -96,7 +104,9 @@ def _bm25s(documents: Documents, asked: Asked, _: str) -> Found:
 
     keys = list(documents)
     engine = bm25s.BM25(method="lucene")
-    engine.index(tokens([f"{key.partition(chr(0))[0]}\n{text}" for key, text in documents.items()]), show_progress=False)
+    engine.index(
+        tokens([f"{key.partition(chr(0))[0]}\n{text}" for key, text in documents.items()]), show_progress=False
+    )
     places, scores = engine.retrieve(tokens(list(asked.values())), k=min(DEPTH, len(keys)), show_progress=False)
     return {
         id_: [keys[place] for place, score in zip(row, values, strict=True) if score > 0]
@@ -156,14 +166,16 @@ def _ripgrep(documents: Documents, asked: Asked, folder: str) -> Found:
             path = key.partition("\0")[0].lower()
             if named := {word for word in words if word in path}:
                 matched[key] |= named
-        best = sorted((key for key in matched if key in documents), key=lambda key: (-len(matched[key]), -lines[key], key))
+        best = sorted(
+            (key for key in matched if key in documents), key=lambda key: (-len(matched[key]), -lines[key], key)
+        )
         found[id_] = best[:DEPTH]
     return found
 
 
 _ENGINES: dict[str, Any] = {
-    "fts5": lambda documents, asked, _: _fts5("porter unicode61", documents, asked),
-    "trigram": lambda documents, asked, _: _fts5("trigram", documents, asked),
+    "fts5": partial(_fts5, "porter unicode61"),
+    "trigram": partial(_fts5, "trigram"),
     "bm25s": _bm25s,
     "tantivy": _tantivy,
     "ripgrep": _ripgrep,

@@ -93,7 +93,9 @@ def _measure(one: PublicSet, peers: str, out: str, home: str) -> None:
         if figure["kind"] in ("all", "by corpus"):
             low, high = figure["interval"]
             about_it = f"{one.name:18} {figure['view']:9} {figure['measure']:8} {figure['engine']:8}"
-            sys.stdout.write(f"{about_it} {figure['kind']:9} {figure['mean']:.3f} ({low:.3f} … {high:.3f}) n={figure['n']}\n")
+            sys.stdout.write(
+                f"{about_it} {figure['kind']:9} {figure['mean']:.3f} ({low:.3f} … {high:.3f}) n={figure['n']}\n"
+            )
     sys.stdout.flush()
 
 
@@ -110,7 +112,10 @@ def _ask_peers(
     answer = json.loads(done.stdout)
     versions.update(answer.pop("versions"))
     return {
-        engine: {view: {id_: [Place(*place) for place in places] for id_, places in asked.items()} for view, asked in views.items()}
+        engine: {
+            view: {id_: [Place(*place) for place in places] for id_, places in asked.items()}
+            for view, asked in views.items()
+        }
         for engine, views in answer.items()
     }
 
@@ -121,9 +126,11 @@ def _figures(one: PublicSet, found: dict[str, Ranked]) -> Iterator[dict[str, Any
         for measure in one.measures:
             for engine, ranked in found.items():
                 by_kind: dict[str, list[float]] = defaultdict(list)
-                means = []
+                means = list[float]()
                 for corpus in one.corpora:
-                    values = [_value(measure, ranked[view][question.id], question, view) for question in corpus.questions]
+                    values = [
+                        _value(measure, ranked[view][question.id], question, view) for question in corpus.questions
+                    ]
                     for question, value in zip(corpus.questions, values, strict=True):
                         by_kind[question.kind].append(value)
                         by_kind["all"].append(value)

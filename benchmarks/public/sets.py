@@ -1,4 +1,4 @@
-"""The sets that a folder of the user's holds, each as corpora of files and questions; README.md says how to get them."""
+"""The sets that a folder of the user's holds, as corpora of files and questions; README.md says how to get them."""
 
 import fnmatch
 import json
@@ -17,7 +17,8 @@ with open(os.path.join(_HOME, "drawn.json"), encoding="utf-8") as _file:
     DRAWN: dict[str, Any] = json.load(_file)
 # Where the sources are, for a filter to them.
 _SOURCES = {
-    "psf/requests": ("requests/*.py",), "pallets/flask": ("src/*.py", "flask/*.py"), "mwaskom/seaborn": ("seaborn/*.py",),
+    "psf/requests": ("requests/*.py",), "pallets/flask": ("src/*.py", "flask/*.py"),
+    "mwaskom/seaborn": ("seaborn/*.py",),
     "pytest-dev/pytest": ("src/*.py",), "pylint-dev/pylint": ("pylint/*.py",), "pydata/xarray": ("xarray/*.py",),
     "sphinx-doc/sphinx": ("sphinx/*.py",), "astropy/astropy": ("astropy/*.py",),
 }  # fmt: skip
@@ -56,7 +57,7 @@ def _semble(data: str) -> Iterator[PublicSet]:
     with open(listed, encoding="utf-8") as file:
         specifications = {one["name"]: one for one in json.load(file)}
     for name, wanted in (("semble", DRAWN["developed_on"]), ("semble-drawn", DRAWN["drawn"])):
-        corpora, skipped = [], []
+        corpora, skipped = list[Corpus](), list[str]()
         for repository in wanted:
             annotated = os.path.join(data, "semble", "annotations", f"{repository}.json")
             one = specifications[repository]
@@ -78,7 +79,9 @@ def _annotations(path: str, repository: str) -> Iterator[Question]:
         items = json.load(file)
     for number, item in enumerate(items):
         wanted = [
-            Wanted(one) if isinstance(one, str) else Wanted(one["path"], one.get("start_line") or 0, one.get("end_line") or 0)
+            Wanted(one)
+            if isinstance(one, str)
+            else Wanted(one["path"], one.get("start_line") or 0, one.get("end_line") or 0)
             for one in (*item["relevant"], *item.get("secondary", ()))
         ]
         kind = item.get("category") or ("semantic" if " " in item["query"].strip() else "symbol")
@@ -90,7 +93,7 @@ def _issues(data: str, name: str) -> Iterator[PublicSet]:
     path = os.path.join(data, "swe", f"{name}.jsonl")
     if not os.path.isfile(path):
         return
-    corpora, skipped = [], []
+    corpora, skipped = list[Corpus](), list[str]()
     left_out: dict[str, int] = defaultdict(int)
     for item in _json_lines(path):
         if item["repo"] not in _SOURCES:
@@ -119,13 +122,13 @@ def _locomo(data: str) -> Iterator[PublicSet]:
         return
     with open(path, encoding="utf-8") as file:
         conversations = json.load(file)
-    corpora = []
+    corpora = list[Corpus]()
     for one in conversations:
         sessions, texts = one["conversation"], {}
         for name in (key for key in sessions if re.fullmatch(r"session_\d+", key)):
             turns = "\n\n".join(f"{turn['speaker']}: {turn['text']}" for turn in sessions[name])
             texts[f"{name}.md"] = f"# {sessions[f'{name}_date_time']}\n\n{turns}\n"
-        questions = []
+        questions = list[Question]()
         for number, asked in enumerate(one["qa"]):
             named = dict.fromkeys(f"session_{id_}.md" for id_ in re.findall(r"D(\d+):", " ".join(asked["evidence"])))
             if wanted := tuple(Wanted(name) for name in named if name in texts):
@@ -156,7 +159,9 @@ def _collection(folder: str, name: str) -> PublicSet:
         if line["_id"] in wanted:
             question = Question(line["_id"], str(line.get("category", "")), line["text"], tuple(wanted[line["_id"]]))
             questions[line.get("group") or ""].append(question)
-    corpora = (Corpus(group, "", partial(_write_texts, texts[group]), tuple(asked)) for group, asked in questions.items())
+    corpora = (
+        Corpus(group, "", partial(_write_texts, texts[group]), tuple(asked)) for group, asked in questions.items()
+    )
     return PublicSet(name, ("files",), ("nDCG@10",), tuple(corpora), (), folder)
 
 
@@ -168,7 +173,7 @@ def _typed(data: str) -> Iterator[PublicSet]:
             continue
         with open(path, encoding="utf-8") as file:
             trees = json.load(file)
-        corpora, skipped = [], []
+        corpora, skipped = list[Corpus](), list[str]()
         for name, tree in trees.items():
             try:
                 write = _tree(data, tree["repository"], tree["commit"])

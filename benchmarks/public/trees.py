@@ -22,7 +22,9 @@ def repository_of(data: str, slug: str) -> str:
 
 def check_commit(repository: str, commit: str) -> None:
     """Raises NoSuchTree where the repository lacks the commit."""
-    if subprocess.run(["git", "-C", repository, "cat-file", "-e", f"{commit}^{{commit}}"], capture_output=True).returncode:
+    if subprocess.run(
+        ["git", "-C", repository, "cat-file", "-e", f"{commit}^{{commit}}"], capture_output=True
+    ).returncode:
         raise NoSuchTree(f"{os.path.basename(repository).replace('+', '/')} has no commit {commit[:12]}")
 
 

@@ -3,8 +3,8 @@
     PYTHONPATH=benchmarks python -m public.typed --data DATA        # writes DATA/typed/{seen,unseen}.json
     PYTHONPATH=benchmarks python -m public.typed --data DATA --list # rewrites typed-items.json beside this file, too
 
-Trees, their commits and the questions that people wrote are in typed-trees.json; all others are drawn here. What answers
-a question is known by how it was made, so no engine has a say in it.
+Trees, their commits and the questions that people wrote are in typed-trees.json; all others are drawn here. What
+answers a question is known by how it was made, so no engine has a say in it.
 """
 
 import argparse
@@ -28,13 +28,19 @@ _NOTES = 15  # of one tree
 _MAX_ANSWERS = 4  # a word that more files have is no question about one of them
 _SOURCE = re.compile(r"\.(py|[cm]?js|ts|go|rs|java|kt|sh|vim|rb)$")
 _TEST = re.compile(r"(^|/)(tests?|__tests__|spec|testing)/|[_.]test\.|(^|/)test_|Test\.\w+$")
-_DEFINED = re.compile(r"^\s*(?:pub |export |async |internal |private |public |abstract )*(?:def|func|fn|fun|class|function|struct|enum)\s+(\w+)", re.M)  # fmt: skip
+_DEFINED = re.compile(
+    r"^\s*(?:pub |export |async |internal |private |public |abstract )*"
+    r"(?:def|func|fn|fun|class|function|struct|enum)\s+(\w+)",
+    re.M,
+)
 _NAME = re.compile(r"\b[A-Za-z_]\w{6,}\b")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _HAN = re.compile(r"[\u4e00-\u9fff]{4,}")
 _LITERAL = re.compile(r"\"([^\"\\\n{}%]{18,90})\"|'([^'\\\n{}%]{18,90})'")
 _OPENINGS = ("what did we find about", "why did we change", "what was decided about", "what was learnt about")
-_NO_WORDS = frozenset("this that with from have been when will which there their would should could also they then than into only".split())
+_NO_WORDS = frozenset(
+    "this that with from have been when will which there their would should could also they then than into only".split()
+)
 Texts = dict[str, str]
 Item = tuple[str, str, list[str]]  # kind, question, paths that answer it
 
@@ -154,7 +160,11 @@ def misspelt(texts: Texts) -> Iterator[Item]:
             wrong = longest[: middle - 1] + longest[middle] + longest[middle - 1] + longest[middle + 1 :]
             together = [other for other, those in words.items() if those.issuperset(three)]
             if wrong != longest and wrong not in counted and together == [path]:
-                yield "three words, one misspelt", " ".join(wrong if word == longest else word for word in three), [path]
+                yield (
+                    "three words, one misspelt",
+                    " ".join(wrong if word == longest else word for word in three),
+                    [path],
+                )
 
 
 def lines_of_code(texts: Texts) -> Iterator[Item]:
@@ -175,7 +185,9 @@ def four_characters(texts: Texts) -> Iterator[Item]:
     for text in [text for path, text in texts.items() if path.endswith(".md")]:
         for run in dict.fromkeys(_HAN.findall(text)):
             at = chance.randrange(len(run) - 3)
-            answers = [other for other, whole in texts.items() if run[at : at + 4] in whole] if chance.random() < 0.02 else []
+            answers = (
+                [other for other, whole in texts.items() if run[at : at + 4] in whole] if chance.random() < 0.02 else []
+            )
             if 0 < len(answers) <= _MAX_ANSWERS:
                 yield "four CJK characters", run[at : at + 4], answers
 
@@ -190,7 +202,11 @@ def drawn(items: Iterator[Item], chance: random.Random) -> list[Item]:
     by_kind: dict[str, dict[str, Item]] = defaultdict(dict)
     for item in items:
         by_kind[item[0]].setdefault(item[1], item)
-    return [one for kind in sorted(by_kind) for one in _some([by_kind[kind][key] for key in sorted(by_kind[kind])], chance, _OF_EACH)]
+    return [
+        one
+        for kind in sorted(by_kind)
+        for one in _some([by_kind[kind][key] for key in sorted(by_kind[kind])], chance, _OF_EACH)
+    ]
 
 
 def _some(items: list[Any], chance: random.Random, most: int) -> list[Any]:
@@ -209,7 +225,11 @@ def notes_of(repository: str, commit: str, texts: Texts, chance: random.Random) 
         lines = (line for line in body.split("\n") if not re.match(r"\s*(\w+-)+by:|\s*\* |\(cherry", line, re.I))
         prose = "\n".join(lines).strip()
         usual = set(re.findall(r"[a-z]{4,}", subject.lower())) | _NO_WORDS
-        words = [word for word in dict.fromkeys(re.findall(r"[a-z]{4,}", prose.lower())) if word not in usual and known[word] > 1]
+        words = [
+            word
+            for word in dict.fromkeys(re.findall(r"[a-z]{4,}", prose.lower()))
+            if word not in usual and known[word] > 1
+        ]
         if 200 < len(prose) < 3000 and len(words) > 7 and "dependabot" not in body and "http" not in prose:
             kept = set(chance.sample(words, 5))
             asked = " ".join(word for word in words if word in kept)
@@ -234,7 +254,11 @@ def made_of(data: str, name: str, tree: dict[str, Any]) -> dict[str, Any]:
         asked, notes = notes_of(repository, tree["commit"], texts, chance)
         items += asked
     items += [("paraphrase", text, [path]) for path, text in tree.get("asked", ())]
-    return {**{key: tree[key] for key in ("repository", "commit", "below") if key in tree}, "notes": notes, "questions": items}
+    return {
+        **{key: tree[key] for key in ("repository", "commit", "below") if key in tree},
+        "notes": notes,
+        "questions": items,
+    }
 
 
 def main() -> None:

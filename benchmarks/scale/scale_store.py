@@ -17,9 +17,9 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from language import Language
 
-from ctxrank.indexer import create_store, open_store
 from ctxrank.indexer.agents import AGENTS, PACKAGE_TYPES
-from ctxrank.indexer.records.packages import NewPackage, insert_new
+from ctxrank.indexer.opening import create_store, open_store
+from ctxrank.indexer.records.packages import Consumer, NewPackage, insert
 from ctxrank.indexer.records.sessions import NewSession, create_session, require_group
 from ctxrank.indexer.store.store import Store
 
@@ -59,7 +59,9 @@ def write_store(folder: str, documents: int) -> None:
                 for number in range(first, min(first + _TRANSACTION, documents)):
                     new = _package(language, number, place := number // DOCUMENTS_A_SESSION)
                     group = require_group(change, sessions[place], str(new.group))
-                    insert_new(change, new, sessions[place], group, root=0, prepared=None)
+                    values = {**new._asdict(), "session_id": sessions[place], "group_id": group}
+                    consumers = [Consumer(agent, None, None) for agent in new.consumers]
+                    insert(change, values, consumers, root=0, prepared=None)
         store.catch_up()
 
 

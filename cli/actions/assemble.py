@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.context.assembly.assemble import (
@@ -21,10 +21,14 @@ from ctxrank.ranking.context.assembly.assemble import (
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
 from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
-from ctxrank.ranking.context.assembly.shapes import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
-
-if TYPE_CHECKING:
-    from ctxrank.ranking.context.assembly.shapes import Assembly
+from ctxrank.ranking.context.assembly.shapes import (
+    DETAILS,
+    REACHES,
+    TESTING_MODES,
+    TOKENS_PER_SPAWN,
+    AssembleRequest,
+    Assembly,
+)
 
 _FORMS = ("markdown", "json", "compact")
 # What a word of the request may be, and what it is where it is none of these.
@@ -78,25 +82,22 @@ def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool, is_reco
         try:
             config = load_config(store)
         except UsageError as error:
-            config = Config(notes=(f"{error.message} The defaults are used.",))
+            config = store.last_config = Config(notes=(f"{error.message} The defaults are used.",))
         try:
-            if is_recorded:
-                result = assemble_block(store, request, config)
-            else:
-                result, _ = make_assembly(store, request, config)
+            made = assemble_block(store, request, config) if is_recorded else make_assembly(store, request, config)[0]
         except NotFoundError as error:
             known = None if is_strict else assemble_without_session(store, request, config)
             if known is None:
                 raise
             call.note(f"{error.message} The block has what is no session's.")
-            result = known
-    for note in result.notes:
+            made = known
+    for note in made.notes:
         call.note(note)
-    if result.failure is not None and result.failure.outcome == "no_match" and result.failure.source == "given":
-        call.note(f"the failure is not known. {result.failure.reason}")
-    if request.budget is not None and not result.packages and result.available:
+    if made.failure is not None and made.failure.outcome == "no_match" and made.failure.source == "given":
+        call.note(f"the failure is not known. {made.failure.reason}")
+    if request.budget is not None and not made.packages and made.available:
         call.note(f"a budget of {request.budget} tokens has no room for a package.")
-    return result
+    return made
 
 
 def _fallback(call: Call, request: AssembleRequest, error: Exception, form: str) -> Reply:
@@ -154,18 +155,24 @@ def _read_request(
     """The request that the options mean; a bad value becomes its default."""
     options = {name: _storable(one) if isinstance(one, str) else one for name, one in options.items()}
     given = {name: options[name] for name in ("group", "model", "project", "lang", "framework", "task_id")}
-    given["task"] = _task(call, options)
-    given["current_tokens"] = _current_tokens(call, options)
-    given["iteration"] = _number(call, "iteration", options) or 0
-    given["limit"] = _number(call, "limit", options, "the agent's own is used")
-    given["budget"] = _number(call, "budget", options, "the agent's share is used")
+    given["task"] = _task(call, options["task"], options["task_file"])
+    tokens, spawns = options["current_tokens"], options["spawns"]
+    if tokens is not None and spawns is not None:
+        call.note("--current-tokens and --spawns are both given; --current-tokens is used.")
+    used = _number(call, "current_tokens", tokens) if tokens is not None else _number(call, "spawns", spawns)
+    given["current_tokens"] = (used or 0) * (1 if tokens is not None else TOKENS_PER_SPAWN)
+    given["iteration"] = _number(call, "iteration", options["iteration"]) or 0
+    given["limit"] = _number(call, "limit", options["limit"], "the agent's own is used")
+    given["budget"] = _number(call, "budget", options["budget"], "the agent's share is used")
     for name, allowed, default in _WORDS:
         word = options[name]
         given[name] = word if word is None else _one_of(call, _option(name), word, allowed, default)
     return request._replace(
-        **given, include_reasoning=options["reasoning"], as_of=_as_of(call, options),
+        **given, include_reasoning=options["reasoning"], as_of=_as_of(call, options["as_of"]),
         is_marking=not options["no_mark"], is_explained=is_explained, with_skills=options["skills"],
-        with_files=not options["no_files"], error_output=_error(call, options),
+        with_files=not options["no_files"], error_output=_error(
+            call, options["error_file"], is_stdin_taken="-" in (options["task"], options["task_file"])
+        ),
     )  # fmt: skip
 
 
@@ -182,17 +189,9 @@ def _one_of(call: Call, name: str, value: str, allowed: tuple[str, ...], default
     return default
 
 
-def _current_tokens(call: Call, options: dict[str, Any]) -> int:
-    if options["current_tokens"] is not None:
-        if options["spawns"] is not None:
-            call.note("--current-tokens and --spawns are both given; --current-tokens is used.")
-        return _number(call, "current_tokens", options) or 0
-    return (_number(call, "spawns", options) or 0) * TOKENS_PER_SPAWN
-
-
-def _number(call: Call, name: str, options: dict[str, Any], otherwise: str = "0 is used") -> int | None:
+def _number(call: Call, name: str, value: str | None, otherwise: str = "0 is used") -> int | None:
     """A whole number from 0; None for none, and for anything else, with a note."""
-    if (value := options[name]) is None:
+    if value is None:
         return None
     text = value.strip().replace(",", "").replace("_", "")
     if text.isdecimal() and len(text) < 16:
@@ -201,8 +200,8 @@ def _number(call: Call, name: str, options: dict[str, Any], otherwise: str = "0 
     return None
 
 
-def _as_of(call: Call, options: dict[str, Any]) -> int | None:
-    text = options["as_of"] or os.environ.get("CTXRANK_NOW")
+def _as_of(call: Call, given: str | None) -> int | None:
+    text = given or os.environ.get("CTXRANK_NOW")
     try:
         return parse_time(text, now=now_us()) if text else None
     except UsageError as error:
@@ -210,12 +209,12 @@ def _as_of(call: Call, options: dict[str, Any]) -> int | None:
         return None
 
 
-def _task(call: Call, options: dict[str, Any]) -> str:
-    if options["task"] is not None and options["task_file"] is not None:
+def _task(call: Call, task: str | None, file: str | None) -> str:
+    if task is not None and file is not None:
         call.note("--task and --task-file are both given; --task is used.")
-    name = "-" if options["task"] == "-" else options["task_file"] if options["task"] is None else None
+    name = "-" if task == "-" else file if task is None else None
     if name is None:
-        return options["task"] or ""
+        return task or ""
     from ctxrank.cli.actions.given import read_given_start  # noqa: PLC0415  start-up: most tasks are arguments
 
     try:
@@ -225,14 +224,14 @@ def _task(call: Call, options: dict[str, Any]) -> str:
         return ""
 
 
-def _error(call: Call, options: dict[str, Any]) -> bytes | None:
+def _error(call: Call, name: str | None, *, is_stdin_taken: bool) -> bytes | None:
     """What failed, bounded; None where nothing was given or it cannot be read."""
-    if (name := options["error_file"]) is None:
+    if name is None:
         return None
-    if name == "-" and "-" in (options["task"], options["task_file"]):
+    if name == "-" and is_stdin_taken:
         call.note("stdin holds the task; --error-file - is ignored.")
         return None
-    from ctxrank.cli.actions.errors.failure_input import capture_given  # noqa: PLC0415  only after a failure
+    from ctxrank.cli.actions.errors.lookup import capture_given  # noqa: PLC0415  only after a failure
 
     try:
         return capture_given(name)

@@ -8,11 +8,10 @@ TITLE_TOKENS allow, and of the snippet what is left.
 
 from bisect import bisect_right
 
-from ctxrank.cli.actions.search import marked
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.tokens import estimate_tokens
 from ctxrank.ranking.retrieval.hits import Hit
-from ctxrank.ranking.retrieval.snippets import ELLIPSIS, MARK, is_code
+from ctxrank.ranking.retrieval.snippets import ELLIPSIS, MARK, is_code, marked
 
 MAX_TOKENS = 60
 PLACE_TOKENS = 36  # of the id and the path: a longer path loses its first folders

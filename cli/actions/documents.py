@@ -31,8 +31,13 @@ def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
         ref = local_ref(store.primary, document)
         found = read_document(store, ref, with_passages=depth == "full")
         related = read_related(store.primary, ref) if is_related else None
+    more = {
+        "body": None if depth == "meta" else found.body,
+        "passages": found.passages if depth == "full" else None,
+        "details": dict(found.details),
+    }
     return Reply(
-        lambda: {"document": _answer(found, depth)} | ({"related": related} if related else {}),
+        lambda: {"document": Extended(found, more)} | ({"related": related} if related else {}),
         (*_document_lines(call, found, depth), *(_related_lines(call, related) if related else ())),
     )
 
@@ -52,12 +57,6 @@ def _related_lines(call: Call, related: Related) -> Iterator[str]:
     for sighting in related["sightings"]:
         ended = f"resolved {sighting['resolved_at']}" if sighting["resolved_at"] else "not resolved"
         yield f"{call.bold('seen')} {shown(sighting['session_id'])} · {sighting['seen_at']} · {ended}"
-
-
-def _answer(found: ShownDocument, depth: str) -> Extended:
-    body = None if depth == "meta" else found.body
-    passages = found.passages if depth == "full" else None
-    return Extended(found, {"body": body, "passages": passages, "details": dict(found.details)})
 
 
 def _document_lines(call: Call, found: ShownDocument, depth: str) -> Iterator[str]:

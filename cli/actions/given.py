@@ -68,9 +68,12 @@ def given_text(say: Say, argument: str | None, file: str | None = None, option: 
     try:
         return decoded(read_given(name), say)
     except OSError as error:
-        raise UsageError(
-            f"{name} cannot be read: {error.strerror}.", "Check the path, or give '-' for stdin."
-        ) from error
+        raise unreadable(name, error) from error
+
+
+def unreadable(name: str | None, error: OSError) -> UsageError:
+    """What is said where a file that the user named cannot be read."""
+    return UsageError(f"{name} cannot be read: {error.strerror}.", "Check the path, or give '-' for stdin.")
 
 
 def read_given(name: str, max_bytes: int = MAX_TEXT_BYTES) -> bytes:

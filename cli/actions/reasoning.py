@@ -9,7 +9,7 @@ from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.cli.output.lines import cut, facts, text_lines
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us
-from ctxrank.indexer.light_typing import Any, is_dict, is_list
+from ctxrank.indexer.light_typing import Any, is_dict
 from ctxrank.indexer.records.events import REASONING_HANDOFF, StoredEvent, list_events
 from ctxrank.indexer.records.reasoning import (
     NewReasoning,
@@ -159,15 +159,18 @@ def _handoff(event: StoredEvent) -> dict[str, Any]:
     except (ValueError, RecursionError):
         parsed = None
     said = parsed if is_dict(parsed) else {}
-    lists = {name: value if is_list(value := said.get(name)) else [] for name in ("from_agents", "phases", "reasoning")}
-    numbers = {name: value if isinstance(value := said.get(name), int) else 0 for name in _NUMBERS}
-    texts = {name: [one for one in lists[name] if isinstance(one, str)] for name in ("from_agents", "phases")}
-    to_agent = said.get("to_agent")
-    reasoning = [one if isinstance(one, int) else 0 for one in lists["reasoning"]]
-    return {**numbers, **texts, "reasoning": reasoning, "to_agent": to_agent if isinstance(to_agent, str) else ""}
+    found: dict[str, Any] = {
+        name: one if isinstance(one := said.get(name), type_) else type_() for name, type_ in _HANDOFF.items()
+    }
+    for name in ("from_agents", "phases"):
+        found[name] = [one for one in found[name] if isinstance(one, str)]
+    found["reasoning"] = [one if isinstance(one, int) else 0 for one in found["reasoning"]]
+    return found
 
 
-_NUMBERS = ("iteration", "content_length")
+_HANDOFF: dict[str, Any] = {
+    "iteration": int, "content_length": int, "from_agents": list, "phases": list, "reasoning": list, "to_agent": str
+}  # fmt: skip
 
 
 def _handoff_line(call: Call, event: StoredEvent) -> str:

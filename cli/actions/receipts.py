@@ -42,7 +42,7 @@ def _of_injection(one: StoredInjection) -> Extended:
 
 
 def _injection_line(call: Call, one: StoredInjection) -> str:
-    event, ids, tokens, _, receipt = one.injection
+    event, ids, tokens, _, receipt, _ = one.injection
     what = f"receipt {receipt}" if receipt is not None else ", ".join(ids)
     about = f"{shown(place(one.session, one.group))} · {tokens} tokens · {format_us(one.created_at)} · {shown(what)}"
     return f"{call.bold(shown(event))} {about}"

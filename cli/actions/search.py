@@ -10,18 +10,16 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
-from ctxrank.ranking.retrieval.hits import Hit, SearchRequest
+from ctxrank.ranking.retrieval.hits import Hit, SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search as search_store
-from ctxrank.ranking.retrieval.snippets import MARK, is_code
+from ctxrank.ranking.retrieval.snippets import MARK, Span, is_code, marked
 
 if TYPE_CHECKING:
     from ctxrank.cli.sharing import Sharing
     from ctxrank.indexer.store.out_of_date import OutOfDate
-    from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.store.team_log import TeamState
-    from ctxrank.ranking.retrieval.hits import SearchResult
-    from ctxrank.ranking.retrieval.snippets import Span
 
 _NAMED_FILES = 5
 
@@ -51,7 +49,7 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
     with call.open() as store:
         config = load_config(store)
         if fresh:
-            from ctxrank.cli.actions.upkeep.index import index_for_search  # noqa: PLC0415  a query indexes no files
+            from ctxrank.cli.actions.upkeep.indexing import index_for_search  # noqa: PLC0415  a query indexes no files
 
             index_for_search(call, store, config.redaction_mode)
             if config.team_log is not None:
@@ -101,7 +99,7 @@ def _sharing() -> "Sharing":
     return sharing("team")
 
 
-def _out_of_date(store: "Store", result: "SearchResult") -> "list[OutOfDate]":
+def _out_of_date(store: Store, result: SearchResult) -> "list[OutOfDate]":
     """The files of the hits that are not as they were indexed; of an answer without hits, some that may have had one.
 
     So may they where other words stood in for those that the index lacks.
@@ -116,7 +114,7 @@ def _out_of_date(store: "Store", result: "SearchResult") -> "list[OutOfDate]":
     return [OutOfDate(*file) for file in changed.items()] or files_out_of_date(store)
 
 
-def _text_notes(result: "SearchResult", files: "list[OutOfDate]", team: "TeamState | None") -> Iterator[str]:
+def _text_notes(result: SearchResult, files: "list[OutOfDate]", team: "TeamState | None") -> Iterator[str]:
     """What the JSON says by its fields."""
     yield from _notes_on_hits(result)
     if files:
@@ -127,7 +125,7 @@ def _text_notes(result: "SearchResult", files: "list[OutOfDate]", team: "TeamSta
         yield f"{_sharing().sentence(team)}."
 
 
-def _notes_on_hits(result: "SearchResult") -> Iterator[str]:
+def _notes_on_hits(result: SearchResult) -> Iterator[str]:
     if result.reason:
         by = "by heuristics" if result.engine == "heuristic" else "of the index that is here"
         yield f"degraded: {result.reason}; these hits are {by}."
@@ -155,23 +153,23 @@ def _notes_on_hits(result: "SearchResult") -> Iterator[str]:
         yield "hits that are like a better one are folded; --all shows them."
 
 
-def _hidden(result: "SearchResult") -> int:
+def _hidden(result: SearchResult) -> int:
     """How many matched that are neither hits nor folded under one."""
     return result.total - sum(1 + len(hit.folded) for hit in result.hits)
 
 
-def _lines(call: Call, result: "SearchResult", form: str, root: str) -> Iterable[str]:
+def _lines(call: Call, result: SearchResult, form: str, root: str) -> Iterable[str]:
     if form == "text":
         return (line for place, hit in enumerate(result.hits, start=1) for line in _hit_lines(call, place, hit, root))
     if form == "compact":
         from ctxrank.cli.actions.compact_hits import compact_line  # noqa: PLC0415  counts tokens, which text does not
 
         return map(compact_line, result.hits)
-    from ctxrank.cli.output.envelope import as_json_line  # noqa: PLC0415  text needs no JSON library
+    from ctxrank.cli.output.envelope import as_json  # noqa: PLC0415  text needs no JSON library
     from ctxrank.cli.output.shaped import shaped  # noqa: PLC0415  as above
 
     fields = command_table(CORE, "search").fields("hit")
-    return (as_json_line(shaped(fields, _marked_where_explained(hit))) for hit in result.hits)
+    return (as_json(shaped(fields, _marked_where_explained(hit))) for hit in result.hits)
 
 
 _FILE_STATES = {
@@ -216,16 +214,6 @@ def _code_lines(call: Call, hit: Hit) -> Iterator[str]:
         yield f"   {call.dim(number)} {_marked(call, line.text, line.marks)}".rstrip()
 
 
-def _marked(call: Call, text: str, marks: "tuple[Span, ...]", mark: str = "") -> str:
+def _marked(call: Call, text: str, marks: tuple[Span, ...], mark: str = "") -> str:
     """The text; on a terminal what is marked is emphasised, without the marks around it."""
     return marked(text, marks, mark, "\x1b[1;33m", "\x1b[0m") if call.is_colored else text
-
-
-def marked(text: str, marks: "tuple[Span, ...]", mark: str, before: str = "", after: str = "") -> str:
-    """The text with this before and after what is marked, in place of the marks."""
-    pieces: list[str] = []
-    at = 0
-    for start, end in marks:
-        pieces += [text[at:start], before, text[start + len(mark) : end - len(mark)], after]
-        at = end
-    return "".join([*pieces, text[at:]])

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from ctxrank.cli.actions.project_skills import project_skills, seed
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.cli.output.lines import facts
-from ctxrank.indexer.agents import NO_TEAM
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records import sessions as records
@@ -13,7 +12,7 @@ from ctxrank.indexer.records.packages import get_package
 from ctxrank.indexer.records.session_records import SessionRecord, session_records
 from ctxrank.indexer.records.sessions import NewSession, Session, TaskGroup, find_session
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
-from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.text.lines import one_line
@@ -27,17 +26,17 @@ def create_session(call: Call, name: str, project: str, mode: str, requirements:
         skills, trouble = project_skills(store.location.root)
         try:
             config = load_config(store)
-            rules, team = config.redaction_mode, config.team
         except CtxrankError:
             if not trouble:
                 raise
             # The file also says how much to redact; unread, it may have said everything.
-            rules, team = RedactionMode.BOTH, NO_TEAM
+            config = store.last_config = Config(redaction_mode=RedactionMode.BOTH)
+        rules = config.redaction_mode
         if trouble:
             call.note(f"no skills are seeded: {trouble}")
         text, branch = redact(requirements, rules).text, redact(branch, rules).text
         with store.write() as change:
-            seed(change, skills, team, call.note)
+            seed(change, skills, config.team, call.note)
             session_id = records.create_session(change, NewSession(name, project, mode, "active", text, branch))
     return Reply(lambda: {"id": session_id, "session_id": name, "project": project}, [f"Made session {shown(name)}"])
 

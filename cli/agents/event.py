@@ -30,6 +30,7 @@ class EventKind(NamedTuple):
 
 _ROWS = list(rows(__file__, "events"))
 LIMITS_S = {name: float(limit_s) for name, limit_s, *_ in _ROWS}  # how long a runner waits for an answer
+CODEX_LIMITS_S = {"SessionEnd": 3.0}  # it waits no longer, whatever it is told
 KINDS = {name: EventKind(int(wait_ms), *answers) for name, _, wait_ms, *answers in _ROWS}
 
 
@@ -41,6 +42,12 @@ class Event(NamedTuple):
     session: str
     cwd: str
     fields: Mapping[str, object]
+
+    @property
+    def limit_s(self) -> float:
+        """How long the runner waits for the answer."""
+        limit_s = CODEX_LIMITS_S.get(self.name) if self.runner == CODEX else None
+        return LIMITS_S[self.name] if limit_s is None else limit_s
 
     def text(self, name: str) -> str:
         """A field that is a text; '' for none."""

@@ -1,12 +1,12 @@
 """PostToolUse and PostToolUseFailure: a known fix beside a failure, and what a later success teaches.
 
-Claude Code says that a tool failed by the event's name, Codex by the response: an exit code, or a flag. Nearly all
+Claude Code says that a tool failed by the event's name, Codex in the file that it writes (rollout.py). Nearly all
 calls succeed, so the first question is one row of the store, and no more is loaded for the answer "never failed".
 """
 
 import os
 
-from ctxrank.cli.agents.event import object_of, text_of, texts_of
+from ctxrank.cli.agents.event import CODEX, Event, object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.call import Call
@@ -36,8 +36,8 @@ _OWN = ("ctxrank ", "ctxrank\n")
 def on_tool_end(call: HookCall) -> str:
     """The known fix of a tool call that failed; '' where it did not, or none is known."""
     event = call.event
-    failed = event.name == "PostToolUseFailure" or _has_failed(event.fields.get("tool_response"))
-    if event.fields.get("is_interrupt") is True:
+    failed = event.name == "PostToolUseFailure" or _has_failed(event)
+    if failed is None or event.fields.get("is_interrupt") is True:
         return ""
     command = _command(call)
     if not failed:
@@ -68,13 +68,19 @@ def _command(call: HookCall) -> str:
     return "" if command.startswith(_OWN) else command
 
 
-def _has_failed(response: object) -> bool:
-    """Whether a response says that its tool failed; one that says nothing of it has not."""
+def _has_failed(event: Event) -> bool | None:
+    """Whether a tool failed; None where that is not known. An object that says nothing of it is of one that has not."""
+    response = event.fields.get("tool_response")
+    if event.runner == CODEX and isinstance(response, str):
+        from ctxrank.cli.agents.rollout import exit_code_of  # noqa: PLC0415  Codex alone
+
+        code = exit_code_of(event.text("transcript_path"), event.text("tool_use_id"))
+        return None if code is None else code != 0
     fields = object_of(response)
     for place in (fields, object_of(fields.get("metadata"))):
-        code = place.get("exit_code", place.get("exitCode"))
-        if isinstance(code, int) and not isinstance(code, bool):
-            return code != 0
+        told = place.get("exit_code", place.get("exitCode"))
+        if isinstance(told, int) and not isinstance(told, bool):
+            return told != 0
     return any(fields.get(name) is True for name in ("is_error", "isError")) or fields.get("success") is False
 
 

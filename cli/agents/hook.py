@@ -50,12 +50,10 @@ def hook(call: Call, runner: str | None) -> Reply:
     return Reply(text=f"{answer}\n" if answer else "")
 
 
-def answer_of(
-    data: bytes | None, runner: str | None, call: Call, began: Callable[[str, str], None] | None = None
-) -> str:
+def answer_of(data: bytes | None, runner: str | None, call: Call, began: Callable[[Event], None] | None = None) -> str:
     """The answer to an event, '' for nothing to say; None is an event that was too large to read.
 
-    `began` is told which event it is, and of which folder.
+    `began` is told which event it is.
     """
     event = None
     try:
@@ -65,7 +63,7 @@ def answer_of(
         if event is None:
             return ""
         if began is not None:
-            began(event.name, event.cwd)
+            began(event)
         answer = _answer_of_server(event, data, runner, call)
         return _answer(event, call) if answer is None else answer
     except Exception as error:  # as in `main`

@@ -54,9 +54,14 @@ class HookCall(NamedTuple):
 
     @property
     def shown(self) -> frozenset[str]:
-        """The ids of what the session was shown already."""
+        """The ids of what the event's agent was shown in this session already."""
         session_id = session_id_of(self.store.primary, self.event.session)
-        return frozenset() if session_id is None else shown_ids(self.store.primary, session_id)
+        return frozenset() if session_id is None else shown_ids(self.store.primary, session_id, self.agent_id)
+
+    @property
+    def agent_id(self) -> str:
+        """The runner's id of the spawned agent that the event is of; '' for the main one."""
+        return self.event.text("agent_id")
 
     @property
     def agent_type(self) -> str:
@@ -72,7 +77,7 @@ class HookCall(NamedTuple):
         text, count = reference(heading, [item for _, item in items], max_tokens)
         if text:
             ids = tuple(id_ for id_, _ in items[:count] if id_)
-            self.note(Injection(self.event.name, ids, tokens_of(text), len(text)), text)
+            self.note(Injection(self.event.name, ids, tokens_of(text), len(text), agent=self.agent_id), text)
         return text
 
     def note(self, injection: Injection, text: str) -> None:

@@ -30,6 +30,7 @@ from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 _PROMPT_FIELDS = ("prompt", "message")
 _TYPE_FIELDS = ("subagent_type", "agent_type")
+_UNNAMED = {CODEX: "default"}  # the type of an agent that is started where a spawn names none
 _MAX_TASK_CHARS = 20_000
 _LEAST_CHARACTERS = 400  # a block that is cut to less says too little
 _TRIES = 3
@@ -44,7 +45,8 @@ def on_spawn(call: HookCall) -> Mapping[str, object] | None:
     prompt = text_of(tool_input[field])
     if is_tagged(prompt):  # it has a block already
         return None
-    agent_type = next((text for name in _TYPE_FIELDS if (text := text_of(tool_input.get(name)))), "")
+    named = (text for name in _TYPE_FIELDS if (text := text_of(tool_input.get(name))))
+    agent_type = next(named, _UNNAMED.get(call.event.runner, ""))
     if _way(call) == "start":
         tool_use_id = call.event.text("tool_use_id")
         if tool_use_id:
@@ -70,8 +72,10 @@ def on_agent_start(call: HookCall) -> str:
 
 
 def on_spawn_end(call: HookCall) -> None:
-    """A spawn has ended: no agent waits for its task any more."""
+    """A spawn has ended: no agent waits for its task any more. In Codex one that has an id is about to start."""
     tool_use_id = call.event.text("tool_use_id")
+    if call.event.runner == CODEX and '"agent_id"' in call.event.text("tool_response"):
+        return
     if _way(call) == "start" and tool_use_id and call.event.text("tool_name") in SPAWNING_TOOLS:
         session_id = call.session.id
         with call.store.write() as change:
@@ -110,7 +114,7 @@ def _block(call: HookCall, agent_type: str, task: str, room: int) -> str:
             ids = [public_id("package", one.id) for one in result.packages]
             ids += [public_id("reasoning", one.id) for one in result.reasoning]
             ids += [public_id("error", one.id) for one in result.errors]
-            call.note(Injection(call.event.name, tuple(ids), result.used, len(text), receipt), text)
+            call.note(Injection(call.event.name, tuple(ids), result.used, len(text), receipt, call.agent_id), text)
             return text
         budget = budget * room * 9 // (len(text) * 10)
     return ""

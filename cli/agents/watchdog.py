@@ -1,7 +1,7 @@
 """What ends a hook before its runner does: half a second before the event's limit, and at MAX_MEMORY_BYTES.
 
     with Watchdog() as watchdog:
-        watchdog.knows("Stop", folder)      # until then the shortest limit of all holds
+        watchdog.knows(event)      # until then the shortest limit of all holds
         ...
 
 A runner kills what takes too long, and says so to its user; this ends the process with 0 and a line in the log. A
@@ -14,7 +14,7 @@ import os
 import signal
 import time
 
-from ctxrank.cli.agents.event import LIMITS_S
+from ctxrank.cli.agents.event import LIMITS_S, Event
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.systems import bound_memory, unbound_memory
@@ -53,9 +53,9 @@ class Watchdog:
             signal.setitimer(signal.ITIMER_REAL, 0)
         unbound_memory()
 
-    def knows(self, event: str, place: str) -> None:
+    def knows(self, event: Event) -> None:
         """Which event it is, and of which folder."""
-        self._event, self._place, self._limit_s = event, place, LIMITS_S[event]
+        self._event, self._place, self._limit_s = event.name, event.cwd, event.limit_s
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, max(self._left_s(), 0.001))
 

@@ -14,25 +14,10 @@ _ROW_IDS = 1 << 31  # a number below minus that is no count of anything
 _WIPED = "\\u0000" * len(WIPED)  # as JSON writes it
 
 
-def emit_json(payload: Mapping[str, object], *, outcome: str = "matched", engine: str = "") -> None:
-    """Print one answer."""
-    _print(envelope(payload, outcome=outcome, engine=engine))
-
-
-def envelope(payload: Mapping[str, object], *, outcome: str, engine: str) -> dict[str, object]:
+def envelope(payload: Mapping[str, object], *, outcome: str = "matched", engine: str = "") -> dict[str, object]:
     """An answer as it is printed: the envelope's fields first; no engine where no index was asked."""
     asked = {"engine": engine} if engine else {}
     return {"schema_version": SCHEMA_VERSION, "outcome": outcome, **asked, **payload}
-
-
-def emit_json_line(payload: Mapping[str, object]) -> None:
-    """Print one of several answers, each on a line of its own."""
-    sys.stdout.write(as_json_line({"schema_version": SCHEMA_VERSION, "outcome": "matched", **payload}) + "\n")
-
-
-def emit_error(error: CtxrankError) -> None:
-    """Print a failure as JSON on stdout."""
-    _print(failure(error))
 
 
 def failure(error: CtxrankError) -> dict[str, object]:
@@ -44,11 +29,6 @@ def failure(error: CtxrankError) -> dict[str, object]:
             "retryable": error.retryable,
         },
     }  # fmt: skip
-
-
-def as_json_line(value: object) -> str:
-    """A value as one line of JSON."""
-    return _encoded(value, None)
 
 
 def is_read_by_a_person() -> bool:
@@ -71,26 +51,27 @@ def _with_origins(value: object) -> object:
     return value
 
 
-def _print(value: object) -> None:
+def print_json(value: object) -> None:
+    """Print an answer or a failure."""
     if not is_read_by_a_person():
-        sys.stdout.write(_encoded(value, None) + "\n")
+        sys.stdout.write(as_json(value) + "\n")
         return
-    text = _encoded(value, 2)
     # A pair in a list of pairs, such as a mark, is on one line. No string of JSON has a newline in it.
-    sys.stdout.write(re.sub(r"\n( +)\[\n +(\d+),\n +(\d+)\n +\]", r"\n\1[\2, \3]", text) + "\n")
+    sys.stdout.write(re.sub(r"\n( +)\[\n +(\d+),\n +(\d+)\n +\]", r"\n\1[\2, \3]", as_json(value, 2)) + "\n")
 
 
-def _encoded(value: object, indent: int | None) -> str:
-    # Escaped: control characters, invisible characters and lone surrogates (a path's undecodable bytes).
-    # All else stays readable.
+def as_json(value: object, indent: int | None = None) -> str:
+    """A value as JSON, on one line unless it is indented.
+
+    Escaped are control characters, invisible characters and lone surrogates (a path's undecodable bytes); all else
+    stays readable.
+    """
     try:
         text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
-    except ValueError:
-        from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  an infinite number is rare
-
-        text = json.dumps(finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
-    if re.search(r"-\d{10}", text):  # perhaps the row id of a record that another store made
-        from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  only other stores' records need it
+    except ValueError:  # an infinite number
+        text = ""
+    if not text or re.search(r"-\d{10}", text):  # perhaps the row id of a record that another store made
+        from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  rare, as are other stores' records
 
         text = json.dumps(finite(_with_origins(value)), ensure_ascii=False, indent=indent, allow_nan=False)
     if _WIPED in text:

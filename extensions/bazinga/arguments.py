@@ -1,6 +1,7 @@
 """The predecessor's commands, and the arguments of a call: positionals, then `--flag value`.
 
-    given = read(("shop", "--limit", "3"), commands()["get-strategies"])
+    given = Arguments()
+    given.read(("shop", "--limit", "3"), COMMANDS["get-strategies"])
     given["project"], given.number("--limit", 5)                               ("shop", 3)
 
 `commands.txt` has a line for each command: its family (a module of `commands/`, imported when one of its commands is
@@ -38,10 +39,42 @@ class Declaration(NamedTuple):
 class Arguments(dict[str, str]):
     """The arguments of one call by their names, `session` and `--limit`; of a flag the last value counts."""
 
-    def __init__(self, positionals: list[str], declaration: Declaration, flags: dict[str, str]) -> None:
-        names = (word.strip("<>[]") for word in declaration.words)
-        super().__init__({**dict(zip(names, positionals, strict=False)), **flags})
-        self.positionals = positionals
+    positionals: tuple[str, ...] = ()
+
+    def read(self, arguments: tuple[str, ...], declaration: Declaration) -> None:
+        """Take what was given, as the command declares it. Raises UsageError."""
+        _, _, unknown, words, flags = declaration
+        if unknown is Unknown.RAW:
+            self.positionals = arguments
+            return
+        needed = sum(word.startswith("<") for word in words)
+        most = len(arguments) if unknown is Unknown.DROPPED else len(words)
+        is_anywhere = unknown in (Unknown.POSITIONAL, Unknown.DROPPED)
+        hint = f"Flags are {', '.join(flags)}." if flags else ""
+        by_name = {flag.replace("-", "_"): flag for flag in flags}  # `-` and `_` inside a flag's name are the same
+        positionals: list[str] = []
+        rest = list(arguments)
+        while rest:
+            argument = rest.pop(0)
+            looks_like_flag = argument.startswith("--")
+            may_be_flag = looks_like_flag and (is_anywhere or len(positionals) >= needed)
+            flag = by_name.get(argument.replace("-", "_")) if may_be_flag else None
+            if flag is not None and rest:
+                self[flag] = rest.pop(0)
+            elif is_anywhere or len(positionals) < (needed if flags and looks_like_flag else most):
+                positionals.append(argument)
+            elif unknown is Unknown.REFUSED and flag is not None:
+                raise UsageError(f"{argument} needs a value.")
+            elif unknown is Unknown.REFUSED and looks_like_flag:
+                raise UsageError(f"Unknown flag {argument!a}. {hint or 'It takes no flags.'}")
+            elif unknown is Unknown.REFUSED:
+                raise UsageError(f"Unexpected argument {argument!a}. {hint}".rstrip())
+        if len(positionals) < needed:
+            raise UsageError(f"Too few arguments: it takes {' '.join(words)}.", hint)
+        if len(positionals) > most and is_anywhere:
+            raise UsageError(f"Unexpected argument {positionals[most]!a}: it takes {' '.join(words)}.", hint)
+        self.positionals = tuple(positionals)
+        self.update(zip((word.strip("<>[]") for word in words), positionals, strict=False))
 
     def number(self, name: str, default: int) -> int:
         """A value as a whole number. Raises UsageError."""
@@ -72,35 +105,6 @@ def _declared() -> Iterator[Declaration]:
 COMMANDS = {one.name: one for one in _declared()}
 
 
-def read(arguments: tuple[str, ...], declaration: Declaration) -> Arguments:
-    """What was given, as the command declares it. Raises UsageError."""
-    _, _, unknown, words, flags = declaration
-    if unknown is Unknown.RAW:
-        return Arguments(list(arguments), declaration, {})
-    needed = sum(word.startswith("<") for word in words)
-    most = len(arguments) if unknown is Unknown.DROPPED else len(words)
-    is_anywhere = unknown in (Unknown.POSITIONAL, Unknown.DROPPED)
-    positionals: list[str] = []
-    values: dict[str, str] = {}
-    at = 0
-    while at < len(arguments):
-        argument = arguments[at]
-        flag = _flag(argument, flags) if len(positionals) >= needed or is_anywhere else None
-        at += 1
-        if flag is not None and at < len(arguments):
-            values[flag] = arguments[at]
-            at += 1
-        elif is_anywhere or len(positionals) < (needed if flags and argument.startswith("--") else most):
-            positionals.append(argument)
-        elif unknown is Unknown.REFUSED:
-            raise UsageError(f"{argument} needs a value." if flag else _why_refused(argument, flags))
-    if len(positionals) < needed:
-        raise UsageError(f"Too few arguments: it takes {' '.join(words)}.", _flags_hint(flags))
-    if len(positionals) > most and is_anywhere:
-        raise UsageError(f"Unexpected argument {positionals[most]!a}: it takes {' '.join(words)}.", _flags_hint(flags))
-    return Arguments(positionals, declaration, values)
-
-
 def leading_options(
     words: Sequence[str], valued: Collection[str], switches: Collection[str], *, lacking: str = "{} needs a value."
 ) -> tuple[dict[str, str], list[str]]:
@@ -122,23 +126,6 @@ def leading_options(
             given[name] = value if has_value else rest.pop(1)
         del rest[0]
     return given, rest
-
-
-def _flag(argument: str, flags: tuple[str, ...]) -> str | None:
-    """The flag that an argument is; `-` and `_` inside its name are the same."""
-    plain = argument[2:].replace("-", "_")
-    is_flag = argument.startswith("--")
-    return next((flag for flag in flags if is_flag and flag[2:].replace("-", "_") == plain), None)
-
-
-def _why_refused(argument: str, flags: tuple[str, ...]) -> str:
-    if argument.startswith("--"):
-        return f"Unknown flag {argument!a}. {_flags_hint(flags) or 'It takes no flags.'}"
-    return f"Unexpected argument {argument!a}. {_flags_hint(flags)}".rstrip()
-
-
-def _flags_hint(flags: tuple[str, ...]) -> str:
-    return f"Flags are {', '.join(flags)}." if flags else ""
 
 
 def one_of(what: str, text: str | None, words: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ import json
 import os
 
 from ctxrank.cli.call import shown
+from ctxrank.extensions.bazinga.arguments import Arguments
 from ctxrank.extensions.bazinga.place import Place, open_store_of
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -34,12 +35,12 @@ def failure(message: str) -> Failed:
     return Failed({"success": False, "error": message})
 
 
-class BazingaCall:
+class BazingaCall(Arguments):
     """A command's arguments, its store, opened when first asked for, and what it prints and says: kept, not printed."""
 
-    def __init__(self, place: Place, arguments: tuple[str, ...], *, is_quiet: bool) -> None:
+    def __init__(self, place: Place, *, is_quiet: bool) -> None:
+        super().__init__()
         self.place = place
-        self.arguments = arguments
         self.is_quiet = is_quiet
         self.text = ""
         self.said = ""

@@ -6,6 +6,7 @@
 Where the predecessor would make its database on the way, a store is made, and said so on stderr.
 """
 
+import contextlib
 import os
 from collections.abc import Callable
 
@@ -14,12 +15,9 @@ import apsw
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import create_store, open_project_store, open_store
-from ctxrank.indexer.store.connection import APPLICATION_ID, file_uri
+from ctxrank.indexer.store.connection import file_uri, read_value
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
 from ctxrank.indexer.store.store import Store
-
-_HEADER_BYTES = 100
-_MAGIC = b"SQLite format 3\0"
 
 
 class WrongPlaceError(UsageError):
@@ -41,15 +39,17 @@ def open_store_of(place: Place, say: Callable[[str], None] | None = None) -> Sto
     """
     if place.db:
         path = _absolute(place.db)
-        project = project_of_database(path)
-        if project is not None:
-            return _of_database(project, path, place)
-        if say is None and not os.path.exists(path):
-            raise NoStoreError(f"There is no store at {path}.", "Make one with 'ctxrank init'.")
-        if say is not None and (not os.path.exists(path) or os.path.getsize(path) == 0):
-            say(f"There is no store at {path}: an empty one is made.")
-            _make_empty_file(path)
-        return open_store(path, root=place.root or place.project_root or _root_beside(path))
+        owner = project_of_database(path)
+        if owner is None:
+            return _open_file(path, place, say)
+        try:
+            return open_project_store(owner, root=place.root)
+        except NoStoreError as error:
+            raise WrongPlaceError(
+                f"{path} is a database of BAZINGA, and its project {owner} has no ctxrank store.",
+                f"'ctxrank bazinga install --project-root {owner}' makes one, and 'ctxrank import bazinga {path}'"
+                " brings it into another.",
+            ) from error
     if place.project_root:
         if not os.path.isdir(place.project_root):
             raise WrongPlaceError(
@@ -66,16 +66,22 @@ def open_store_of(place: Place, say: Callable[[str], None] | None = None) -> Sto
         return _of_project(project, place, say)
 
 
-def _of_database(project: str, path: str, place: Place) -> Store:
-    """The store of the project that a database of the predecessor belongs to."""
-    try:
-        return open_project_store(project, root=place.root)
-    except NoStoreError as error:
-        raise WrongPlaceError(
-            f"{path} is a database of BAZINGA, and its project {project} has no ctxrank store.",
-            f"'ctxrank bazinga install --project-root {project}' makes one, and 'ctxrank import bazinga {path}' brings"
-            " it into another.",
-        ) from error
+def _open_file(path: str, place: Place, say: Callable[[str], None] | None) -> Store:
+    """The store in a file that --db names."""
+    folder = os.path.dirname(path)
+    if not os.path.exists(path) or (say is not None and os.path.getsize(path) == 0):
+        if say is None:
+            raise NoStoreError(f"There is no store at {path}.", "Make one with 'ctxrank init'.")
+        say(f"There is no store at {path}: an empty one is made.")
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+        except OSError as error:
+            raise CtxrankError(f"{path} cannot be made: {error.strerror}.", "Check the permissions.") from error
+    root = place.root or place.project_root
+    if root is None and os.path.basename(folder) != FOLDER and not os.environ.get("CTXRANK_ROOT"):
+        root = os.path.dirname(folder) if os.path.basename(folder) == "bazinga" else project_folder()
+    return open_store(path, root=root)
 
 
 def project_of_database(path: str) -> str | None:
@@ -86,7 +92,7 @@ def project_of_database(path: str) -> str | None:
     folder = os.path.dirname(path)
     is_usual = os.path.basename(folder) == "bazinga" and os.path.basename(path) == "bazinga.db"
     if os.path.isfile(path) and os.path.getsize(path):
-        if _is_ours(path) or not _is_predecessors(path):
+        if not _is_predecessors(path):
             return None
     elif not (is_usual and _is_project(os.path.dirname(folder))):
         return None
@@ -130,40 +136,11 @@ def _absolute(path: str) -> str:
     return os.path.join(full, PRIMARY_FILE) if os.path.isdir(full) else full
 
 
-def _make_empty_file(path: str) -> None:
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
-    except OSError as error:
-        raise CtxrankError(f"{path} cannot be made: {error.strerror}.", "Check the permissions.") from error
-
-
-def _root_beside(path: str) -> str | None:
-    """Where artifacts' paths start for a store in a file of its own; None is the usual place."""
-    folder = os.path.dirname(path)
-    if os.path.basename(folder) == FOLDER or os.environ.get("CTXRANK_ROOT"):
-        return None
-    return os.path.dirname(folder) if os.path.basename(folder) == "bazinga" else project_folder()
-
-
-def _is_ours(path: str) -> bool:
-    """Whether the header says so; a store whose first pages still wait in the write-ahead log has no word yet."""
-    with open(path, "rb") as file:
-        header = file.read(_HEADER_BYTES)
-    return header.startswith(_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
-
-
 def _is_predecessors(path: str) -> bool:
+    query = "SELECT count(*) FROM sqlite_schema WHERE name IN ('schema_version', 'sessions', 'orchestration_logs')"
     try:
-        uri = file_uri(path, "mode=ro")
-        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-        try:
-            query = (
-                "SELECT count(*) FROM sqlite_schema WHERE name IN ('schema_version', 'sessions', 'orchestration_logs')"
-            )
-            row = connection.execute(query).fetchone()
-            return row is not None and row[0] == 3
-        finally:
-            connection.close()
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        with contextlib.closing(apsw.Connection(file_uri(path, "mode=ro"), flags=flags)) as connection:
+            return read_value(connection, query, (), int) == 3
     except apsw.Error:
         return False

@@ -15,7 +15,7 @@ from importlib import import_module
 import apsw
 
 from ctxrank.cli.call import Call, Reply, answered, leave, shown
-from ctxrank.extensions.bazinga.arguments import COMMANDS, Declaration, Unknown, leading_options, read
+from ctxrank.extensions.bazinga.arguments import COMMANDS, Declaration, Unknown, leading_options
 from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json
 from ctxrank.extensions.bazinga.place import Place, WrongPlaceError
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
@@ -40,30 +40,26 @@ def reply(call: Call, arguments: tuple[str, ...]) -> Reply:
 
 def run(call: Call, arguments: tuple[str, ...]) -> int:
     """Run one command; `call` is what came before `bazinga`. Returns its exit code."""
-    code, text, said = _run(call, arguments)
+    code, text, said = ask(arguments, call)
     sys.stdout.write(text)
     sys.stdout.flush()
     sys.stderr.write(said)
     return code
 
 
-def ask(arguments: tuple[str, ...]) -> tuple[int, str, str]:
+def ask(arguments: tuple[str, ...], call: Call | None = None) -> tuple[int, str, str]:
     """Run one command for another program in this process: (exit code, what it prints, what it says).
 
     Prints nothing, so that threads may ask at the same time.
     """
-    return _run(Call(), arguments)
-
-
-def _run(call: Call, arguments: tuple[str, ...]) -> tuple[int, str, str]:
     if arguments[:1] == ("--script",):
         return 0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "bazinga_db.py") + "\n", ""
     own: BazingaCall | None = None
     sentence = ""
     try:
-        place, is_quiet, rest = _globals(call, arguments)
-        own = BazingaCall(place, rest[1:], is_quiet=is_quiet)
-        code = _command(own, rest[:1])
+        place, is_quiet, rest = _globals(call or Call(), arguments)
+        own = BazingaCall(place, is_quiet=is_quiet)
+        code = _command(own, rest)
     except CtxrankError as error:
         # Whatever is wrong with an argument is 1 there.
         is_argument = own is not None and isinstance(error, UsageError | NotFoundError)
@@ -77,15 +73,16 @@ class _NoCommandError(UsageError):
     """There is no command, or none of this name: exit code 2."""
 
 
-def _command(call: BazingaCall, name: tuple[str, ...]) -> int:
-    """Run the command of a name, if there is one."""
-    if not name:
+def _command(call: BazingaCall, words: tuple[str, ...]) -> int:
+    """Run a command with its arguments, if there is one of this name."""
+    if not words:
         raise _NoCommandError("There is no command.", "'ctxrank bazinga help' lists them.")
-    declaration = COMMANDS.get(name[0])
+    declaration = COMMANDS.get(words[0])
     if declaration is None:
-        raise _NoCommandError(f"Unknown command: {name[0]!a}.", _NOT_CARRIED_OVER)
+        raise _NoCommandError(f"Unknown command: {words[0]!a}.", _NOT_CARRIED_OVER)
+    code = 0
     try:
-        answer, code = _answer(call, declaration), 0
+        answer = _answer(call, declaration, words[1:])
     except Failed as failed:
         answer, code = failed.answer, failed.code
     except apsw.Error as error:
@@ -97,10 +94,11 @@ def _command(call: BazingaCall, name: tuple[str, ...]) -> int:
     return code
 
 
-def _answer(call: BazingaCall, declaration: Declaration) -> object:
+def _answer(call: BazingaCall, declaration: Declaration, arguments: tuple[str, ...]) -> object:
     module = import_module(f"ctxrank.extensions.bazinga.commands.{declaration.family}")
     try:
-        return getattr(module, declaration.name.replace("-", "_"))(call, read(call.arguments, declaration))
+        call.read(arguments, declaration)
+        return getattr(module, declaration.name.replace("-", "_"))(call)
     except (UsageError, NotFoundError) as error:
         if declaration.unknown is not Unknown.DROPPED or isinstance(error, WrongPlaceError):
             raise

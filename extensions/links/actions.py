@@ -2,22 +2,46 @@
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.extensions.links.annotations import Governor, trace_path
-from ctxrank.extensions.links.check import CheckReport, check_tree, counted
-from ctxrank.extensions.links.graph import load_graph
-from ctxrank.extensions.links.suggestions import LinkSuggestion
-from ctxrank.extensions.links.suggestions import suggest as find_suggestions
+from ctxrank.extensions.links.check import CheckReport, check_tree
+from ctxrank.extensions.links.closure import reach
+from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.sync import sync_tree
-from ctxrank.extensions.links.tree import open_store, require_tree
+from ctxrank.extensions.links.tree import ArtifactTree, open_store, require_tree
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.receipts import Receipt, list_receipts
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
+from ctxrank.indexer.store.store import Store
 
 _NAMED_RECEIPTS = 8
+# Search fills whatever budget is left; only the head of what it found says something about the task.
+COUNTED_RANK = 3
+
+
+class ArtifactSighting(NamedTuple):
+    """One time that search had an artifact among its best."""
+
+    id: str
+    task: str
+    rank: int
+    receipt: int
+
+
+class LinkSuggestion(NamedTuple):
+    """A link that could be added: which artifact, into which list of which one, and where it was seen."""
+
+    id: str
+    list: str
+    into: str
+    path: str
+    sightings: tuple[ArtifactSighting, ...]
 
 
 def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least: int) -> Reply:
@@ -29,19 +53,20 @@ def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least
     gc.enable()  # this may take a while: see cli/entry.py
     with open_store(call) as store:
         report = check_tree(store, require_tree(store.location), load_config(store).redaction_mode)
-    failed = report.count("error") + (report.count("warning") if strict else 0)
+    errors, warnings = report.count("error"), report.count("warning")
+    is_ok = not (errors or (strict and warnings))
     return Reply(
         lambda: {
-            "ok": not failed,
+            "ok": is_ok,
             "counts": report.counts,
-            "errors": report.count("error"),
-            "warnings": report.count("warning"),
+            "errors": errors,
+            "warnings": warnings,
             "total": len(report.findings),
             "has_more": False,
             "findings": report.findings,
         },
-        _check_lines(report, is_ok=not failed),
-        exit_code=1 if failed else 0,
+        _check_lines(report, is_ok=is_ok),
+        exit_code=0 if is_ok else 1,
     )
 
 
@@ -49,8 +74,10 @@ def _check_lines(report: CheckReport, *, is_ok: bool) -> Iterator[str]:
     for finding in report.findings:
         place = shown(f"{finding.path}:{finding.line}")
         yield f"{finding.severity:<7} {place}  {shown(f'{finding.rule}: {finding.message}')}"
+    of_types = [_number(count, type_) for type_, count in report.counts.items() if type_ != "identity"]
+    artifacts = ", ".join(sorted(of_types, key=lambda part: part.split()[1])) or "no artifacts"
     numbers = ", ".join(_number(report.count(severity), severity) for severity in ("error", "warning", "info"))
-    yield f"{'OK' if is_ok else 'FAILED'} {counted(report.counts)}: {numbers}"
+    yield f"{'OK' if is_ok else 'FAILED'} {artifacts}: {numbers}"
 
 
 def _number(count: int, noun: str) -> str:
@@ -88,7 +115,7 @@ def _suggest(call: Call, least: int) -> Reply:
     """What search found again and again, and which list it belongs into; 1 where there is nothing."""
     with open_store(call) as store:
         tree = require_tree(store.location)
-        found = find_suggestions(store, tree, load_config(store).redaction_mode, least)
+        found = suggest(store, tree, load_config(store).redaction_mode, least)
     return list_reply(
         Page(found, len(found)),
         "suggestions",
@@ -103,3 +130,52 @@ def _suggestion_line(one: LinkSuggestion) -> str:
     where = ", ".join(f"{seen.receipt} (rank {seen.rank})" for seen in one.sightings[:_NAMED_RECEIPTS])
     times = f"found {len(one.sightings)} times for {tasks}"
     return shown(f"{one.id} into {one.list} of {one.into} ({one.path}): {times}; receipts {where}")
+
+
+def suggest(store: Store, tree: ArtifactTree, mode: RedactionMode, least: int) -> tuple[LinkSuggestion, ...]:
+    """What could be linked, the most seen first."""
+    sync_tree(store, tree, mode)
+    graph = load_graph(store.primary, tree)
+    receipts = [one for one in list_receipts(store.primary) if one.inputs.get("tree", ".") == tree.name and one.task_id]
+    by_artifact: dict[str, list[ArtifactSighting]] = {}
+    for one in sightings(receipts):
+        by_artifact.setdefault(one.id, []).append(one)
+    found = [
+        suggestion
+        for id_, times in by_artifact.items()
+        if len(times) >= least and id_ in graph.nodes and not graph.nodes[id_].is_retired
+        for suggestion in _suggestions(graph, graph.nodes[id_], times)
+    ]
+    return tuple(sorted(found, key=lambda one: (-len(one.sightings), one.into, one.id)))
+
+
+def sightings(receipts: Iterable[Receipt]) -> Iterator[ArtifactSighting]:
+    """What search had among its best in each context; equal texts count once."""
+    counted: set[tuple[str, str]] = set()
+    for receipt in receipts:
+        if (receipt.task_id, receipt.digest) in counted:
+            continue
+        counted.add((receipt.task_id, receipt.digest))
+        # An artifact that is shown lowered may have two lines.
+        best = dict.fromkeys(entry.id for entry in receipt.entries if entry.reason.startswith("T3"))
+        for rank, id_ in enumerate(list(best)[:COUNTED_RANK], start=1):
+            yield ArtifactSighting(id_, receipt.task_id, rank, receipt.id)
+
+
+def _suggestions(graph: Graph, node: Node, times: list[ArtifactSighting]) -> Iterator[LinkSuggestion]:
+    """Where a link to an artifact would go: a spec that all the tasks link to, else each task."""
+    tasks = [graph.nodes[task] for task in dict.fromkeys(one.task for one in times) if task in graph.nodes]
+    tasks = [
+        task
+        for task in tasks
+        if task.type == "task"
+        and not any(one.node.id == node.id and one.tier < 2 for one in reach(graph, task).reached)
+    ]
+    places = tasks
+    if len(tasks) > 1:
+        listed = [[link.id for link in task.links] for task in tasks]
+        shared = [id_ for id_ in listed[0] if all(id_ in others for others in listed[1:])]
+        specs = [graph.nodes[id_] for id_ in shared if id_ in graph.nodes and graph.nodes[id_].type == "spec"]
+        places = [spec for spec in specs if not spec.is_retired and spec.id != node.id][:1] or tasks
+    for place in places:
+        yield LinkSuggestion(node.id, f"{node.type}s", place.id, place.path, tuple(times))

@@ -16,9 +16,6 @@ stat of each file, so that a second run reads only what changed.
 """
 
 import re
-from functools import cache
-
-import apsw
 
 from ctxrank.extensions.links.artifact import ID
 from ctxrank.extensions.links.graph import Graph, Node
@@ -41,6 +38,7 @@ _COMMENT = ("#", "//", "--", ";", "/*")
 _CHUNK_FILES = 500
 _TYPE_ORDER = ("spec", "norm", "decision", "task", "identity")
 _LINE_CHARS = 2000  # a longer line is minified or data
+_TAGGED = rf"@({'|'.join(TAGS)})[ \t:(]+({ID}(?:\.[\w-]+)?(?:[ \t]*,[ \t]*{ID}(?:\.[\w-]+)?)*)"
 
 
 class Governor(NamedTuple):
@@ -51,19 +49,12 @@ class Governor(NamedTuple):
     line: int
 
 
-class AnnotationScan(NamedTuple):
-    """What a run over the code found: every path that was walked, and how many files were read."""
-
-    paths: tuple[str, ...]
-    read: int
-
-
 def find_annotations(path: str, text: str) -> list[Annotation]:
     """The annotations of one file, in the order of its lines."""
     found: list[Annotation] = []
     if "@" not in text:
         return found
-    for match in _tag_pattern().finditer(text):
+    for match in re.finditer(_TAGGED, text):
         start = text.rfind("\n", 0, match.start()) + 1
         before = text[start : match.start()] if match.start() - start < _LINE_CHARS else ""
         if not any(mark in before for mark in _COMMENT) and before.strip() != "*":
@@ -99,56 +90,57 @@ def trace_path(graph: Graph, path: str, text: str) -> tuple[tuple[Governor, ...]
     return tuple(found), tuple(unknown)
 
 
-def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] = ()) -> AnnotationScan:
+def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] = ()) -> tuple[list[str], int]:
     """Look through the code of a tree, reading only what changed, and remove what is gone.
 
-    `starts` are patterns of the files where annotations are looked for; none means the whole tree.
+    `starts` are patterns of the files where annotations are looked for; none means the whole tree. Returns every path
+    that was walked, and how many files were read.
     """
     require_tables(store)
     blocklist = store.blocklist()
     entries = list(walk(tree.folder))
-    found = [entry for entry in entries if isinstance(entry, FoundFile)]
     unseen = [entry.path for entry in entries if isinstance(entry, Unreadable)]
-    files = [file for file in found if not blocklist.holds_path(shown_path(tree, file.path))]
-    code = (file for file in files if not file.path.lower().endswith(_PROSE) and _is_wanted(file.path, starts))
-    known = _known(store.primary, tree_id(store.primary, tree))
+    files = [
+        entry
+        for entry in entries
+        if isinstance(entry, FoundFile) and not blocklist.holds_path(shown_path(tree, entry.path))
+    ]
+    code = (
+        file
+        for file in files
+        if not file.path.lower().endswith(_PROSE) and (not starts or any(matches(start, file.path) for start in starts))
+    )
+    query = "SELECT path, size_bytes, mtime_ns, inode, read_at FROM annotated_files WHERE tree_id = ?"
+    rows_of_tree = store.primary.execute(query, (tree_id(store.primary, tree),))
+    known = {path: FileStamp(*stamp) for path, *stamp in rows_of_tree}
     to_read, _, missing = compare_stats(code, known, lambda file, stamp: stamp.proves(file))
-    gone = [path for path in missing if not _is_out_of_sight(path, unseen)]
-    to_read = [pair for pair in to_read if not holds_secret(pair[0].path, RedactionMode.PATTERN_ONLY)]
-    for first in range(0, len(to_read), _CHUNK_FILES):
+    # A file that cannot be looked at now is not gone.
+    gone = [
+        path for path in missing if not any(folder == "." or f"{path}/".startswith(f"{folder}/") for folder in unseen)
+    ]
+    wanted = [file for file, _ in to_read if not holds_secret(file.path, RedactionMode.PATTERN_ONLY)]
+    for first in range(0, len(wanted), _CHUNK_FILES):
         with Root(tree.folder) as root:
-            drafts = [_draft(root, file) for file, _ in to_read[first : first + _CHUNK_FILES]]
+            drafts = [
+                (file.path, file.stamp(now_us()), find_annotations(file.path, _code(root, file.path)))
+                for file in wanted[first : first + _CHUNK_FILES]
+            ]
         with store.write() as change:
             number = make_tree_id(change, tree)
-            for draft in drafts:
-                _write_file(change, number, *draft)
+            for path, stamp, annotations in drafts:
+                _remove_file(change, number, path)
+                file_id = rows.insert(
+                    change.connection, "annotated_files", {"tree_id": number, "path": path, **stamp.columns}
+                )
+                change.connection.executemany(
+                    "INSERT INTO annotations (file_id, line, tag, name, part) VALUES (?, ?, ?, ?, ?)",
+                    [(file_id, one.line, one.tag, one.id, one.part) for one in annotations],
+                )
     if gone:
         with store.write() as change:
-            change.connection.executemany(
-                "DELETE FROM annotated_files WHERE tree_id = ? AND path = ?",
-                [(tree_id(store.primary, tree), path) for path in gone],
-            )
-    return AnnotationScan(tuple(file.path for file in files), len(to_read))
-
-
-def _known(database: apsw.Connection, tree_number: int) -> dict[str, FileStamp]:
-    query = "SELECT path, size_bytes, mtime_ns, inode, read_at FROM annotated_files WHERE tree_id = ?"
-    return {row[0]: FileStamp(*row[1:]) for row in database.execute(query, (tree_number,))}
-
-
-def _is_out_of_sight(path: str, unseen: list[str]) -> bool:
-    """Whether a file cannot be looked at now, which does not mean that it is gone."""
-    return any(folder == "." or path == folder or path.startswith(f"{folder}/") for folder in unseen)
-
-
-def _is_wanted(path: str, starts: tuple[str, ...]) -> bool:
-    return not starts or any(matches(start, path) for start in starts)
-
-
-def _draft(root: Root, file: FoundFile) -> tuple[str, FileStamp, list[Annotation]]:
-    """What is stored of one file of code."""
-    read_at = now_us()
-    return file.path, file.stamp(read_at), find_annotations(file.path, _code(root, file.path))
+            for path in gone:
+                _remove_file(change, tree_id(change.connection, tree), path)
+    return [file.path for file in files], len(wanted)
 
 
 def _code(root: Root, path: str) -> str:
@@ -161,15 +153,5 @@ def _code(root: Root, path: str) -> str:
     return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n") if is_code else ""
 
 
-def _write_file(change: Change, number: int, path: str, stamp: FileStamp, annotations: list[Annotation]) -> None:
-    change.connection.execute("DELETE FROM annotated_files WHERE tree_id = ? AND path = ?", (number, path))
-    file_id = rows.insert(change.connection, "annotated_files", {"tree_id": number, "path": path, **stamp.columns})
-    change.connection.executemany(
-        "INSERT INTO annotations (file_id, line, tag, name, part) VALUES (?, ?, ?, ?, ?)",
-        [(file_id, one.line, one.tag, one.id, one.part) for one in annotations],
-    )
-
-
-@cache
-def _tag_pattern() -> re.Pattern[str]:
-    return re.compile(rf"@({'|'.join(TAGS)})[ \t:(]+({ID}(?:\.[\w-]+)?(?:[ \t]*,[ \t]*{ID}(?:\.[\w-]+)?)*)")
+def _remove_file(change: Change, tree_number: int, path: str) -> None:
+    change.connection.execute("DELETE FROM annotated_files WHERE tree_id = ? AND path = ?", (tree_number, path))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # the query path reads no frontmatter
     from ctxrank.indexer.text.frontmatter import Problem
 
 FOLDER = ".contextia"
+VERSION = 1  # of the tables: the number of the last schema_….sql
 TYPES = ("spec", "decision", "norm", "task", "identity")
 LINK_KINDS = ("specs", "decisions", "norms")  # in the order in which links are followed
 IDENTITY_ID = "IDENTITY"

@@ -89,11 +89,6 @@ def code_heading(form: str) -> str:
     return _heading(["CODE"], form)
 
 
-def code_section(lines: Sequence[str], form: str) -> str:
-    """The code paths of all shown specs; '' for none."""
-    return section(code_heading(form), "".join(lines), form) if lines else ""
-
-
 def missing_line(missing: Sequence[Missing]) -> str:
     """The ids that links name and no artifact has."""
     if not missing:

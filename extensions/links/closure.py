@@ -16,7 +16,6 @@ decisions, transitive decisions; T2 after T1, in the same order of types.
 
 from collections.abc import Iterable, Iterator
 
-from ctxrank.extensions.links.artifact import Link
 from ctxrank.extensions.links.graph import Graph, Node
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -27,7 +26,7 @@ _FOLLOWED = {
     "spec": ("spec", "decision", "norm"),
     "decision": ("decision",),
 }
-_LIST_OF = {"spec": "specs", "decision": "decisions", "norm": "norms"}
+_BUDGET_ORDER = ("spec", "norm", "decision")
 _DIRECT = 2  # a chain of the task and the artifact itself
 # Decisions may follow each other by the thousand; a longer chain keeps its beginning and its end.
 MAX_CHAIN = 16
@@ -96,11 +95,13 @@ def reach(graph: Graph, task: Node, *, hops: int | None = None, with_identity: b
     governing = list(_governing(graph, found, [one for one in linked if one.node.type == "spec"]))
     identity = graph.identity if with_identity else None
     first = [ReachedArtifact(identity, 0, (identity.id,), "the identity")] if identity is not None else []
-    warnings = [_warning(one) for one in linked if one.node.is_retired]
-    return Closure(
-        task.id, (*first, found[task.id], *_in_budget_order(linked), *_in_budget_order(governing)),
-        tuple(missing), tuple(warnings),
-    )  # fmt: skip
+    warnings: list[str] = []
+    for node, _, chain, _ in linked:
+        if node.is_retired:
+            instead = f" by {node.superseded_by}" if node.superseded_by else ""
+            warnings.append(f"{node.id} is {node.status}{instead}, and is linked from {chain[-2]}.")
+    reached = (*first, found[task.id], *_in_budget_order(linked), *_in_budget_order(governing))
+    return Closure(task.id, reached, tuple(missing), tuple(warnings))
 
 
 def _follow(graph: Graph, found: dict[str, ReachedArtifact], hops: int | None) -> list[Missing]:
@@ -114,14 +115,15 @@ def _follow(graph: Graph, found: dict[str, ReachedArtifact], hops: int | None) -
             for link in source.node.links:
                 target = graph.nodes.get(link.id)
                 if target is None:
-                    if _could_be_followed(source.node, link):
+                    followed = _FOLLOWED.get(source.node.type, ())
+                    if any(link.kind in ("", f"{type_}s") for type_ in followed):
                         missing.setdefault(link.id, Missing(link.id, source.node.id))
                 elif target.id not in found and is_followed(source.node, target):
-                    reached = ReachedArtifact(
-                        target, 1, _extended(source.chain, target.id), f"linked from {source.node.id}"
-                    )
-                    found[target.id] = reached
-                    following.append(reached)
+                    chain = (*source.chain, target.id)
+                    if len(chain) > MAX_CHAIN:
+                        chain = (*chain[: MAX_CHAIN // 2], GAP, *chain[MAX_CHAIN // 2 + 2 :])
+                    found[target.id] = ReachedArtifact(target, 1, chain, f"linked from {source.node.id}")
+                    following.append(found[target.id])
         layer = following
         depth += 1
     return list(missing.values())
@@ -130,18 +132,6 @@ def _follow(graph: Graph, found: dict[str, ReachedArtifact], hops: int | None) -
 def is_followed(source: Node, target: Node) -> bool:
     """Whether a link from one artifact to another is followed, where the first is reached by links."""
     return target.type in _FOLLOWED.get(source.type, ())
-
-
-def _extended(chain: tuple[str, ...], id_: str) -> tuple[str, ...]:
-    if len(chain) < MAX_CHAIN:
-        return (*chain, id_)
-    half = MAX_CHAIN // 2
-    return (*chain[:half], GAP, *chain[half + 2 :], id_)
-
-
-def _could_be_followed(source: Node, link: Link) -> bool:
-    followed = _FOLLOWED.get(source.type, ())
-    return bool(followed) and (link.kind == "" or link.kind in (_LIST_OF[type_] for type_ in followed))
 
 
 def _governing(
@@ -155,7 +145,9 @@ def _governing(
     by_id = {spec.node.id: spec for spec in specs}
     files: dict[str, ReachedArtifact] = {}
     for annotation in graph.annotations:
-        owner = by_id.get(annotation.id) or _owner_of(annotation.path, globs)
+        owner = by_id.get(annotation.id) or next(
+            (spec for glob, spec in globs.items() if matches(glob, annotation.path)), None
+        )
         if owner is not None:
             files.setdefault(annotation.path, owner)
     taken = set(found)
@@ -176,15 +168,11 @@ def _governing(
     for annotation in graph.annotations:
         named = graph.nodes.get(annotation.id)
         owner = files.get(annotation.path)
-        if named is None or owner is None or named.id in taken or named.is_retired or named.type not in _LIST_OF:
+        if named is None or owner is None or named.id in taken or named.is_retired or named.type not in _BUDGET_ORDER:
             continue
         taken.add(named.id)
         reason = f"via annotation at {annotation.path}:{annotation.line}"
         yield ReachedArtifact(named, 2, (*owner.chain, named.id), reason)
-
-
-def _owner_of(path: str, globs: dict[str, ReachedArtifact]) -> ReachedArtifact | None:
-    return next((owner for glob, owner in globs.items() if matches(glob, path)), None)
 
 
 def _overlapping(
@@ -195,26 +183,18 @@ def _overlapping(
         places = list(globs.overlapping(glob))
         if places:
             return glob, owners[min(places)]
-        for path, owner in files.items():
-            if matches(glob, path):
-                return glob, owner
+        owner = next((spec for path, spec in files.items() if matches(glob, path)), None)
+        if owner is not None:
+            return glob, owner
     return None
 
 
 def _in_budget_order(reached: list[ReachedArtifact]) -> list[ReachedArtifact]:
     """Direct specs, transitive specs, norms, direct decisions, transitive decisions; each as it was reached."""
-    return sorted(reached, key=_budget_class)  # sorting is stable
-
-
-def _budget_class(one: ReachedArtifact) -> int:
-    is_direct = len(one.chain) == _DIRECT
-    if one.node.type == "spec":
-        return 0 if is_direct else 1
-    if one.node.type == "norm":
-        return 2
-    return 3 if is_direct else 4
-
-
-def _warning(one: ReachedArtifact) -> str:
-    instead = f" by {one.node.superseded_by}" if one.node.superseded_by else ""
-    return f"{one.node.id} is {one.node.status}{instead}, and is linked from {one.chain[-2]}."
+    return sorted(  # sorting is stable
+        reached,
+        key=lambda one: (
+            _BUDGET_ORDER.index(one.node.type),
+            one.node.type != "norm" and len(one.chain) != _DIRECT,
+        ),
+    )

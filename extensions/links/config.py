@@ -70,16 +70,10 @@ def load_linked_config(tree: ArtifactTree) -> LinkedConfig:
         raise UsageError(f"{path}: strict_bidirectional is '{is_bidirectional}'.", "Give true or false.")
     if is_bidirectional:
         severities["one-way-annotation"] = "error"
-    return LinkedConfig(severities, is_bidirectional, _starts(top.get("annotations"), path))
-
-
-def _starts(value: object, path: str) -> tuple[str, ...]:
-    if is_dict(value):
-        value = value.get("paths")
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return (value,)
-    if not is_list(value) or not all(isinstance(item, str) for item in value):
-        raise UsageError(f"{path}: annotations.paths is '{value}'.", "Give a list of patterns, such as [src/**].")
-    return tuple(str(item) for item in value)
+    starts: object = top.get("annotations")
+    if is_dict(starts):
+        starts = starts.get("paths")
+    starts = [starts] if isinstance(starts, str) else [] if starts is None else starts
+    if not is_list(starts) or not all(isinstance(item, str) for item in starts):
+        raise UsageError(f"{path}: annotations.paths is '{starts}'.", "Give a list of patterns, such as [src/**].")
+    return LinkedConfig(severities, is_bidirectional, tuple(map(str, starts)))

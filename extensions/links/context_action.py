@@ -1,15 +1,10 @@
 """`ctxrank context`: what a task's links reach, within a budget."""
 
 from ctxrank.cli.call import Call, Extended, Reply
-from ctxrank.extensions.links.context import ContextRequest
-from ctxrank.extensions.links.receipt import make_context, record_context
+from ctxrank.extensions.links.context import ContextRequest, make_context, record_context
+from ctxrank.extensions.links.pack import PackedArtifact
 from ctxrank.extensions.links.tree import open_store
-from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.receipts import Recording
-
-if TYPE_CHECKING:
-    from ctxrank.extensions.links.pack import PackedArtifact
-    from ctxrank.extensions.links.receipt import ContextDraft
 
 
 def context(
@@ -30,32 +25,26 @@ def context(
         draft = make_context(store, request)
         engine = "fts5" if store.wide is None else "opensearch"
         recording = Recording(None, None, "") if no_receipt else record_context(store, draft)
-    notes = [recording.note] if recording.note else []
-    notes += [*draft.material.notes, *draft.part.warnings]
-    notes += [f"{missing.source} links to {missing.id}, which does not exist." for missing in draft.part.missing]
+    part, warnings = draft.part, [*draft.material.notes, *draft.part.warnings]
+    missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
     return Reply(
-        lambda: _as_json(draft, budget, recording),
-        text=draft.part.text,
+        lambda: {
+            "receipt": recording.receipt,
+            "shared_prefix_tokens": recording.shared_prefix_tokens,
+            "budget": {"limit": budget, "used": part.used, "counter": part.counter},
+            "artifacts": [_with_node(one, lowered=one.is_lowered) for one in part.shown],
+            "omitted": [_with_node(one, reason="budget") for one in part.omitted],
+            "missing": part.missing,
+            "warnings": warnings,
+            "text": part.text,
+        },
+        text=part.text,
         engine="" if no_search else engine,
-        notes=tuple(notes),
+        notes=(*filter(None, (recording.note,)), *warnings, *missing),
         form=call.form(format_),
     )
 
 
-def _as_json(draft: "ContextDraft", budget: int | None, recording: Recording) -> dict[str, object]:
-    part = draft.part
-    return {
-        "receipt": recording.receipt,
-        "shared_prefix_tokens": recording.shared_prefix_tokens,
-        "budget": {"limit": budget, "used": part.used, "counter": part.counter},
-        "artifacts": [_with_node(one, lowered=one.is_lowered) for one in part.shown],
-        "omitted": [_with_node(one, reason="budget") for one in part.omitted],
-        "missing": part.missing,
-        "warnings": [*draft.material.notes, *part.warnings],
-        "text": part.text,
-    }
-
-
-def _with_node(one: "PackedArtifact", **more: object) -> Extended:
+def _with_node(one: PackedArtifact, **more: object) -> Extended:
     artifact = one.artifact
     return Extended(artifact.node, {**artifact._asdict(), **one._asdict(), "tier": f"T{artifact.tier}", **more})

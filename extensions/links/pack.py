@@ -6,27 +6,31 @@
 
 A pure function of its arguments. T0 to T2 are packed first and without a look at what was found by search; that comes
 after them, and changes no byte of what is before. Where search is wanted, a share of the budget is kept for it
-(links/budget.py), whether or not it finds anything; once everything in T0 to T2 is shown as requested, it has all that
+(`linked_limit`), whether or not it finds anything; once everything in T0 to T2 is shown as requested, it has all that
 is left. Where it found too little for its share, the rest of what was lowered follows after it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ctxrank.extensions.links import block
 from ctxrank.extensions.links.artifact import LEVELS
-from ctxrank.extensions.links.budget import Footer, cheapest_first, linked_limit, spend_with_footer
 from ctxrank.extensions.links.closure import Closure, Missing, ReachedArtifact
 from ctxrank.extensions.links.store import StoredTexts
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import joined
 from ctxrank.indexer.text.tokens import ESTIMATE
-from ctxrank.ranking.context.budget import NOT_SHOWN, Item, Purchase, Step
+from ctxrank.ranking.context.budget import NOT_SHOWN, Item, Order, Purchase, Step, spend
 from ctxrank.ranking.context.prices import Prices
 
 # The best of what was found may be shown in full, further ones no longer than their first section: they are guesses.
 FOUND_IN_FULL = 10
 _FOUND = 3  # the tier
 _OUTPUT_ORDER = ("identity", "task", "spec", "norm", "decision")
+# Of what is beyond the first two levels of every linked artifact. Measured with benchmarks/links.
+SEARCH_SHARE = 0.3
+_SECOND_LEVEL = 1
 
 
 class PackOptions(NamedTuple):
@@ -62,6 +66,13 @@ class LinkedPart(NamedTuple):
     omitted: tuple[PackedArtifact, ...]
     missing: tuple[Missing, ...]
     warnings: tuple[str, ...]
+
+
+class Footer(NamedTuple):
+    """What the footer costs in addition to its entries: its frame, and a footer that only counts."""
+
+    frame: int = 0
+    bare: int = 0
 
 
 class _Section(NamedTuple):
@@ -109,7 +120,7 @@ def pack_linked(
     text = joined(
         reference,
         *(sections[at].text(levels[at], options.form) for at in in_order if levels[at] >= 0),
-        block.code_section(code, options.form),
+        block.section(heading, "".join(code), options.form) if code else "",
         missing,
         block.footer(_named(*outcome), options.form, is_named=is_named),
     )
@@ -122,15 +133,12 @@ def pack_linked(
     elif found:
         unnamed = _found_sections(found, texts, options, prices)
         part = part._replace(omitted=(*part.omitted, *_outcome(unnamed, [NOT_SHOWN] * len(unnamed))[1]))
-    if options.limit is not None and limit is not None and limit < options.limit and _has_all_found(part):
+    lacking = (*part.omitted, *(one for one in part.shown if one.is_lowered))
+    has_all_found = all(one.artifact.tier != _FOUND for one in lacking)
+    if options.limit is not None and limit is not None and limit < options.limit and has_all_found:
         part = _with_rest(part, sections, purchase.left, options, prices)
-    return part._replace(counter=_counter(texts, [one.artifact for one in part.shown]))
-
-
-def _has_all_found(part: LinkedPart) -> bool:
-    """Whether search could use no more than it has."""
-    lacking = [one.artifact for one in part.shown if one.is_lowered] + [one.artifact for one in part.omitted]
-    return all(artifact.tier != _FOUND for artifact in lacking)
+    counters = {texts[one.artifact.node.number].counter for one in part.shown}
+    return part._replace(counter=counters.pop() if len(counters) == 1 else ESTIMATE)
 
 
 def _with_rest(
@@ -233,11 +241,6 @@ def _found_sections(
     ]
 
 
-def _counter(texts: Mapping[int, StoredTexts], artifacts: Sequence[ReachedArtifact]) -> str:
-    counters = {texts[one.node.number].counter for one in artifacts}
-    return counters.pop() if len(counters) == 1 else ESTIMATE
-
-
 def _footer_price(
     sections: Sequence[_Section], options: PackOptions, prices: Prices, *, is_search: bool = False
 ) -> Footer:
@@ -268,3 +271,78 @@ def _outcome(
         level, is_lowered = item.levels[at] if at >= 0 else "", 0 <= at < len(item.levels) - 1
         packed.append(PackedArtifact(section.artifact, level, item.prices[at], item.prices[-1], is_lowered))
     return tuple(one for one in packed if one.level), tuple(one for one in packed if not one.level)
+
+
+def spend_with_footer(
+    items: Sequence[Item], order: Order, base: int, limit: int | None, footer: Footer
+) -> tuple[Purchase, bool]:
+    """What the limit buys, and whether the footer can name what is omitted or lowered.
+
+    Raises UsageError where `base` and the admitted items do not fit.
+    """
+    admitted = sum(item.prices[0] for item, at in zip(items, order.start, strict=True) if at == 0)
+    needed = base + admitted + (footer.bare if items else 0)
+    if limit is not None and needed > limit:
+        raise UsageError(
+            f"A budget of {limit} tokens is too small: the identity and the task alone take {needed}.",
+            f"Give --budget {needed} or more, or leave the identity out with --no-identity.",
+        )
+    if limit is not None and base + footer.frame + order.price > limit:
+        # What is left out is named before anything more is shown.
+        return Purchase(order.start, (0,) * len(items), needed, order.steps), False
+    return spend(order, base + footer.frame, limit), True
+
+
+def linked_limit(order: Order, base: int, limit: int) -> int:
+    """What links, patterns and annotations may spend of a limit where search is to have a share.
+
+    Everything up to the last step to a first or second level, and of what is beyond it all but SEARCH_SHARE: nothing
+    that is linked is left out, or without its first section, for something that was found. It depends on the linked
+    items alone, and both it and the rest grow with the limit, so that a larger limit takes nothing away from either.
+    `base` is spent before the first step.
+    """
+    used = last = base + order.price
+    for step in order.steps:
+        used += step.cost
+        if step.at <= _SECOND_LEVEL:
+            # A step that spares an entry in the footer can cost less than nothing: where it starts is paid first.
+            last = max(last, used)
+    return limit if limit <= last else limit - int(SEARCH_SHARE * (limit - last))
+
+
+def cheapest_first(items: Sequence[Item], *, admitted: int = 0) -> Order:
+    """The cheapest step that is available, again and again; `items` are in budget priority, which decides ties.
+
+    For a limit that is also *filled*, so that no single step still fits, this is the only order there is. Let the limit
+    grow by one token at a time: as soon as any available step fits it must be taken (filled), and it must not be taken
+    back (a larger limit never removes). So the next step is the cheapest one, and only ties are free. Priority is in
+    what is available:
+
+    * items are admitted, at their lowest level, strictly in budget priority: only the next one is available;
+    * a higher level is available once its item has the level below.
+
+    In any other order (all levels of the first item before those of the second, say) either a step that would fit is
+    passed by to save for a more expensive one, or what was bought with the remainder has to be given back. The price of
+    the rule is that the longest texts are raised last. The first `admitted` items start at their lowest level.
+    """
+    start = tuple(0 if place < admitted else NOT_SHOWN for place in range(len(items)))
+    price = sum(item.price(at) for item, at in zip(items, start, strict=True))
+    return Order(start, price, tuple(_cheapest_steps(items, admitted)))
+
+
+def _cheapest_steps(items: Sequence[Item], admitted: int) -> Iterator[Step]:
+    waiting: list[Step] = []  # sorted by cost, then budget priority, then level
+
+    def offer(place: int, at: int) -> None:
+        if place < len(items) and at < len(items[place].levels):
+            insort(waiting, items[place].step(place, at))
+
+    for place in range(admitted):
+        offer(place, 1)
+    offer(admitted, 0)
+    while waiting:
+        step = waiting.pop(0)
+        yield step
+        offer(step.place, step.at + 1)
+        if step.at == 0:
+            offer(step.place + 1, 0)

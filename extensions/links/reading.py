@@ -43,29 +43,42 @@ def parse_artifact(path: str, text: str) -> LinkedArtifact:
     if is_identity and not matter.values:
         problems = []  # the one artifact that needs no frontmatter
     id_ = reader.text("id") or (IDENTITY_ID if is_identity else "")
-    type_ = _type_of(place, reader.text("type"), id_)
+    type_ = "identity" if is_identity else _type_of(place, reader.text("type"), id_)
     if not type_:
         return LinkedArtifact(path)  # a README, say: no artifact
-    if is_identity and not re.fullmatch(ID, id_):
-        id_ = IDENTITY_ID
-    elif id_ and not re.fullmatch(ID, id_):
-        message = f"id '{id_}' is not of the form SPEC-NAME-001"
-        problems.append(Problem("missing-required-field", reader.line("id"), message))
-        id_ = ""
-    title = reader.text("title") or _heading(matter.body) or (id_ if is_identity else "")
+    if id_ and not re.fullmatch(ID, id_):
+        if not is_identity:
+            message = f"id '{id_}' is not of the form SPEC-NAME-001"
+            problems.append(Problem("missing-required-field", reader.line("id"), message))
+        id_ = IDENTITY_ID if is_identity else ""
+    heading = next((line for line in matter.body.split("\n")[:40] if line.startswith("# ")), "")
+    title = reader.text("title") or one_line(heading[2:]) or (id_ if is_identity else "")
     status = _status(type_, reader, problems)
     if not is_identity and not any(problem.rule == "malformed-frontmatter" for problem in problems):
-        problems += _missing(type_, matter.values, reader, status)
+        given = {"id": "id" in matter.values, "title": reader.text("title")}
+        if type_ in ("spec", "task"):
+            given["status"] = status
+        lacking = (name for name, value in given.items() if not value)
+        problems += (Problem("missing-required-field", 1, f"'{name}' is missing") for name in lacking)
     successor = re.search(ID, reader.text("superseded_by"))
-    after, found = successor[0] if successor else "", tuple(problems)
-    links, globs, fields = _links(reader), _globs(type_, reader), reader.fields(status)
-    return LinkedArtifact(path, id_, type_, title, status, after, links, globs, fields, matter.body, found)
+    globs = (type_ == "norm" and reader.items("scope")) or reader.items("paths")
+    return LinkedArtifact(
+        path,
+        id_,
+        type_,
+        title,
+        status,
+        successor[0] if successor else "",
+        _links(reader),
+        tuple(glob for glob, _ in globs),
+        reader.fields(status),
+        matter.body,
+        tuple(problems),
+    )
 
 
 def _type_of(place: str, declared: str, id_: str) -> str:
     """What a file is: by its folder, else by what it says, else by the first letters of its id."""
-    if place == "system/identity.md":
-        return "identity"
     for folder, type_ in _TYPE_OF_PLACE.items():
         if place.startswith(folder):
             return type_
@@ -86,34 +99,14 @@ def _status(type_: str, reader: "_Reader", problems: list[Problem]) -> str:
     return status
 
 
-def _missing(type_: str, values: dict[str, object], reader: "_Reader", status: str) -> list[Problem]:
-    needed = ["id", "title"] + (["status"] if type_ in ("spec", "task") else [])
-    given = {"id": "id" in values, "title": reader.text("title"), "status": status}
-    return [Problem("missing-required-field", 1, f"'{name}' is missing") for name in needed if not given[name]]
-
-
 def _links(reader: "_Reader") -> tuple[Link, ...]:
-    """`links: {specs: […]}`, `links: [ids]` and `specs: […]` at the top, deduplicated, in this order."""
-    found: list[Link] = []
-    for kind in LINK_KINDS:
-        for path in (f"links.{kind}", kind):
-            found += [Link(kind, id_, line) for id_, line in reader.items(path)]
-    found += [Link("", id_, line) for id_, line in reader.items("links")]
-    return tuple({link.id: link for link in reversed(found)}[id_] for id_ in dict.fromkeys(link.id for link in found))
-
-
-def _globs(type_: str, reader: "_Reader") -> tuple[str, ...]:
-    names = ("scope", "paths") if type_ == "norm" else ("paths",)
-    for name in names:
-        if globs := tuple(glob for glob, _ in reader.items(name)):
-            return globs
-    return ()
-
-
-def _heading(body: str) -> str:
-    """The first `# ` heading, which replaces a missing title."""
-    line = next((line for line in body.split("\n")[:40] if line.startswith("# ")), "")
-    return one_line(line[2:])
+    """`links: {specs: […]}`, `specs: […]` at the top and `links: [ids]`, each id once, in this order."""
+    found: dict[str, Link] = {}
+    for kind in (*LINK_KINDS, ""):
+        for path in (f"links.{kind}", kind) if kind else ("links",):
+            for id_, line in reader.items(path):
+                found.setdefault(id_, Link(kind, id_, line))
+    return tuple(found.values())
 
 
 class _Reader:

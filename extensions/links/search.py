@@ -10,11 +10,11 @@ from collections.abc import Collection
 
 from ctxrank.extensions.links.closure import ReachedArtifact
 from ctxrank.extensions.links.graph import Graph, Node
-from ctxrank.extensions.links.store import KIND, document_numbers
+from ctxrank.extensions.links.store import KIND
 from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, Engine
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates
@@ -30,13 +30,6 @@ _ESSENTIAL_SHARE = 0.4
 _TYPES = ("spec", "norm", "decision")
 
 
-class SearchedArtifacts(NamedTuple):
-    """What search adds, best first; `trouble` says why the index could not answer, if so."""
-
-    reached: tuple[ReachedArtifact, ...]
-    trouble: str = ""
-
-
 def find_more(
     store: Store,
     graph: Graph,
@@ -46,15 +39,16 @@ def find_more(
     config: Config,
     *,
     most: int = MAX_FOUND,
-) -> SearchedArtifacts:
-    """What search finds for a task's words, best first, at most `most`; or why the index cannot answer."""
+) -> tuple[tuple[ReachedArtifact, ...], str]:
+    """What search finds for a task's words, best first, at most `most`; and why the index cannot answer, else ''."""
     allowed = {
         node.number: node
         for node in graph.nodes.values()
         if node.type in _TYPES and not node.is_retired and node.id not in reached
     }
     if not allowed:
-        return SearchedArtifacts(())
+        return (), ""
+    words = " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS])
     engine = engine_of(store)
     readiness = engine.make_ready(CATCH_UP_MS) if config.has_index else SWITCHED_OFF
     for attempt in range(2):
@@ -62,33 +56,29 @@ def find_more(
             break
         engine = readiness.stand_in or engine
         try:
-            best = _best(store, engine, allowed, " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS]), most)
+            best = _best(store, engine, allowed, words)
         except INDEX_READ_ERRORS as error:
             if attempt and not isinstance(error, ENGINE_ERRORS):
                 raise  # a fresh index raises it as well: it is not the index
             readiness = engine.recover(error, CATCH_UP_MS)
         else:
-            return SearchedArtifacts(
-                tuple(ReachedArtifact(node, 3, (task.id, node.id), "found by search") for node in best)
-            )
-    return SearchedArtifacts((), readiness.beyond_healing.health)
+            return tuple(ReachedArtifact(node, 3, (task.id, node.id), "found by search") for node in best[:most]), ""
+    return (), readiness.beyond_healing.health
 
 
-def _best(store: Store, engine: Engine, allowed: dict[int, Node], text: str, most: int) -> list[Node]:
-    """The best of the allowed nodes for a text."""
+def _best(store: Store, engine: Engine, allowed: dict[int, Node], text: str) -> list[Node]:
+    """The best of the allowed nodes for a text, best first."""
     with engine.snapshot() as statistics:
-        nodes = {
-            document_id: allowed[number]
-            for document_id, number in document_numbers(store.primary).items()
-            if number in allowed
-        }
+        # The index of public ids answers this without a look at the rows.
+        query = "SELECT id, record_id FROM documents WHERE kind = ? AND record_id IS NOT NULL"
+        numbers = read_map(store.primary, query, (KIND,), int, int)
+        nodes = {document: allowed[number] for document, number in numbers.items() if number in allowed}
         # One term: whatever the text holds, none of it is taken for a filter, a phrase or an exclusion.
         plan = make_plan(Query((Term(text),)), engine, statistics)
         scope = Scope(kinds=(KIND,), document_ids=frozenset(nodes))
         rows = find_candidates(plan, scope, essential_share=_ESSENTIAL_SHARE).rows
-        rows = sorted(
-            (row for row in rows if row.owner_id in nodes), key=lambda row: (-row.score, nodes[row.owner_id].id)
-        )
+        rows = [row for row in rows if row.owner_id in nodes]
+        rows.sort(key=lambda row: (-row.score, nodes[row.owner_id].id))
         # A row whose document has changed since has a text that is no longer there.
         current = {signals.id for signals in engine.signals([row.owner_id for row in rows])}
-    return [nodes[row.owner_id] for row in rows if row.owner_id in current][:most]
+    return [nodes[row.owner_id] for row in rows if row.owner_id in current]

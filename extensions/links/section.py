@@ -11,17 +11,30 @@ So each gives the other what it cannot use at any budget. What is left over befo
 a step of its own, and given to the other it would have to be taken back at a larger budget.
 """
 
-from ctxrank.extensions.links.absence import load_graph_of, why_not_reached
-from ctxrank.extensions.links.context import ContextMaterial, ContextRequest, gather
-from ctxrank.extensions.links.pack import LinkedPart, PackOptions, pack_linked
-from ctxrank.extensions.links.receipt import make_context, receipt_of, request_of
+import re
+from collections.abc import Iterator, Mapping
+
+from ctxrank.extensions.links.closure import is_followed, near_ids, reach
+from ctxrank.extensions.links.context import (
+    ContextMaterial,
+    ContextRequest,
+    gather,
+    make_context,
+    receipt_of,
+    request_of,
+)
+from ctxrank.extensions.links.graph import Graph, Node, load_graph
+from ctxrank.extensions.links.pack import PackOptions, pack_linked
 from ctxrank.extensions.links.store import KIND
+from ctxrank.extensions.links.sync import sync_tree
+from ctxrank.extensions.links.tree import folder_of_tree, require_tree
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.records.receipts import Receipt
-from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.globs import overlap
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.shapes import Omitted, SectionItem
 from ctxrank.ranking.context.prices import Prices
@@ -86,31 +99,128 @@ def _packed(material: ContextMaterial, options: PackOptions, prices: Prices, who
     except UsageError as error:
         # Kept free all the same: a larger budget would take it from the packages again.
         return SectionPart(KIND, "", 0, whole - limit, (), (), task_text, (error.message,), more)
-    is_complete = not part.omitted and not any(shown.is_lowered for shown in part.shown)
+    lowered = [one for one in part.shown if one.is_lowered]
+    is_complete = not part.omitted and not lowered
     missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
-    notes = (*material.notes, *part.warnings, *missing)
-    rest = whole - (part.used if is_complete else limit)
-    shown, omitted, again = _shown(part), _omitted(part), None if is_complete else more
-    return SectionPart(KIND, part.text, part.used, rest, shown, omitted, task_text, notes, again)
-
-
-def _shown(part: LinkedPart) -> tuple[SectionItem, ...]:
-    return tuple(
+    shown = [
         SectionItem(node.id, node.type, node.title, node.status, level, tokens, f"T{one.tier}", one.chain, one.reason)
         for one, level, tokens, _, _ in part.shown
         for node in (one.node,)
+    ]
+    omitted = [
+        *(
+            Omitted(one.node.id, f"T{one.tier}: no room in the linked artifacts' budget", tokens)
+            for one, _, tokens, _, _ in part.omitted
+        ),
+        *(Omitted(one.artifact.node.id, f"lowered: shown at {one.level}", one.whole - one.tokens) for one in lowered),
+        *(Omitted(one.id, f"linked by {one.source}, but there is no such artifact", 0) for one in part.missing),
+    ]
+    return SectionPart(
+        KIND,
+        part.text,
+        part.used,
+        whole - (part.used if is_complete else limit),
+        tuple(shown),
+        tuple(omitted),
+        task_text,
+        (*material.notes, *part.warnings, *missing),
+        None if is_complete else more,
     )
 
 
-def _omitted(part: LinkedPart) -> tuple[Omitted, ...]:
-    left = [
-        Omitted(left.artifact.node.id, f"T{left.artifact.tier}: no room in the linked artifacts' budget", left.tokens)
-        for left in part.omitted
-    ]
-    lowered = [
-        Omitted(shown.artifact.node.id, f"lowered: shown at {shown.level}", shown.whole - shown.tokens)
-        for shown in part.shown
-        if shown.is_lowered
-    ]
-    gone = [Omitted(one.id, f"linked by {one.source}, but there is no such artifact", 0) for one in part.missing]
-    return (*left, *lowered, *gone)
+_MAX_NAMED = 5
+_TIER = re.compile(r"T([0-3])\b")
+_FOUND = 3  # the tier of what search found
+
+
+def why_not_reached(store: Store, graph: Graph, id_: str, receipt: Receipt) -> tuple[str, ...]:
+    """The reasons, the decisive one first. Raises NotFoundError for an id that never was."""
+    node = graph.nodes.get(id_)
+    linkers = [one for _, one in sorted(graph.nodes.items()) if any(link.id == id_ for link in one.links)]
+    if node is None:
+        said = f" Links to it: {', '.join(one.id for one in linkers[:_MAX_NAMED])}." if linkers else ""
+        hint = near_ids(id_, graph.nodes) or "'ctxrank search --kind linked WORDS' finds artifacts."
+        raise NotFoundError(f"There is no artifact {id_}, and receipt {receipt.id} does not name it.{said}", hint)
+    if not receipt.task_id:
+        return ("this assembly named no task: --task-id brings what a task's links reach",)
+    if node.type in ("task", "identity"):
+        name = "an identity" if node.type == "identity" else "a task"
+        return (f"it is {name}: of these a context has only the task's own, and no link leads to another",)
+    found = [(entry.id, _TIER.match(entry.reason)) for entry in receipt.entries]
+    tiers = {name: int(tier[1]) for name, tier in found if tier}
+    reasons = [*_by_links(graph, node, linkers, tiers, receipt)]
+    if node.is_retired:
+        reasons.append(f"it is {node.status}: patterns, annotations and search never bring it, only a link does")
+    else:
+        reasons += [*_by_specs(graph, node, tiers), *_by_patterns(node, receipt.task_id)]
+        count = sum(tier == _FOUND for tier in tiers.values())
+        if receipt.inputs.get("with search") == "False":
+            reasons.append("search was switched off by --no-search")
+        elif count:
+            reasons.append(f"search has {count} others for the words of the task, but not it")
+        else:
+            reasons.append("search found nothing for the words of the task")
+    query = "SELECT 1 FROM documents WHERE kind = ? AND record_id = ? AND seq > ?"
+    if read_value(store.primary, query, (KIND, node.number, receipt.seq), int):
+        reasons.append("it was written after this context was made")
+    return tuple(reasons)
+
+
+def load_graph_of(store: Store, receipt: Receipt) -> Graph:
+    """The links of the receipt's tree, or of the one that is found from here, in step with the disk."""
+    name = receipt.inputs.get("tree")
+    # A folder that the store names, and the user did not, is not looked at: the one that is found from here is.
+    tree = require_tree(store.location, None if name is None else folder_of_tree(store, name))
+    sync_tree(store, tree, load_config(store).redaction_mode)
+    return load_graph(store.primary, tree)
+
+
+def _by_links(
+    graph: Graph, node: Node, linkers: list[Node], tiers: Mapping[str, int], receipt: Receipt
+) -> Iterator[str]:
+    """Whose links name it, and why they did not lead there."""
+    task, hops = receipt.task_id, receipt.inputs.get("hops")
+    if hops is not None and task in graph.nodes:
+        whole = reach(graph, graph.nodes[task]).reached
+        steps = next((one.chain for one in whole if one.node.id == node.id and one.tier == 1), ())
+        if len(steps) - 1 > int(hops):
+            yield f"beyond --hops {hops}: it takes {len(steps) - 1}, {' > '.join(steps)}"
+            return
+    yield f"linked by no artifact that {task} reaches" if linkers else "no artifact links to it"
+    for one in linkers[:_MAX_NAMED]:
+        tier = tiers.get(one.id)
+        if tier is None:
+            yield f"{one.id} lists it, but {task} does not reach {one.id}"
+        elif tier >= 2:
+            way = "search" if tier == _FOUND else "patterns or annotations"
+            yield f"{one.id} lists it, but was reached by {way}: links are followed from what links reach"
+        elif not is_followed(one, node):
+            yield f"{one.id} lists it, but no link is followed from a {one.type} to a {node.type}"
+        else:
+            yield f"{one.id} lists it now, and did not when this context was made"
+    if len(linkers) > _MAX_NAMED:
+        yield f"and {len(linkers) - _MAX_NAMED} more list it, and are not reached"
+
+
+def _by_specs(graph: Graph, node: Node, tiers: Mapping[str, int]) -> Iterator[str]:
+    """Which specs that are reached could list it."""
+    reached = [graph.nodes[id_] for id_ in tiers if id_ in graph.nodes]
+    specs = [one for one in reached if one.type == "spec" and all(link.id != node.id for link in one.links)]
+    named: set[str] = set()
+    for spec in specs if node.type == "norm" else ():
+        pair = next(((a, b) for a in node.globs for b in spec.globs if overlap(a, b)), None)
+        if pair is not None and len(named) < _MAX_NAMED:
+            named.add(spec.id)
+            yield f"missing-link: its scope '{pair[0]}' covers '{pair[1]}' of {spec.id}, which does not list it"
+    others = [spec.id for spec in specs if tiers[spec.id] <= 1 and spec.id not in named]
+    if others:
+        more = f" and {len(others) - _MAX_NAMED} more" if len(others) > _MAX_NAMED else ""
+        yield f"reached, and not listing it: {', '.join(others[:_MAX_NAMED])}{more}"
+
+
+def _by_patterns(node: Node, task: str) -> Iterator[str]:
+    if node.globs and node.type in ("spec", "norm"):
+        word = "scope" if node.type == "norm" else "paths"
+        yield f"its {word} {', '.join(node.globs[:_MAX_NAMED])} meet the code of no spec that {task} links to"
+    elif node.type == "norm":
+        yield "it has no scope, so that no pattern brings it"

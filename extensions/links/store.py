@@ -1,17 +1,18 @@
 """Linked artifacts in the primary database: a file's row, the document it is searched by, and annotations in code."""
 
+import os
 from collections.abc import Iterable
 from math import ceil
 
 import apsw
 
-from ctxrank.extensions.links.artifact import LevelTexts, LinkedArtifact
-from ctxrank.extensions.links.tree import ArtifactTree
+from ctxrank.extensions.links.artifact import VERSION, LevelTexts, LinkedArtifact
+from ctxrank.extensions.links.tree import ArtifactTree, folder_of_tree
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import rows
-from ctxrank.indexer.store.connection import read_column, read_map, read_rows, read_value
+from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.tokens import ESTIMATE, cautious_tokens, estimate_tokens
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ctxrank.indexer.files.stamps import FoundFile
 
 KIND = "linked"
-VERSION = 1  # of the tables: the number of the last schema_….sql
 _LEVELS = 3
 
 
@@ -27,7 +27,6 @@ class KnownFile(NamedTuple):
     """A row as the next run compares it with the disk."""
 
     number: int
-    path: str
     stamp: FileStamp
     sha256: str
     ruleset: int
@@ -84,46 +83,33 @@ def tree_id(database: apsw.Connection, tree: ArtifactTree) -> int:
     return read_value(database, "SELECT id FROM linked_trees WHERE path = ?", (tree.name,), int) or 0
 
 
+def known_trees(store: Store) -> list[ArtifactTree]:
+    """Every tree that the store has read, where its folder can and may be looked at; `.contextia` may be gone."""
+    query = "SELECT path FROM linked_trees ORDER BY id"
+    names = read_column(store.primary, query, (), str) if has_tables(store.primary) else []
+    trees = [ArtifactTree(os.path.realpath(folder), name) for name in names if (folder := folder_of_tree(store, name))]
+    return [tree for tree in trees if os.path.isdir(tree.folder)]
+
+
 def make_tree_id(change: Change, tree: ArtifactTree) -> int:
     """The id of a tree, made on first use."""
     change.connection.execute("INSERT OR IGNORE INTO linked_trees (path) VALUES (?)", (tree.name,))
     return tree_id(change.connection, tree)
 
 
-def rules_of(database: apsw.Connection, tree: ArtifactTree) -> str:
-    """By which rules the tree's files were read; '' where nothing was read yet."""
-    return read_value(database, "SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,), str) or ""
-
-
-def keep_rules(change: Change, tree: ArtifactTree, rules: str) -> None:
-    """Keep that text, for `rules_of`."""
-    rows.update(change.connection, "linked_trees", make_tree_id(change, tree), {"scan_state": rules})
-
-
 def known_files(database: apsw.Connection, tree_number: int) -> dict[str, KnownFile]:
     """All rows of a tree by path."""
     query = """
-        SELECT id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset FROM linked_artifacts WHERE tree_id = ?
+        SELECT path, id, sha256, ruleset, size_bytes, mtime_ns, inode, read_at FROM linked_artifacts WHERE tree_id = ?
     """
     return {
-        row[1]: KnownFile(row[0], row[1], FileStamp(*row[2:6]), row[6], row[7])
-        for row in database.execute(query, (tree_number,))
+        path: KnownFile(number, FileStamp(*stamp), sha256, ruleset)
+        for path, number, sha256, ruleset, *stamp in database.execute(query, (tree_number,))
     }
 
 
-def restamp(change: Change, number: int, stamp: FileStamp) -> None:
-    """The same bytes with another stat: nothing that can be found has changed."""
-    rows.update(change.connection, "linked_artifacts", number, stamp.columns)
-
-
 def record(
-    change: Change,
-    tree: ArtifactTree,
-    tree_number: int,
-    artifact: LinkedArtifact,
-    texts: LevelTexts,
-    stamp: FileStamp,
-    sha256: str,
+    change: Change, tree: ArtifactTree, artifact: LinkedArtifact, texts: LevelTexts, stamp: FileStamp, sha256: str
 ) -> None:
     """Write an artifact's row and its document."""
     import json  # noqa: PLC0415  a query writes nothing
@@ -136,11 +122,14 @@ def record(
         "links": json.dumps(artifact.links), "globs": json.dumps(artifact.globs),
         "problems": json.dumps(artifact.problems),
     }  # fmt: skip
+    tree_number = make_tree_id(change, tree)
     query = "SELECT id FROM linked_artifacts WHERE tree_id = ? AND path = ?"
-    number = read_value(change.connection, query, (tree_number, artifact.path), int) or 0
-    if not rows.update(change.connection, "linked_artifacts", number, values):
+    number = read_value(change.connection, query, (tree_number, artifact.path), int)
+    if number is None:
         values |= {"tree_id": tree_number, "path": artifact.path}
         number = rows.insert(change.connection, "linked_artifacts", values)
+    else:
+        rows.update(change.connection, "linked_artifacts", number, values)
     change.connection.execute(
         "INSERT OR REPLACE INTO linked_texts (linked_id, meta, summary, full, tokens, token_counter)"
         " VALUES (?, ?, ?, ?, ?, ?)",
@@ -225,9 +214,3 @@ def documents_named(primary: apsw.Connection, name: str) -> frozenset[int]:
          WHERE l.name = ? COLLATE NOCASE
     """
     return frozenset(read_column(primary, query, (KIND, name), int) if has_tables(primary) else ())
-
-
-def document_numbers(primary: apsw.Connection) -> dict[int, int]:
-    """The artifact of each document; the index of public ids answers this without a look at the rows."""
-    query = "SELECT id, record_id FROM documents WHERE kind = ? AND record_id IS NOT NULL"
-    return read_map(primary, query, (KIND,), int, int)

@@ -8,27 +8,27 @@ A tree that did not change costs one query and a stat for each file: no parser i
 from ctxrank.extensions.links.artifact import LevelTexts, LinkedArtifact, level_texts
 from ctxrank.extensions.links.store import (
     KnownFile,
-    keep_rules,
     known_files,
+    known_trees,
     make_tree_id,
     record,
     remove,
     require_tables,
-    restamp,
-    rules_of,
     shown_path,
     stored_texts,
     tree_id,
 )
-from ctxrank.extensions.links.tree import ArtifactTree, find_tree, known_trees, list_files
+from ctxrank.extensions.links.tree import ArtifactTree, find_tree, list_files
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.files.stamps import FileStamp, compare_stats
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:  # loaded where a file has changed
-    from ctxrank.cli.actions.upkeep.index_step import StepReport
+    from ctxrank.cli.actions.upkeep.indexing import StepReport
     from ctxrank.indexer.files.stamps import FoundFile
 
 _CHUNK_FILES = 200
@@ -47,7 +47,6 @@ class SyncReport(NamedTuple):
 class _Draft(NamedTuple):
     """A file that was read; `artifact` and `texts` are None where its bytes are the known ones."""
 
-    path: str
     stamp: FileStamp
     sha256: str
     artifact: LinkedArtifact | None
@@ -59,7 +58,7 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
 
     Its annotations are looked for, and exact token counts are made, too. None where there is no such tree.
     """
-    from ctxrank.cli.actions.upkeep.index_step import StepReport  # noqa: PLC0415  `context` reports no step
+    from ctxrank.cli.actions.upkeep.indexing import StepReport  # noqa: PLC0415  `context` reports no step
     from ctxrank.extensions.links.annotations import sync_annotations  # noqa: PLC0415  `context` walks no code
     from ctxrank.extensions.links.config import load_linked_config  # noqa: PLC0415  and needs no configuration of it
 
@@ -71,11 +70,9 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
         return None
     report = sync_tree(store, tree, mode)
     store.catch_up()
-    scan = sync_annotations(store, tree, load_linked_config(tree).starts)
+    _, code_files_read = sync_annotations(store, tree, load_linked_config(tree).starts)
     count_tokens(store)
-    return StepReport(
-        files=report.files, written=len(report.written), removed=len(report.removed), code_files_read=scan.read
-    )
+    return StepReport(report.files, len(report.written), len(report.removed), code_files_read)
 
 
 def sync_tree(store: Store, tree: ArtifactTree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SyncReport:
@@ -84,9 +81,11 @@ def sync_tree(store: Store, tree: ArtifactTree, mode: RedactionMode = RedactionM
     blocklist = store.blocklist()
     files = [file for file in list_files(tree) if not blocklist.holds_path(shown_path(tree, file.path))]
     rules = f"{RULESET_VERSION} {mode.described}"
+    number = tree_id(store.primary, tree)
     # What was read by other rules is written again, though its bytes be the same.
-    is_read_alike = rules_of(store.primary, tree) == rules
-    known = known_files(store.primary, tree_id(store.primary, tree))
+    query = "SELECT scan_state FROM linked_trees WHERE id = ?"
+    is_read_alike = read_value(store.primary, query, (number,), str) == rules
+    known = known_files(store.primary, number)
     to_read, _, gone = compare_stats(files, known, lambda file, row: is_read_alike and row.proves(file))
     if to_read:
         from ctxrank.indexer.files.paths import holds_secret  # noqa: PLC0415  an unchanged tree needs no rules
@@ -98,9 +97,8 @@ def sync_tree(store: Store, tree: ArtifactTree, mode: RedactionMode = RedactionM
         with Root(tree.folder) as root:
             drafts = [_draft(root, file, row.sha256 if row and is_read_alike else None, mode) for file, row in chunk]
         with store.write() as change:
-            number = make_tree_id(change, tree)
             pairs = zip(drafts, chunk, strict=True)
-            written += [draft.path for draft, (_, row) in pairs if _apply(change, tree, number, draft, row)]
+            written += [file.path for draft, (file, row) in pairs if _apply(change, tree, draft, row)]
     if gone:
         with store.write() as change:
             for row in gone.values():
@@ -109,13 +107,8 @@ def sync_tree(store: Store, tree: ArtifactTree, mode: RedactionMode = RedactionM
         store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     if not is_read_alike and files:
         with store.write() as change:
-            keep_rules(change, tree, rules)
-    return SyncReport(
-        files=len(files),
-        read=tuple(file.path for file, _ in to_read),
-        written=tuple(written),
-        removed=tuple(sorted(gone)),
-    )
+            update(change.connection, "linked_trees", make_tree_id(change, tree), {"scan_state": rules})
+    return SyncReport(len(files), tuple(file.path for file, _ in to_read), tuple(written), tuple(sorted(gone)))
 
 
 def _draft(root: Root, file: "FoundFile", known_sha256: str | None, mode: RedactionMode) -> _Draft:
@@ -125,29 +118,30 @@ def _draft(root: Root, file: "FoundFile", known_sha256: str | None, mode: Redact
     from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  no rules
     from ctxrank.indexer.text.frontmatter import Problem  # noqa: PLC0415  as above
 
-    reading = read_changed(root, file, known_sha256)
-    if reading.outcome is None:
-        return _Draft(file.path, reading.stamp, reading.sha256, None, None)
-    if isinstance(reading.outcome, FileText):
-        artifact = parse_artifact(file.path, redact(reading.outcome.text, mode).text)
+    stamp, sha256, outcome = read_changed(root, file, known_sha256)
+    if outcome is None:
+        return _Draft(stamp, sha256, None, None)
+    if isinstance(outcome, FileText):
+        artifact = parse_artifact(file.path, redact(outcome.text, mode).text)
     else:
         artifact = parse_artifact(file.path, "")
-        problem = Problem("malformed-frontmatter", 1, f"the file cannot be read: {reading.outcome.reason}")
+        problem = Problem("malformed-frontmatter", 1, f"the file cannot be read: {outcome.reason}")
         artifact = artifact._replace(problems=(problem,) if artifact.type else ())
-    return _Draft(file.path, reading.stamp, reading.sha256, artifact, level_texts(artifact))
+    return _Draft(stamp, sha256, artifact, level_texts(artifact))
 
 
-def _apply(change: Change, tree: ArtifactTree, tree_number: int, draft: _Draft, known: KnownFile | None) -> bool:
+def _apply(change: Change, tree: ArtifactTree, draft: _Draft, known: KnownFile | None) -> bool:
     """Write what was read; False where only the stat was new, or the rules, which found the same."""
-    is_same = draft.artifact is None or draft.texts is None
-    if known is not None and known.sha256 == draft.sha256 and known.ruleset == RULESET_VERSION and not is_same:
-        before = stored_texts(change.connection, [known.number]).get(known.number)
-        is_same = before is not None and before.texts == draft.texts
-    if draft.artifact is None or draft.texts is None or is_same:
-        assert known is not None, "the bytes were compared with those of a row"
-        restamp(change, known.number, draft.stamp)
-        return False
-    record(change, tree, tree_number, draft.artifact, draft.texts, draft.stamp, draft.sha256)
+    if known is not None and known.sha256 == draft.sha256:
+        texts = draft.texts
+        if texts is not None and known.ruleset == RULESET_VERSION:
+            before = stored_texts(change.connection, [known.number]).get(known.number)
+            texts = None if before is not None and before.texts == texts else texts
+        if texts is None:
+            update(change.connection, "linked_artifacts", known.number, draft.stamp.columns)
+            return False
+    assert draft.artifact is not None and draft.texts is not None, "the bytes are not those of a row"
+    record(change, tree, draft.artifact, draft.texts, draft.stamp, draft.sha256)
     return True
 
 

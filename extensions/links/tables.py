@@ -2,7 +2,7 @@
 
 import os
 
-from ctxrank.extensions.links.store import VERSION
+from ctxrank.extensions.links.artifact import VERSION
 from ctxrank.indexer.declarations import (
     Column,
     Kind,

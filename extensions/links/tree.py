@@ -15,7 +15,6 @@ from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, NotFoundError
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Unreadable, walk
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
@@ -70,16 +69,6 @@ def tree_at(location: Location, folder: str) -> ArtifactTree:
     """A folder that holds `.contextia` as the store names it."""
     real = os.path.realpath(folder)
     return ArtifactTree(real, "." if real == os.path.realpath(location.project) else real)
-
-
-def known_trees(store: Store) -> list[ArtifactTree]:
-    """Every tree that the store has read, where its folder can and may be looked at; `.contextia` may be gone."""
-    from ctxrank.extensions.links.store import has_tables  # noqa: PLC0415  it imports this module
-
-    query = "SELECT path FROM linked_trees ORDER BY id"
-    names = read_column(store.primary, query, (), str) if has_tables(store.primary) else []
-    trees = [ArtifactTree(os.path.realpath(folder), name) for name in names if (folder := folder_of_tree(store, name))]
-    return [tree for tree in trees if os.path.isdir(tree.folder)]
 
 
 def folder_of_tree(store: Store, name: str) -> str | None:

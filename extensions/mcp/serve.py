@@ -1,7 +1,7 @@
 """`ctxrank serve`: one local process that answers tools and commands, and may follow files. Never required.
 
     GET  /health            who serves, and since when; needs no token
-    POST /mcp               MCP over streamable HTTP: the tools of `tools.py`
+    POST /mcp               MCP over streamable HTTP: the tools of `tools.tsv`
     POST /api/search        {"query": ["locked"], "limit": 3}: READING and WRITING, answered as --json answers
     POST /hook              one event of an agent runner, answered as `ctxrank hook` answers it
     POST /ticket            a ticket for the pages, good once, and where it opens them; what `ctxrank web` asks
@@ -29,18 +29,16 @@ from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.agents.hook import answer_of
 from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.loopback import NAMES, TOKEN_FILE, is_local, listening, made_token
-from ctxrank.cli.output.envelope import as_json_line, envelope, failure
+from ctxrank.cli.output.envelope import as_json, envelope, failure
 from ctxrank.cli.request_body import read_body
 from ctxrank.cli.route import ServedRoute
 from ctxrank.cli.sharing import sharing
 from ctxrank.cli.unexpected import explained
 from ctxrank.extensions.mcp.mcp import new_session
-from ctxrank.extensions.mcp.mcp import server as mcp_server
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.extensions import ROUTE, provided
 from ctxrank.indexer.light_typing import is_dict
-from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.location import SERVE_LOCK
 from ctxrank.indexer.store.one_process import only_one
 from ctxrank.indexer.store_pool import MAX_IDLE_S, StorePool
@@ -56,6 +54,7 @@ try:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from ctxrank.cli.local_server import admit, ended_by_signal, local_server
+    from ctxrank.extensions.mcp.sdk import server as mcp_server
 except ModuleNotFoundError as error:  # pragma: no cover  the SDK brings them all
     raise UsageError("'ctxrank serve' needs the extra mcp.", "Install it: pip install 'ctxrank[mcp]'") from error
 
@@ -86,8 +85,8 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
     gc.enable()  # see cli/entry.py
     with call.open() as store:
         folder = store.location.folder
-        load_config(store)
-        log, store.team_log = store.team_log, ""  # this process follows it, and needs no other one for that
+        log = store.config.team_dsn if store.config.team_log is not None else ""
+        store.before_close = None  # this process follows the log, and needs no other one for that
     lock = os.path.join(folder, SERVE_LOCK)
     socket_path = socket_path and os.path.abspath(socket_path)  # a hook asks from other folders
     token = "" if socket_path else made_token(os.path.join(folder, TOKEN_FILE))
@@ -235,7 +234,7 @@ def _failed(error: CtxrankError, status: int | None = None) -> Response:
 
 
 def _json(value: object, status: int = 200) -> Response:
-    return Response(as_json_line(value) + "\n", status, media_type="application/json")
+    return Response(as_json(value) + "\n", status, media_type="application/json")
 
 
 def _already(says: str) -> CtxrankError:

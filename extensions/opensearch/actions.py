@@ -40,7 +40,12 @@ def sync(call: Call, *, rebuild: bool, forget: bool) -> Reply:
     """
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
-        settings = _settings(store)
+        settings = load_config(store).wide
+        if settings is None:
+            raise UsageError(
+                "It is not said where the cluster is.",
+                f"Set {ENVIRONMENT} to its addresses, or wide: in your own config.yaml.",
+            )
         with _connected(settings) as cluster:
             if rebuild:
                 drop_index(cluster, index_name(store.primary))
@@ -66,16 +71,6 @@ def wide_status(store: Store, settings: WideSettings, *, is_used: bool) -> Clust
         return found._replace(trouble=str(error))
     behind = changes_after(store.primary, state.visible_seq)
     return found._replace(documents=documents, behind=behind, set_aside=len(state.set_aside), size_bytes=size_bytes)
-
-
-def _settings(store: Store) -> WideSettings:
-    settings = load_config(store).wide
-    if settings is None:
-        raise UsageError(
-            "It is not said where the cluster is.",
-            f"Set {ENVIRONMENT} to its addresses, or wide: in your own config.yaml.",
-        )
-    return settings
 
 
 @contextlib.contextmanager

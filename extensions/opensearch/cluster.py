@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from ctxrank.indexer.deadline import Deadline, in_time
 from ctxrank.indexer.engine import EngineError
@@ -21,7 +21,8 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict
 
 BUSY = (429, 503)
 _UNREACHED = (502, 504)  # said by what stands before the nodes
-_UNKNOWN, _FORBIDDEN = 401, 403
+_UNKNOWN, _FORBIDDEN, _MISSING = 401, 403, 404
+_ANSWER_S = 60.0  # so long one node may take for one answer, to its last byte
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 5.0
 _MAX_ANSWER_BYTES = 256 * 1024 * 1024
@@ -29,13 +30,6 @@ _MAX_ANSWER_BYTES = 256 * 1024 * 1024
 
 class ClusterError(EngineError):
     """The cluster is away, too busy for too long, or refused; the text says which."""
-
-
-class Login(NamedTuple):
-    """Who asks."""
-
-    user: str
-    password: str
 
 
 class ClusterAnswer(NamedTuple):
@@ -52,21 +46,19 @@ class Cluster:
         self,
         urls: Sequence[str],
         *,
-        login: Login | None = None,
+        login: tuple[str, str] | None = None,
         authority: str | None = None,
         patience_s: float = 60,
         away_s: float | None = None,
-        timeout_s: float = 60,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`authority` is the file with the certificate that signed the nodes' own; without one the system's count.
+        """`login` is a user with the password; `authority` is the file with the certificate that signed the nodes' own,
+        without one the system's count.
 
-        `timeout_s` is how long one node may take for one answer, to its last byte; `patience_s` how long a cluster may
-        be too busy, or away; `away_s` the same for one that has never answered. Raises ClusterError for a password that
-        would be sent in the clear.
+        `patience_s` is how long a cluster may be too busy, or away; `away_s` the same for one that has never answered.
+        Raises ClusterError for a password that would be sent in the clear.
         """
         self.waits = 0  # how often it was too busy
-        self.waited_s = 0.0
         self.lost = 0  # how often a node did not answer
         self.deadline: Deadline | None = None  # of all that is asked from now on
         self._urls = [urlsplit(url) for url in urls]
@@ -74,12 +66,12 @@ class Cluster:
         if login and not self._is_encrypted:
             raise ClusterError("a password is sent to https alone")
         self._tls = ssl.create_default_context(cafile=authority) if self._is_encrypted else None
-        self._user = login.user if login else ""
-        self._headers = {"Authorization": _basic(login)} if login else {}
+        self._user = login[0] if login else ""
+        encoded = base64.b64encode(":".join(login or ()).encode()).decode()
+        self._headers = {"Authorization": f"Basic {encoded}"} if login else {}
         self.patience_s = patience_s  # how long one request may be put off altogether
         self._away_s = patience_s if away_s is None else away_s
         self._has_answered = False
-        self._timeout_s = timeout_s
         self._sleep = sleep
         self._connection: HTTPConnection | None = None
 
@@ -95,25 +87,28 @@ class Cluster:
             begun = time.monotonic()
             answer = self._once(method, path, body, {**self._headers, "Content-Type": content_type})
             if isinstance(answer, str):  # why there is none
-                waiting.count(time.monotonic() - begun)
+                waiting.waited_s += time.monotonic() - begun
                 waiting.wait(f"no node of the cluster answers ({answer})", None if self._has_answered else self._away_s)
                 continue
             self._has_answered = True
             if answer.status == _UNKNOWN:
-                known = (
-                    f"the cluster refuses the password of {self._user}" if self._user else "the cluster wants a user"
-                )
-                raise ClusterError(f"{known} ({_UNKNOWN})")
+                known = f"refuses the password of {self._user}" if self._user else "wants a user"
+                raise ClusterError(f"the cluster {known} ({_UNKNOWN})")
             if answer.status == _FORBIDDEN:
-                who = f"{self._user} may not" if self._user else "without a user one may not"
-                raise ClusterError(f"{who} {_named(method, path)}: {_FORBIDDEN} {error_type(answer.body)}".rstrip())
+                who = self._user or "without a user one"
+                raise ClusterError(f"{who} may not {refusal(method, path, answer)}")
             if answer.status not in BUSY:
                 return answer
             waiting.wait(f"the cluster is busy ({answer.status})")
 
-    def required(self, method: str, path: str, body: object = None) -> dict[object, object]:
-        """What came back, of a request that must not be refused. Raises ClusterError."""
+    def required(self, method: str, path: str, body: object = None, *, is_needed: bool = True) -> dict[object, object]:
+        """What came back, of a request that must not be refused; {} where what is not needed is missing.
+
+        Raises ClusterError.
+        """
         answer = self.ask(method, path, body)
+        if answer.status == _MISSING and not is_needed:
+            return {}
         if answer.status >= 300:
             raise ClusterError(refusal(method, path, answer))
         return answer.body
@@ -125,9 +120,8 @@ class Cluster:
             self._connection = None
 
     def wait(self, seconds: float) -> None:
-        """Wait because it is busy, counted. Raises ClusterError where the deadline comes first."""
+        """Wait because it is busy, counted."""
         self.waits += 1
-        self.waited_s += seconds
         if self.deadline is not None:
             self.deadline.spend(seconds)
         self._sleep(seconds)
@@ -140,8 +134,8 @@ class Cluster:
         left = len(self._urls)
         while left:
             url = self._urls[0]
-            kept, connection = self._connection, self._connection or self._connect()
-            self._connection = None
+            kept, self._connection = self._connection, None
+            connection = kept or self._connect(url)
             try:
                 status, read = self._in_time(connection, left, method, path, body, headers)
             except (OSError, HTTPException) as error:
@@ -180,19 +174,18 @@ class Cluster:
 
         try:
             if self.deadline is None:
-                return in_time(self._timeout_s, exchange)
-            return self.deadline.ask(exchange, min(self._timeout_s, self.deadline.left_s / left))
+                return in_time(_ANSWER_S, exchange)
+            return self.deadline.ask(exchange, min(_ANSWER_S, self.deadline.left_s / left))
         except TimeoutError:
             if connection.sock is not None:  # its thread may still read: it ends now, and closes
                 with suppress(OSError):
                     connection.sock.shutdown(socket.SHUT_RDWR)
             raise
 
-    def _connect(self) -> HTTPConnection:
-        url = self._urls[0]
+    def _connect(self, url: SplitResult) -> HTTPConnection:
         if self._tls is not None:
-            return HTTPSConnection(url.hostname or "", url.port, timeout=self._timeout_s, context=self._tls)
-        return HTTPConnection(url.hostname or "", url.port, timeout=self._timeout_s)
+            return HTTPSConnection(url.hostname or "", url.port, timeout=_ANSWER_S, context=self._tls)
+        return HTTPConnection(url.hostname or "", url.port, timeout=_ANSWER_S)
 
 
 class Waiting:
@@ -201,31 +194,23 @@ class Waiting:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._next_s = _FIRST_WAIT_S
-        self._waited_s = 0.0
-
-    def count(self, seconds: float) -> None:
-        """So long was waited already, for an answer that did not come."""
-        self._waited_s += seconds
+        self.waited_s = 0.0  # for answers that did not come, too
 
     def wait(self, why: str, most_s: float | None = None) -> None:
         """Wait twice as long as the last time. Raises ClusterError where patience (or `most_s`) is at its end."""
-        left_s = (self._cluster.patience_s if most_s is None else most_s) - self._waited_s
+        left_s = (self._cluster.patience_s if most_s is None else most_s) - self.waited_s
         deadline = self._cluster.deadline
         seconds = min(self._next_s, left_s)
         if left_s <= 0 or (deadline is not None and deadline.left_s <= seconds):
             raise ClusterError(why)
-        self._waited_s += seconds
+        self.waited_s += seconds
         self._next_s = min(2 * self._next_s, _LONGEST_WAIT_S)
         self._cluster.wait(seconds)
 
 
 def refusal(method: str, path: str, answer: ClusterAnswer) -> str:
     """What was asked, and what kind of error came back."""
-    return f"{_named(method, path)}: {answer.status} {error_type(answer.body)}".rstrip()
-
-
-def _named(method: str, path: str) -> str:
-    return f"{method} {path.partition('?')[0]}"
+    return f"{method} {path.partition('?')[0]}: {answer.status} {error_type(answer.body)}".rstrip()
 
 
 def _value(netloc: str, status: int, read: bytes) -> dict[object, object]:
@@ -243,9 +228,7 @@ def _value(netloc: str, status: int, read: bytes) -> dict[object, object]:
 
 def _reason(error: Exception) -> str:
     """Why a node did not answer, in the words of the system or of the protocol."""
-    if isinstance(error, TimeoutError):
-        return str(error.strerror or error)
-    return str(error.strerror if isinstance(error, OSError) and error.strerror else error) or type(error).__name__
+    return str(getattr(error, "strerror", None) or error) or type(error).__name__
 
 
 def error_type(body: dict[object, object]) -> str:
@@ -259,7 +242,3 @@ def value_at(body: object, *keys: str) -> object:
     for key in keys:
         body = body.get(key) if is_dict(body) else None
     return body
-
-
-def _basic(login: Login) -> str:
-    return "Basic " + base64.b64encode(f"{login.user}:{login.password}".encode()).decode()

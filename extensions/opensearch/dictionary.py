@@ -14,7 +14,7 @@ from ctxrank.extensions.opensearch.cluster import value_at
 from ctxrank.extensions.opensearch.documents import cut
 from ctxrank.extensions.opensearch.queries import Query, any_of
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, IndexHealth, IndexTerm
-from ctxrank.indexer.fulltext.dictionary import unstemmed
+from ctxrank.indexer.fulltext.dictionary import has_trigrams, trigrams_of
 from ctxrank.indexer.fulltext.index_file import MARKS, Index
 from ctxrank.indexer.light_typing import is_dict, is_list
 
@@ -23,10 +23,8 @@ _COUNTED_AT_ONCE = 1000
 # Letters that a stemmer may have taken from the end of a word: its beginning is near the term then.
 _MOST_TRIMMED = 5
 _NEAREST = 100  # of each beginning
-_FIRST_CJK = "\u1100"
-_LEAST_SPELT, _LONGEST_SPELT = 3, 48
+_LEAST_SPELT = 3
 _FIELDS = {TEXT: "text", PATH: "path", DEFINITION: "names", HEADING: "names"}
-_NAME_MARKS = {DEFINITION: MARKS[DEFINITION], HEADING: MARKS[HEADING]}
 
 
 class Dictionary:
@@ -36,10 +34,9 @@ class Dictionary:
     """
 
     def __init__(self) -> None:
-        tokenizer = Index(apsw.Connection(":memory:"), IndexHealth.OK, "")
-        self.tokens = tokenizer.tokens
-        self.tokens_at, self.find_words = tokenizer.tokens_at, tokenizer.find_words
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer = Index(apsw.Connection(":memory:"), IndexHealth.OK, "")
+        self.tokens, self.tokens_at, self.unstemmed = tokenizer.tokens, tokenizer.tokens_at, tokenizer.unstemmed
+        self.find_words = tokenizer.find_words
         self.forget_terms()
 
     def forget_terms(self) -> None:
@@ -51,10 +48,6 @@ class Dictionary:
     def ask(self, path: str, body: Query) -> dict[object, object]:
         """What the cluster answers of this index. Raises ClusterError."""
         raise NotImplementedError
-
-    def unstemmed(self, surface: str) -> str:
-        """A word without case and accents, but with its ending: as terms begin."""
-        return unstemmed(self._tokenizer, surface)
 
     def check_unknown(self, surfaces: Sequence[str]) -> None:
         """There is one dictionary, so nothing can be missing from another."""
@@ -69,7 +62,7 @@ class Dictionary:
         unknown = [key for key in dict.fromkeys(keys) if key not in self._df]
         for start in range(0, len(unknown), _COUNTED_AT_ONCE):
             part = unknown[start : start + _COUNTED_AT_ONCE]
-            filters = {str(at): _query_of(key) for at, key in enumerate(part)}
+            filters = {str(at): {"term": {_FIELDS[field]: _held(field, term)}} for at, (field, term) in enumerate(part)}
             asked: Query = {"size": 0, "track_total_hits": False, "aggs": {"df": {"filters": {"filters": filters}}}}
             buckets = value_at(self.ask("_search", asked), "aggregations", "df", "buckets")
             for at, key in enumerate(part):
@@ -99,7 +92,9 @@ class Dictionary:
             if len(base) >= _LEAST_SPELT
         ]
         found = self.look_up_any(self._spelt(any_of(queries)), TEXT) if queries else []
-        return sorted(found, key=lambda term: (-len(_trigrams(term.term) & _trigrams(word)), term.df, term.term))[:most]
+        trigrams = set(trigrams_of(word))
+        shared = {term.term: len(trigrams.intersection(trigrams_of(term.term))) for term in found}
+        return sorted(found, key=lambda term: (-shared[term.term], term.df, term.term))[:most]
 
     def terms_containing(self, part: str, most: int) -> list[IndexTerm]:
         """Words that contain a part of three letters or more, the shortest first. Raises ClusterError."""
@@ -126,16 +121,12 @@ class Dictionary:
         id_ = self._ids.get(key)
         if id_ is None:
             id_ = self._ids[key] = len(self._keys)
-            self._keys.append(cut(MARKS[field] + term) if field in _NAME_MARKS else MARKS[field] + cut(term))
+            self._keys.append((MARKS[PATH] if field == PATH else "") + _held(field, term))
         return IndexTerm(id_, term, df)
 
     def _spelt(self, query: Query) -> list[str]:
         """Of what a query comes down to the words that somebody types: no numbers, hashes or runs of CJK."""
-        return [
-            term
-            for term in self._enumerated(TEXT, query)
-            if _LEAST_SPELT <= len(term) <= _LONGEST_SPELT and term[0].isalpha() and max(term) < _FIRST_CJK
-        ]
+        return list(filter(has_trigrams, self._enumerated(TEXT, query)))
 
     def _enumerated(self, field: str, query: Query) -> list[str]:
         """The terms of texts or paths that a query comes down to, on all shards."""
@@ -148,15 +139,10 @@ class Dictionary:
         return list(found)
 
 
-def _query_of(key: tuple[str, str]) -> Query:
-    field, term = key
-    marked = MARKS[field] + term if field in _NAME_MARKS else term
-    return {"term": {_FIELDS[field]: cut(marked)}}
+def _held(field: str, term: str) -> str:
+    """A term as the cluster's field has it."""
+    return cut(MARKS[field] + term if _FIELDS[field] == "names" else term)
 
 
 def _rewritten(most: int) -> Query:
     return {"rewrite": f"top_terms_boost_{most}"}
-
-
-def _trigrams(text: str) -> set[str]:
-    return {text[at : at + 3] for at in range(len(text) - 2)}

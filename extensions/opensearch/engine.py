@@ -9,7 +9,7 @@ Where the cluster does not answer, the embedded index does, if it is kept; the a
 
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 
-from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError, Login, Waiting, value_at
+from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError, Waiting, value_at
 from ctxrank.extensions.opensearch.dictionary import Dictionary
 from ctxrank.extensions.opensearch.documents import FORMAT
 from ctxrank.extensions.opensearch.queries import (
@@ -168,30 +168,27 @@ class WideEngine(Dictionary):
         """The first word with this term in the first document that holds it."""
         rows = self.rows(RowQuery(TermClause((term,), (term,))), 1)
         for _, *columns in self.texts([row[0] for row in rows], 1 << 30).values():
-            text = " ".join(columns)
-            encoded = text.encode("utf-8", "replace")
-            for start, end, token in self.tokens_at(text):
-                if token == term:
-                    return encoded[start:end].decode("utf-8", "replace").lower()
+            return self.tokenizer.word_with(term, " ".join(columns))
         return term
 
     # Rows
 
     def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
         """The rows that a query finds, at most so many, by ascending row number."""
-        return self._paged(self._filtered(query), most)
+        return self._paged(self._bounded(clause_query(query.clause, self.tokens), query), most)
 
     def row_ids(self, query: RowQuery, most: int | None = None) -> list[int]:
         """The numbers of the same rows."""
-        return [row[0] for row in self._paged(self._filtered(query), most, source=False)]
+        found = self._bounded(clause_query(query.clause, self.tokens), query)
+        return [row[0] for row in self._paged(found, most, source=False)]
 
     def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
         """The rows that the cluster's BM25 ranks highest, of equal ones those of the lowest numbers."""
-        ranked = clause_query(query.clause, self.tokens)
+        ranked: Query = clause_query(query.clause, self.tokens)
         if query.also:
             ranked = {"bool": {"must": ranked, "should": names_query(query.also)}}
         body: Query = {
-            "query": {"bool": {"must": ranked, **self._conditions(query)}}, "size": most, "track_total_hits": False,
+            "query": self._bounded(ranked, query), "size": most, "track_total_hits": False,
             "sort": [{"_score": "desc"}, {"row": "asc"}],
         }  # fmt: skip
         return self._rows_in(self.ask("_search?search_type=dfs_query_then_fetch", body))
@@ -276,14 +273,8 @@ class WideEngine(Dictionary):
         """Which of these priorities were ever stored, and whether there are passages."""
         return read_feature_bounds(self._primary, "main", priorities)
 
-    def _filtered(self, query: RowQuery) -> Query:
-        """Rows that a query finds, none ranked."""
-        conditions = self._conditions(query)
-        filters = [clause_query(query.clause, self.tokens), *conditions["filter"]]
-        return {"bool": {"filter": filters, "must_not": conditions["must_not"]}}
-
-    def _conditions(self, query: RowQuery) -> dict[str, list[Query]]:
-        """What must hold besides the clause: the scope, and what must be said of a whole document."""
+    def _bounded(self, ranked: Query, query: RowQuery) -> Query:
+        """Rows for which holds what a query says besides its clause: the scope, and what is of a whole document."""
         scope = query.scope
         filters = scope_filters(scope)
         if scope.since is not None or scope.until is not None or scope.paths or scope.without:
@@ -293,7 +284,7 @@ class WideEngine(Dictionary):
         if len(query.required) > 1:
             filters += [values_query("owner", self._owners(clause)) for clause in query.required]
         excluded = [values_query("owner", self._owners(clause)) for clause in query.excluded]
-        return {"filter": filters, "must_not": excluded}
+        return {"bool": {"must": ranked, "filter": filters, "must_not": excluded}}
 
     def _owners(self, clause: Clause) -> list[int]:
         """The documents that hold something anywhere. Raises ClusterError where they are too many to be named."""
@@ -362,7 +353,7 @@ class WideEngine(Dictionary):
 def connect(settings: WideSettings, *, patience_s: float = 60, away_s: float | None = None) -> Cluster:
     """The cluster of the configuration; nothing is sent yet. Raises ClusterError."""
     try:
-        login = Login(settings.user, password_of(settings)) if settings.user else None
+        login = (settings.user, password_of(settings)) if settings.user else None
         return Cluster(
             settings.urls, login=login, authority=settings.authority or None, patience_s=patience_s, away_s=away_s
         )

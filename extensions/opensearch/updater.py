@@ -24,7 +24,7 @@ from ctxrank.extensions.opensearch.cluster import (
 )
 from ctxrank.extensions.opensearch.documents import FORMAT, Tokens, definition, line, source_of
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
-from ctxrank.indexer.store.change_log import ChangeBatch, history_id, read_changes
+from ctxrank.indexer.store.change_log import ChangeBatch, LoggedDeletion, LoggedDocument, history_id, read_changes
 from ctxrank.indexer.store.connection import read_map, require_value, snapshot
 from ctxrank.indexer.store.facets import id_list
 
@@ -46,8 +46,8 @@ class Refused(NamedTuple):
 class Sent(NamedTuple):
     """What one run did."""
 
-    changed: int
-    unchanged: int  # the cluster had these, or newer ones
+    changed: int = 0
+    unchanged: int = 0  # the cluster had these, or newer ones
     waits: int = 0  # how often it was too busy
     refused: tuple[Refused, ...] = ()
 
@@ -73,12 +73,10 @@ def read_state(cluster: Cluster, name: str, *, is_local: bool = False) -> Cluste
 
     The node that is asked may say it by itself (`is_local`), a moment late, while the cluster elects a manager.
     """
-    answer = cluster.ask("GET", f"/{name}/_mapping{'?local=true' if is_local else ''}")
-    if answer.status == 404:
+    found = cluster.required("GET", f"/{name}/_mapping{'?local=true' if is_local else ''}", is_needed=False)
+    if not found:
         return None
-    if answer.status >= 300:
-        raise ClusterError(refusal("GET", f"/{name}/_mapping", answer))
-    meta = value_at(answer.body, name, "mappings", "_meta")
+    meta = value_at(found, name, "mappings", "_meta")
     if not is_dict(meta):
         raise ClusterError(f"{name}: an index of that name is not ours")
     numbers = [int(str(meta.get(field, 0))) for field in ClusterIndexState._fields[:-1]]
@@ -106,8 +104,7 @@ def send_changes(
     """
     name = index_name(primary)
     waits = cluster.waits
-    changed = unchanged = 0
-    refused: tuple[Refused, ...] = ()
+    done = Sent()
     state = read_state(cluster, name)
     if state is not None:
         with snapshot(primary):
@@ -124,20 +121,20 @@ def send_changes(
             history = history_id(primary, "main", batch.end)
             kinds = kinds_of_parents(primary, batch)
         sent = send_batch(cluster, name, batch, kinds, tokens)
-        changed += sent.changed
-        unchanged += sent.unchanged
-        refused += sent.refused
+        done = Sent(done.changed + sent.changed, done.unchanged + sent.unchanged, 0, done.refused + sent.refused)
         if advance is not None:
             advance(sent.changed + sent.unchanged + len(sent.refused))
+        # What a batch changed was looked at anew.
+        seen = {document.id for document in batch.documents} | {gone.id for gone in batch.deletions}
+        aside = tuple(sorted({*state.set_aside} - seen | {one.id for one in sent.refused}))
         if batch.is_last:
             break
-        state = state._replace(applied_seq=batch.end, history_id=history, set_aside=_aside(state, batch, sent))
+        state = state._replace(applied_seq=batch.end, history_id=history, set_aside=aside)
         _keep(cluster, name, state)
-    aside = _aside(state, batch, sent)
     cluster.required("POST", f"/{name}/_refresh")
     if (batch.end, history) != (state.visible_seq, state.visible_history_id):
         _keep(cluster, name, ClusterIndexState(batch.end, history, batch.end, history, set_aside=aside))
-    return Sent(changed, unchanged, cluster.waits - waits, refused)
+    return done._replace(waits=cluster.waits - waits)
 
 
 def send_batch(cluster: Cluster, name: str, batch: ChangeBatch, kinds: dict[int, str], tokens: Tokens) -> Sent:
@@ -156,9 +153,7 @@ def send_batch(cluster: Cluster, name: str, batch: ChangeBatch, kinds: dict[int,
 
 def drop_index(cluster: Cluster, name: str) -> None:
     """Remove the index of a store with all that is in it. Raises ClusterError."""
-    answer = cluster.ask("DELETE", f"/{name}")
-    if answer.status >= 300 and answer.status != 404:
-        raise ClusterError(f"DELETE {name}: {answer.status} {error_type(answer.body)}")
+    cluster.required("DELETE", f"/{name}", is_needed=False)
 
 
 def forget_deleted(primary: apsw.Connection, cluster: Cluster) -> None:
@@ -190,12 +185,6 @@ def index_size(cluster: Cluster, name: str) -> tuple[int, int]:
     return int(str(documents or 0)), int(str(value_at(stats, "_all", "primaries", "store", "size_in_bytes") or 0))
 
 
-def _aside(state: ClusterIndexState, batch: ChangeBatch, sent: Sent) -> tuple[int, ...]:
-    """Which documents are set aside after a batch: what it changed was looked at anew."""
-    seen = {document.id for document in batch.documents} | {gone.id for gone in batch.deletions}
-    return tuple(sorted({*state.set_aside} - seen | {one.id for one in sent.refused}))
-
-
 def _keep(cluster: Cluster, name: str, state: ClusterIndexState) -> None:
     cluster.required("PUT", f"/{name}/_mapping", {"_meta": state._asdict()})
 
@@ -210,14 +199,14 @@ def kinds_of_parents(primary: apsw.Connection, batch: ChangeBatch) -> dict[int, 
 class _Action(NamedTuple):
     """A document to be sent, or without a source to be deleted, in the version of its last change."""
 
-    document_id: int
+    id: int
     target: dict[str, object]
-    lines: bytes
-    is_deletion: bool = False
+    source: bytes  # b"" for a deletion
 
-
-def _deletion(document_id: int, target: dict[str, object]) -> _Action:
-    return _Action(document_id, target, line({"delete": target}), is_deletion=True)
+    @property
+    def lines(self) -> bytes:
+        """As a bulk request has it."""
+        return line({"index" if self.source else "delete": self.target}) + self.source
 
 
 def _bulks(name: str, batch: ChangeBatch, kinds: dict[int, str], tokens: Tokens) -> Iterable[list[_Action]]:
@@ -225,22 +214,20 @@ def _bulks(name: str, batch: ChangeBatch, kinds: dict[int, str], tokens: Tokens)
     uuid = name.partition("-")[2]
     actions: list[_Action] = []
     size = 0
-    for document in batch.documents:
-        hit_kind = kinds.get(document.owner_id or 0, document.kind)
-        target = _target(name, uuid, document.id, document.seq)
-        lines = line({"index": target}) + line(source_of(document, hit_kind, tokens))
-        if actions and size + len(lines) > _BULK_BYTES:
+    changes: list[LoggedDocument | LoggedDeletion] = [*batch.documents, *batch.deletions]
+    for changed in changes:
+        target: dict[str, object] = {"_index": name, "_id": f"{uuid}:{changed.id}"}
+        target |= {"version": changed.seq, "version_type": "external"}
+        source = b""
+        if isinstance(changed, LoggedDocument):
+            source = line(source_of(changed, kinds.get(changed.owner_id or 0, changed.kind), tokens))
+        if actions and size + len(source) > _BULK_BYTES:
             yield actions
             actions, size = [], 0
-        actions.append(_Action(document.id, target, lines))
-        size += len(lines)
-    actions += [_deletion(gone.id, _target(name, uuid, gone.id, gone.seq)) for gone in batch.deletions]
+        actions.append(_Action(changed.id, target, source))
+        size += len(source)
     if actions:
         yield actions
-
-
-def _target(name: str, uuid: str, document_id: int, seq: int) -> dict[str, object]:
-    return {"_index": name, "_id": f"{uuid}:{document_id}", "version": seq, "version_type": "external"}
 
 
 def _send(cluster: Cluster, actions: list[_Action], refused: list[Refused]) -> int:
@@ -249,7 +236,7 @@ def _send(cluster: Cluster, actions: list[_Action], refused: list[Refused]) -> i
     changed = 0
     while actions:
         answer = cluster.send("POST", "/_bulk", b"".join(action.lines for action in actions), "application/x-ndjson")
-        if answer.status == _TOO_LARGE and not actions[0].is_deletion:
+        if answer.status == _TOO_LARGE and actions[0].source:
             if len(actions) > 1:
                 half = len(actions) // 2
                 return changed + _send(cluster, actions[:half], refused) + _send(cluster, actions[half:], refused)
@@ -257,26 +244,20 @@ def _send(cluster: Cluster, actions: list[_Action], refused: list[Refused]) -> i
         else:
             results = _results(answer, len(actions))
         again: list[_Action] = []
-        is_put_off = False
         for action, (status, why) in zip(actions, results, strict=True):
             if status in BUSY:
                 again.append(action)
-                is_put_off = True
-            elif status in (_UNFIT, _TOO_LARGE) and not action.is_deletion:
-                refused.append(Refused(action.document_id, f"{status} {why}".rstrip()))
-                again.append(_deletion(action.document_id, action.target))  # an older text is not to be found
+            elif status in (_UNFIT, _TOO_LARGE) and action.source:
+                refused.append(Refused(action.id, f"{status} {why}".rstrip()))
+                again.append(action._replace(source=b""))  # an older text is not to be found
             elif 200 <= status < 300:
-                changed += not (action.is_deletion and _is_refused(action, refused))
+                changed += action.source != b"" or all(one.id != action.id for one in refused)
             elif status not in (_GONE, _NEWER):
                 raise ClusterError(f"a document was refused: {status} {why}".rstrip())
         actions = again
-        if is_put_off:
+        if any(status in BUSY for status, _ in results):
             waiting.wait("the cluster puts documents off")
     return changed
-
-
-def _is_refused(action: _Action, refused: list[Refused]) -> bool:
-    return any(one.id == action.document_id for one in refused)
 
 
 def _results(answer: ClusterAnswer, count: int) -> list[tuple[int, str]]:

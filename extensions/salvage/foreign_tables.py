@@ -47,21 +47,16 @@ def copy_foreign_tables(damaged: str, new: str, names: Collection[str]) -> tuple
         with closing(apsw.Connection(new)) as copy:
             copy.pragma("journal_mode", "off")  # a file that is not finished is thrown away
             with copy:
-                for name, statement in _statements(file).items():
-                    if name in names:
-                        _make_plain(copy, name, statement)
+                made: set[object] = set()
+                # What made a table, as pages of the table of tables say, wherever they are.
+                for record in rows_of(file, range(1, file.count + 1), PageKind.TABLE_LEAF):
+                    if len(record.values) == _SCHEMA_COLUMNS and record.values[0] == "table":
+                        name, statement = record.values[1], record.values[4]
+                        is_statement = isinstance(statement, str) and len(statement) <= _MAX_STATEMENT_CHARACTERS
+                        if is_statement and name in names and name not in made:
+                            made.add(name)
+                            _make_plain(copy, str(name), str(statement))
                 found = tuple(_copied(file, copy))
-    return found
-
-
-def _statements(file: PageFile) -> dict[str, str]:
-    """What made each table, as pages of the table of tables say, wherever they are."""
-    found: dict[str, str] = {}
-    for record in rows_of(file, range(1, file.count + 1), PageKind.TABLE_LEAF):
-        if len(record.values) == _SCHEMA_COLUMNS and record.values[0] == "table":
-            name, statement = record.values[1], record.values[4]
-            if isinstance(name, str) and isinstance(statement, str) and len(statement) <= _MAX_STATEMENT_CHARACTERS:
-                found.setdefault(name, statement)
     return found
 
 

@@ -71,27 +71,25 @@ class TableLayout(NamedTuple):
 
 def read_layout(empty: apsw.Connection) -> list[TableLayout]:
     """The tables of an empty file, sqlite_sequence among them."""
-    rows = list(empty.execute("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table' ORDER BY rootpage"))
-    return [_table(empty, name, root) for name, root in rows]
-
-
-def _table(empty: apsw.Connection, name: str, root: int) -> TableLayout:
-    (has_rowid,) = empty.execute("SELECT NOT wr FROM pragma_table_list WHERE name = ?", (name,)).fetchone() or (True,)
-    rows = list(empty.execute(f'PRAGMA table_info("{name}")'))
-    keys = [place for place, *_, key in rows if key]
-    is_number = has_rowid and len(keys) == 1 and rows[keys[0]][2] == "INTEGER"
-    number_at = int(keys[0]) if is_number else -1  # stored as NULL, and given from outside
-    columns = [
-        TableColumn(str(column), str(type_), place == number_at or not (is_required or key), default is not None)
-        for place, column, type_, is_required, default, key in rows
-    ]
-    return TableLayout(name, tuple(columns), number_at, bool(has_rowid), root, _indexes(empty, name))
-
-
-def _indexes(empty: apsw.Connection, table: str) -> tuple[IndexLayout, ...]:
-    found: list[IndexLayout] = []
-    for _, name, _, _, is_partial in empty.execute(f'PRAGMA index_list("{table}")').fetchall():
-        places = [place for _, place, *_ in empty.execute(f'PRAGMA index_xinfo("{name}")')]
-        if places[-1] == -1:  # the key of a table without row numbers has none
-            found.append(IndexLayout(str(name), tuple(places[:-1]), bool(is_partial)))
-    return tuple(found)
+    query = """
+        SELECT s.name, s.rootpage, coalesce(NOT l.wr, 1)
+          FROM sqlite_schema AS s LEFT JOIN pragma_table_list AS l ON l.schema = 'main' AND l.name = s.name
+         WHERE s.type = 'table' ORDER BY s.rootpage
+    """
+    tables: list[TableLayout] = []
+    for name, root, has_rowid in list(empty.execute(query)):
+        rows = list(empty.execute(f'PRAGMA table_info("{name}")'))
+        keys = [place for place, *_, key in rows if key]
+        # Stored as NULL, and given from outside.
+        number_at = keys[0] if has_rowid and len(keys) == 1 and rows[keys[0]][2] == "INTEGER" else -1
+        columns = tuple(
+            TableColumn(column, type_, place == number_at or not (is_required or key), default is not None)
+            for place, column, type_, is_required, default, key in rows
+        )
+        indexes: list[IndexLayout] = []
+        for _, index, _, _, is_partial in list(empty.execute(f'PRAGMA index_list("{name}")')):
+            places = [place for _, place, *_ in empty.execute(f'PRAGMA index_xinfo("{index}")')]
+            if places[-1] == -1:  # the key of a table without row numbers has none
+                indexes.append(IndexLayout(index, tuple(places[:-1]), bool(is_partial)))
+        tables.append(TableLayout(name, columns, number_at, bool(has_rowid), root, tuple(indexes)))
+    return tables

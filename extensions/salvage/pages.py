@@ -156,7 +156,7 @@ class PageFile:
         if local < length:
             first = int.from_bytes(page[at + local : at + local + 4], "big")
             payload += self._chained(first, length - local, number)
-        return Record(_signed(rowid), _decoded(payload, number))
+        return Record(rowid - (rowid >> 63 << 64), _decoded(payload, number))
 
     def _local_bytes(self, length: int, kind: PageKind) -> int:
         """How much of a payload is on its own page: the rest is in overflow pages."""
@@ -200,10 +200,6 @@ def _varint(page: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, place + 1
     return value << 8 | page[at + 8], at + 9
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 64) if value >> 63 else value
 
 
 def _decoded(payload: bytes, number: int) -> tuple[Value, ...]:

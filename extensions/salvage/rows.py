@@ -31,22 +31,22 @@ def copy_table(
             unreadable += 1
             problems.append(str(record))
             continue
-        row = table.row(record)
         if table.has_rowid and record.rowid in numbers:
             continue  # two pages hold it: the one that the tree leads to came first
+        row = table.row(record)
         if row is None:
+            refusal = f"a row numbered {record.rowid} is none of this table"
+        else:
+            refusal = _inserted(new, table, record, row)
+        if refusal:
             rejected += 1
-            problems.append(f"a row numbered {record.rowid} is none of this table")
-        elif (refusal := _inserted(new, table, record, row)) is not None:
-            rejected += 1
-            problems.append(f"the row numbered {record.rowid} was refused: {refusal}")
+            problems.append(refusal)
         else:
             saved += 1
             if table.has_rowid:
                 numbers.add(record.rowid)
     lost, is_count_known = _lost(file, owners, table, numbers)
-    is_intact = not problems
-    return CopiedTable(table.name, saved, unreadable, rejected, lost, is_count_known or is_intact, tuple(problems))
+    return CopiedTable(table.name, saved, unreadable, rejected, lost, is_count_known or not problems, tuple(problems))
 
 
 def read_records(file: PageFile, pages: tuple[int, ...]) -> Iterator[Record | UnreadablePage]:
@@ -58,18 +58,18 @@ def read_records(file: PageFile, pages: tuple[int, ...]) -> Iterator[Record | Un
             yield error
 
 
-def _inserted(new: apsw.Connection, table: TableLayout, record: Record, row: tuple[Value, ...]) -> str | None:
-    """Insert a row; returns why the table refuses it, None where it does not."""
-    names = [quoted(column.name) for column in table.columns[: len(row)]]
-    values: tuple[Value, ...] = row
+def _inserted(new: apsw.Connection, table: TableLayout, record: Record, row: tuple[Value, ...]) -> str:
+    """Insert a row; returns why the table refuses it, '' where it does not."""
+    values = dict(zip((quoted(column.name) for column in table.columns), row, strict=False))
     if table.has_rowid and table.number_at < 0:
-        names, values = ["rowid", *names], (record.rowid, *row)
-    places = ", ".join("?" * len(names))
+        values["rowid"] = record.rowid
+    places = ", ".join("?" * len(values))
+    query = f"INSERT INTO {quoted(table.name)} ({', '.join(values)}) VALUES ({places})"
     try:
-        new.execute(f"INSERT INTO {quoted(table.name)} ({', '.join(names)}) VALUES ({places})", values)
+        new.execute(query, tuple(values.values()))
     except (apsw.ConstraintError, apsw.MismatchError) as error:
-        return str(error)
-    return None
+        return f"the row numbered {record.rowid} was refused: {error}"
+    return ""
 
 
 def _lost(

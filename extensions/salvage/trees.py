@@ -98,39 +98,28 @@ def _adopt(file: PageFile, tables: Collection[TableLayout], trees: dict[str, Tre
     if not damaged:
         return unclaimed
     for number in range(2, file.count + 1):
-        kind, records = (None, []) if number in taken else _content(file, number)
-        if not records:
+        if number in taken:
             continue
-        owner = _owner(kind, records, number, damaged)
-        if owner is not None:
-            tree = trees[owner.name]
-            trees[owner.name] = tree._replace(pages=(*tree.pages, number))
-        elif kind is PageKind.TABLE_LEAF and not all(map(_is_of_the_schema, records)):
+        try:
+            of_rowids = file.kind(number) is PageKind.TABLE_LEAF  # pages of a table without rowids are an index's
+            records = [record for record in file.records(number) if isinstance(record, Record)]
+        except UnreadablePage:
+            continue
+        fitting = [
+            table
+            for table in damaged
+            if table.has_rowid is of_rowids and all(table.row(record) is not None for record in records)
+        ]
+        if len(fitting) > 1:
+            fitting = [table for table in fitting if table.root == number] or [
+                table for table in fitting if all(len(record.values) == len(table.columns) for record in records)
+            ]
+        if len(fitting) == 1 and records:
+            tree = trees[fitting[0].name]
+            trees[fitting[0].name] = tree._replace(pages=(*tree.pages, number))
+        elif of_rowids and not all(map(_is_of_the_schema, records)):
             unclaimed.append(number)  # the entries of an index whose pages are lost are in its table as well
     return unclaimed
-
-
-def _content(file: PageFile, number: int) -> tuple[PageKind | None, list[Record]]:
-    try:
-        return file.kind(number), [record for record in file.records(number) if isinstance(record, Record)]
-    except UnreadablePage:
-        return None, []
-
-
-def _owner(
-    kind: PageKind | None, records: list[Record], number: int, damaged: Collection[TableLayout]
-) -> TableLayout | None:
-    of_rowids = kind is PageKind.TABLE_LEAF  # the pages of a table without rowids are an index's
-    fitting = [
-        table
-        for table in damaged
-        if table.has_rowid is of_rowids and all(table.row(record) is not None for record in records)
-    ]
-    if len(fitting) > 1:
-        fitting = [table for table in fitting if table.root == number] or [
-            table for table in fitting if all(len(record.values) == len(table.columns) for record in records)
-        ]
-    return fitting[0] if len(fitting) == 1 else None
 
 
 def _is_of_the_schema(record: Record) -> bool:

@@ -10,12 +10,11 @@ from types import FrameType
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.extensions.team import sync as exchange
-from ctxrank.extensions.team.label import as_json, sentence
 from ctxrank.extensions.team.log import TeamLog, connect
 from ctxrank.extensions.team.schema import prepare
 from ctxrank.extensions.team.snapshot import bring_snapshot, write_snapshot
-from ctxrank.extensions.team.state import drop_state, unpushed
-from ctxrank.extensions.team.sync import Forgetting, LateMember, Synced, state_of, synchronize
+from ctxrank.extensions.team.state import as_json, drop_state, sentence, unpushed
+from ctxrank.extensions.team.sync import Forgetting, Synced, state_of, synchronize
 from ctxrank.extensions.team.watch import LogWatch
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
@@ -89,7 +88,19 @@ def sync(call: Call, follow: bool) -> Reply:
 def status(call: Call, unconfirmed: bool) -> Reply:
     """How far this store is with the log, from what it knows; nothing is asked over the network."""
     if unconfirmed:
-        return _forget_status(call)
+        with call.open() as store, connected(store) as log:
+            found = exchange.forgetting(store, log)
+        late = [
+            f"{shown(one.machine)}{' (this one)' if one.is_this else ''}: {one.orders} orders,"
+            f" {f'seen {one.seen_at}' if one.seen_at else 'never seen'}"
+            for one in found.unconfirmed
+        ]
+        return Reply(
+            lambda: {"machines": found.machines, "unconfirmed": found.unconfirmed},
+            late or [f"forgotten by all {found.machines} machines"],
+            exit_code=LockedError.exit_code if late else 0,
+            notes=_unconfirmed_notes(found),
+        )
     with call.open() as store:
         state = state_of(store)
         waiting = unpushed(store.primary, state)
@@ -126,7 +137,10 @@ def _follow(call: Call) -> Reply:
         def end(_: int, __: FrameType | None) -> None:
             watch.stop()
 
-        with only_one(lock, str(os.getpid()), _already):
+        def already(says: str) -> CtxrankError:
+            return LockedError(f"Process {says} exchanges with the log already.", "It ends by itself if it is idle.")
+
+        with only_one(lock, str(os.getpid()), already):
             before = signal.signal(signal.SIGTERM, end)
             try:
                 call.note(f"following {state_of(store).project}; Ctrl-C ends it.")
@@ -134,10 +148,6 @@ def _follow(call: Call) -> Reply:
             finally:
                 signal.signal(signal.SIGTERM, before)
     return Reply()
-
-
-def _already(says: str) -> CtxrankError:
-    return LockedError(f"Process {says} exchanges with the log already.", "It ends by itself if it is idle.")
 
 
 def leave(call: Call) -> Reply:
@@ -157,18 +167,6 @@ def leave(call: Call) -> Reply:
         [f"Left {shown(state.project)}"],
         notes=(trouble,) if trouble else (),
         text_notes=("what came from others stays: 'ctxrank purge --origin ID' takes it out.",),
-    )
-
-
-def _forget_status(call: Call) -> Reply:
-    """Which machines have not confirmed that they have forgotten; 7 while there are any."""
-    with call.open() as store, connected(store) as log:
-        found = exchange.forgetting(store, log)
-    return Reply(
-        lambda: {"machines": found.machines, "unconfirmed": found.unconfirmed},
-        [_late_line(one) for one in found.unconfirmed] or [f"forgotten by all {found.machines} machines"],
-        exit_code=LockedError.exit_code if found.unconfirmed else 0,
-        notes=_unconfirmed_notes(found),
     )
 
 
@@ -229,11 +227,6 @@ def _synced_reply(done: Synced, state: TeamState, first: Sequence[str] = (), **m
         exit_code=0 if done.is_forgotten else LockedError.exit_code,
         notes=tuple(notes),
     )
-
-
-def _late_line(one: LateMember) -> str:
-    seen = f"seen {one.seen_at}" if one.seen_at else "never seen"
-    return f"{shown(one.machine)}{' (this one)' if one.is_this else ''}: {one.orders} orders, {seen}"
 
 
 def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:

@@ -234,7 +234,18 @@ class _LogConnection(psycopg.Connection["tuple[Any, ...]"]):
 def connect(dsn: str, project: str, deadline: Deadline | None = None) -> Generator[TeamLog, None, None]:
     """A connection to the log. Raises UsageError for a DSN that is none or that is not safe, CtxrankError."""
     with postgres_errors(), opened(dsn, deadline) as connection:
-        _refuse_other_format(connection)
+        number = format_of(connection)
+        if not number:
+            raise CtxrankError(
+                "This database holds no team's log.", "Its administrator makes one: 'ctxrank team init'."
+            )
+        if number != FORMAT:
+            raise CtxrankError(
+                f"The log has format {number}; this program writes {FORMAT}.",
+                "Upgrade this machine's ctxrank."
+                if number > FORMAT
+                else "Its administrator upgrades it: 'ctxrank team init'.",
+            )
         yield TeamLog(connection, project)
 
 
@@ -261,7 +272,9 @@ def connection_values(dsn: str) -> dict[str, str]:
         values = {str(name): str(value) for name, value in conninfo_to_dict(dsn).items() if value is not None}
     except psycopg.ProgrammingError as error:
         raise UsageError("CTXRANK_TEAM is no connection string.", "Such as: host=log.example dbname=team") from error
-    if not _is_on_this_machine(values):
+    named = values.get("hostaddr") or os.environ.get("PGHOSTADDR") or values.get("host") or os.environ.get("PGHOST")
+    is_here = all(map(_is_loopback, (named or "/").split(",")))
+    if not is_here or "service" in values or os.environ.get("PGSERVICE"):  # what a service file says is not looked into
         mode = values.setdefault("sslmode", "verify-full")
         if mode != "verify-full":
             raise UsageError(
@@ -276,16 +289,8 @@ def connection_values(dsn: str) -> dict[str, str]:
     return values
 
 
-def _is_on_this_machine(values: Mapping[str, str]) -> bool:
-    """Whether every host is a socket or a loopback address; what a service file says is not looked into."""
-    if "service" in values or os.environ.get("PGSERVICE"):
-        return False
-    named = values.get("hostaddr") or os.environ.get("PGHOSTADDR")
-    named = named or values.get("host") or os.environ.get("PGHOST") or "/"
-    return all(_is_loopback(host) for host in named.split(","))
-
-
 def _is_loopback(host: str) -> bool:
+    """Whether a host is a socket or a loopback address."""
     if not host or host.startswith(("/", "@")) or host == "localhost":
         return True
     try:
@@ -299,18 +304,6 @@ def format_of(connection: "psycopg.Connection[tuple[Any, ...]]") -> int:
     row = connection.execute("SELECT to_regclass('ctxrank.version')").fetchone()
     found = connection.execute("SELECT number FROM ctxrank.version").fetchone() if row and row[0] else None
     return int(found[0]) if found else 0
-
-
-def _refuse_other_format(connection: "psycopg.Connection[tuple[Any, ...]]") -> None:
-    number = format_of(connection)
-    if not number:
-        raise CtxrankError("This database holds no team's log.", "Its administrator makes one: 'ctxrank team init'.")
-    if number != FORMAT:
-        newer = number > FORMAT
-        raise CtxrankError(
-            f"The log has format {number}; this program writes {FORMAT}.",
-            "Upgrade this machine's ctxrank." if newer else "Its administrator upgrades it: 'ctxrank team init'.",
-        )
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """What the core asks of a team's log (`ctxrank.cli.sharing.Sharing`)."""
 
 # Where each answer is that is not in actions.py, which loads the client of PostgreSQL.
-_MODULES = {"wake": "wake", "as_json": "label", "sentence": "label", "watching": "daemon_thread"}
+_MODULES = {"wake": "wake", "as_json": "state", "sentence": "state", "watching": "updater"}
 
 
 class TeamLogPort:

@@ -37,13 +37,6 @@ class Taken(NamedTuple):
     refused: int
 
 
-class _StoredLine(NamedTuple):
-    """One line of a snapshot."""
-
-    n: int
-    line: bytes
-
-
 def write_snapshot(log: TeamLog, path: str) -> tuple[int, int]:
     """Write all lines of the project; returns how many, and up to which change. Raises CtxrankError."""
     head = log.head()
@@ -94,18 +87,18 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
     with file:
         size = os.fstat(file.fileno()).st_size
         stored = _lines(file, path)
-        here: _StoredLine | None = next(stored, None)
+        here = next(stored, None)
         batch: list[LogLine] = []
         held = 0
         for n, register, digest, secret in log.keys(head.id, 0, head.n):
-            while here is not None and here.n < n:
+            while here is not None and here[0] < n:
                 refused += 1  # by now the record has a later change, or it is none of the log's
                 here = next(stored, None)
-            if here is not None and here.n == n and hashlib.sha256(here.line).digest() == digest:
+            if here is not None and here[0] == n and hashlib.sha256(here[1]).digest() == digest:
                 taken += 1
                 if register.origin != own:
-                    batch.append(LogLine(n, register, here.line, secret))
-                    held += len(here.line)
+                    batch.append(LogLine(n, register, here[1], secret))
+                    held += len(here[1])
                 here = next(stored, None)
             else:
                 missing_from = min(missing_from, n - 1)
@@ -120,8 +113,8 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
     return Taken(taken, refused)
 
 
-def _lines(file: BinaryIO, path: str) -> Iterator[_StoredLine]:
-    """The lines in the order of their changes. Raises UsageError for a file that is none."""
+def _lines(file: BinaryIO, path: str) -> Iterator[tuple[int, bytes]]:
+    """The lines, each with its number, in the order of their changes. Raises UsageError for a file that is none."""
     if file.read(len(_FIRST_LINE)) != _FIRST_LINE:
         raise UsageError(f"{path} is no snapshot.", "Give one that 'team snapshot' wrote.")
     while len(length := file.read(_LENGTH_BYTES)) == _LENGTH_BYTES:
@@ -130,11 +123,9 @@ def _lines(file: BinaryIO, path: str) -> Iterator[_StoredLine]:
         if size <= _MAX_HEAD_BYTES:
             with contextlib.suppress(ValueError):
                 described = json.loads(file.read(size))
-        if not is_dict(described):
-            raise UsageError(f"{path} is damaged.", "Write it again: 'ctxrank team snapshot'.")
-        n, count = described.get("n"), described.get("bytes")
+        n, count = (described.get("n"), described.get("bytes")) if is_dict(described) else (None, None)
         if not isinstance(n, int) or not isinstance(count, int) or not 0 <= count <= MAX_RECORD_BYTES:
             raise UsageError(f"{path} is damaged.", "Write it again: 'ctxrank team snapshot'.")
         line = file.read(count)
         if len(line) == count:
-            yield _StoredLine(n, line)
+            yield n, line

@@ -17,8 +17,7 @@ from ctxrank.extensions.team.state import write_state
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.exchange import FORGET, REMOVED, Exchange
-from ctxrank.indexer.exchange.export import END, export_lines
-from ctxrank.indexer.exchange.forwarding import last_number
+from ctxrank.indexer.exchange.export import END, export_lines, last_number
 from ctxrank.indexer.exchange.kinds.usages import USAGE
 from ctxrank.indexer.exchange.lines import BATCH_BYTES, BadLine, Line, parse_line
 from ctxrank.indexer.exchange.register import COUNTED
@@ -199,15 +198,17 @@ def _outgoing(text: str, own: str) -> _Outgoing | None:
     own_words = {name: value for name, value in values.items() if record not in COUNTED or name not in _DERIVED}
     said = json.dumps(own_words, sort_keys=True).encode()
     number, of = str(values.get("id", "")), str(values.get("of", "") or "")
-    key = f"{number}@{of}" if of else number
-    register, gone = Register(record, key, own), None
-    if record == FORGET:
-        register = Register(f"{FORGET} {values['kind']}", str(values["digest"]), own)
-    elif record == REMOVED:
-        kind = str(values["kind"])
-        register = Register(f"{REMOVED} {kind}" if of else kind, key, own)
-        gone = Register(kind, number, of or own)
+    key = str(values["digest"]) if record == FORGET else f"{number}@{of}" if of else number
+    register = Register(_kind_of(record, values), key, own)
+    gone = Register(str(values["kind"]), number, of or own) if record == REMOVED else None
     return _Outgoing(register, seq, text.encode(), said, record in (FORGET, REMOVED), gone)
+
+
+def _kind_of(record: str, values: dict[str, object]) -> str:
+    """The kind of the register of a line."""
+    if record == FORGET or (record == REMOVED and "of" in values):
+        return f"{record} {values.get('kind')}"
+    return str(values.get("kind")) if record == REMOVED else record
 
 
 def _portions(lines: Iterator[_Outgoing | None]) -> Iterator[list[_Outgoing]]:
@@ -300,13 +301,6 @@ def _incoming(project: str, line: LogLine) -> Line | BadLine | None:
     if record == FORGET:
         values["key"] = line.register.origin
     return Line(line.n, record, values, len(text), f"change {line.n}")
-
-
-def _kind_of(record: str, values: dict[str, object]) -> str:
-    """The kind of the register of a line."""
-    if record == FORGET or (record == REMOVED and "of" in values):
-        return f"{record} {values.get('kind')}"
-    return str(values.get("kind")) if record == REMOVED else record
 
 
 def forgetting(store: Store, log: TeamLog) -> "Forgetting":

@@ -26,7 +26,7 @@ def wake(store: Store) -> None:
     # -P: what is in the folder we were called from is not imported in place of a module of ours.
     command = [sys.executable, "-P", "-m", "ctxrank.extensions.team.updater", store.location.primary]
     nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
-    environment = {**os.environ, ENVIRONMENT: store.team_log}
+    environment = {**os.environ, ENVIRONMENT: store.config.team_dsn}
     try:  # noqa: SIM105  contextlib costs a command half a millisecond
         # It costs no import, and less than a fork; in a group of its own, so that Ctrl-C here does not end it.
         os.posix_spawn(sys.executable, command, environment, file_actions=nothing, setpgroup=0)

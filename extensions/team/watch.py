@@ -6,13 +6,14 @@ A log that is away is tried again, ever more rarely, while what is written here 
 """
 
 import contextlib
+import math
 import time
 from collections.abc import Callable
 
 from ctxrank.extensions.team.log import TeamLog, connect
 from ctxrank.extensions.team.sync import Synced, note_trouble, state_of, synchronize
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
-from ctxrank.indexer.exchange.forwarding import last_number
+from ctxrank.indexer.exchange.export import last_number
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.team_log import read_state
 
@@ -31,19 +32,20 @@ class LogWatch:
         self._on_exchange = on_exchange
         self._is_ending = False
         self._moved_at = time.monotonic()
+        self._idle_s = self._until = math.inf
 
     def stop(self) -> None:
         """End `run` soon; may be called by a signal's handler."""
         self._is_ending = True
 
-    def run(self, *, idle_s: float | None = None, most_s: float | None = None) -> None:
+    def run(self, *, idle_s: float = math.inf, most_s: float = math.inf) -> None:
         """Follow. Raises CtxrankError where the store cannot be read; what is wrong with the log is waited for."""
-        begun, pause = time.monotonic(), FIRST_PAUSE_S
-        while not self._is_over(begun, idle_s, most_s):
+        self._idle_s, self._until, pause = idle_s, time.monotonic() + most_s, FIRST_PAUSE_S
+        while not self._is_over():
             connected_at = time.monotonic()
             try:
                 with connect(self._dsn, state_of(self._store).project) as log:
-                    self._follow(log, lambda: self._is_over(begun, idle_s, most_s))
+                    self._follow(log)
                 return
             except LockedError:
                 pass  # another process has the store; what comes is waited for as for a log that is away
@@ -54,14 +56,16 @@ class LogWatch:
                     note_trouble(self._store, error.message)
             if time.monotonic() - connected_at > LONGEST_PAUSE_S:
                 pause = FIRST_PAUSE_S
-            self._sleep(pause)
+            until = time.monotonic() + pause
+            while not self._is_ending and (left := until - time.monotonic()) > 0:
+                time.sleep(min(TICK_S, left))
             pause = min(pause * 2, LONGEST_PAUSE_S)
 
-    def _follow(self, log: TeamLog, is_over: Callable[[], bool]) -> None:
+    def _follow(self, log: TeamLog) -> None:
         log.listen()
         self._exchange(log)
         asked_at, seen = time.monotonic(), self._store.primary.pragma("data_version")
-        while not is_over():
+        while not self._is_over():
             is_told = log.wait(TICK_S) > state_of(self._store).applied
             if is_told:
                 time.sleep(SETTLE_S)
@@ -80,15 +84,6 @@ class LogWatch:
             if self._on_exchange is not None:
                 self._on_exchange(done)
 
-    def _is_over(self, begun: float, idle_s: float | None, most_s: float | None) -> bool:
+    def _is_over(self) -> bool:
         now = time.monotonic()
-        return (
-            self._is_ending
-            or (idle_s is not None and now - self._moved_at > idle_s)
-            or (most_s is not None and now - begun > most_s)
-        )
-
-    def _sleep(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while not self._is_ending and time.monotonic() < until:
-            time.sleep(min(TICK_S, max(until - time.monotonic(), 0)))
+        return self._is_ending or now - self._moved_at > self._idle_s or now > self._until

@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ctxrank.cli.agents.event import CLAUDE_CODE
+from ctxrank.cli.agents.event import CODEX
 from ctxrank.cli.agents.messages import keep_text
 from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
-from ctxrank.extensions.transcripts.reading import Said, Story, TranscriptFailure, TranscriptReader, Where
+from ctxrank.extensions.transcripts.reading import Story, TranscriptFailure, TranscriptReader
+from ctxrank.extensions.transcripts.steps import Said, Where
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.errors.failure_text import read_failure_text
@@ -96,7 +97,7 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
         if not settings.learn:
             reason = "This project keeps nothing of its sessions (hooks.learn is off)."
             raise UsageError(reason, "Switch it on to import.")
-        place = folder or _default_folder(os.path.realpath(store.location.root))
+        place = folder or _default_folder(runner, os.path.realpath(store.location.root))
         importer = _Importer(store, config, settings, oldest)
         files = list(_files(place))
         sizes = [os.path.getsize(path) for path in files]
@@ -120,7 +121,7 @@ def on_session_end(call: HookCall) -> None:
     path = call.event.text("transcript_path")
     if not call.settings.learn:
         return
-    if call.event.runner == CLAUDE_CODE and os.path.isfile(path):
+    if os.path.isfile(path):
         gc.enable()
         importer = _Importer(call.store, call.config, call.settings, now_us() - UNCONFIRMED_DAYS * DAY_US)
         of_subagents = os.path.join(path.removesuffix(".jsonl"), "subagents")
@@ -142,11 +143,15 @@ def _lines(place: str, counts: dict[str, int], *, is_dry_run: bool) -> Iterator[
         yield f"   left out: {', '.join(left)}"
 
 
-def _default_folder(top: str) -> str:
-    """Where Claude Code keeps the sessions of a folder. Raises UsageError where there are none."""
-    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
-    name = "".join(character if character.isascii() and character.isalnum() else "-" for character in top)
-    place = os.path.join(home, "projects", name)
+def _default_folder(runner: str, top: str) -> str:
+    """Where a runner keeps the sessions of a folder; Codex those of all. Raises UsageError where there are none."""
+    user = os.path.expanduser("~")
+    if runner == CODEX:
+        place = os.path.join(os.environ.get("CODEX_HOME") or os.path.join(user, ".codex"), "sessions")
+    else:
+        home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(user, ".claude")
+        name = "".join(character if character.isascii() and character.isalnum() else "-" for character in top)
+        place = os.path.join(home, "projects", name)
     if not os.path.isdir(place):
         raise UsageError(f"There are no transcripts of this project in {place}.", "Name the folder that holds them.")
     return place
@@ -193,6 +198,8 @@ class _Importer:
             if size == seen:
                 return
             reader = TranscriptReader(file, start)
+            if reader.folder is not None and not is_inside(self._top, os.path.normpath(reader.folder)):
+                return  # of another project, as most are where Codex keeps all of them
             story = self._story(reader)
         self.counts["files"] += 1
         self.counts["lines_skipped"] += reader.skipped

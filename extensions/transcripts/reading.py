@@ -6,8 +6,9 @@
     story.messages       what agents said last, and where they named decisions
 
 One JSON object a line, as Claude Code writes them: `type`, `timestamp`, `sessionId`, `cwd`, `gitBranch`, and a
-`message` of texts, tool calls and tool results. Lines may be megabytes, and the last one may be cut off: it waits for
-the next time. Nothing here opens a store, and nothing of a text is kept but what the store will hold.
+`message` of texts, tool calls and tool results; rollouts.py reads those of Codex. Lines may be megabytes, and the last
+one may be cut off: it waits for the next time. Nothing here opens a store, and nothing of a text is kept but what the
+store will hold.
 """
 
 import json
@@ -17,14 +18,14 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 from ctxrank.cli.agents.event import object_of, text_of
-from ctxrank.cli.agents.failures import COMMAND_TOOLS, MAX_OUTPUT_CHARS, without_exit_code
+from ctxrank.cli.agents.failures import COMMAND_TOOLS
 from ctxrank.cli.agents.injected_text import public_part
 from ctxrank.cli.agents.shell_line import is_looking, simple_commands
 from ctxrank.extensions.transcripts.command_form import adds_to, has_form_of, includes
-from ctxrank.indexer.clock import parse_time
+from ctxrank.extensions.transcripts.rollouts import rollout_of, steps_of
+from ctxrank.extensions.transcripts.steps import Called, Said, Where, moment_of, output_of
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
-from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_list
 from ctxrank.indexer.text.digests import digest_of
 
@@ -38,41 +39,6 @@ _MAX_FILES = 50  # that are named of a session
 _MAX_SHOWN = 240  # characters of a command or an edit
 # The numbers of a moment: digits that are no part of a version or a name; or a long hexadecimal id.
 _MOMENTARY = re.compile(r"(?<![\w.=@-])(?:\d{3,}|(?=[0-9a-f]*\d)[0-9a-f]{10,})(?![\w.-])|(?<=:)\d{4,5}(?![\w.])")
-
-
-class Where(NamedTuple):
-    """Whose a line is: the runner's session, its folder and branch, and the agent in it ('' for the main one)."""
-
-    session: str
-    cwd: str
-    branch: str
-    agent: str
-
-
-class Said(NamedTuple):
-    """A text of an agent, or with `is_prompt` of the person; the last one with the files that it read and wrote."""
-
-    where: Where
-    at_us: int
-    text: str
-    is_prompt: bool
-    end: int  # of its line, in the file
-    is_last: bool = False
-    files: tuple[str, ...] = ()
-
-
-class Called(NamedTuple):
-    """A tool call that has ended."""
-
-    where: Where
-    at_us: int
-    id: str
-    tool: str
-    given: Mapping[str, object]
-    output: str
-    has_failed: bool
-    offset: int  # of the line that called
-    end: int  # of the line with the result
 
 
 class Action(NamedTuple):
@@ -90,6 +56,13 @@ class TranscriptReader:
         self.offset = offset
         self.skipped = 0
         self._calls: dict[str, tuple[str, Mapping[str, object], int]] = {}
+        self._file.seek(0)
+        self._rollout = rollout_of(self._file.readline(MAX_LINE_BYTES))
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of a session of Codex, whose file says it once; None for other files."""
+        return None if self._rollout is None else self._rollout.cwd
 
     def unanswered(self) -> int | None:
         """Where the first call stands that has no result yet."""
@@ -98,6 +71,7 @@ class TranscriptReader:
     def steps(self) -> Iterator[Said | Called]:
         """What the complete lines say; what is no line of a transcript is counted."""
         self._file.seek(self.offset)
+        telling = b'"message"' if self._rollout is None else b'"item_completed"'
         while line := self._file.readline(MAX_LINE_BYTES):
             if not line.endswith(b"\n"):
                 if len(line) < MAX_LINE_BYTES:
@@ -110,7 +84,7 @@ class TranscriptReader:
                 continue
             start = self.offset
             self.offset += len(line)
-            if b'"message"' in line:
+            if telling in line:
                 yield from self._of_line(line, start)
 
     def _of_line(self, line: bytes, start: int) -> Iterator[Said | Called]:
@@ -119,8 +93,11 @@ class TranscriptReader:
         except (ValueError, RecursionError):
             self.skipped += 1
             return
+        if self._rollout is not None:
+            yield from steps_of(fields, self._rollout, start, self.offset)
+            return
         kind, message = fields.get("type"), object_of(fields.get("message"))
-        at_us = _moment(fields.get("timestamp"))
+        at_us = moment_of(fields.get("timestamp"))
         if kind not in ("user", "assistant") or fields.get("isMeta") is True or at_us is None:
             return
         agent = text_of(fields.get("agentId")) or ("sidechain" if fields.get("isSidechain") is True else "")
@@ -141,7 +118,7 @@ class TranscriptReader:
                     id_ = text_of(part.get("tool_use_id"))
                     tool, given, begun = self._calls.pop(id_, ("", {}, start))
                     failed = part.get("is_error") is True
-                    output = _output(part.get("content")) if failed or tool in COMMAND_TOOLS else ""
+                    output = output_of(part.get("content")) if failed or tool in COMMAND_TOOLS else ""
                     yield Called(where, at_us, id_, tool, given, output, failed, begun, self.offset)
                 case _:
                     pass
@@ -307,20 +284,6 @@ class Story:
             actions = waiting.actions if is_own else waiting.others
             if failed != command and len(actions) < _MAX_ACTIONS:
                 actions.append(action)
-
-
-def _output(content: object) -> str:
-    """What a failed tool printed, without what is private."""
-    parts = content if is_list(content) else ()
-    text = content if isinstance(content, str) else "\n".join(text_of(object_of(part).get("text")) for part in parts)
-    return public_part(without_exit_code(text[: 2 * MAX_OUTPUT_CHARS]))[:MAX_OUTPUT_CHARS]
-
-
-def _moment(value: object) -> int | None:
-    try:
-        return parse_time(text_of(value), now=0)
-    except UsageError:
-        return None
 
 
 def _edits(call: Called) -> Iterator[tuple[str, str]]:

@@ -86,17 +86,13 @@ def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode)
         digest = key.partition(".")[0]
         if digest not in (content_digest(title, body), content_digest(f"{owner_title} > {title}", body)):
             if path not in texts:
-                texts[path] = _texts_of(location, path, mode)
+                is_beneath = is_inside(location.project, os.path.normpath(os.path.join(location.project, path)))
+                file = read_text_file(location.project, path) if is_beneath else None
+                passages = prepare(path, file, mode).passages if isinstance(file, FileText) else ()
+                texts[path] = {passage.text for passage in passages}  # as they are now
             if body not in texts[path]:
                 wrong.append(f"{public_id('passage', id_)} of {path}")
     return find("passage-texts", "wrong" * bool(wrong), wrong=_listed(wrong), count=len(wrong) or count)
-
-
-def _texts_of(location: Location, path: str, mode: RedactionMode) -> set[str]:
-    """The passages of a file as it is now; none where it cannot be read."""
-    is_beneath = is_inside(location.project, os.path.normpath(os.path.join(location.project, path)))
-    file = read_text_file(location.project, path) if is_beneath else None
-    return {passage.text for passage in prepare(path, file, mode).passages} if isinstance(file, FileText) else set()
 
 
 def _listed(paths: list[str]) -> str:

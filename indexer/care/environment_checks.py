@@ -31,7 +31,11 @@ def examine_surroundings(location: Location) -> Iterator[Finding]:
     sizes = {os.path.basename(path): os.path.getsize(path) for path in logs}
     long = [f"{name} has {_megabytes(size)}" for name, size in sizes.items() if size > _LONG_WAL_BYTES]
     yield find("wal-size", "long" * bool(long), long="; ".join(long), size=_megabytes(sum(sizes.values())))
-    yield _permissions(location)
+    owned = [path for path in (location.folder, location.primary) if os.path.exists(path)]
+    foreign = [path for path in owned if os.geteuid() not in (os.stat(path).st_uid, 0)]
+    wrong = [f"{os.path.basename(path)} has {has:o} and not {mode:o}" for path, has, mode in wrong_modes(location)]
+    case = "foreign" if foreign else "wrong" * bool(wrong)
+    yield find("permissions", case, path="".join(foreign[:1]), wrong="; ".join(wrong[:4]))
     places = [*files_of(location), *(os.path.join(location.folder, name) for name in (BACKUPS, *LOCK_FILES))]
     links = [os.path.basename(path) for path in places if os.path.islink(path)]  # the folder itself may be one
     yield find("links", "found" * bool(links), found=f"{', '.join(links)} {'are links' if links[1:] else 'is a link'}")
@@ -81,14 +85,6 @@ def wrong_modes(location: Location) -> Iterator[tuple[str, int, int]]:
         has = stat.S_IMODE(info.st_mode)
         if not stat.S_ISLNK(info.st_mode) and (has & 0o077 or has & mode != mode):
             yield path, has, mode
-
-
-def _permissions(location: Location) -> Finding:
-    for path in (location.folder, location.primary):
-        if os.path.exists(path) and os.geteuid() not in (os.stat(path).st_uid, 0):
-            return find("permissions", "foreign", path=path)
-    wrong = [f"{os.path.basename(path)} has {has:o} and not {mode:o}" for path, has, mode in wrong_modes(location)]
-    return find("permissions", "wrong" * bool(wrong), wrong="; ".join(wrong[:4]))
 
 
 def leftovers(location: Location) -> list[str]:

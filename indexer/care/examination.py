@@ -11,9 +11,14 @@ import apsw
 
 from ctxrank.indexer.care.environment_checks import examine_machine, examine_surroundings
 from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Result, find, guarded
-from ctxrank.indexer.care.identity import is_foreign
 from ctxrank.indexer.care.index_checks import examine_index, open_index_to_look
-from ctxrank.indexer.care.primary_checks import FOREIGN_STEP, examine_primary, examine_primary_file, open_to_look
+from ctxrank.indexer.care.primary_checks import (
+    FOREIGN_STEP,
+    examine_primary,
+    examine_primary_file,
+    is_foreign,
+    open_to_look,
+)
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.store.config import load_config

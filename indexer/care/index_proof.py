@@ -31,12 +31,12 @@ _MASK = (1 << 64) - 1
 class _Expected(NamedTuple):
     """What the primary database says the index should hold, and the documents whose forward entry says otherwise."""
 
-    sums: dict[int, int]
+    sums: dict[int, int]  # by row, of its postings
     words: set[str]  # as FTS5 lists them
     df: Counter[str]  # by term and field
     total_length: int
     wrong_forward: list[int]
-    shortest: dict[int, list[int]]
+    shortest: dict[str, list[int]]  # by term and level
 
 
 def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
@@ -44,26 +44,42 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
     index = index_file.Index(connection, IndexHealth.OK, path)
     with snapshot(connection):
         state = index.state()
-        if _lags(connection, state):
+        if connection.execute("SELECT seq FROM primary_db.store").fetchone() != (state.applied_seq,):
             yield find("index-proof", "lags")
             return
         expected = _expect(connection, index)
-        yield _about_documents("index-forward", expected.wrong_forward, expected)
+        documents = len(expected.sums) - 1
+        yield _about_documents("index-forward", expected.wrong_forward, documents)
         stored = set(read_column(connection, "SELECT id FROM main.forward", (), int))
-        ghosts = sorted(stored - expected.sums.keys())
         found, terms = _postings(connection)
-        ghosts += sorted(found.keys() - expected.sums.keys() - stored)
-        yield _about_documents("index-ghosts", ghosts, expected)
+        ghosts = sorted(stored - expected.sums.keys()) + sorted(found.keys() - expected.sums.keys() - stored)
+        yield _about_documents("index-ghosts", ghosts, documents)
         wrong = [rowid for rowid, total in expected.sums.items() if found.get(rowid, 0) != total]
-        yield _about_documents("index-postings", wrong, expected)
-        yield _vocabulary(terms, expected.words)
-        yield _statistics(connection, state, expected)
-        yield _trigrams(connection)
-        yield _bounds(connection, expected.shortest)
-
-
-def _lags(connection: apsw.Connection, state: index_file.IndexState) -> bool:
-    return connection.execute("SELECT seq FROM primary_db.store").fetchone() != (state.applied_seq,)
+        yield _about_documents("index-postings", wrong, documents)
+        strange, missing = len(terms - expected.words), len(expected.words - terms)
+        case = "wrong" * bool(strange or missing)
+        yield find("index-vocabulary", case, ghosts=strange, missing=missing, count=len(expected.words))
+        counts = read_map(connection, "SELECT term, df FROM main.terms WHERE df <> 0", (), str, int)
+        miscounted = sum(counts.get(term) != df for term, df in expected.df.items())
+        miscounted += len(counts.keys() - expected.df.keys())
+        totals, tokens = (state.documents, state.total_length), expected.total_length
+        case = "wrong" * bool(miscounted or totals != (documents, tokens))
+        facts = {"wrong": miscounted, "totals": totals, "documents": documents, "tokens": tokens}
+        yield find("index-statistics", case, **facts)
+        # Ghosts included: the table of terms and that of their trigrams forget a term together.
+        names = read_map(connection, "SELECT id, term FROM main.terms", (), int, str)
+        trigrams = {id_: _sum_of(0, trigrams_of(term)) for id_, term in names.items() if has_trigrams(term)}
+        listed: dict[int, int] = {}
+        for trigram, id_, _, offset in _instances(connection, "term_trigrams"):
+            listed[id_] = listed.get(id_, 0) + hash((trigram, 0, offset)) & _MASK
+        strange = sum(listed.get(id_) != total for id_, total in trigrams.items())
+        strange += len(listed.keys() - trigrams.keys())
+        yield find("index-trigrams", "wrong" * bool(strange), wrong=strange, count=len(trigrams))
+        long = 0  # a length that is too short only costs time; one that is too long would leave a good document out
+        for term, *bounds in connection.execute(f"SELECT term, {', '.join(COLUMNS)} FROM main.terms"):
+            shortest = expected.shortest.get(term, bounds)
+            long += any(at > least for at, least in zip(bounds, shortest, strict=True))
+        yield find("index-bounds", "wrong" * bool(long), wrong=long, count=len(expected.shortest))
 
 
 def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
@@ -74,8 +90,7 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
     total_length = 0
     wrong: list[int] = []
     words: set[str] = set()
-    ids = {term: id_ for id_, term in names.items()}
-    lengths: dict[int, list[int]] = {}
+    shortest: dict[str, list[int]] = {}
     for record in connection.execute(
         """
         SELECT id, owner_id, kind, session_id, group_id, agent, type, priority, superseded_by,
@@ -92,26 +107,22 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
         *shown, identifiers = texts
         tokens = [index.tokens(text) for text in (*map(searchable, shown), identifiers, scope)]
         sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens)) & _MASK
-        parts, defined = names_in(texts[3])
+        parts, defined = names_in(identifiers)
         words.update(*tokens[:4])
-        title, body, path, parts_of = (Counter(column) for column in (*tokens[:3], index.tokens(parts)))
-        counts = _packed(title, body, path, parts_of, defined)
-        length = sum(len(column) for column in tokens[:3]) + len(index.tokens(parts))
+        columns = [*tokens[:3], index.tokens(parts)]
+        length = sum(map(len, columns))
+        title, body, path, own_words = map(Counter, columns)
+        counts = _packed(title, body, path, own_words, defined)
         for term, packed in counts.items():
-            if term in ids:
-                _shorten(lengths, ids[term], LEVEL_OF[packed], min(length, NONE - 1))
+            least = shortest.setdefault(term, [NONE] * len(COLUMNS))
+            least[LEVEL_OF[packed]] = min(least[LEVEL_OF[packed]], length, NONE - 1)
         df.update(counts.keys())
         total_length += length
         query = "SELECT owner_id, length, terms FROM main.forward WHERE id = ?"
         entry = connection.execute(query, (rowid,)).fetchone()
         if entry is None or entry[:2] != (owner or id_, length) or _stored(entry[2], names) != counts:
             wrong.append(rowid)
-    return _Expected(sums, words, df, total_length, wrong, lengths)
-
-
-def _shorten(lengths: dict[int, list[int]], term_id: int, level: int, length: int) -> None:
-    shortest = lengths.setdefault(term_id, [NONE] * len(COLUMNS))
-    shortest[level] = min(shortest[level], length)
+    return _Expected(sums, words, df, total_length, wrong, shortest)
 
 
 def _sum_of(place: int, tokens: Iterable[str]) -> int:
@@ -138,17 +149,15 @@ def _stored(blob: bytes, names: Mapping[int, str]) -> dict[str, int]:
         return {"": 0}  # not what a document has
 
 
-def _postings(connection: apsw.Connection) -> tuple[dict[int, int], Counter[str]]:
-    """By row the sum of what FTS5 lists for it, and in how many rows each term does, the scope left out."""
+def _postings(connection: apsw.Connection) -> tuple[dict[int, int], set[str]]:
+    """By row the sum of what FTS5 lists for it, and the terms, those of the scope left out."""
     sums: dict[int, int] = {}
-    rows: Counter[str] = Counter()
-    before: tuple[str, int] = ("", -1)
+    terms: set[str] = set()
     for term, rowid, column, offset in _instances(connection, "fts"):
         sums[rowid] = sums.get(rowid, 0) + hash((term, _COLUMNS[column], offset)) & _MASK
-        if column != "scope" and before != (term, rowid):
-            before = (term, rowid)
-            rows[term] += 1
-    return sums, rows
+        if column != "scope":
+            terms.add(term)
+    return sums, terms
 
 
 def _instances(connection: apsw.Connection, table: str) -> Iterator[tuple[str, int, str, int]]:
@@ -161,43 +170,7 @@ def _instances(connection: apsw.Connection, table: str) -> Iterator[tuple[str, i
         connection.execute("DROP TABLE IF EXISTS temp.doctor_instances")
 
 
-def _about_documents(id: str, wrong: list[int], expected: _Expected) -> Finding:
+def _about_documents(id: str, wrong: list[int], count: int) -> Finding:
     shown = ", ".join(str(document_id_of(rowid)) for rowid in wrong[:_SHOWN])
     more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-    return find(id, "wrong" * bool(wrong), wrong=f"{shown}{more}", count=len(expected.sums) - 1)
-
-
-def _vocabulary(found: Mapping[str, int], expected: set[str]) -> Finding:
-    ghosts = len(found.keys() - expected)
-    missing = len(expected - found.keys())
-    case = "wrong" * bool(ghosts or missing)
-    return find("index-vocabulary", case, ghosts=ghosts, missing=missing, count=len(expected))
-
-
-def _statistics(connection: apsw.Connection, state: index_file.IndexState, expected: _Expected) -> Finding:
-    stored = read_map(connection, "SELECT term, df FROM main.terms WHERE df <> 0", (), str, int)
-    wrong = sum(stored.get(term) != df for term, df in expected.df.items()) + len(stored.keys() - expected.df.keys())
-    totals = (state.documents, state.total_length)
-    documents, tokens = len(expected.sums) - 1, expected.total_length
-    case = "wrong" * bool(wrong or totals != (documents, tokens))
-    return find("index-statistics", case, wrong=wrong, totals=totals, documents=documents, tokens=tokens)
-
-
-def _trigrams(connection: apsw.Connection) -> Finding:
-    """The trigrams of each term, ghosts included: both tables forget a term together."""
-    terms = read_map(connection, "SELECT id, term FROM main.terms", (), int, str)
-    expected = {id_: _sum_of(0, trigrams_of(term)) for id_, term in terms.items() if has_trigrams(term)}
-    found: dict[int, int] = {}
-    for trigram, id_, _, offset in _instances(connection, "term_trigrams"):
-        found[id_] = found.get(id_, 0) + hash((trigram, 0, offset)) & _MASK
-    wrong = sum(found.get(id_) != total for id_, total in expected.items()) + len(found.keys() - expected.keys())
-    return find("index-trigrams", "wrong" * bool(wrong), wrong=wrong, count=len(expected))
-
-
-def _bounds(connection: apsw.Connection, expected: Mapping[int, list[int]]) -> Finding:
-    """A length that is too short only costs time; one that is too long would leave a good document out."""
-    wrong = 0
-    for id_, *stored in connection.execute(f"SELECT id, {', '.join(COLUMNS)} FROM main.terms"):
-        true = expected.get(id_)
-        wrong += true is not None and any(at > least for at, least in zip(stored, true, strict=True))
-    return find("index-bounds", "wrong" * bool(wrong), wrong=wrong, count=len(expected))
+    return find(id, "wrong" * bool(wrong), wrong=f"{shown}{more}", count=count)

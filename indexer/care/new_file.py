@@ -15,7 +15,7 @@ from contextlib import closing
 import apsw
 
 from ctxrank.indexer.care.page_reader import CopiedTable, page_reader
-from ctxrank.indexer.care.relations import RepairedRows, repair_relations
+from ctxrank.indexer.care.relations import repair_relations
 from ctxrank.indexer.catalogue import tables_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
@@ -102,7 +102,12 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
     newer program or from before the first release, or where nothing of a store can be read in it.
     """
     with closing(page_reader("doctor --repair").open(damaged)) as file:
-        version = _version(file, damaged, schema)
+        version = schema.version  # where the file says none that can be
+        if file.has_magic and file.header_number(_APPLICATION_ID_AT) == APPLICATION_ID:
+            stated = file.header_number(_USER_VERSION_AT)
+            if 1 <= stated < 1000:
+                refuse_version(stated, damaged, schema)
+                version = stated
         touch(new)
         with closing(apsw.Connection(new)) as primary:
             keep_temporary_files_beside(primary, new)
@@ -118,30 +123,21 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
     return report
 
 
-def _version(file: "DamagedFile", path: str, schema: Schema) -> int:
-    """The schema that the file says it has; the present one where it says nothing that can be. Raises DamagedError."""
-    if file.has_magic and file.header_number(_APPLICATION_ID_AT) == APPLICATION_ID:
-        version = file.header_number(_USER_VERSION_AT)
-        if 1 <= version < 1000:
-            refuse_version(version, path, schema)
-            return version
-    return schema.version
-
-
 def _fill(
     file: "DamagedFile", primary: apsw.Connection, before: Schema, schema: Schema, store_uuid: str
 ) -> SalvageReport:
     apply_schema(primary, 0, before)
     for owner in installed_owners():  # which of them the store has is in the file that is to be read
         apply_owner_schema(primary, owner)
-    triggers = _drop_triggers(primary)
+    # Rows come in as they were, without what a change of them would do.
+    primary.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     copied = file.copy_tables(primary)
     if not any(table.saved for table in copied.values()):
         raise DamagedError("Nothing of a store can be read in the file.", "Restore it from a backup.")
-    _make_triggers(primary, triggers)  # a migration may change them
+    primary.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
     apply_schema(primary, before.version, schema)
     _settle_owners(primary)
-    triggers = _drop_triggers(primary)
+    primary.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     primary.pragma("application_id", APPLICATION_ID)
     primary.pragma("user_version", schema.version)
     if primary.execute("SELECT 1 FROM store").fetchone() is None:
@@ -149,20 +145,27 @@ def _fill(
         primary.execute("INSERT INTO store (id, uuid, seq, created_at, token) VALUES (1, ?, 0, ?, ?)", row)
     _number_on(file, primary, copied)
     change = Change(primary)
-    repaired = repair_relations(change, {name: table.lost for name, table in copied.items()})
+    rebuilt, dropped = repair_relations(change, {name: table.lost for name, table in copied.items()})
     change.finish()
-    _make_triggers(primary, triggers)
-    _mark(primary)
-    derived = {table.name for table in tables_of(primary) if table.is_derived}
-    there = set(read_column(primary, "SELECT name FROM sqlite_schema WHERE type = 'table'", (), str)) - derived
-    reports = [_reported(primary, table, repaired) for table in copied.values() if table.name in there]
+    primary.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+    # Another history begins: an index made from the damaged file is rebuilt, and not believed.
+    primary.execute("UPDATE store SET seq = seq + 1")
+    primary.execute("DELETE FROM history_checkpoints")
+    mark = int.from_bytes(os.urandom(7), "big")
+    primary.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
+    there = _tables(primary) - {table.name for table in tables_of(primary) if table.is_derived}
+    reports = [
+        _reported(primary, table, rebuilt[table.name], dropped[table.name])
+        for table in copied.values()
+        if table.name in there
+    ]
     return SalvageReport(tuple(reports), file.unclaimed)
 
 
 def _settle_owners(primary: apsw.Connection) -> None:
     """Name the extensions whose rows were found, and drop the tables of others. Raises UsageError for an absent one."""
     require_owners(primary, "doctor --repair")
-    there = set(read_column(primary, "SELECT name FROM sqlite_schema WHERE type = 'table'", (), str))
+    there = _tables(primary)
     for owner in installed_owners():
         tables = [table.name for table in owner.all_tables if table.name in there]
         if any(primary.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables):
@@ -172,17 +175,8 @@ def _settle_owners(primary: apsw.Connection) -> None:
                 primary.execute(f"DROP TABLE {table}")
 
 
-def _drop_triggers(primary: apsw.Connection) -> list[str]:
-    """Rows come in as they were, without what a change of them would do; returns how to make the triggers again."""
-    triggers = read_map(primary, "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'", (), str, str)
-    for name in triggers:
-        primary.execute(f'DROP TRIGGER "{name}"')
-    return list(triggers.values())
-
-
-def _make_triggers(primary: apsw.Connection, triggers: list[str]) -> None:
-    for sql in triggers:
-        primary.execute(sql)
+def _tables(primary: apsw.Connection) -> set[str]:
+    return set(read_column(primary, "SELECT name FROM sqlite_schema WHERE type = 'table'", (), str))
 
 
 def _number_on(file: "DamagedFile", primary: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
@@ -207,27 +201,15 @@ def _number_on(file: "DamagedFile", primary: apsw.Connection, copied: Mapping[st
     primary.execute("INSERT OR IGNORE INTO roots (id, path) VALUES (1, '.')")
 
 
-def _mark(primary: apsw.Connection) -> None:
-    """Begin another history: an index made from the damaged file is rebuilt, and not believed."""
-    primary.execute("UPDATE store SET seq = seq + 1")
-    primary.execute("DELETE FROM history_checkpoints")
-    mark = int.from_bytes(os.urandom(7), "big")
-    primary.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
-
-
-def _reported(primary: apsw.Connection, table: CopiedTable, repaired: RepairedRows) -> TableReport:
-    again = repaired.rebuilt.get(table.name, 0)
-    still = [number for number in table.lost if not _has_row(primary, table.name, number)]
-    lost = max(len(still), table.unreadable + table.rejected - again, 0) + repaired.dropped.get(table.name, 0)
+def _reported(primary: apsw.Connection, table: CopiedTable, rebuilt: int, dropped: int) -> TableReport:
+    here = read_column(primary, f'SELECT rowid FROM "{table.name}"', (), int) if table.lost else ()
+    still = sorted(table.lost.keys() - here)
+    lost = max(len(still), table.unreadable + table.rejected - rebuilt, 0) + dropped
     return TableReport(
-        table.name, table.saved, again, lost, tuple(sorted(still)[:_SHOWN_IDS]), table.is_count_known, table.problems
+        table.name, table.saved, rebuilt, lost, tuple(still[:_SHOWN_IDS]), table.is_count_known, table.problems
     )
 
 
 def touch(path: str) -> None:
     """Make a new, empty file for its owner alone. Raises FileExistsError."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-
-
-def _has_row(primary: apsw.Connection, table: str, number: int) -> bool:
-    return primary.execute(f'SELECT 1 FROM "{table}" WHERE rowid = ?', (number,)).fetchone() is not None

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
         def close(self) -> None:
             """Let go of the file."""
-            ...
 
     class PageReader(Protocol):
         """Reads a damaged SQLite file page by page."""

@@ -1,12 +1,14 @@
 """The primary database: is it a store of ours, is it sound, do its parts fit together?"""
 
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import apsw
 
 from ctxrank.indexer.care.finding import Finding, find, guarded
+from ctxrank.indexer.care.page_reader import page_reader
 from ctxrank.indexer.catalogue import document_kinds, kinds_of
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.privacy.erase import is_erasing_due
@@ -30,6 +32,42 @@ FOREIGN_STEP = (
 )
 _SHOWN_PROBLEMS = 3
 _CLOCK_TOLERANCE_US = 5 * 60 * 10**6
+# Tables that no other program has, by names that no other program gives them.
+_OUR_TABLES = ("history_checkpoints", "tombstones", "package_consumers", "error_sightings", "config_cache")
+_APPLICATION_ID_AT, _FIRST_PAGE_AT = 68, 100
+_MAGIC = b"SQLite format 3\x00"
+_TABLE_LEAF = b"\r"  # the first byte of such a page
+
+
+def is_foreign(path: str) -> bool:
+    """Whether something is there that is no store of ours. No connection of this process may have it open.
+
+    SQLite may write next to what it opens, so a file is judged by its bytes:
+
+        SQLite's header, our application id         ours
+        SQLite's header, another id, or none        ours only if its table of tables names ours
+        no such header                              ours only if a page names ours: a header that was damaged
+        anything else                               foreign: it is neither repaired nor touched
+    """
+    try:
+        info = os.stat(path)
+        if not stat.S_ISREG(info.st_mode):
+            return True
+        if not info.st_size:
+            return False
+        with open(path, "rb") as file:
+            header = file.read(_FIRST_PAGE_AT + 8)
+    except OSError:
+        return False  # opening it reports why
+    has_magic = header.startswith(_MAGIC)
+    if has_magic and int.from_bytes(header[_APPLICATION_ID_AT:][:4], "big") == APPLICATION_ID:
+        return False
+    # One page without a table: what a store begins as, its tables being in the write-ahead log.
+    is_one_page = info.st_size == (int.from_bytes(header[16:18], "big") if header[16:18] != b"\0\1" else 65536)
+    is_empty = header[_FIRST_PAGE_AT:][:1] == _TABLE_LEAF and header[_FIRST_PAGE_AT:][3:5] == b"\0\0"
+    if has_magic and is_one_page and is_empty:
+        return False
+    return not page_reader("doctor").names_a_table(path, _OUR_TABLES)
 
 
 def open_to_look(path: str, busy_ms: int) -> apsw.Connection:
@@ -134,22 +172,15 @@ def _texts(primary: apsw.Connection) -> Finding:
         counts = {
             "wiped": _number(primary, f'SELECT count(*) FROM "{table}" WHERE instr("{column}", ?)', WIPED),
             # One such text keeps the index from taking in whatever comes behind it.
-            "undecodable": sum(not _is_utf8(text) for (text,) in stored),
+            "undecodable": sum(
+                isinstance(text, bytes) and not text.isascii() and text.decode(errors="replace").encode() != text
+                for (text,) in stored
+            ),
         }
         for case, count in counts.items():
             places[case] += [f"{count} in {table}.{column}"] * bool(count)
     case = next((case for case, found in places.items() if found), "")
     return find("texts", case, places=", ".join(places.get(case, ())))
-
-
-def _is_utf8(text: object) -> bool:
-    if not isinstance(text, bytes) or text.isascii():
-        return True
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _change_log(primary: apsw.Connection) -> Finding:
@@ -200,10 +231,6 @@ def _rules(primary: apsw.Connection) -> Finding:
     return find("redaction-rules", case, newer=newer, older=older, ruleset=RULESET_VERSION)
 
 
-def _forgetting(primary: apsw.Connection) -> Finding:
-    return find("forgetting", "unfinished" * is_erasing_due(primary))
-
-
 def _clock(primary: apsw.Connection) -> Finding:
     newest = _number(
         primary,
@@ -220,6 +247,6 @@ _CHECKS: dict[str, Callable[[apsw.Connection], Finding]] = {
     "references": _references,
     "records": _records,
     "redaction-rules": _rules,
-    "forgetting": _forgetting,
+    "forgetting": lambda primary: find("forgetting", "unfinished" * is_erasing_due(primary)),
     "clock": _clock,
 }

@@ -3,6 +3,11 @@
 What is known well enough is rebuilt: an owner from its index entries, a record from its document, and a document from
 its record. For the rest the schema decides: a reference that may be NULL becomes NULL, and a row that requires its
 owner is deleted and counted.
+
+    documents (kind, number, title, body, …)  ◄──►  packages, reasoning, error_patterns, strategies, skill_outputs
+
+Which column of one is which of the other is what the catalogue says. What only a record knew (a package's version, an
+error's project, unless an index knows it) is gone with it.
 """
 
 from collections import Counter
@@ -10,14 +15,24 @@ from collections.abc import Mapping
 
 import apsw
 
-from ctxrank.indexer.care.counterparts import Known, insert, rebuild_documents, rebuild_records
 from ctxrank.indexer.care.page_reader import Value
-from ctxrank.indexer.catalogue import document_kinds, forget_memories, kinds_of, tables_of
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.catalogue import (
+    as_row,
+    document_kinds,
+    forget_memories,
+    kinds_of,
+    kinds_with_documents,
+    record_of,
+    tables_of,
+)
+from ctxrank.indexer.declarations import LostRecord
 from ctxrank.indexer.owners import owners
-from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.record_table import document_of
+from ctxrank.indexer.store import documents, rows
+from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.store import Change
+
+Known = Mapping[int, Mapping[str, Value]]  # by row number: the columns that the indexes of its table still hold
 
 # What a row is made of that only its index entries are left of, besides what these say. In this order: owners first.
 _FILLERS: dict[str, dict[str, Value]] = {
@@ -28,49 +43,61 @@ _FILLERS: dict[str, dict[str, Value]] = {
 }
 
 
-class RepairedRows(NamedTuple):
-    """By table: rows made again from other rows or indexes, and rows deleted with their owner."""
+def repair_relations(change: Change, lost: Mapping[str, Known]) -> tuple[Counter[str], Counter[str]]:
+    """Make the new file whole in itself, inside the caller's transaction.
 
-    rebuilt: Mapping[str, int]
-    dropped: Mapping[str, int]
-
-
-def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
-    """Make the new file whole in itself, inside the caller's transaction."""
+    Returns by table how many rows were made again from other rows or indexes, and how many deleted with their owner.
+    """
     primary = change.connection
     rebuilt: Counter[str] = Counter()
     for table in tables_of(primary):
-        for column, instead in [(column.name, column.replacement) for column in table.stored if column.replacement]:
-            primary.execute(f"UPDATE {table.name} SET {column} = {instead} WHERE NOT json_valid({column})")
-            rebuilt[table.name] += primary.changes()
+        for column in table.stored:
+            if column.replacement:
+                values = f"{column.name} = {column.replacement}"
+                primary.execute(f"UPDATE {table.name} SET {values} WHERE NOT json_valid({column.name})")
+                rebuilt[table.name] += primary.changes()
     for name, filler in _FILLERS.items():
         for number, known in lost.get(name, {}).items():
-            rebuilt[name] += insert(primary, name, {**filler, **known, "id": number})
-    rebuilt["sessions"] += _name_lost_sessions(primary)
-    strange = _drop_strange_documents(primary)
-    rebuilt.update(rebuild_records(primary, lost))
-    rebuilt["documents"] += rebuild_documents(change, lost.get("documents", {}))
-    _drop_what_is_read_again(primary, lost)
-    dropped = _settle_references(primary)
-    dropped["documents"] += strange
+            rebuilt[name] += _insert(primary, name, {**filler, **known, "id": number})
+    _name_lost_sessions(primary, rebuilt)
+    # Documents that the index could not take: it would stop at the first of them for ever.
+    kinds = ", ".join(f"'{kind}'" for kind in document_kinds(kinds_of(primary)))
+    primary.execute(
+        f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
+        " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
+    )
+    dropped = Counter(documents=primary.changes())
+    if dropped["documents"]:
+        primary.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
+    _rebuild_records(primary, lost, rebuilt)
+    _rebuild_documents(change, lost.get("documents", {}), rebuilt)
+    for owner in owners(primary):  # of no use in part: what an extension reads from disk again by the next `index`
+        tables = [table.name for table in owner.all_tables]
+        if owner.is_read_again and any(map(lost.get, tables)):
+            for name in tables:
+                primary.execute(f"DELETE FROM {name}")
+    _settle_references(primary, dropped)
     # A document of a record that is not there any more: its passages go with it.
-    for kind in [kind for kind in kinds_of(primary).values() if kind.is_found]:
+    for kind in filter(lambda kind: kind.is_found, kinds_of(primary).values()):
         query = f"SELECT id FROM documents WHERE kind = ? AND record_id NOT IN (SELECT id FROM {kind.table.name})"
         for document_id in read_column(primary, query, (kind.name,), int):
             dropped["documents"] += documents.remove_owned(change, document_id) + 1
             documents.remove(change, document_id)
-    dropped.update(_settle_references(primary))
+    _settle_references(primary, dropped)
     _derive(primary, rebuilt)
-    return RepairedRows(rebuilt, dropped)
+    return rebuilt, dropped
 
 
-def _name_lost_sessions(primary: apsw.Connection) -> int:
-    """Give sessions that only their contents still know a row, so that these stay; returns how many."""
-    count = 0
-    for table in [table.name for table in tables_of(primary) if table.reference_to("sessions") is not None]:
-        query = f"SELECT DISTINCT session_id FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)"
+def _name_lost_sessions(primary: apsw.Connection, rebuilt: Counter[str]) -> None:
+    """Give sessions that only their contents still know a row, so that these stay."""
+    for table in tables_of(primary):
+        if table.reference_to("sessions") is None:
+            continue
+        query = f"SELECT DISTINCT session_id FROM {table.name} WHERE session_id NOT IN (SELECT id FROM sessions)"
         for number in read_column(primary, query, (), int):
-            count += insert(primary, "sessions", {"id": number, "name": f"recovered-{number}", "created_at": 0})
+            rebuilt["sessions"] += _insert(
+                primary, "sessions", {"id": number, "name": f"recovered-{number}", "created_at": 0}
+            )
     # When it was made is gone; the first thing that it holds is not much younger.
     made = "coalesce((SELECT min(created_at) FROM packages WHERE {0}_id = {0}s.id), ({1}), 0)"
     for name, otherwise in (
@@ -78,12 +105,58 @@ def _name_lost_sessions(primary: apsw.Connection) -> int:
         ("group", "SELECT created_at FROM sessions WHERE id = groups.session_id"),
     ):
         primary.execute(f"UPDATE {name}s SET created_at = {made.format(name, otherwise)} WHERE created_at = 0")
-    return count
 
 
-def _settle_references(primary: apsw.Connection) -> Counter[str]:
+def _rebuild_records(primary: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[str]) -> None:
+    """Make records again from their documents, and from what the indexes still hold."""
+    for kind in kinds_with_documents():
+        table = kind.table.name
+        query = f"""
+            SELECT record_id, session_id, group_id, agent, type, priority, title, body, path, superseded_by, created_at
+              FROM documents
+             WHERE kind = ? AND record_id NOT IN (SELECT id FROM {table})
+        """
+        for record in [LostRecord(*row) for row in primary.execute(query, (kind.name,))]:
+            known = lost.get(table, {}).get(record.number, {})
+            of_file = kind.table.reference_to("artifacts")  # the first file at its path
+            file = "SELECT min(id) FROM artifacts WHERE path = ?"
+            files = {} if of_file is None else {of_file.name: read_value(primary, file, (record.path,), int)}
+            values = {**record_of(kind, record), **files, **known, "id": record.number}
+            rebuilt[table] += _insert(primary, table, values)
+
+
+def _rebuild_documents(change: Change, lost: Known, rebuilt: Counter[str]) -> None:
+    """Make documents again from their records, under the id they had where that is known."""
+    primary = change.connection
+    old_ids = {(known.get("kind"), known.get("record_id")): number for number, known in lost.items()}
+    for kind in kinds_with_documents():
+        names = [column.name for column in kind.table.stored]
+        query = f"""
+            SELECT {", ".join(names)} FROM {kind.table.name}
+             WHERE id NOT IN (SELECT record_id FROM documents WHERE kind = ?)
+        """
+        for row in primary.execute(query, (kind.name,)).fetchall():
+            document = document_of(kind, as_row(kind, row))
+            document_id = documents.put(change, document)
+            if (before := old_ids.get((kind.name, document.number))) is not None:
+                primary.execute("UPDATE OR IGNORE documents SET id = ? WHERE id = ?", (before, document_id))
+            rebuilt["documents"] += 1
+    if lost:
+        # No rules are as old as this: the next scan reads every file, and puts back the passages that are missing.
+        primary.execute("UPDATE artifacts SET ruleset = 0")
+
+
+def _insert(primary: apsw.Connection, table: str, values: Mapping[str, Value]) -> bool:
+    """Insert a row; false where the table refuses it."""
+    try:
+        rows.insert(primary, table, values)
+    except apsw.ConstraintError:
+        return False
+    return True
+
+
+def _settle_references(primary: apsw.Connection, dropped: Counter[str]) -> None:
     """Empty references to rows that are gone, or remove the row that cannot be without; counted by table."""
-    dropped: Counter[str] = Counter()
     query = """
         SELECT f."from", coalesce(f."to", 'id'), c."notnull" OR c.pk
           FROM pragma_foreign_key_list(?1) AS f JOIN pragma_table_info(?1) AS c ON c.name = f."from"
@@ -100,20 +173,6 @@ def _settle_references(primary: apsw.Connection) -> Counter[str]:
                 dropped[table] += primary.changes()
             else:
                 primary.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE {where}')
-    return dropped
-
-
-def _drop_strange_documents(primary: apsw.Connection) -> int:
-    """Remove documents that the index could not take: it would stop at the first of them for ever."""
-    kinds = ", ".join(f"'{kind}'" for kind in document_kinds(kinds_of(primary)))
-    primary.execute(
-        f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
-        " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
-    )
-    strange = primary.changes()
-    if strange:
-        primary.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
-    return strange
 
 
 def _derive(primary: apsw.Connection, rebuilt: Counter[str]) -> None:
@@ -140,12 +199,3 @@ def _derive(primary: apsw.Connection, rebuilt: Counter[str]) -> None:
     if primary.changes():
         rebuilt["error_signatures"] = primary.changes()
     forget_memories(primary)
-
-
-def _drop_what_is_read_again(primary: apsw.Connection, lost: Mapping[str, Known]) -> None:
-    """Of no use in part: what an extension reads from disk again by the next `index`."""
-    for owner in owners(primary):
-        tables = [table.name for table in owner.all_tables]
-        if owner.is_read_again and any(lost.get(table) for table in tables):
-            for table in tables:
-                primary.execute(f"DELETE FROM {table}")

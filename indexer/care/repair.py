@@ -15,9 +15,8 @@ import apsw
 
 from ctxrank.indexer.care.environment_checks import leftovers, wrong_modes
 from ctxrank.indexer.care.finding import Finding, Repair
-from ctxrank.indexer.care.identity import is_foreign
 from ctxrank.indexer.care.new_file import SalvageReport, touch
-from ctxrank.indexer.care.primary_checks import FOREIGN_STEP
+from ctxrank.indexer.care.primary_checks import FOREIGN_STEP, is_foreign
 from ctxrank.indexer.care.replacement import back_up, new_backup_folder, salvage
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -61,17 +60,28 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
     if Repair.PERMISSIONS in steps:
         done += _set_modes(location, is_dry_run=is_dry_run)
     if Repair.LEFTOVERS in steps:
-        done += _move_leftovers(location, is_dry_run=is_dry_run)
+        found = leftovers(location)
+        folder = new_backup_folder(location) if found and not is_dry_run else ""
+        for path in found:
+            if folder:
+                shutil.move(path, folder)
+            done.append(f"{'moved' if folder else 'would move'} {os.path.basename(path)} into a backup")
     if Repair.SALVAGE in steps:
-        exchange = salvage(location, busy_ms=busy_timeout_ms(), is_dry_run=is_dry_run)
-        backup, salvaged = exchange.backup, exchange.report
+        salvaged, backup = salvage(location, busy_ms=busy_timeout_ms(), is_dry_run=is_dry_run)
         verb = "can be saved" if is_dry_run else "saved"
         done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} rebuilt")
         if not is_dry_run and not is_known(stated_identity(location.primary)):
             project = os.path.dirname(location.folder)
             done.append(f"the proof that the store is yours was lost: run 'ctxrank trust {project}'")
     elif Repair.REBUILD in steps and not is_dry_run:
-        backup = _copy_primary(location)
+        backup = os.path.join(new_backup_folder(location), os.path.basename(location.primary))
+        touch(backup)
+        with (
+            sqlite_errors(location.primary),
+            closing(apsw.Connection(location.primary, flags=apsw.SQLITE_OPEN_READWRITE)) as source,
+        ):
+            source.set_busy_timeout(busy_timeout_ms())
+            back_up(source, backup)  # as the next reader would see it
     if Repair.REBUILD in steps:
         done.append(_rebuild_index(location, is_dry_run=is_dry_run))
     return RepairReport(tuple(done), backup, salvaged)
@@ -89,29 +99,6 @@ def _set_modes(location: Location, *, is_dry_run: bool) -> list[str]:
                 ) from error
         done.append(f"{'would set' if is_dry_run else 'set'} {os.path.basename(path)} from {has:o} to {mode:o}")
     return done
-
-
-def _move_leftovers(location: Location, *, is_dry_run: bool) -> list[str]:
-    found = leftovers(location)
-    if found and not is_dry_run:
-        folder = new_backup_folder(location)
-        for path in found:
-            shutil.move(path, folder)
-    verb = "would move" if is_dry_run else "moved"
-    return [f"{verb} {os.path.basename(path)} into a backup" for path in found]
-
-
-def _copy_primary(location: Location) -> str:
-    """A copy of the primary database as the next reader would see it."""
-    path = os.path.join(new_backup_folder(location), os.path.basename(location.primary))
-    touch(path)
-    with (
-        sqlite_errors(location.primary),
-        closing(apsw.Connection(location.primary, flags=apsw.SQLITE_OPEN_READWRITE)) as source,
-    ):
-        source.set_busy_timeout(busy_timeout_ms())
-        back_up(source, path)
-    return path
 
 
 def _rebuild_index(location: Location, *, is_dry_run: bool) -> str:

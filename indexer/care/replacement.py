@@ -18,7 +18,6 @@ import apsw
 
 from ctxrank.indexer.care.new_file import SalvageReport, save_what_can_be_read, touch
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_value, require_value, translate, wait_for_locks
 from ctxrank.indexer.store.location import BACKUPS, Location
 
@@ -29,19 +28,14 @@ _OPEN_LOCK_AT = 128
 _UNOPENABLE = (apsw.NotADBError, apsw.CorruptError, apsw.CantOpenError, apsw.IOError)
 
 
-class ReplacedFile(NamedTuple):
-    """What was saved, and where the file is kept as it was ('' for a dry run)."""
-
-    report: SalvageReport
-    backup: str
-
-
 class _ChangedMeanwhile(Exception):
     """Another process wrote between the copy and the exchange."""
 
 
-def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> ReplacedFile:
+def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> tuple[SalvageReport, str]:
     """Save what can be read of the primary database, and put it in place; a dry run makes it and throws it away.
+
+    Returns what was saved, and where the file is kept as it was ('' for a dry run).
 
     No connection of this process may have the store open. Raises LockedError, DamagedError, CtxrankError.
     """
@@ -53,7 +47,7 @@ def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> Re
     raise LockedError(f"{location.primary} is written without pause.", "End the processes that write to it.")
 
 
-def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> ReplacedFile:
+def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> tuple[SalvageReport, str]:
     trial = f"{TRIAL}{os.getpid()}"
     folder = _new_folder(location.folder, trial) if is_dry_run else new_backup_folder(location)
     copy, new = os.path.join(folder, os.path.basename(location.primary)), os.path.join(folder, "salvaged.db")
@@ -96,7 +90,7 @@ def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Replaced
             os.unlink(new)
         if not is_kept:
             shutil.rmtree(folder, ignore_errors=True)
-    return ReplacedFile(report, "" if is_dry_run else copy)
+    return report, "" if is_dry_run else copy
 
 
 def new_backup_folder(location: Location) -> str:

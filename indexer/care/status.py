@@ -43,13 +43,6 @@ class Status(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _origins(store: Store) -> dict[str, int]:
-    """How many documents came from each other store, by what it is printed as; passages go with theirs."""
-    query = "SELECT record_id FROM documents WHERE record_id < 0 AND kind <> 'passage'"
-    codes = Counter(origin_and_number(number)[0] for number in read_column(store.primary, query, (), int))
-    return {origin_name(code): count for code, count in codes.most_common()}
-
-
 def read_status(store: Store) -> Status:
     """The store's state. Raises UsageError for a configuration that cannot be read."""
     config = load_config(store)
@@ -78,20 +71,21 @@ def read_status(store: Store) -> Status:
           FROM documents
     """
     ((older_ruleset, older_user_rules),) = store.primary.execute(query, (RULESET_VERSION, since))
-    counts = [read_map(store.primary, query, (), str, int) for query in (_KINDS, _FILE_STATES, _TOKEN_COUNTERS)]
+    foreign = "SELECT record_id FROM documents WHERE record_id < 0 AND kind <> 'passage'"  # passages go with theirs
+    origins = Counter(origin_and_number(number)[0] for number in read_column(store.primary, foreign, (), int))
     return Status(
         store.location.primary,
         store.location.root,
-        counts[0],
-        counts[1],
-        counts[2],
+        read_map(store.primary, _KINDS, (), str, int),
+        read_map(store.primary, _FILE_STATES, (), str, int),
+        read_map(store.primary, _TOKEN_COUNTERS, (), str, int),
         health,
         lag(fts5_of(store), index) if not health else 0,
         RULESET_VERSION,
         older_ruleset,
         older_user_rules,
         processes_of(store.location.folder),
-        _origins(store),
+        {origin_name(code): count for code, count in origins.most_common()},
         tuple(notes),
     )
 

@@ -110,12 +110,6 @@ def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | 
     return Sighting(sign(units[0]), unit, seen_at, resolved_at) if units else None
 
 
-class _LastFailure(NamedTuple):
-    unit: str
-    resolved_at: int | None
-    seen_at: int
-
-
 def last_failure(primary: apsw.Connection, session_id: int, group_id: int | None, *, now: int) -> str:
     """The text of the last failure of a group, or of the whole session, that is not over; '' for none.
 
@@ -126,10 +120,8 @@ def last_failure(primary: apsw.Connection, session_id: int, group_id: int | None
          WHERE session_id = ? AND (?2 IS NULL OR group_id IN (0, ?2))
          ORDER BY seen_at DESC, id DESC LIMIT 1  -- what was imported is older than its id
     """
-    last = read_row(primary, query, (session_id, group_id), _LastFailure)
-    if last is None or last.resolved_at is not None or last.seen_at < now - CURRENT_FOR_US:
-        return ""
-    return last.unit
+    unit, resolved_at, seen_at = primary.execute(query, (session_id, group_id)).fetchone() or ("", None, 0)
+    return unit if resolved_at is None and seen_at >= now - CURRENT_FOR_US else ""
 
 
 def seen_before(primary: apsw.Connection, project: str, instance: str) -> SeenBefore | None:

@@ -61,7 +61,6 @@ def list_errors(
     state: str | None = None,
     with_expired: bool = False,
     limit: int = -1,
-    offset: int = 0,
     now: int | None = None,
 ) -> Page[StoredError]:
     """Patterns by their last sighting, the newest first; a language leaves out those of others. Raises UsageError."""
@@ -81,7 +80,7 @@ def list_errors(
         "with_expired": with_expired,
         "now": now_us() if now is None else now,
     }
-    return read_page(primary, query, values, _stored, limit=limit, offset=offset)
+    return read_page(primary, query, values, _stored, limit=limit)
 
 
 def get_error(primary: apsw.Connection, pattern_id: int, now: int | None = None) -> StoredError:

@@ -20,7 +20,7 @@ from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign, terms_of
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
-from ctxrank.indexer.store.connection import read_rows, require_value
+from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.digests import blake2b
 
@@ -29,6 +29,9 @@ MAX_POSTINGS = 256
 _MAX_READ = 800  # pattern numbers read for one question
 MAX_SAME = 64  # patterns of one fingerprint that are compared
 CANDIDATES = 12
+_KEPT_FEATURES = (
+    "codes", "conditions", "values", "frames", "details", "notes", "message", "missing", "outcome"
+)  # fmt: skip
 
 
 class Whose(NamedTuple):
@@ -62,6 +65,7 @@ class KnownError(NamedTuple):
 def put(change: Change, pattern_id: int, project: str, signature: Signature, unit_text: str) -> None:
     """Write a pattern's signature over the one it had. `unit_text` is redacted and signs to the same signature."""
     numbers = [number_of(project, term) for term in terms_of(signature)]
+    features = {"type": signature.error_type, **{name: getattr(signature, name) for name in _KEPT_FEATURES}}
     change.connection.execute("DELETE FROM error_signatures WHERE pattern_id = ?", (pattern_id,))
     change.connection.execute(
         """
@@ -70,7 +74,8 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (pattern_id, signature.normaliser, signature.template, signature.instance, signature.family,
-         signature.language, signature.headline, _features(signature), json.dumps(numbers), unit_text),
+         signature.language, signature.headline, json.dumps(features, ensure_ascii=False), json.dumps(numbers),
+         unit_text),
     )  # fmt: skip
     change.connection.executemany(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id) VALUES (?, ?)", [(n, pattern_id) for n in numbers]
@@ -87,33 +92,22 @@ def same_template(connection: apsw.Connection, whose: Whose, template: str) -> l
     return list(_known(connection, whose, "s.template = :template", {"template": template}))
 
 
-class _ListedTerm(NamedTuple):
-    postings: int  # as far as they are counted
-    number: int
-
-
 def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> list[KnownError]:
     """Patterns that share the rarest terms of this signature, the most shared weight first."""
     numbers = [number_of(project, term) for project in whose.projects for term in terms_of(signature)]
     total = require_value(connection, "SELECT count(*) FROM error_signatures", (), int)
-    listed = [
-        asked
-        for asked in read_rows(
-            connection,
-            """
-            SELECT (SELECT count(*) FROM (SELECT 1 FROM error_terms AS t WHERE t.term = asked.value LIMIT ?)),
-                   asked.value
-              FROM json_each(?) AS asked
-            """,
-            (MAX_POSTINGS + 1, json.dumps(numbers)),
-            _ListedTerm,
-        )
-        if asked.postings
-    ]
-    listed.sort()
+    query = """
+        SELECT (SELECT count(*) FROM (SELECT 1 FROM error_terms AS t WHERE t.term = asked.value LIMIT ?)) AS postings,
+               asked.value
+          FROM json_each(?) AS asked
+         ORDER BY postings, asked.value
+    """
     shared: dict[int, tuple[float, int, int]] = {}  # weight, when last seen, pattern
     read = 0
-    for count, number in listed:
+    # Postings are counted up to one more than are read.
+    for count, number in connection.execute(query, (MAX_POSTINGS + 1, json.dumps(numbers))):
+        if not count:
+            continue
         # The first list is read whatever its length: a question of frequent terms alone has an answer too.
         if read and (count > MAX_POSTINGS or read + count > _MAX_READ):
             break
@@ -143,12 +137,6 @@ def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> 
     return found[:CANDIDATES]
 
 
-class _SignedUnit(NamedTuple):
-    pattern_id: int
-    project: str
-    unit: str
-
-
 def sign_again(change: Change, limit: int) -> int:
     """Bring signatures of an older normaliser up to this one, at most `limit`; returns how many were."""
     query = """
@@ -158,11 +146,11 @@ def sign_again(change: Change, limit: int) -> int:
          WHERE s.normaliser_version < ?
          LIMIT ?
     """
-    older = list(read_rows(change.connection, query, (NORMALISER_VERSION, limit), _SignedUnit))
-    for signed in older:
-        units = error_units(signed.unit)
+    older = list(change.connection.execute(query, (NORMALISER_VERSION, limit)))
+    for pattern_id, project, text in older:
+        units = error_units(text)
         if units:
-            put(change, signed.pattern_id, signed.project, sign(units[0]), signed.unit)
+            put(change, pattern_id, project, sign(units[0]), text)
     return len(older)
 
 
@@ -193,13 +181,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
          CROSS JOIN error_patterns AS e ON e.id = newest.pattern_id
          ORDER BY newest.last_seen DESC, newest.pattern_id DESC
         """,
-        {
-            **values,
-            "project": whose.project,
-            "shared": whose.projects[-1],
-            "now": whose.now,
-            "lang": whose.lang,
-        },
+        {**values, "project": whose.project, "shared": whose.projects[-1], "now": whose.now, "lang": whose.lang},
     )
     for pattern_id, normaliser, template, instance, family, language, headline, features, *record in rows:
         found = json.loads(features)
@@ -210,21 +192,3 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
             found.get("missing", ""), found.get("outcome", ""),
         )  # fmt: skip
         yield KnownError(pattern_id, signature, *record)
-
-
-def _features(signature: Signature) -> str:
-    return json.dumps(
-        {
-            "type": signature.error_type,
-            "codes": signature.codes,
-            "conditions": signature.conditions,
-            "values": signature.values,
-            "frames": signature.frames,
-            "details": signature.details,
-            "notes": signature.notes,
-            "message": signature.message,
-            "missing": signature.missing,
-            "outcome": signature.outcome,
-        },
-        ensure_ascii=False,
-    )

@@ -40,6 +40,7 @@ _TOKENS = Expressions("masks")
 _PLACES_IN_TEXT = listed("places in text")
 _LEVELLED = dict(rows("levelled"))
 _SINGLE_LETTER_WORDS = frozenset("ai")
+_PLACEHOLDERS = {"path": "<path>", "url": "<url>", "number": "<num>"}
 # GCC and Clang: what a type's name stands for. The name alone is the value.
 _STANDS_FOR = " {aka "
 
@@ -58,7 +59,8 @@ def masked(message: str) -> Masked:
         is_named = message.startswith(_SAID_OF_NAMES, match.end())
         word = _placeholder(kind, token, "name" if is_named else words[-1] if words else "", values)
         # A list of values is as long as it happens to be.
-        if word and not (word == "<v>" and _ends_in_list(words)):
+        is_next = word == "<v>" and (words[-1:] == ["<v>"] or words[-2:] in (["<v>", "or"], ["<v>", "and"]))
+        if word and not is_next:
             words.append(word)
         if len(words) >= MAX_WORDS:
             break
@@ -91,39 +93,29 @@ def _without_passing(found: re.Match[str]) -> str:
 def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
     """What replaces this token in the template; masked values are added to the list."""
     if kind == "word":
-        if len(token) == 1 and token.lower() not in _SINGLE_LETTER_WORDS and token.isascii():
-            values.append(token)
-            return "<v>"
-        return level(token)
-    if kind == "quoted":
-        inner = token.lstrip("bru").strip(_QUOTES)
-        if before not in _VALUE_NOUNS and _is_syntax(inner):
-            return f"'{''.join(inner.lower().split())}'"
-        if inner.startswith("-") and (option := _TOKENS["option"].match(inner)) is not None:
-            if option.end() < len(inner):
-                values.append(inner[option.end() :][:_MAX_VALUE])
+        if len(token) > 1 or token.lower() in _SINGLE_LETTER_WORDS or not token.isascii():
+            return level(token)
+    elif kind == "quoted":
+        token = token.lstrip("bru").strip(_QUOTES)
+        if before not in _VALUE_NOUNS and _is_syntax(token):
+            return f"'{''.join(token.lower().split())}'"
+        if token.startswith("-") and (option := _TOKENS["option"].match(token)) is not None:
+            if option.end() < len(token):
+                values.append(token[option.end() :][:_MAX_VALUE])
             return f"'{option[0]}'"
-        values.append(inner[:_MAX_VALUE])
-        return "<v>"
-    if kind == "id" and token.startswith("-"):
+    elif kind == "id" and token.startswith("-"):
         return f"'{token}'"
-    if kind == "id" and re.fullmatch(r"[A-Z][A-Z_]*(?:_[A-Z]+)+", token):
+    elif kind == "id" and re.fullmatch(r"[A-Z][A-Z_]*(?:_[A-Z]+)+", token):
         return token  # a constant's name is a code in all but notation
-    if kind == "number" and before in _PLACES_IN_TEXT:
+    elif kind == "number" and before in _PLACES_IN_TEXT:
         return "<num>"
-    values.append(_TOKENS["line of path"].sub("", token)[:_MAX_VALUE] if kind == "path" else token[:_MAX_VALUE])
-    if kind in ("path", "url", "number"):
-        return "<path>" if kind == "path" else f"<{kind[:3]}>"
-    return "<v>"
+    elif kind == "path":
+        token = _TOKENS["line of path"].sub("", token)
+    values.append(token[:_MAX_VALUE])
+    return _PLACEHOLDERS.get(kind, "<v>")
 
 
 def _is_syntax(quoted: str) -> bool:
     """Whether the quotation is a language's own: a keyword, `for...of`, `export =`."""
     found = re.findall(r"[^\W\d]\w*", quoted.lower())
     return bool(found) and len(quoted) <= _MAX_SYNTAX and all(word in KEYWORDS for word in found)
-
-
-def _ends_in_list(words: list[str]) -> bool:
-    return bool(words) and (
-        words[-1] == "<v>" or (words[-1] in ("or", "and") and len(words) > 1 and words[-2] == "<v>")
-    )

@@ -12,7 +12,7 @@ import apsw
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import Literal, NamedTuple
-from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import error_title
 
@@ -93,21 +93,17 @@ def upsert(change: Change, pattern: ErrorPattern) -> int:
     return number
 
 
-class _FixRecord(NamedTuple):
-    state: State
-    confirmations: int
-    refutations: int
-    confidence: float
-
-
 def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: int) -> SolutionRecord | None:
     """Count that a solution helped, or did not; None for a pattern that is not there.
 
     The stored confidence moves by steps of its own beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so that
     steps up and down end where they began. Counted in one statement.
     """
-    query = "SELECT state, confirmations, refutations, round(confidence, 4) FROM error_patterns WHERE id = ?"
-    before = read_row(change.connection, query, (pattern_id,), _FixRecord)
+    query = "SELECT state, round(confidence, 4) FROM error_patterns WHERE id = ?"
+    before = change.connection.execute(query, (pattern_id,)).fetchone()
+    if before is None:
+        return None
+    state_before, confidence_before = before
     query = """
         UPDATE error_patterns
            SET confirmations = confirmations + :helped,
@@ -127,7 +123,6 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
          WHERE id = :id
         RETURNING state, confirmations, refutations, confidence
     """
-    after = read_row(change.connection, query, {"helped": int(has_helped), "now": now, "id": pattern_id}, _FixRecord)
-    if before is None or after is None:
-        return None
-    return SolutionRecord(pattern_id, before.state, *after[:3], before.confidence, after.confidence)
+    values = {"helped": int(has_helped), "now": now, "id": pattern_id}
+    ((state, helped, not_helped, confidence),) = change.connection.execute(query, values)
+    return SolutionRecord(pattern_id, state_before, state, helped, not_helped, confidence_before, confidence)

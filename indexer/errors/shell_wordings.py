@@ -17,9 +17,7 @@ from ctxrank.indexer.light_typing import cache
 _WHO = r"^(?:(?:ba|z|da|k|c|fi)?sh: |line \d+: |\d+: )*"
 
 
-@cache
-def _wordings() -> list[list[str]]:
-    return list(rows("shell_wordings"))
+_wordings = cache(lambda: list(rows("shell_wordings")))
 
 
 def in_one_wording(message: str) -> str:

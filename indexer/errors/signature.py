@@ -35,6 +35,7 @@ STOPWORDS = listed("stopwords")
 _SAID = Expressions("signature")
 _GROUPS = words("groups_of_diagnostics")
 
+
 # Raised by the language itself, at any line: the message says what went wrong there, not what is wrong.
 RAISED_ANYWHERE = words("raised_anywhere")
 
@@ -84,7 +85,11 @@ def sign(unit: ErrorUnit) -> Signature:
     """The signature of one error; a pure function of the unit."""
     message = in_one_wording(unit.message) if unit.family in ("tool", "compiler", "text") else unit.message
     template = masked(message)
-    named = (_code_name(code) for code in (*unit.codes, *_lints(unit)) if _is_diagnostic(code))
+    # The name of the lint that the notes give.
+    given = (match[match.lastindex or 0] for match in filter(None, map(_SAID["lint"].search, unit.detail)))
+    lints = (name for name in given if name not in ("warnings", "clippy::all") and not name.endswith("::_"))
+    all_codes = (*unit.codes, *itertools.islice(lints, 1))
+    named = (_code_name(code) for code in all_codes if _is_diagnostic(code))
     codes = tuple(dict.fromkeys(code for code in named if code not in _GROUPS))
     conditions = tuple(dict.fromkeys(code for code in unit.codes if not _is_diagnostic(code)))
     frames = own_frames(unit.frames)[-_FRAMES_KEPT:]
@@ -93,10 +98,14 @@ def sign(unit: ErrorUnit) -> Signature:
     if not any(word[0] != "<" for word in template.words) or not template.values:
         # A message that says nothing particular is the same error only at the same place.
         instance = (*instance, "\x1e", frames[-1].place if frames else "")
+    # The language the error speaks about, by tool or by file; '' where neither tells.
+    languages = _languages()
+    file = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
+    language = languages.get(unit.tool) or languages.get(f".{file.rpartition('.')[2].lower()}", "")
     return Signature(
         NORMALISER_VERSION,
         unit.family,
-        _language(unit),
+        language,
         unit.error_type,
         codes,
         conditions,
@@ -145,14 +154,10 @@ def _outcome(unit: ErrorUnit, frames: tuple[Frame, ...], template: str) -> str:
 
 def _is_of_code(unit: ErrorUnit, frames: tuple[Frame, ...]) -> bool:
     """Whether a name in the message is one of the program's own: a compiler says it, or the language itself."""
-    match unit.family:
-        case "compiler":
-            return bool(unit.tool or unit.place or unit.codes)
-        case "trace":
-            is_ours = any(frame.is_ours for frame in frames)
-            return is_ours and (not unit.error_type or unit.error_type in RAISED_ANYWHERE)
-        case _:
-            return unit.family == "test"
+    if unit.family == "compiler":
+        return bool(unit.tool or unit.place or unit.codes)
+    is_raised = not unit.error_type or unit.error_type in RAISED_ANYWHERE
+    return unit.family == "test" or (unit.family == "trace" and is_raised and any(frame.is_ours for frame in frames))
 
 
 def _names_test(frame: Frame) -> bool:
@@ -160,7 +165,7 @@ def _names_test(frame: Frame) -> bool:
 
 
 def _is_diagnostic(code: str) -> bool:
-    return _SAID["diagnostic"].match(code) is not None or code.startswith("-W") or (code.islower() and len(code) > 3)
+    return _SAID["diagnostic"].match(code) is not None or (code.islower() and len(code) > 3)
 
 
 def _code_name(code: str) -> str:
@@ -170,29 +175,15 @@ def _code_name(code: str) -> str:
     return code
 
 
-def _lints(unit: ErrorUnit) -> list[str]:
-    """Names of lints that the notes give."""
-    found: list[str] = []
-    for line in unit.detail:
-        if ("`-" in line or "#[" in line or "[-W" in line) and (match := _SAID["lint"].search(line)):
-            name = match[1] or match[2] or match[3]
-            if name not in ("warnings", "clippy::all") and not name.endswith("::_"):
-                found.append(name)
-    return found[:1]
-
-
 def _details(unit: ErrorUnit) -> tuple[str, ...]:
     """The words of notes, helps and labels, each once, without code and without lints' boilerplate."""
     words: dict[str, None] = {}
+    is_rust = unit.family == "compiler" and unit.tool == "rust"
     for line in unit.detail:
-        if _is_boilerplate(line):
-            continue
         match = _SAID["note"].match(line) or _SAID["label"].match(line)
-        if match is None and ((unit.family == "compiler" and unit.tool == "rust") or _SAID["code line"].match(line)):
-            continue
-        for word in masked(match[1] if match else line).words:
-            if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word)):
-                words[word] = None
+        is_code = match is None and (is_rust or _SAID["code line"].match(line))
+        if not is_code and not _SAID["boilerplate"].search(line):
+            words |= dict.fromkeys(_ordinary(masked(match[1] if match else line).words))
         if len(words) >= _MAX_DETAIL_WORDS:
             break
     return tuple(words)[:_MAX_DETAIL_WORDS]
@@ -202,36 +193,20 @@ def _notes(unit: ErrorUnit) -> tuple[str, ...]:
     """What notes and labels say is wrong, each masked; no advice, and nothing that tells no error from another."""
     notes: dict[str, None] = {}
     for line in unit.detail:
-        match = (
-            None
-            if _is_boilerplate(line) or _SAID["advice"].match(line)
-            else _SAID["note"].match(line) or _SAID["label"].match(line)
-        )
-        if match is None or _SAID["reference"].search(match[1]):
+        match = _SAID["note"].match(line) or _SAID["label"].match(line)
+        if match is None or any(_SAID[one].search(line) for one in ("boilerplate", "advice")):
             continue
         note = masked(match[1])
-        ordinary = [
-            word for word in note.words if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word))
-        ]
-        if len(ordinary) >= _LEAST_NOTE:
+        if not _SAID["reference"].search(match[1]) and len(_ordinary(note.words)) >= _LEAST_NOTE:
             notes[note.text] = None
         if len(notes) == _MAX_NOTES:
             break
     return tuple(notes)
 
 
-def _is_boilerplate(line: str) -> bool:
-    """Whether this line says how a lint is switched on and off."""
-    return "implied by `-" in line or "to override `-" in line or "on by default" in line
+def _ordinary(words: tuple[str, ...]) -> list[str]:
+    """Those that carry meaning and are no names."""
+    return [word for word in words if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word))]
 
 
-def _language(unit: ErrorUnit) -> str:
-    """The language the error speaks about, by tool or by file; '' where neither tells."""
-    name = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
-    known = _languages()
-    return known.get(unit.tool) or known.get(f".{name.rpartition('.')[2].lower()}", "")
-
-
-@cache
-def _languages() -> dict[str, str]:
-    return dict(rows("languages"))
+_languages = cache(lambda: dict(rows("languages")))

@@ -75,7 +75,10 @@ def save_error(
     signature = sign(unit)
     now = now_us()
     with store.write() as change:
-        number = _the_same(change.connection, signature, clean)
+        number = pattern_of(change.connection, signature, clean.project, clean.lang)
+        if number is None:  # or what the caller recognised it as, with the same solution
+            query = "SELECT id FROM error_patterns WHERE id = ? AND project = ? AND solution = ?"
+            number = read_value(change.connection, query, (clean.known_id, clean.project, clean.solution), int)
         is_new = number is None
         if number is None:
             number = _insert(change, signature, clean, now)
@@ -124,27 +127,13 @@ def pattern_of(connection: apsw.Connection, signature: Signature, project: str, 
     """The project's own pattern that an error is, the newest of several."""
     lang = lang or signature.language or None
     for known in lookup.same_instance(connection, Whose(project, own_only=True), signature.instance):
-        if _is_same_place(known.signature, signature):
-            query = "SELECT lang FROM error_patterns WHERE id = ?"
-            if lang is None or read_value(connection, query, (known.pattern_id,), str) in (None, lang):
-                return known.pattern_id
+        one = known.signature
+        if one.is_traced and signature.is_traced and one.frames[-1].place != signature.frames[-1].place:
+            continue  # they failed at different places of the code
+        query = "SELECT lang FROM error_patterns WHERE id = ?"
+        if lang is None or read_value(connection, query, (known.pattern_id,), str) in (None, lang):
+            return known.pattern_id
     return None
-
-
-def _the_same(connection: apsw.Connection, signature: Signature, new: NewKnownError) -> int | None:
-    """The pattern that this error is, or that the caller recognised it as."""
-    number = pattern_of(connection, signature, new.project, new.lang)
-    if number is not None:
-        return number
-    query = "SELECT id FROM error_patterns WHERE id = ? AND project = ? AND solution = ?"
-    return read_value(connection, query, (new.known_id, new.project, new.solution), int)
-
-
-def _is_same_place(known: Signature, asked: Signature) -> bool:
-    """Whether nothing says that they failed at different places of the code."""
-    if not (known.is_traced and asked.is_traced):
-        return True
-    return known.frames[-1].place == asked.frames[-1].place
 
 
 def _insert(change: Change, signature: Signature, new: NewKnownError, now: int) -> int:

@@ -8,10 +8,9 @@ standard library and common packages, and of terms of compilers, shells and data
 not listed.
 """
 
-from ctxrank.indexer.errors.parse.tables import words
+from ctxrank.indexer.errors.parse.tables import listed, words
 
-_ENDINGS_TEXT = "ing ed tion sion able ible ment ness ly ive ity ous ance ence ful less"
-_ENDINGS = tuple(_ENDINGS_TEXT.split())
+_ENDINGS = tuple(listed("endings"))
 _SHORTEST_WITH_ENDING = 6
 
 

@@ -1,1 +1,1 @@
-"""Findings on their way out of a store (`export`) and into one (`import_jsonl`)."""
+"""Findings on their way out of a store (`export`) and into one (`exchange`)."""

@@ -1,21 +1,31 @@
 """An exchange: lines that say whose they are, each store's with a ledger of its own, and what is to be forgotten.
 
-    exchange = Exchange(store, "9f3c27ab-…", mode)
+    with open("shop.jsonl", "rb") as file:
+        import_jsonl(store, file)                           what `ctxrank export` wrote
+
+    exchange = Exchange(store, "9f3c27ab-…", mode)          lines from anywhere
     exchange.bring(lines, done)
     report = exchange.finish()
 
+A file may have been edited by hand: every text is redacted again, and a line that cannot be used is reported with its
+number.
 Lines of one origin are registers (see `register`), so neither order nor repetition changes what comes of them.
 """
 
+import contextlib
+import os
+import re
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
+from typing import BinaryIO
 
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange import merge
-from ctxrank.indexer.exchange.import_lines import LineImport, bring_batches
-from ctxrank.indexer.exchange.lines import BadLine, Line, batches
+from ctxrank.indexer.exchange.import_lines import LineImport, Progress, bring_batches
+from ctxrank.indexer.exchange.lines import BadLine, Line, LineReader, batches
 from ctxrank.indexer.exchange.origin_removal import is_blocked
 from ctxrank.indexer.exchange.register import (
     COUNTED,
@@ -44,9 +54,48 @@ from ctxrank.indexer.store.connection import read_value, require_value
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code
 from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.lines import one_line
 
 REMOVED, FORGET = "removed", "forget"
-_MAX_PREFILTER = 20
+_SHOWN_CHARS = 40
+_BATCH_LINES = 5000
+
+
+def import_jsonl(
+    store: Store,
+    file: BinaryIO,
+    *,
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+    progress: Progress | None = None,
+    from_origins: Sequence[str] = (),
+) -> ImportReport:
+    """Bring in an export from a binary file, which is read once from its current position.
+
+    `from_origins` are the first digits of the uuids of the stores whose records are wanted, without any all.
+    `progress` is called after each batch with how many bytes of how many are read, where that is known. Raises
+    UsageError for a file that is no export or of another version (nothing is written then), LockedError.
+    """
+    lines = LineReader(file)
+    sender = lines.header()
+    size = 0
+    with contextlib.suppress(OSError):  # a file in memory has no descriptor
+        info = os.fstat(file.fileno())
+        size = info.st_size if stat.S_ISREG(info.st_mode) else 0
+
+    def tell(batch: list[Line]) -> None:
+        if progress is not None and size:
+            progress(lines.read_bytes, size)
+
+    exchange = Exchange(store, sender, mode, from_origins)
+    exchange.bring(lines.records(), tell)
+    if lines.end_counts is None:
+        return exchange.finish(["The file has no end line: it is cut off, and what was behind the cut is missing."])
+    return exchange.finish(
+        f"The end line counts {one_line(f'{count} {record}')[:_SHOWN_CHARS]}, and {exchange.read[record]} were there:"
+        " the file was edited."
+        for record, count in lines.end_counts.items()
+        if count != exchange.read[record]
+    )
 
 
 class _Removal(NamedTuple):
@@ -105,7 +154,12 @@ class Exchange:
         elif record == FORGET:
             self._forget(batch)
         else:
-            self._import_of(uuid).bring(record, batch)
+            if uuid not in self._imports:
+                with self._store.write() as change:
+                    code = origin_code(change.connection, uuid)
+                ledger = Ledger(self._store.primary, Origin(uuid, code, is_backup=uuid == self._sender))
+                self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
+            self._imports[uuid].bring(record, batch)
 
     def _wanted_lines(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[tuple[str, str], Line]]:
         """The lines of wanted origins, each with its origin and its kind."""
@@ -122,14 +176,6 @@ class Exchange:
                     self._left_out += 1
                 else:
                     yield (uuid, line.record), line
-
-    def _import_of(self, uuid: str) -> LineImport:
-        if uuid not in self._imports:
-            with self._store.write() as change:
-                code = origin_code(change.connection, uuid)
-            ledger = Ledger(self._store.primary, Origin(uuid, code, is_backup=uuid == self._sender))
-            self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
-        return self._imports[uuid]
 
     def _remove(self, uuid: str, lines: list[Line]) -> None:
         """Apply that records were removed by their origin, or that every store has to forget them."""
@@ -182,7 +228,7 @@ class Exchange:
         if is_order:
             yield _Removal(of, kind, key, row_id, seq, gone)
         elif known is not None and known.seq < seq:
-            is_left = merge.uncount(change, kind, row_id, origin.code)
+            is_left = merge.uncount(change, KINDS[kind], row_id, origin.code)
             yield _Removal(of, kind, key, 0 if is_left else row_id, seq, gone)
 
     def _forget(self, lines: list[Line]) -> None:
@@ -230,20 +276,14 @@ class Exchange:
         return account.report(losses)
 
 
-_BATCH_LINES = 5000
-
-
 def _order(line: Line) -> _Order:
     """Kind, digest, prefilter and key of an order. Raises UsageError."""
-    kind, digest, prefilter, key = (line.values.get(name) for name in ("kind", "digest", "prefilter", "key"))
+    order = _Order(*(str(line.values.get(name)) for name in _Order._fields))
     kinds = (PATH, SESSION, SECRET, *(kind.name for kind in KINDS.values() if kind.blocked))
-    if not (isinstance(kind, str) and isinstance(digest, str) and isinstance(prefilter, str) and isinstance(key, str)):
+    is_filter = re.fullmatch("[0-9]{1,9} [0-9]{1,9}" if order.kind == SECRET else "", order.prefilter)
+    is_digest = re.fullmatch(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}", order.digest)
+    if order.kind not in kinds or not is_digest or not is_filter or not is_uuid(order.key):
         raise UsageError("it is no order")
-    is_digest = len(digest) == 2 * DIGEST_BYTES and all(char in "0123456789abcdef" for char in digest)
-    parts = prefilter.split()
-    is_filter = len(prefilter) <= _MAX_PREFILTER and len(parts) == (2 if kind == SECRET else 0)
-    if kind not in kinds or not is_digest or not is_uuid(key) or not (is_filter and all(map(str.isdecimal, parts))):
-        raise UsageError("it is no order")
-    if kind == SECRET and not LEAST_CHARS <= int(parts[0]) <= MOST_CHARS:
+    if order.kind == SECRET and not LEAST_CHARS <= int(order.prefilter.split()[0]) <= MOST_CHARS:
         raise UsageError(f"it orders to forget what has not {LEAST_CHARS} to {MOST_CHARS} characters")
-    return _Order(kind, digest, prefilter, key)
+    return order

@@ -22,7 +22,6 @@ from ctxrank.indexer.catalogue import exported_kinds, kinds_of
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.exported_records import Choice, Fields, RecordReader
-from ctxrank.indexer.exchange.forwarding import last_number
 from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
@@ -52,6 +51,12 @@ def export_lines(
     """
     choice = _chosen(store.primary, sessions, kinds)._replace(since=since, all_origins=all_origins)
     return _lines(store, choice, IncomingTexts(mode))
+
+
+def last_number(connection: apsw.Connection) -> int:
+    """The number of the last change in the record log: what the next `--since` begins behind."""
+    query = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'record_log'), 0)"
+    return int(connection.execute(query).get)
 
 
 def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[str]) -> Choice:

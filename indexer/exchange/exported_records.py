@@ -12,13 +12,13 @@ import apsw
 from ctxrank.indexer.catalogue import kinds_of
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.declarations import Column, Kind, Meaning
-from ctxrank.indexer.exchange.forwarding import Forwarding, number_there
-from ctxrank.indexer.exchange.merge import exported_name
-from ctxrank.indexer.exchange.register import COUNTED
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.exchange import merge
+from ctxrank.indexer.exchange.register import COUNTED, Entry, read_entry, source_of
+from ctxrank.indexer.light_typing import NamedTuple, is_list
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.connection import read_map
+from ctxrank.indexer.store.ids import origin_and_number, origins_of
 
 Fields = dict[str, object]
 
@@ -33,14 +33,6 @@ class Choice(NamedTuple):
     is_selection: bool = False  # of kinds or sessions: what was removed is not said
 
 
-class _Value(NamedTuple):
-    """One value of a line: its key, the SQL that reads it, and the column that says what it is."""
-
-    key: str
-    sql: str
-    column: Column
-
-
 class RecordReader:
     """Reads records out of one snapshot, as what a line says of them."""
 
@@ -49,7 +41,8 @@ class RecordReader:
         self._choice = choice
         self._texts = texts
         self._sessions = json.dumps(choice.session_ids)
-        self._forwarding = Forwarding(primary, all_origins=choice.all_origins)
+        self._uuids = origins_of(primary)
+        self._makers = {kind: merge.foreign_makers(primary, kind) for kind in ("session", "group")}
 
     def records(self) -> Iterator[tuple[str, Fields]]:
         """All records that were asked for, each with the name of its kind."""
@@ -63,7 +56,7 @@ class RecordReader:
         if "package" in self._choice.kinds:
             yield from self._usages()
         if not self._choice.is_selection:
-            yield from self._forwarding.removals(self._choice.since or 0)
+            yield from self._removals(self._choice.since or 0)
 
     def _fields(self, kind: Kind) -> Iterator[Fields]:
         """The rows of a kind by id, of the wanted sessions alone where it belongs to one."""
@@ -80,7 +73,7 @@ class RecordReader:
         is_own = kind.is_container or kind.name in COUNTED or self._choice.all_origins
         values = _values(kind)
         query = f"""
-            SELECT t.id, {document}, {seq}, {", ".join(value.sql for value in values)}
+            SELECT t.id, {document}, {seq}, {", ".join(sql for _, sql in values)}
               FROM {source} {" ".join(_joins(kind))}
              WHERE {f"t.{session_column} IN (SELECT value FROM json_each(:sessions))" if is_limited else "1"}
                AND l.kind = '{kind.name}' AND l.seq > :since AND {"1" if is_own else "t.id > 0"}
@@ -89,21 +82,22 @@ class RecordReader:
         names = {"sessions": self._sessions, "since": self._choice.since or 0}
         for number, document_id, ruleset, seq, *stored in self._primary.execute(query, names):
             fields: Fields = {
-                value.key: self._shown(value.column, one, ruleset) for value, one in zip(values, stored, strict=True)
+                column.exported_as: self._shown(column, value, ruleset)
+                for (column, _), value in zip(values, stored, strict=True)
             }
             name = "name" if kind.name == "session" else "session"
             if name in fields:
-                fields[name] = exported_name(self._primary, str(fields[name]), str(fields["project"]))
+                fields[name] = merge.exported_name(self._primary, str(fields[name]), str(fields["project"]))
             if kind.name == "package":
                 fields |= self._usage(number)
+                for key in ("supersedes", "superseded_by"):
+                    row_id = fields[key]
+                    fields[key] = origin_and_number(row_id)[1] if isinstance(row_id, int) else None
             if kind.name in ("package", "artifact"):
                 fields["passages"] = self._passages(document_id)
-            for identity, counts in self._forwarding.lines(kind, number, seq):
-                for key in ("supersedes", "superseded_by"):
-                    if key in fields:
-                        fields[key] = number_there(fields[key])
+            for identity, counts in self._lines(kind, number, seq):
                 if kind.name == "group":
-                    fields["context_references"] = self._forwarding.references(fields["context_references"], identity)
+                    fields["context_references"] = self._references(fields["context_references"], identity)
                 yield {**identity, **fields, **counts}
 
     def _shown(self, column: Column, value: object, ruleset: int) -> object:
@@ -135,7 +129,7 @@ class RecordReader:
         for number, seq in read_map(self._primary, query, values, int, int).items():
             said = self._usage(number)
             if any(said.values()):
-                named = self._forwarding.named(number)
+                named = self._named(number)
                 of: Fields = {"of": named["origin"]} if "origin" in named else {}
                 yield "usage", {"id": named["id"], **of, "seq": seq, **said}
 
@@ -163,6 +157,92 @@ class RecordReader:
             named = zip((name for name, _ in cursor.get_description()), row, strict=True)
             yield {name: _iso_time(value) if name.endswith("_at") else value for name, value in named}
 
+    def _named(self, row_id: int) -> Fields:
+        """How a line names a record: its number, and the origin that is not the header's."""
+        code, number = origin_and_number(row_id)
+        return {"id": number, "origin": self._uuids[code]} if code else {"id": number}
+
+    def _lines(self, kind: Kind, row_id: int, seq: int) -> Iterator[tuple[Fields, Fields]]:
+        """What each line of a record begins with, and what its counts are: one for each store that has a say."""
+        if kind.is_container:
+            maker = self._makers[kind.name].get(row_id)
+            if maker is None:
+                yield {"id": row_id, "seq": seq}, {}
+            elif self._choice.all_origins and maker != merge.UNKNOWN:
+                uuid = maker.partition(" ")[2]
+                there = self._known(uuid, kind.name, row_id)
+                if there is not None:
+                    yield {"id": int(there[0]), "origin": uuid, "seq": there[1]}, {}
+        elif kind.counts:
+            yield from self._counted(kind, row_id, seq)
+        elif row_id > 0:
+            yield {"id": row_id, "seq": seq}, {}
+        else:
+            named = self._named(row_id)
+            known = read_entry(self._primary, source_of(str(named["origin"])), kind.name, named["id"])
+            if known is not None:
+                yield {**named, "seq": known.seq}, {}
+
+    def _references(self, row_ids: object, identity: Fields) -> list[object]:
+        """Packages that a group may see: numbers of the line's origin, or number@uuid."""
+        own = identity.get("origin", self._uuids[0])
+        named = [origin_and_number(int(str(row_id))) for row_id in (row_ids if is_list(row_ids) else [])]
+        return [number if (uuid := self._uuids[code]) == own else f"{number}@{uuid}" for code, number in named]
+
+    def _known(self, uuid: str, kind: str, row_id: int) -> tuple[str, int] | None:
+        """The number or key there of a row here, and the number of the last change that came."""
+        query = (
+            "SELECT source_key, digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND target_id = ?"
+        )
+        found = self._primary.execute(query, (source_of(uuid), kind, row_id)).fetchone()
+        return None if found is None else (str(found[0]), Entry(*found[1:]).seq)
+
+    def _counted(self, kind: Kind, row_id: int, seq: int) -> Iterator[tuple[Fields, Fields]]:
+        own = merge.own_of(self._primary, kind, row_id)
+        code, number = origin_and_number(row_id)
+        of: Fields = {"of": self._uuids[code]} if code else {}
+        if not code or any(own):
+            yield {"id": number, **of, "seq": seq}, merge.named_counts(kind, own)
+        if not self._choice.all_origins:
+            return
+        query = """
+            SELECT origin, occurrences, confirmations, refutations FROM origin_counts
+             WHERE kind = ? AND number = ? ORDER BY origin
+        """
+        for store, *counted in list(self._primary.execute(query, (kind.name, row_id))):
+            uuid = self._uuids[store]
+            known = self._known(uuid, kind.name, row_id)
+            there = self._known(uuid, f"{kind.name} number", row_id)
+            if known is not None:
+                identity: Fields = {"id": number, "of": self._uuids[code]} if there is None else {"id": int(there[0])}
+                yield {**identity, "origin": uuid, "seq": known[1]}, merge.named_counts(kind, counted)
+
+    def _removals(self, since: int) -> Iterator[tuple[str, Fields]]:
+        """What was removed, and what every store has to forget: by key, or by a digest that says nothing of it."""
+        query = """
+            SELECT kind, number, seq, gone FROM record_log
+             WHERE gone > 0 AND seq > ? AND kind NOT IN ('session', 'group', 'usage', 'forget') ORDER BY seq
+        """
+        for kind, row_id, seq, gone in list(self._primary.execute(query, (since,))):
+            line: Fields = {"kind": kind, **self._named(row_id)}
+            if row_id > 0:
+                yield "removed", {**line, "seq": seq}
+            elif gone == 2:
+                of = line.pop("origin")
+                yield "removed", {**line, "of": of, "seq": seq}
+            elif gone == 3 and self._choice.all_origins:
+                known = read_entry(self._primary, source_of(str(line["origin"])), kind, line["id"])
+                if known is not None:
+                    yield "removed", {**line, "seq": known.seq}
+        query = """
+            SELECT b.kind, b.digest, b.prefilter, iif(b.origin = '', ?, b.origin), l.seq
+              FROM record_log AS l JOIN blocklist AS b ON b.id = l.number
+             WHERE l.kind = 'forget' AND l.gone = 0 AND l.seq > ? AND (b.origin = '' OR ?) ORDER BY l.seq
+        """
+        values = (self._uuids[0], since, self._choice.all_origins)
+        for order in list(self._primary.execute(query, values)):
+            yield "forget", dict(zip(("kind", "digest", "prefilter", "key", "seq"), order, strict=True))
+
 
 _USAGE = {
     "consumers": """
@@ -178,22 +258,18 @@ _USAGE = {
 _TEXT = Column("text", Meaning.TEXT)
 
 
-def _values(kind: Kind) -> list[_Value]:
-    """What a line of a kind says, in order: a reference by the names of what it refers to."""
-    values: list[_Value] = []
+def _values(kind: Kind) -> list[tuple[Column, str]]:
+    """What a line of a kind says, in order, each with its SQL: a reference by the names of what it refers to."""
+    values: list[tuple[Column, str]] = []
     for column in kind.table.columns:
         if column.name in ("id", *kind.left_out):
             continue
         if column.natural_keys:
-            values += [
-                _Value(key, f"{column.refers_to}.{name}", Column(name, Meaning.NAME))
-                for key, name in column.natural_keys
-            ]
+            values += [(Column(key, Meaning.NAME), f"{column.refers_to}.{name}") for key, name in column.natural_keys]
         else:
-            sql = f"t.{column.name}" if not column.source else column.source.replace("documents.", "d.")
-            values.append(_Value(column.exported_as, sql, column))
+            values.append((column, column.source.replace("documents.", "d.") or f"t.{column.name}"))
     if kind.table.reference_to("sessions"):
-        values.append(_Value("project", "sessions.project", Column("project", Meaning.NAME)))
+        values.append((Column("project", Meaning.NAME), "sessions.project"))
     return values
 
 

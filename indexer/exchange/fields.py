@@ -38,10 +38,6 @@ class Fields:
         self._values = values
         self._texts = texts
 
-    def has(self, name: str) -> bool:
-        """Whether the object says anything of a field, be it null."""
-        return name in self._values
-
     def is_missing(self, name: str) -> bool:
         """Whether the object does not say a field, or says null."""
         return self._values.get(name) is None
@@ -71,7 +67,7 @@ class Fields:
 
     def optional_word(self, name: str) -> str | None:
         """A name, or None where there is none."""
-        return None if self._values.get(name) is None else self._texts.word(self._string(name, None))
+        return None if self.is_missing(name) else self._texts.word(self._string(name, None))
 
     def store(self, name: str) -> str | None:
         """The uuid of a store, or None where there is none."""
@@ -103,7 +99,7 @@ class Fields:
 
     def optional_number(self, name: str, *, least: int = 0) -> int | None:
         """A whole number, or None where there is none."""
-        return None if self._values.get(name) is None else self.number(name, least=least)
+        return None if self.is_missing(name) else self.number(name, least=least)
 
     def share(self, name: str) -> float:
         """A number from 0 to 1."""
@@ -138,11 +134,7 @@ class Fields:
             raise UsageError(f"its '{name}' is {self._shown(text)}, more than a day from now")
         return moment
 
-    def optional_moment(self, name: str) -> int | None:
-        """An ISO time, or None where there is none."""
-        return None if self._values.get(name) is None else self.moment(name)
-
-    def json(self, name: str, *, empty: str) -> str:
+    def json(self, name: str, empty: str = "null") -> str:
         """Any value as JSON with its strings redacted; `empty` where there is none."""
         return self._texts.json(_dumped(self._values.get(name), empty), empty=empty)
 
@@ -153,23 +145,20 @@ class Fields:
 
     def items(self, name: str) -> tuple[object, ...]:
         """A list of anything, to look something up by; never to be stored or shown."""
-        return tuple(self._list(name))
+        value = self._values.get(name)
+        if value is None:
+            return ()
+        if not is_list(value):
+            raise UsageError(f"its '{name}' is not a list")
+        return tuple(value)
 
     def objects(self, name: str) -> "list[Fields]":
         """A list of objects."""
-        items = self._list(name)
-        objects = [_object(item) for item in items if is_dict(item)]
+        items = self.items(name)
+        objects = [{str(key): one for key, one in item.items()} for item in items if is_dict(item)]
         if len(objects) < len(items):
             raise UsageError(f"its '{name}' holds something that is not an object")
         return [Fields(item, self._texts) for item in objects]
-
-    def _list(self, name: str) -> list[object]:
-        value = self._values.get(name)
-        if value is None:
-            return []
-        if not is_list(value):
-            raise UsageError(f"its '{name}' is not a list")
-        return list(value)
 
     def _value(self, name: str, default: object) -> object:
         value = self._values.get(name, default)
@@ -194,7 +183,3 @@ def _dumped(value: object, empty: str) -> str:
     if isinstance(value, WrittenObject | WrittenList):
         return value.written
     return empty if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _object(value: dict[object, object]) -> dict[str, object]:
-    return {str(key): item for key, item in value.items()}

@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
 
-from ctxrank.indexer.catalogue import KINDS, exported_kinds
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exchange.kinds import hooks
 from ctxrank.indexer.exchange.kinds.artifacts import ARTIFACT, ArtifactImport
 from ctxrank.indexer.exchange.kinds.files import Files
-from ctxrank.indexer.exchange.kinds.packages import PACKAGE, PackageHooks
+from ctxrank.indexer.exchange.kinds.packages import PackageHooks
 from ctxrank.indexer.exchange.kinds.records import RecordImport
-from ctxrank.indexer.exchange.kinds.sessions import GroupHooks
 from ctxrank.indexer.exchange.kinds.usages import USAGE, bring_usages
 from ctxrank.indexer.exchange.lines import Key, Line
 from ctxrank.indexer.exchange.run import ImportRun
-from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
+from ctxrank.indexer.fulltext.background import Notify, background_indexer
+from ctxrank.indexer.store.ids import PACKAGE
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
@@ -29,7 +29,7 @@ _SHOWN_CHARS = 40
 _FOLLOWED_LINES = 5000
 # What kinds need beyond their columns.
 _HOOKS = {
-    "group": GroupHooks,
+    "group": hooks.GroupHooks,
     "reasoning": hooks.ReasoningHooks,
     "error": hooks.ErrorHooks,
     "failure": hooks.FailureHooks,
@@ -48,14 +48,15 @@ class LineImport:
     def __init__(self, run: ImportRun, imports: type[RecordImport] = RecordImport, *, is_read: bool = True) -> None:
         self._run = run
         self.files = Files(run, is_read=is_read)
+        of_packages = PackageHooks(run, KINDS[PACKAGE], self.files)
         self.writers: dict[str, Writer] = {
+            name: imports(run, kind, _HOOKS.get(name, hooks.Hooks)(run, kind)).bring for name, kind in KINDS.items()
+        }
+        self.writers |= {
             USAGE: partial(bring_usages, run),
             ARTIFACT: ArtifactImport(run, self.files).bring,
-            PACKAGE: imports(run, KINDS[PACKAGE], PackageHooks(run, KINDS[PACKAGE], self.files)).bring,
+            PACKAGE: imports(run, KINDS[PACKAGE], of_packages).bring,
         }
-        for name in ("session", "group", *exported_kinds()):
-            if name not in self.writers:
-                self.writers[name] = imports(run, KINDS[name], _HOOKS.get(name, hooks.Hooks)(run, KINDS[name])).bring
 
     def bring(self, record: str, lines: list[Line]) -> None:
         """Bring in what is new or changed of some lines of one kind."""
@@ -75,7 +76,7 @@ def bring_batches(
 ) -> None:
     """Bring in batches of lines, with the index behind; `done` is called with each."""
     with ExitStack() as stack:
-        other: BackgroundIndexer | None = None
+        notify: Notify | None = None
         unfollowed = 0
         for key, batch in lines:
             bring(key, batch)
@@ -83,6 +84,6 @@ def bring_batches(
             unfollowed += len(batch)
             if unfollowed >= _FOLLOWED_LINES:  # so many are worth the start of a second process
                 unfollowed = 0
-                other = other or stack.enter_context(background_indexer(store))
-                if other is not None:
-                    other.notify()
+                notify = notify or stack.enter_context(background_indexer(store))
+                if notify is not None:
+                    notify()

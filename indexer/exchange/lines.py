@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import BinaryIO, NoReturn, TypeVar
+from typing import BinaryIO, TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
@@ -142,7 +142,7 @@ def parse_line(data: bytes) -> Mapping[str, object]:
     if is_deep(text, MAX_DEPTH + _DEPTH_OF_RECORDS):
         raise ValueError(_TOO_DEEP)
     try:
-        value: object = json.loads(text, parse_constant=_no_number)
+        value: object = json.loads(text, parse_constant=int)  # which refuses NaN
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
     except ValueError as error:
@@ -150,7 +150,3 @@ def parse_line(data: bytes) -> Mapping[str, object]:
     if not is_dict(value):
         raise ValueError("it is not a JSON object")
     return {str(key): item for key, item in value.items()}
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(name)

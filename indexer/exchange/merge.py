@@ -4,17 +4,18 @@ A session, and a group in it, is what the store says that made it first: the sma
 strategies are counted by each store for itself (`origin_counts` has what others counted; the rest of a sum is ours).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from operator import add
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.declarations import Kind, Value
 from ctxrank.indexer.errors.patterns import state_of
 from ctxrank.indexer.exchange.register import read_entry, remove_entry, write_entry
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.connection import read_map, read_row, read_value, require_value
+from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
 
 _MAKERS = "maker"  # the register's word, as its source, for who made a session or a group first
@@ -29,88 +30,72 @@ class Counts(NamedTuple):
     refutations: int = 0
 
 
-def counts_of(kind: str, values: Mapping[str, Value]) -> Counts:
+def counts_of(kind: Kind, values: Mapping[str, Value]) -> Counts:
     """The counts that a line says."""
-    numbers = [values[name] for name in KINDS[kind].counts]
-    return Counts(*(number for number in numbers if isinstance(number, int)))
+    return Counts(*(number for name in kind.counts if isinstance(number := values[name], int)))
 
 
-def named_counts(kind: str, counts: Counts) -> dict[str, object]:
+def named_counts(kind: Kind, counts: Iterable[int]) -> dict[str, object]:
     """Counts as a line says them."""
-    return dict(zip(KINDS[kind].counts, counts, strict=False))
+    return dict(zip(kind.counts, counts, strict=False))
 
 
-def others_of(connection: apsw.Connection, kind: str, number: int) -> Counts:
+def _others_of(connection: apsw.Connection, kind: Kind, number: int) -> Counts:
     """What all other stores counted."""
     query = """
         SELECT coalesce(sum(occurrences), 0), coalesce(sum(confirmations), 0), coalesce(sum(refutations), 0)
           FROM origin_counts WHERE kind = ? AND number = ?
     """
-    found = read_row(connection, query, (kind, number), Counts)
-    assert found is not None, "a sum has a row"
-    return found
+    return read_row(connection, query, (kind.name, number), Counts) or Counts()
 
 
-def own_of(connection: apsw.Connection, kind: str, number: int) -> Counts:
+def own_of(connection: apsw.Connection, kind: Kind, number: int) -> Counts:
     """What this store counted: the sums without what others did."""
-    sums, others = _sums(connection, kind, number), others_of(connection, kind, number)
+    sums, others = _sums(connection, kind, number), _others_of(connection, kind, number)
     return Counts(*(max(of_all - of_others, 0) for of_all, of_others in zip(sums, others, strict=True)))
 
 
-def note_counts(change: Change, kind: str, number: int, code: int, counts: Counts) -> None:
-    """Note what an origin counted of a record whose sums say so already."""
+def note_counts(change: Change, kind: Kind, number: int, code: int, counts: Counts) -> None:
+    """Note what another store counted of a record whose sums say so already."""
     if code:
         query = "INSERT OR REPLACE INTO origin_counts VALUES (?, ?, ?, ?, ?, ?)"
-        change.connection.execute(query, (kind, number, code, *counts))
+        change.connection.execute(query, (kind.name, number, code, *counts))
 
 
-def count(change: Change, kind: str, number: int, code: int, counts: Counts) -> bool:
+def count(change: Change, kind: Kind, number: int, code: int, counts: Counts) -> bool:
     """Replace what an origin counted; returns whether the sums are others now."""
     connection = change.connection
-    before, own = _sums(connection, kind, number), own_of(connection, kind, number)
-    if code:
-        note_counts(change, kind, number, code, counts)
-    else:
-        own = counts
-    others = others_of(connection, kind, number)
-    sums = Counts(*(of_us + of_others for of_us, of_others in zip(own, others, strict=True)))
-    if sums == before or (kind == "error" and not sums.occurrences):
+    own = own_of(connection, kind, number) if code else counts
+    note_counts(change, kind, number, code, counts)
+    sums = Counts(*map(add, own, _others_of(connection, kind, number)))
+    if sums == _sums(connection, kind, number) or (kind.name == "error" and not sums.occurrences):
         return False
-    places = ", ".join(f"{name} = ?" for name in KINDS[kind].counts)
-    connection.execute(
-        f"UPDATE {KINDS[kind].table.name} SET {places} WHERE id = ?", (*sums[: len(KINDS[kind].counts)], number)
-    )
-    if kind == "error":
-        query = "UPDATE error_patterns SET state = ?, confidence = ? WHERE id = ?"
-        connection.execute(query, (*_record(sums), number))
-    return True
+    new: dict[str, Value] = dict(zip(kind.counts, sums, strict=False))
+    if kind.name == "error":
+        confidence = min(max(round(0.5 + 0.1 * sums.confirmations - 0.2 * sums.refutations, 4), 0.1), 1.0)
+        new |= {"state": state_of(sums.confirmations, sums.refutations), "confidence": confidence}
+    return update(connection, kind.table.name, number, new)
 
 
-def _record(counts: Counts) -> tuple[str, float]:
-    """The state and the confidence that an error's counts amount to."""
-    confidence = min(max(round(0.5 + 0.1 * counts.confirmations - 0.2 * counts.refutations, 4), 0.1), 1.0)
-    return state_of(counts.confirmations, counts.refutations), confidence
-
-
-def uncount(change: Change, kind: str, number: int, code: int) -> bool:
+def uncount(change: Change, kind: Kind, number: int, code: int) -> bool:
     """Take out what an origin counted; returns whether anybody else has a say in it.
 
     Of a record in which nobody has, nothing is changed.
     """
     connection = change.connection
     query = "SELECT 1 FROM origin_counts WHERE kind = ? AND number = ? AND origin <> ? LIMIT 1"
-    is_counted = read_value(connection, query, (kind, number, code), int) is not None
+    is_counted = read_value(connection, query, (kind.name, number, code), int) is not None
     if not is_counted and number < 0 and not any(own_of(connection, kind, number)):
         return False
     count(change, kind, number, code, Counts())
-    connection.execute("DELETE FROM origin_counts WHERE kind = ? AND number = ? AND origin = ?", (kind, number, code))
+    query = "DELETE FROM origin_counts WHERE kind = ? AND number = ? AND origin = ?"
+    connection.execute(query, (kind.name, number, code))
     return True
 
 
-def _sums(connection: apsw.Connection, kind: str, number: int) -> Counts:
-    columns = ", ".join(KINDS[kind].counts)
-    found = read_row(connection, f"SELECT {columns} FROM {KINDS[kind].table.name} WHERE id = ?", (number,), Counts)
-    return found or Counts()
+def _sums(connection: apsw.Connection, kind: Kind, number: int) -> Counts:
+    query = f"SELECT {', '.join(kind.counts)} FROM {kind.table.name} WHERE id = ?"
+    return read_row(connection, query, (number,), Counts) or Counts()
 
 
 def find_merged(connection: apsw.Connection, name: str, project: str) -> int | None:

@@ -5,8 +5,6 @@
 Nothing of it comes in again until it is allowed. Other stores keep what they have of it: this is no order to forget.
 """
 
-from collections.abc import Mapping
-
 import apsw
 
 from ctxrank.indexer.catalogue import KINDS
@@ -19,7 +17,7 @@ from ctxrank.indexer.privacy.removal import remove_records, unchecked_references
 from ctxrank.indexer.store.blocklist import SESSION, Blocklist, block
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origins_of
-from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.store.store import Store
 
 _OF_ORIGIN = "id < 0 AND (-id >> 31) = ?"
 
@@ -32,36 +30,44 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
         for name, kind in KINDS.items()
         if not kind.is_container and name not in COUNTED
     }
+    query = "SELECT number FROM origin_counts WHERE kind = ? AND origin = ?"
+    counted = {name: read_column(store.primary, query, (name, code), int) for name in COUNTED}
     if is_dry_run:
-        counted = {name: len(_counted(store.primary, name, code)) for name in COUNTED}
-        counts = {name: len(ids) for name, ids in numbers.items()} | counted
-        return PurgeReport({name: n for name, n in counts.items() if n}, (), (), is_erased=False, is_dry_run=True)
-    kept_out: list[int] = []
+        counts = {name: len(ids) for name, ids in (numbers | counted).items() if ids}
+        return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
     with store.write() as change:  # first of all it may not come in again
-        kept_out += block(change.connection, SESSION, [blocked_name(uuid)])
-        change.connection.execute(
-            "DELETE FROM record_log WHERE kind = 'forget' AND number IN (SELECT value FROM json_each(?))",
-            (f"[{kept_out[0]}]",),
-        )
-        removed = _uncount(change, code)
+        kept_out = block(change.connection, SESSION, [_blocked_name(uuid)])
+        query = "DELETE FROM record_log WHERE kind = 'forget' AND number = ?"
+        change.connection.execute(query, (kept_out[0],))
+        # Its counts are taken out of what all stores have; what nobody else counted goes.
+        lonely = {
+            kind: [one for one in numbers if not merge.uncount(change, KINDS[kind], one, code)]
+            for kind, numbers in counted.items()
+        }
         for table in ("package_consumers", "deliveries"):
             change.connection.execute(f"DELETE FROM {table} WHERE origin = ?", (code,))
         note_erasing(change)
-    counts = dict(forget_numbers(store, numbers | {name: ids for name, ids in removed.items() if ids}))
+    counts = dict(forget_numbers(store, numbers | lonely))
     with unchecked_references(store.primary), store.write() as change:
         change.connection.execute("DELETE FROM imported_rows WHERE source = ?", (source_of(uuid),))
-        counts |= _remove_empty(change, uuid)
+        tables = [kind.table.name for kind in KINDS.values() if kind.is_of_a_session]
+        held = " UNION ".join(f"SELECT session_id FROM {table}" for table in tables)
+        left = {*read_column(change.connection, held, (), int)}
+        makers = merge.foreign_makers(change.connection, "session")
+        empty = [number for number, who in makers.items() if who.endswith(uuid) and number not in left]
+        remove_records(change, SESSION, empty)
+        counts |= {SESSION: len(empty)} if empty else {}
     return PurgeReport(counts, tuple(kept_out), (), is_erased=finish_forgetting(store), is_dry_run=False)
 
 
-def blocked_name(uuid: str) -> str:
+def _blocked_name(uuid: str) -> str:
     """What the blocklist calls an origin: no session has such a name."""
     return f"@{uuid}\n"
 
 
 def is_blocked(connection: apsw.Connection, uuid: str) -> bool:
     """Whether an origin was purged here."""
-    return Blocklist(connection).holds(SESSION, blocked_name(uuid))
+    return Blocklist(connection).holds(SESSION, _blocked_name(uuid))
 
 
 def _found(primary: apsw.Connection, origin: str) -> tuple[int, str]:
@@ -74,38 +80,3 @@ def _found(primary: apsw.Connection, origin: str) -> tuple[int, str]:
     if found[0][0] == 0:
         raise UsageError(f"{origin} is this store.", "Its records are purged by id, session or path.")
     return found[0]
-
-
-def _counted(connection: apsw.Connection, kind: str, code: int) -> list[int]:
-    query = "SELECT number FROM origin_counts WHERE kind = ? AND origin = ?"
-    return read_column(connection, query, (kind, code), int)
-
-
-def _uncount(change: Change, code: int) -> Mapping[str, list[int]]:
-    """Take its counts out of what all stores have; returns what nobody else counted."""
-    connection = change.connection
-    lonely: dict[str, list[int]] = {}
-    for kind in COUNTED:
-        for number in _counted(connection, kind, code):
-            if not merge.uncount(change, kind, number, code):
-                lonely.setdefault(kind, []).append(number)
-    return lonely
-
-
-def _remove_empty(change: Change, uuid: str) -> dict[str, int]:
-    """Remove the sessions that it made and in which nothing is left."""
-    empty = [
-        number
-        for number, who in merge.foreign_makers(change.connection, "session").items()
-        if who.endswith(uuid) and not _has_records(change.connection, number)
-    ]
-    remove_records(change, SESSION, empty)
-    return {"session": len(empty)} if empty else {}
-
-
-def _has_records(connection: apsw.Connection, session_id: int) -> bool:
-    return any(
-        read_column(connection, f"SELECT 1 FROM {kind.table.name} WHERE session_id = ? LIMIT 1", (session_id,), int)
-        for kind in KINDS.values()
-        if kind.is_of_a_session
-    )

@@ -11,6 +11,7 @@ of one thing is merged, each time by an operation that takes no notice of order 
     orders to forget       a union
 """
 
+import re
 from collections.abc import Mapping
 
 import apsw
@@ -25,8 +26,6 @@ from ctxrank.indexer.text.digests import digest_of
 # Kinds with one row for all stores, by their natural key.
 COUNTED = tuple(kind.name for kind in KINDS.values() if kind.counts)
 GONE = 1 << 60  # beyond the number of any change: what has to be forgotten stays so
-_UUID_PARTS = (8, 4, 4, 4, 12)
-_HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 class Entry(NamedTuple):
@@ -37,8 +36,8 @@ class Entry(NamedTuple):
 
     @property
     def seq(self) -> int:
-        """The number of the change that it stands for; 0 of an entry from before there were such numbers."""
-        return int(self.digest) if self.digest.isdecimal() and len(self.digest) < 20 else 0
+        """The number of the change that it stands for; 0 where it stands for none."""
+        return int(self.digest) if self.digest.isdecimal() else 0
 
 
 _PLACE = "source = ? AND kind = ? AND source_key = ?"
@@ -131,8 +130,7 @@ def row_key(*identity: object) -> str:
 
 def is_uuid(text: str) -> bool:
     """Whether a text can be the uuid of a store."""
-    parts = text.split("-")
-    return tuple(map(len, parts)) == _UUID_PARTS and _HEXADECIMAL.issuperset("".join(parts))
+    return re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text) is not None
 
 
 def number_of(values: Mapping[str, object], name: str = "id", *, most: int = MAX_FOREIGN_NUMBER) -> int:

@@ -139,9 +139,6 @@ class ImportRun:
         self.origin = ledger.origin
         self.texts = IncomingTexts(mode)
         self.held_bytes = 0  # of files that were read for rows that are not written yet
-        self._session_ids: dict[str, int] = {}  # by their project and name in the source
-        self._group_ids: dict[tuple[int, str], int] = {}
-        self._root_id: int | None = None
         self._counter = cache(local_counter)  # loaded with the first document
 
     def bring_lines(
@@ -204,7 +201,7 @@ class ImportRun:
         if counter is None:
             return None
         self.account.recounted += 1
-        return TextCount(counter.count(text), counter.name)
+        return counter.count(text), counter.name
 
     def maker(self, change: Change, uuid: str | None) -> Origin:
         """The store that a line names; None: the one whose lines these are."""
@@ -215,33 +212,25 @@ class ImportRun:
 
         With its project it is made on the way: its own line says the rest.
         """
-        key = f"{project}\n{name}"
-        if key not in self._session_ids:
-            if project is None:
-                found = session_id_of(change.connection, name)
-            else:
-                found = find_merged(change.connection, name, project) or make_merged(change, name, project, moment)
-            if found is None:
-                raise UsageError(f"its session '{self.texts.line(name)}' is not there")
-            self._session_ids[key] = found
-        return self._session_ids[key]
+        if project is None:
+            found = session_id_of(change.connection, name)
+        else:
+            found = find_merged(change.connection, name, project) or make_merged(change, name, project, moment)
+        if found is None:
+            raise UsageError(f"its session '{self.texts.line(name)}' is not there")
+        return found
 
     def group_id(self, change: Change, session_id: int, name: str | None, created_at: int) -> int | None:
         """The group here of a name in the source, made on the way; None for a session-wide name."""
         if name is None or is_session_wide(clean := self.texts.word(name)):
             return None
-        key = (session_id, clean)
-        if key not in self._group_ids:
-            found = find_group(change.connection, session_id, clean)
-            group_id = found.id if found else require_group(change, session_id, clean, created_at=created_at or None)
-            if found is None:
-                note_maker(change, "group", group_id, self.maker_on_the_way)
-            self._group_ids[key] = group_id
-        return self._group_ids[key]
+        found = find_group(change.connection, session_id, clean)
+        if found is not None:
+            return found.id
+        group_id = require_group(change, session_id, clean, created_at=created_at or None)
+        note_maker(change, "group", group_id, self.maker_on_the_way)
+        return group_id
 
     def root_id(self, change: Change) -> int:
         """The root that the artifacts' paths start from."""
-        if self._root_id is None:
-            location = self.store.location
-            self._root_id = artifacts.root_id(change, location.root, location.project)
-        return self._root_id
+        return artifacts.root_id(change, self.store.location.root, self.store.location.project)

@@ -82,29 +82,19 @@ def prepare(
     are counted now; otherwise they are estimated when they are put.
     """
     text = redact(file.text, mode, known).text
-    head = text[: front_matter_end(text)] if language_of(path).kind == "markdown" else ""
-    title = _title(path, text[len(head) :])
-    if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
-        lines = head.count("\n")
-        below = split_passages(text[len(head) :], path)
-        passages = tuple(
-            one._replace(start_line=one.start_line + lines, end_line=one.end_line + lines) for one in below
-        )
-    else:
-        passages = tuple(split_passages(text, path))
+    title, hidden = os.path.basename(path), ""
+    if language_of(path).kind == "markdown":
+        head = text[: front_matter_end(text)]
+        top = text[len(head) :].split("\n", _TITLE_SEARCHED_LINES)[:_TITLE_SEARCHED_LINES]
+        headings = (line[2:].strip()[:_TITLE_MAX_CHARS] for line in top if line.startswith("# "))
+        title = next(filter(None, headings), title)
+        if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
+            hidden = head
+    passages = tuple(split_passages(text[len(hidden) :], path, first_line=1 + hidden.count("\n")))
     counts: tuple[documents.TextCount, ...] = ()
     if counter is not None:
-        counts = tuple(documents.TextCount(counter.count(passage.text), counter.name) for passage in passages)
+        counts = tuple((counter.count(passage.text), counter.name) for passage in passages)
     return PreparedFile(path, file, title, passages, counts)
-
-
-def _title(path: str, text: str) -> str:
-    """The first Markdown heading near the top, else the file's name."""
-    if language_of(path).kind == "markdown":
-        for line in text.split("\n", _TITLE_SEARCHED_LINES)[:_TITLE_SEARCHED_LINES]:
-            if line.startswith("# ") and line[2:].strip():
-                return line[2:].strip()[:_TITLE_MAX_CHARS]
-    return os.path.basename(path)
 
 
 def root_name(root: str, project_root: str) -> str:
@@ -138,11 +128,6 @@ def known_artifacts(connection: apsw.Connection, root: int) -> dict[str, Artifac
     return {artifact.path: artifact for artifact in rows}
 
 
-def artifact_elsewhere(connection: apsw.Connection, root: int, path: str) -> Artifact | None:
-    """What another store exported of a path."""
-    return read_row(connection, f"{_ARTIFACT_QUERY} AND path = ? AND reason = ?", (root, path, ELSEWHERE), Artifact)
-
-
 def packaged_ids(connection: apsw.Connection) -> set[int]:
     """The artifacts that a package points to."""
     query = "SELECT DISTINCT artifact_id FROM packages WHERE artifact_id IS NOT NULL"
@@ -161,33 +146,27 @@ def awaited_paths(connection: apsw.Connection) -> set[str]:
     return set(read_column(connection, query, (), str))
 
 
-def record(change: Change, root: int, prepared: PreparedFile) -> int:
-    """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners."""
-    file = prepared.file
-    values = {**_columns(file.stamp, "indexed"), "sha256": file.sha256, "encoding": file.encoding}
-    return _put(change, root, prepared.path, values)
+def make_room(change: Change, root: int, path: str) -> bool:
+    """Remove what another store exported of a path, and say whether it did: a path is one artifact."""
+    query = "SELECT id FROM artifacts WHERE root_id = ? AND path = ? AND reason = ?"
+    known = read_value(change.connection, query, (root, path, ELSEWHERE), int)
+    if known is None:
+        return False
+    release(change, known)
+    change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known,))
+    return True
 
 
-def record_skipped(change: Change, root: int, path: str, stamp: FileStamp, reason: str, sha256: str) -> None:
-    """Write the row of a file that has no text for us, so that it is not read again while it stays as it is."""
-    _put(change, root, path, {**_columns(stamp, "skipped", reason), "sha256": sha256, "encoding": ""})
+def record(change: Change, root: int, path: str, file: FileText, skipped: str = "") -> int:
+    """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners.
 
-
-def _columns(stamp: FileStamp, state: str, reason: str = "") -> dict[str, int | str]:
-    stat = zip(("size_bytes", "mtime_ns", "inode", "indexed_at"), stamp, strict=True)
-    return {**dict(stat), "state": state, "reason": reason}
-
-
-def _put(change: Change, root: int, path: str, values: dict[str, int | str]) -> int:
-    """Write a row and return its id.
-
-    What another store exported of the path goes: a path is one artifact, and this machine has a file there now.
+    A file that has no text for us is `skipped` for a reason, so that it is not read again while it stays as it is.
     """
-    known = artifact_elsewhere(change.connection, root, path)
-    if known is not None:
-        release(change, known.id)
-        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known.id,))
-    row = {"root_id": root, "path": path, **values, "ruleset": RULESET_VERSION}
+    make_room(change, root, path)
+    row: dict[str, int | str] = {
+        "root_id": root, "path": path, "sha256": file.sha256, "encoding": file.encoding, "ruleset": RULESET_VERSION,
+        **_columns(file.stamp, skipped),
+    }  # fmt: skip
     query = f"""
         INSERT INTO artifacts ({", ".join(row)}) VALUES ({", ".join("?" * len(row))})
             ON CONFLICT (root_id, path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in row)}
@@ -196,25 +175,30 @@ def _put(change: Change, root: int, path: str, values: dict[str, int | str]) -> 
     return require_value(change.connection, query, tuple(row.values()), int)
 
 
+def _columns(stamp: FileStamp, skipped: str = "") -> dict[str, int | str]:
+    stat = zip(("size_bytes", "mtime_ns", "inode", "indexed_at"), stamp, strict=True)
+    return {**dict(stat), "state": "skipped" if skipped else "indexed", "reason": skipped}
+
+
 def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
     """The same bytes with another stat, or read again: nothing that can be found has changed."""
-    rows.update(change.connection, "artifacts", artifact_id, _columns(stamp, "indexed"))
+    rows.update(change.connection, "artifacts", artifact_id, _columns(stamp))
 
 
 def mark(change: Change, artifact: Artifact, state: str, reason: str) -> None:
     """What was found out about a file without reading it; what is known of a stale one stays findable."""
     if state == "skipped":  # there is no file for us: whatever takes its place differs
         withdraw(change, artifact.id)
-        record_skipped(change, artifact.root_id, artifact.path, FileStamp(-1, -1, -1, now_us()), reason, "")
+        unread = FileText("", "", FileStamp(-1, -1, -1, now_us()), "")
+        record(change, artifact.root_id, artifact.path, unread, reason)
     else:
         rows.update(change.connection, "artifacts", artifact.id, {"state": state, "reason": reason})
 
 
 def mark_root_stale(change: Change, root: int, reason: str) -> None:
     """A whole root cannot be looked at now; what is known of it stays findable."""
-    change.connection.execute(
-        "UPDATE artifacts SET state = 'stale', reason = ? WHERE root_id = ? AND state = 'indexed'", (reason, root)
-    )
+    query = "UPDATE artifacts SET state = 'stale', reason = ? WHERE root_id = ? AND state = 'indexed'"
+    change.connection.execute(query, (reason, root))
 
 
 def move(change: Change, artifact_id: int, old_path: str, new_path: str) -> None:
@@ -250,7 +234,11 @@ def refresh_owners(change: Change, artifact_id: int, prepared: PreparedFile) -> 
     """
     owners = package_owners(change.connection, artifact_id)
     if not owners:
-        owners = [_own_document(change, artifact_id, prepared)]
+        moment = prepared.file.stamp.mtime_ns // 1000
+        document = documents.Document(
+            "artifact", artifact_id, prepared.title, "", moment, RULESET_VERSION, path=prepared.path
+        )
+        owners = [PassageOwner(documents.put(change, document), 0, 0, "", "", "", moment)]
     return sum(put_passages(change, owner, prepared) for owner in owners)
 
 
@@ -264,18 +252,6 @@ def package_owners(connection: apsw.Connection, artifact_id: int) -> list[Passag
          ORDER BY p.id
     """
     return list(read_rows(connection, query, (artifact_id,), PassageOwner))
-
-
-def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> PassageOwner:
-    moment = prepared.file.stamp.mtime_ns // 1000
-    document_id = documents.put(
-        change,
-        documents.Document(
-            kind="artifact", number=artifact_id, title=prepared.title, body="", path=prepared.path,
-            created_at=moment, ruleset=RULESET_VERSION,
-        ),
-    )  # fmt: skip
-    return PassageOwner(document_id, 0, 0, "", "", "", moment)
 
 
 class _KeptPassage(NamedTuple):
@@ -304,28 +280,27 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     for place, passage in enumerate(prepared.passages):
         known = kept.pop(passage.key, None)
+        if known is not None and known.path == prepared.path:
+            if known[3:] != (passage.start_line, RULESET_VERSION, moment):
+                change.connection.execute(
+                    "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ?, created_at = ? WHERE id = ?",
+                    (passage.start_line, passage.end_line, RULESET_VERSION, moment, known.id),
+                )
+            continue
+        key, heading, start_line, end_line, text = passage
+        # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
+        title = heading.removeprefix(f"{prepared.title} > ")
+        counted = prepared.counts[place] if prepared.counts else None
+        document = documents.passage_of(shape, key, title, text, start_line, end_line, counted)
         if known is None:
-            new.append(_new_passage(shape, prepared, place))
-        elif known.path != prepared.path:
-            documents.replace(change, known.id, _new_passage(shape, prepared, place))
+            new.append(document)
+        else:
+            documents.replace(change, known.id, document)
             moved += 1
-        elif known[3:] != (passage.start_line, RULESET_VERSION, owner.created_at):
-            change.connection.execute(
-                "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ?, created_at = ? WHERE id = ?",
-                (passage.start_line, passage.end_line, RULESET_VERSION, owner.created_at, known.id),
-            )
     for gone in kept.values():
         documents.remove(change, gone.id)
     documents.put_all(change, new)
     return len(new) + moved
-
-
-def _new_passage(shape: documents.Document, prepared: PreparedFile, place: int) -> documents.Document:
-    key, heading, start_line, end_line, text = prepared.passages[place]
-    # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
-    title = heading.removeprefix(f"{prepared.title} > ")
-    counted = prepared.counts[place] if prepared.counts else None
-    return documents.passage_of(shape, key, title, text, start_line, end_line, counted)
 
 
 def release(change: Change, artifact_id: int) -> None:
@@ -346,12 +321,10 @@ def withdraw(change: Change, artifact_id: int) -> None:
 def remove(change: Change, artifact_id: int) -> None:
     """The file is gone: no passage of it stays findable."""
     withdraw(change, artifact_id)
-    query = "SELECT 1 FROM packages WHERE artifact_id = ? LIMIT 1"
-    if change.connection.execute(query, (artifact_id,)).fetchone():
-        change.connection.execute(
-            "UPDATE artifacts SET state = 'missing', reason = 'the file is gone', sha256 = '', indexed_at = ?"
-            " WHERE id = ?",
-            (now_us(), artifact_id),
-        )
-    else:
+    change.connection.execute(
+        "UPDATE artifacts SET state = 'missing', reason = 'the file is gone', sha256 = '', indexed_at = ?"
+        " WHERE id = ? AND EXISTS (SELECT 1 FROM packages WHERE artifact_id = artifacts.id)",
+        (now_us(), artifact_id),
+    )
+    if not change.connection.changes():
         change.connection.execute("DELETE FROM artifacts WHERE id = ?", (artifact_id,))

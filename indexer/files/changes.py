@@ -25,11 +25,7 @@ from ctxrank.indexer.redaction.engine import RULESET_VERSION
 LINK_OUT = "a link out of the tree"
 
 
-class Target(NamedTuple):
-    """A file that has to be read, and the artifact that is known of it, if any."""
-
-    found: FoundFile
-    known: Artifact | None
+Target = tuple[FoundFile, Artifact | None]  # a file that has to be read, and the artifact that is known of it
 
 
 class Changes(NamedTuple):
@@ -55,7 +51,7 @@ def compare(
     """
     reported: dict[str, Skipped | Unreadable] = {}
     to_read, same, unseen = compare_stats(_files(entries, reported), known, _is_same)
-    changes = Changes([Target(*pair) for pair in to_read], [], [], [], [])
+    changes = Changes(to_read, [], [], [], [])
     for found, artifact in same:
         _place_same(changes, found, artifact)
     real_root = os.path.realpath(root)
@@ -66,11 +62,11 @@ def compare(
 
     for artifact in unseen.values():
         _place_unseen(changes, root, artifact, artifact.id in followed, reported, is_outside)
-    for path in sorted(set(awaited).difference(known, (target.found.path for target in changes.to_read))):
+    for path in sorted(set(awaited).difference(known, (file.path for file, _ in changes.to_read))):
         with contextlib.suppress(OSError):
             entry = examine(root, path)
             if isinstance(entry, FoundFile) and not is_outside(os.path.dirname(path)):
-                changes.to_read.append(Target(entry, None))
+                changes.to_read.append((entry, None))
     changes.skipped.extend(Skipped(*one) for one in reported.values())
     return changes
 
@@ -132,7 +128,7 @@ def _place_unseen(
     elif _is_same(entry, known):
         _place_same(changes, entry, known)
     else:
-        changes.to_read.append(Target(entry, known))
+        changes.to_read.append((entry, known))
 
 
 def _place_unfit(changes: Changes, known: Artifact, reason: str) -> None:

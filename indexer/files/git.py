@@ -155,15 +155,11 @@ def head_commit(repository: Repository) -> str:
             return ""
         text = (_small_file(repository.own, name) or _small_file(repository.common, name)).strip()
         if not text:
-            return _packed_ref(repository, name)
+            packed = _small_file(repository.common, "packed-refs")
+            at = packed.find(f" {name}\n")
+            commit = packed[packed.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
+            return commit if _COMMIT.fullmatch(commit) else ""
     return ""
-
-
-def _packed_ref(repository: Repository, name: str) -> str:
-    packed = _small_file(repository.common, "packed-refs")
-    at = packed.find(f" {name}\n")
-    commit = packed[packed.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
-    return commit if _COMMIT.fullmatch(commit) else ""
 
 
 @contextlib.contextmanager

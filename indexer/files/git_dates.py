@@ -79,14 +79,6 @@ class _File(NamedTuple):
         return self.mtime_ns // 1000
 
 
-class _IndexEntry(NamedTuple):
-    """A file as one commit touched it."""
-
-    path: str
-    moment: int
-    is_removal: bool
-
-
 def date_documents(store: Store, first_seq: int) -> DateReport:
     """Give files the dates of their last commits; `first_seq` is the change log's number before they were indexed.
 
@@ -98,7 +90,8 @@ def date_documents(store: Store, first_seq: int) -> DateReport:
         head = "" if repository is None else head_commit(repository)
         if repository is None or not head:
             return DateReport(0)
-        last = _last_pass(store, name)
+        noted = _passes(store).get(name)
+        last = _LastPass(str(noted["commit"]), int(str(noted["seq"]))) if is_dict(noted) else None
         if last is not None and last.commit == head and not _has_files_since(store, last.seq):
             if store.last_seq() - last.seq > _MAX_CHANGES_SINCE:
                 _write(store, name, _LastPass(head, store.last_seq()), [], first_seq)
@@ -139,7 +132,7 @@ class _Dating:
         touched: set[str] = set()
         if commit != self._head:
             try:
-                touched = {entry.path for entry in self._log([f"{commit}...{self._head}"], [])}
+                touched = {path for path, _, _ in self._log([f"{commit}...{self._head}"], [])}
             except GitTimeoutError:
                 raise
             except GitError:
@@ -154,7 +147,11 @@ class _Dating:
         """
         sure = [file for file in files if file.modified_at <= committed.get(file.path, -1)]
         unsure = [file for file in files if file.modified_at > committed.get(file.path, -1)]
-        same = self._as_committed(unsure)
+        same: list[_File] = []
+        if unsure:
+            blobs = self._blobs({file.path for file in unsure})
+            with Root(self._folder) as root:
+                same = [one for one in unsure if one.path in blobs and _has_bytes_of(root, one.path, blobs[one.path])]
         unknown = {file.path for file in same if file.path not in committed}
         if unknown and not self.reason:
             committed = {**committed, **self._last_commits(unknown)}
@@ -172,17 +169,17 @@ class _Dating:
         named = [] if is_whole or len(paths) > _MAX_NAMED_PATHS else [self._prefix + path for path in sorted(paths)]
         try:
             with contextlib.closing(self._log([self._head], named)) as entries:
-                for entry in entries:
-                    if entry.path in paths and not entry.is_removal:
-                        found.setdefault(entry.path, entry.moment)
+                for path, moment, is_removal in entries:
+                    if path in paths and not is_removal:
+                        found.setdefault(path, moment)
                         if len(found) == len(paths):
                             break
         except GitError as error:  # what was learnt until then is true
             self.reason = error.reason
         return found
 
-    def _log(self, words: list[str], named: list[str]) -> Generator[_IndexEntry, None, None]:
-        """Each path that each commit touched; paths are relative to the root, and lie beneath it."""
+    def _log(self, words: list[str], named: list[str]) -> Generator[tuple[str, int, bool], None, None]:
+        """Each path that each commit touched, when, and whether it was removed; relative to the root, and below it."""
         moment, status = 0, b""
         below = named or ([self._prefix] if self._prefix else [])
         with contextlib.closing(self._git.records(*_LOG, *words, "--", *below)) as records:
@@ -190,21 +187,13 @@ class _Dating:
                 if status:
                     path = record.decode("utf-8", "surrogateescape")
                     if path.startswith(self._prefix):
-                        yield _IndexEntry(path[len(self._prefix) :], moment, not status.strip(b"D"))
+                        yield path[len(self._prefix) :], moment, not status.strip(b"D")
                     status = b""
                 elif record.startswith((b":", b"\n:")):
                     status = record.rpartition(b" ")[2]
                 elif (line := _COMMIT_LINE.fullmatch(record.strip(b"\n"))) is not None:
                     # A date in the future counts as now: the file would be ranked above all later work otherwise.
                     moment = min(max(int(line[1]), 0) * _SECOND_US, self._now)
-
-    def _as_committed(self, files: list[_File]) -> list[_File]:
-        """The files whose bytes are those that HEAD has at their path."""
-        if not files:
-            return []
-        blobs = self._blobs({file.path for file in files})
-        with Root(self._folder) as root:
-            return [file for file in files if file.path in blobs and _has_bytes_of(root, file.path, blobs[file.path])]
 
     def _blobs(self, paths: set[str]) -> dict[str, str]:
         """The ids of the contents that HEAD has at these paths."""
@@ -266,11 +255,6 @@ def _passes(store: Store) -> dict[str, object]:
     text = read_value(store.primary, "SELECT value FROM settings WHERE key = ?", (_KEY,), str)
     passes: dict[str, object] = json.loads(text or "{}")
     return passes
-
-
-def _last_pass(store: Store, root: str) -> _LastPass | None:
-    noted = _passes(store).get(root)
-    return _LastPass(str(noted["commit"]), int(str(noted["seq"]))) if is_dict(noted) else None
 
 
 def _write(store: Store, root: str, last: _LastPass, dates: list[tuple[_File, int]], first_seq: int) -> None:

@@ -32,13 +32,11 @@ def contained_path(root: str, path: str) -> str:
     slashed = path.replace("\\", "/")
     real_root = os.path.realpath(root)
     real = real_path(os.path.join(real_root, slashed))
-    if not is_inside(real_root, real) or real == real_root:
+    normal = os.path.normpath(slashed)
+    if not is_inside(real_root, real) or real == real_root or normal.split("/")[0] == os.pardir:
         raise UsageError(
             f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..' or links that leave it."
         )
-    normal = os.path.normpath(slashed)
-    if normal == ".." or normal.startswith("../"):
-        raise UsageError(f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..'.")
     return normal.replace(os.sep, "/")
 
 

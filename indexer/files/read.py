@@ -67,18 +67,12 @@ class ReadSkip(NamedTuple):
     """Why a file has no text for us; with the hash of its bytes where these could be read."""
 
     reason: str
-    sha256: str | None = None
+    sha256: str = ""
 
 
-class Reading(NamedTuple):
-    """A file that was read again; `outcome` is None where its bytes are those that were known.
-
-    `sha256` is '' where they could not be read.
-    """
-
-    stamp: FileStamp
-    sha256: str
-    outcome: FileText | ReadSkip | None
+# A file that was read again: its stamp; the SHA-256 of its bytes, '' where they could not be read; and what came of it,
+# None where its bytes are those that were known.
+Reading = tuple[FileStamp, str, FileText | ReadSkip | None]
 
 
 def read_text_file(folder: str, path: str) -> FileText | ReadSkip:
@@ -101,7 +95,14 @@ def read_text(root: Root, path: str) -> FileText | ReadSkip:
         except OSError as error:
             return ReadSkip(_REASONS.get(error.errno or 0) or error.strerror or str(error))
         if file.stat.st_size == info.st_size == len(data) and file.stat.st_mtime_ns == info.st_mtime_ns:
-            return _as_text(data, info, read_at)
+            sha256 = hashlib.sha256(data).hexdigest()
+            decoded = _decode(data)
+            if isinstance(decoded, str):
+                return ReadSkip(decoded, sha256)
+            text, encoding = decoded
+            # A zero behind the sample is a hole that a cut log leaves; SQLite would take it for the text's end.
+            text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+            return FileText(text, sha256, FileStamp(len(data), info.st_mtime_ns, info.st_ino, read_at), encoding)
     return ReadSkip("kept changing while it was read")
 
 
@@ -123,19 +124,7 @@ def read_changed(root: Root, found: FoundFile, known_sha256: str | None) -> Read
     read_at = now_us()
     outcome = read_text(root, found.path)
     stamp = outcome.stamp if isinstance(outcome, FileText) else found.stamp(read_at)
-    sha256 = outcome.sha256 or ""
-    return Reading(stamp, sha256, None if sha256 == known_sha256 else outcome)
-
-
-def _as_text(data: bytes, info: os.stat_result, read_at: int) -> FileText | ReadSkip:
-    sha256 = hashlib.sha256(data).hexdigest()
-    decoded = _decode(data)
-    if isinstance(decoded, str):
-        return ReadSkip(decoded, sha256)
-    text, encoding = decoded
-    # A zero behind the sample is a hole that a cut log leaves; SQLite would take it for the text's end.
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
-    return FileText(text, sha256, FileStamp(len(data), info.st_mtime_ns, info.st_ino, read_at), encoding)
+    return stamp, outcome.sha256, None if outcome.sha256 == known_sha256 else outcome
 
 
 def _decode(data: bytes) -> tuple[str, str] | str:
@@ -153,7 +142,10 @@ def _decode(data: bytes) -> tuple[str, str] | str:
         if guess is None:
             return "encoding not recognised"
         decoded = guess
-    return "binary" if _is_binary(decoded[0]) else decoded
+    # Whether it starts full of what no text holds; judged by characters, so alike for every encoding.
+    sample = decoded[0][:SAMPLE_SIZE].encode()
+    controls = len(sample) - len(sample.translate(None, _CONTROL_BYTES))
+    return "binary" if b"\0" in sample or controls > MAX_CONTROL_SHARE * len(sample) else decoded
 
 
 def _wounded_utf8(data: bytes) -> tuple[str, str] | None:
@@ -177,10 +169,3 @@ def _western(data: bytes) -> tuple[str, str] | None:
         return data.decode("cp1252"), "cp1252"
     except UnicodeDecodeError:
         return None
-
-
-def _is_binary(text: str) -> bool:
-    """Whether a text starts full of what no text holds; judged by characters, so alike for every encoding."""
-    sample = text[:SAMPLE_SIZE].encode()
-    controls = len(sample) - len(sample.translate(None, _CONTROL_BYTES))
-    return "\0" in text[:SAMPLE_SIZE] or controls > MAX_CONTROL_SHARE * len(sample)

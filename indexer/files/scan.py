@@ -25,7 +25,7 @@ from ctxrank.indexer.files.paths import SECRET, UNSHOWN, holds_secret, unmistaka
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
-from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
+from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple, cache
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.allowed_roots import allowed_folder
@@ -87,10 +87,10 @@ def index_artifacts(
     starts = () if "" in starts else starts
     scan = _Scan(store, mode, is_dry_run, progress)
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
-    targets = [target for _, changes in work for target in changes.to_read]
-    scan.total = len(targets)
-    is_large = sum(target.found.size_bytes for target in targets) >= _LARGE_BYTES
-    with background_indexer(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.background:
+    sizes = [found.size_bytes for _, changes in work for found, _ in changes.to_read]
+    scan.total = len(sizes)
+    is_large = sum(sizes) >= _LARGE_BYTES
+    with background_indexer(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.notify:
         for root, changes in work:
             scan.run(root, changes)
     scan.catch_up()
@@ -140,17 +140,9 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     return roots
 
 
-def _chunks(targets: list[Target]) -> Iterator[list[Target]]:
-    chunk: list[Target] = []
-    size = 0
-    for target in targets:
-        if chunk and (len(chunk) == _CHUNK_FILES or size + target.found.size_bytes > _CHUNK_BYTES):
-            yield chunk
-            chunk, size = [], 0
-        chunk.append(target)
-        size += target.found.size_bytes
-    if chunk:
-        yield chunk
+# A file that was found, what is known of it, how it was read, and what is to be stored of it: None where its bytes are
+# the known ones, or no text.
+_ReadFile = tuple[FoundFile, Artifact | None, Reading, PreparedFile | None]
 
 
 class _Undone(Exception):
@@ -162,7 +154,7 @@ class _Scan:
 
     def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = 0
-        self.background: BackgroundIndexer | None = None
+        self.notify: Notify | None = None  # the second process
         self._store = store
         self._mode = mode
         self._is_dry_run = is_dry_run
@@ -197,8 +189,8 @@ class _Scan:
         for artifact in known.values():
             if artifact.state in ("indexed", "stale") and artifact.size_bytes:
                 self._movable.setdefault(artifact.sha256, []).append(artifact)
-        known = {path: artifact for path, artifact in known.items() if not starts or _is_below(path, starts)}
-        awaited = [path for path in self._awaited if not starts or _is_below(path, starts)]
+        known = {path: artifact for path, artifact in known.items() if _is_below(path, starts)}
+        awaited = [path for path in self._awaited if _is_below(path, starts)]
         entries = _walk_all(root.folder, starts, [*known, *awaited]) if starts else walk(root.folder)
         return compare(root.folder, self._storable(entries), known, followed=packaged, awaited=awaited)
 
@@ -230,18 +222,16 @@ class _Scan:
         """Do in one root what the comparison asks for."""
         self._counts["unchanged"] += len(changes.unchanged)
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
-        for chunk in _chunks(self._without_secrets(root, changes)):
+        for chunk, size in self._chunks(root, changes):
             with Root(root.folder) as opened:
-                readings = [self._read(opened, target) for target in chunk]
+                read = [self._read(opened, found, known) for found, known in chunk]
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
-                for target, reading in zip(chunk, readings, strict=True):
-                    if not change.blocklist.holds_path(root.shown(target.found.path)):  # a purge may be newer
-                        self._apply(change, root, root_id, target, reading)
-            size = sum(target.found.size_bytes for target in chunk)
+                for one in read:
+                    self._apply(change, root, root_id, one)
             self._counts.update(files_read=len(chunk), bytes_read=size)
             self._unfollowed += size
-            if self.background is not None and self.background.notify():
+            if self.notify is not None and self.notify():
                 self._unfollowed = 0
             elif self._unfollowed >= _FOLLOW_BYTES:
                 self.catch_up()
@@ -249,26 +239,36 @@ class _Scan:
                 self._progress(self._counts["files_read"], self.total)
         self._settle(root, changes)
 
-    def _read(self, root: Root, target: Target) -> tuple[Reading, PreparedFile | None]:
-        """Read one file and prepare what it says for the store, unless its bytes are the known ones."""
-        found, known = target
-        is_comparable = known is not None and known.state in ("indexed", "stale") and known.ruleset == RULESET_VERSION
-        reading = read_changed(root, found, known.sha256 if known is not None and is_comparable else None)
-        if not isinstance(reading.outcome, FileText):
-            return reading, None
-        return reading, artifacts.prepare(found.path, reading.outcome, self._mode, self._counter())
+    def _chunks(self, root: _Root, changes: Changes) -> Iterator[tuple[list[Target], int]]:
+        """What is to be read, some files at a time with their size.
 
-    def _without_secrets(self, root: _Root, changes: Changes) -> list[Target]:
-        """Without files whose names hold a secret; one that an older rule let in is taken out."""
-        kept: list[Target] = []
-        for target in changes.to_read:
-            if not holds_secret(target.found.path, self._mode):
-                kept.append(target)
+        Without files whose names hold a secret; one that an older rule let in is taken out.
+        """
+        chunk: list[Target] = []
+        size = 0
+        for found, known in changes.to_read:
+            if holds_secret(found.path, self._mode):
+                self._skipped.append(Skipped(root.shown(found.path), SECRET))  # the report shows it redacted
+                changes.gone.extend([known] if known is not None else [])
                 continue
-            self._skipped.append(Skipped(root.shown(target.found.path), SECRET))  # the report shows it redacted
-            if target.known is not None:
-                changes.gone.append(target.known)
-        return kept
+            if chunk and (len(chunk) == _CHUNK_FILES or size + found.size_bytes > _CHUNK_BYTES):
+                yield chunk, size
+                chunk, size = [], 0
+            chunk.append((found, known))
+            size += found.size_bytes
+        if chunk:
+            yield chunk, size
+
+    def _read(self, root: Root, found: FoundFile, known: Artifact | None) -> _ReadFile:
+        """Read one file and prepare what it says for the store, unless its bytes are the known ones."""
+        is_comparable = known is not None and known.state in ("indexed", "stale") and known.ruleset == RULESET_VERSION
+        stamp, sha256, outcome = read_changed(
+            root, found, known.sha256 if known is not None and is_comparable else None
+        )
+        prepared = None
+        if isinstance(outcome, FileText):
+            prepared = artifacts.prepare(found.path, outcome, self._mode, self._counter())
+        return found, known, (stamp, sha256, outcome), prepared
 
     def _settle(self, root: _Root, changes: Changes) -> None:
         """What needs no reading; after the files, because a file that is gone may have moved."""
@@ -285,42 +285,36 @@ class _Scan:
         removed = (root.shown(artifact.path) for artifact in gone if artifact.state != "skipped")
         self._paths["removed"] += [without_secret(path, self._mode) for path in removed]
 
-    def _apply(
-        self, change: Change, root: _Root, root_id: int, target: Target, read: tuple[Reading, PreparedFile | None]
-    ) -> None:
-        (found, known), ((stamp, sha256, outcome), prepared) = target, read
-        if known is None and sha256 and artifacts.artifact_elsewhere(change.connection, root_id, found.path):
-            self._paths["made_room"].append(root.shown(found.path))
+    def _apply(self, change: Change, root: _Root, root_id: int, read: _ReadFile) -> None:
+        found, known, (stamp, sha256, outcome), prepared = read
+        path = root.shown(found.path)
+        if change.blocklist.holds_path(path):  # a purge may be newer
+            return
+        if known is None and sha256 and artifacts.make_room(change, root_id, found.path):
+            self._paths["made_room"].append(path)
         if prepared is not None:
-            self._apply_text(change, root, root_id, prepared, known)
+            if known is None and (moved := self._moved_from(change, root, root_id, prepared)) is not None:
+                artifacts.move(change, moved.id, moved.path, found.path)
+                self._moved.append((moved.path, path))
+            else:
+                was_here = known is not None and known.state in ("indexed", "stale")
+                self._paths["changed" if was_here else "added"].append(path)
+            artifact_id = artifacts.record(change, root_id, found.path, prepared.file)
+            if found.path in self._awaited and root.is_main:
+                artifacts.give_to_packages(change, artifact_id, prepared)
+            self._counts["passages_written"] += artifacts.refresh_owners(change, artifact_id, prepared)
         elif isinstance(outcome, ReadSkip):
-            self._skipped.append(Skipped(root.shown(found.path), outcome.reason))
+            self._skipped.append(Skipped(path, outcome.reason))
             if sha256:  # the bytes were read, and they are no text
                 if known is not None:
                     artifacts.withdraw(change, known.id)
-                artifacts.record_skipped(change, root_id, found.path, stamp, outcome.reason, sha256)
+                artifacts.record(change, root_id, found.path, FileText("", sha256, stamp, ""), outcome.reason)
             elif known is not None and known.state == "indexed":
                 artifacts.mark(change, known, "stale", outcome.reason)
         else:
             assert known is not None, "the bytes were compared with those of an artifact"
             artifacts.restamp(change, known.id, stamp)
             self._counts["unchanged"] += 1
-
-    def _apply_text(
-        self, change: Change, root: _Root, root_id: int, prepared: PreparedFile, known: Artifact | None
-    ) -> None:
-        path = root.shown(prepared.path)
-        if known is None and (moved := self._moved_from(change, root, root_id, prepared)) is not None:
-            artifacts.move(change, moved.id, moved.path, prepared.path)
-            self._moved.append((moved.path, path))
-        elif known is not None and known.state in ("indexed", "stale"):
-            self._paths["changed"].append(path)
-        else:
-            self._paths["added"].append(path)
-        artifact_id = artifacts.record(change, root_id, prepared)
-        if prepared.path in self._awaited and root.is_main:
-            artifacts.give_to_packages(change, artifact_id, prepared)
-        self._counts["passages_written"] += artifacts.refresh_owners(change, artifact_id, prepared)
 
     def _moved_from(self, change: Change, root: _Root, root_id: int, prepared: PreparedFile) -> Artifact | None:
         """The artifact that has these bytes and is gone from its place: the file was moved.
@@ -332,10 +326,8 @@ class _Scan:
         if not gone or artifacts.artifact_at(change.connection, root_id, prepared.path) is not None:
             return None  # nothing, or another run has taken the new file in by now
         name = os.path.basename(prepared.path)
-        gone.sort(
-            key=lambda one: (one.inode != prepared.file.stamp.inode, os.path.basename(one.path) != name, one.path)
-        )
-        best = gone[0]
+        inode = prepared.file.stamp.inode
+        best = min(gone, key=lambda one: (one.inode != inode, os.path.basename(one.path) != name, one.path))
         candidates.remove(best)
         return best
 
@@ -378,7 +370,7 @@ def _is_gone(path: str) -> bool:
 
 
 def _is_below(path: str, starts: tuple[str, ...]) -> bool:
-    return any(path == start or path.startswith(start + "/") for start in starts)
+    return not starts or any(path == start or path.startswith(start + "/") for start in starts)
 
 
 def _walk_all(root: str, starts: tuple[str, ...], known: list[str]) -> Iterator[Entry]:

@@ -11,17 +11,9 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Protocol, TypeVar
+    from typing import TypeVar
 
-    class HasStat(Protocol):
-        """A file with what its stat says."""
-
-        @property
-        def size_bytes(self) -> int: ...
-        @property
-        def mtime_ns(self) -> int: ...
-        @property
-        def inode(self) -> int: ...
+    from ctxrank.indexer.files.artifacts import Artifact
 
     Known = TypeVar("Known")
 
@@ -44,7 +36,7 @@ class FileStamp(NamedTuple):
         """As a row has it."""
         return dict(zip(self._fields, self, strict=True))
 
-    def proves(self, now: "HasStat") -> bool:
+    def proves(self, now: "FoundFile | FileStamp") -> bool:
         """Whether the file that was read with this stamp still has the same bytes, if it looks like `now`."""
         return is_unchanged(self, self.read_at, now)
 
@@ -62,7 +54,7 @@ class FoundFile(NamedTuple):
         return FileStamp(self.size_bytes, self.mtime_ns, self.inode, read_at)
 
 
-def is_unchanged(before: "HasStat", read_at: int, now: "HasStat") -> bool:
+def is_unchanged(before: "FileStamp | Artifact", read_at: int, now: FoundFile | FileStamp) -> bool:
     """Whether a file that was read at a moment, and looked like `before`, still has the same bytes."""
     return (
         before.mtime_ns == now.mtime_ns

@@ -39,6 +39,9 @@ ALWAYS_SKIPPED = frozenset(
 )
 
 
+# All that is in them is written by `ctxrank install`: how to use a store is no finding of it.
+_INSTALLED = (".claude/skills/ctxrank/", ".agents/skills/ctxrank/")
+
 # What `python -m venv` and its like write into an environment: all in it is other people's code, whatever it is called.
 _ENVIRONMENT_MARK = "pyvenv.cfg"
 
@@ -83,7 +86,12 @@ def walk(root: str, start: str = "", selection: Selection = _INDEXED) -> Iterato
 
     Links are never followed. Raises UsageError where `start` points out of the tree.
     """
-    parts = _parts_of(start)
+    parts = [part for part in start.replace(os.sep, "/").split("/") if part not in ("", ".")]
+    if os.path.isabs(start) or ".." in parts:
+        raise UsageError(
+            f"'{start}' is not a path inside the tree.",
+            "Name a file or folder relative to the root, without '..'.",
+        )
     with Root(root, max_links=0) as opened:
         yield from _Walk(opened, selection).entries(parts)
 
@@ -148,6 +156,8 @@ class _Walk:
                 yield Skipped(_printable(path), "name is not valid UTF-8")
                 return
             folder = path + "/"
+            if folder in _INSTALLED:
+                return
         yield from self._below(folder, rules)
 
     def _below(self, top: str, rules: "IgnoreRules | None") -> Iterator[Entry]:
@@ -221,6 +231,8 @@ class _Walk:
                     elif name in ignore_files:
                         has_ignore_file = True
                     path = folder + name
+                    if is_folder and path in _INSTALLED:
+                        continue
                     if rules is not None and rules.hides(path):
                         continue
                     if not name.isascii() and not _is_utf8(name):
@@ -228,19 +240,14 @@ class _Walk:
                     elif is_folder:
                         found.append((name, None))
                     else:
-                        found.append((name, _look_at(root, path, entry, max_bytes)))
+                        try:
+                            seen: Entry = _judge(root, path, entry.stat(follow_symlinks=False), max_bytes)
+                        except OSError as error:
+                            seen = _out_of_sight(path, error)
+                        found.append((name, seen))
         finally:
             os.close(descriptor)
         return found, has_ignore_file
-
-
-def _look_at(root: str, path: str, entry: os.DirEntry[str], max_bytes: int) -> Entry:
-    """What something that is not a folder is."""
-    try:
-        info = entry.stat(follow_symlinks=False)
-    except OSError as error:
-        return _out_of_sight(path, error)
-    return _judge(root, path, info, max_bytes)
 
 
 def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundFile | Skipped:
@@ -275,16 +282,6 @@ def _why_not_linked(root: str, path: str) -> str:
     if not os.path.lexists(target) or os.path.islink(target):  # a link still: it leads to itself
         return "a link to nothing"
     return "a link; its target is indexed itself"
-
-
-def _parts_of(start: str) -> list[str]:
-    parts = [part for part in start.replace(os.sep, "/").split("/") if part not in ("", ".")]
-    if os.path.isabs(start) or ".." in parts:
-        raise UsageError(
-            f"'{start}' is not a path inside the tree.",
-            "Name a file or folder relative to the root, without '..'.",
-        )
-    return parts
 
 
 def _is_utf8(name: str) -> bool:

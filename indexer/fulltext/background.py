@@ -1,8 +1,8 @@
 """A second process that updates the index while this one still reads and writes the primary database.
 
-    with background_indexer(store) as other:     # None where there is no second core
+    with background_indexer(store) as notify:    # None where there is no second core
         ...                                      # write to the store
-        if other is not None and other.notify(): ...
+        if notify is not None and notify(): ...
 
 Updating the index is half of the work of a large run, and any process may do it, so nothing is passed but the
 store's path and a byte whenever there is more to apply. It holds nothing that could be lost: killed at
@@ -14,36 +14,23 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.fulltext.catch_up import KeptUpdater, catch_up
+from ctxrank.indexer.fulltext.catch_up import IndexUpdater, catch_up
 from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, fts5_of
+from ctxrank.indexer.fulltext.index_file import Index
 from ctxrank.indexer.store.connection import sqlite_errors
 from ctxrank.indexer.store.location import at
 from ctxrank.indexer.store.store import Store, open_at
 from ctxrank.indexer.systems import cores, unbound_memory
 
-
-class BackgroundIndexer:
-    """The other process, as this one sees it."""
-
-    def __init__(self, pipe: int) -> None:
-        self._pipe = pipe
-
-    def notify(self) -> bool:
-        """Say that there is more to apply; False if the other process has ended."""
-        try:
-            os.write(self._pipe, b"\n")
-        except BlockingIOError:
-            return True  # so many notes wait already
-        except OSError:
-            return False
-        return True
+Notify = Callable[[], bool]  # says that there is more to apply; False if the other process has ended
 
 
 @contextlib.contextmanager
-def background_indexer(store: Store) -> Generator[BackgroundIndexer | None, None, None]:
+def background_indexer(store: Store) -> Generator[Notify | None, None, None]:
     """A process that updates the index until the block ends and its backlog is done; killed if the block fails.
 
     None where one cannot be started: then the caller updates the index itself.
@@ -54,7 +41,7 @@ def background_indexer(store: Store) -> Generator[BackgroundIndexer | None, None
         return
     os.set_blocking(process.stdin.fileno(), False)
     try:
-        yield BackgroundIndexer(process.stdin.fileno())
+        yield partial(_notify, process.stdin.fileno())
         process.stdin.close()
         process.wait()
     except BaseException:
@@ -62,6 +49,16 @@ def background_indexer(store: Store) -> Generator[BackgroundIndexer | None, None
         process.kill()
         process.wait()
         raise
+
+
+def _notify(pipe: int) -> bool:
+    try:
+        os.write(pipe, b"\n")
+    except BlockingIOError:
+        return True  # so many notes wait already
+    except OSError:
+        return False
+    return True
 
 
 def _start(store: Store) -> subprocess.Popen[bytes] | None:
@@ -80,7 +77,7 @@ def main(primary: str, busy_ms: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the other one decides
     unbound_memory()  # a hook may have started it
     with open_at(at(primary), Fts5Engine, busy_ms) as store:
-        engine, kept = fts5_of(store), KeptUpdater()
+        engine, kept = fts5_of(store), dict[Index, IndexUpdater]()
         is_open = True
         while is_open:
             is_open = bool(os.read(sys.stdin.fileno(), 1 << 16))

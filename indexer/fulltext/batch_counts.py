@@ -11,7 +11,7 @@ counts of further terms, `more` the number of tokens that these are. There are t
 `_batch_counts.c`, which does the same, asks for the terms of each word once, and is taken where it was compiled.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 from ctxrank.indexer.fulltext import forward
@@ -20,7 +20,7 @@ from ctxrank.indexer.light_typing import cast
 
 # What each count of a column packs to, in the order in which `add` takes the columns; the last is for all above, too.
 UNITS = (forward.BODY, forward.TITLE, forward.IDENTIFIERS)
-_NOTHING = (0, *[NONE] * (len(LEVELS) + 1))
+_NOTHING = [0, *[NONE] * (len(LEVELS) + 1)]
 
 
 class PureBatchCounts:
@@ -37,7 +37,7 @@ class PureBatchCounts:
         self._ids = ids
         self._units = units
         self._levels = levels
-        self._changes: dict[int, list[int]] = {}
+        self._changes: defaultdict[int, list[int]] = defaultdict(_NOTHING.copy)
 
     def add(
         self,
@@ -59,7 +59,7 @@ class PureBatchCounts:
         packed.update(fixed)
         shortest = min(length, NONE - 1)
         for id_, counts in packed.items():
-            changes = self._changes_of(id_)
+            changes = self._changes[id_]
             changes[0] += 1
             level = 1 + self._levels[counts]
             changes[level] = min(changes[level], shortest)
@@ -68,22 +68,16 @@ class PureBatchCounts:
     def remove(self, ids: Sequence[int]) -> None:
         """The terms of a document that is there no more."""
         for id_ in ids:
-            self._changes_of(id_)[0] -= 1
+            self._changes[id_][0] -= 1
 
     def take(self) -> list[tuple[int, ...]]:
         """What has changed since the last time, a row a term, in no order."""
         rows = [(*changes, id_) for id_, changes in self._changes.items()]
-        self._changes = {}
+        self._changes.clear()
         return rows
 
     def forget(self) -> None:
         """Terms have other ids from now on."""
-
-    def _changes_of(self, id_: int) -> list[int]:
-        found = self._changes.get(id_)
-        if found is None:
-            found = self._changes[id_] = list(_NOTHING)
-        return found
 
 
 BatchCounts: type[PureBatchCounts]

@@ -5,8 +5,8 @@ without saving the other process time, because only one process at a time can wr
 once and says how many changes are missing. A lock on a file distinguishes this from a backlog that no process works on;
 the system releases the lock when its process dies.
 
-    with Announcement(folder) as announcement:      the run: before each batch: another process may be asking
-        announcement.repeat()
+    with LockFile(folder, FILE) as announcement:    the run: before each batch: another process may be asking
+        announcement.take()
     bulk_catch_up_in_progress(folder)               every other process
 """
 
@@ -23,30 +23,33 @@ FILE = "follow.lock"
 _FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # it may have come with a repository: a link, a named pipe
 
 
-class Announcement:
-    """That this process applies everything, until the block ends. Never waits and never raises: it is a courtesy."""
+class LockFile:
+    """A file of a store's folder that this process locks, if no other one has, until the block ends.
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    Never waits and never raises.
+    """
+
+    def __init__(self, folder: str, name: str) -> None:
+        self._path = os.path.join(folder, name)
         self._descriptor = -1
-        self._is_held = False
+        self.is_held = False
 
     def __enter__(self) -> "Self":
         with contextlib.suppress(OSError):  # a folder that cannot be written
-            self._descriptor = os.open(os.path.join(self._folder, FILE), _FLAGS | os.O_CREAT | os.O_RDWR, 0o600)
-        self.repeat()
+            self._descriptor = os.open(self._path, _FLAGS | os.O_CREAT | os.O_RDWR, 0o600)
+        self.take()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
 
-    def repeat(self) -> None:
-        """Say it, if it is not said: another process asked at that very moment, or another run said it first."""
-        if self._descriptor >= 0 and not self._is_held:
+    def take(self) -> None:
+        """Lock it, if it is not: another process asked at that very moment, or another run was first."""
+        if self._descriptor >= 0 and not self.is_held:
             with contextlib.suppress(OSError):
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._is_held = True
+                self.is_held = True
 
 
 def bulk_catch_up_in_progress(folder: str) -> bool:

@@ -14,7 +14,7 @@ import apsw
 
 from ctxrank.indexer.engine import INDEX_READ_ERRORS, IndexHealth
 from ctxrank.indexer.fulltext import index_file
-from ctxrank.indexer.fulltext.bulk_catch_up import Announcement, bulk_catch_up_in_progress
+from ctxrank.indexer.fulltext.bulk_catch_up import FILE, LockFile, bulk_catch_up_in_progress
 from ctxrank.indexer.fulltext.health import heal
 from ctxrank.indexer.fulltext.index_file import PRIMARY
 from ctxrank.indexer.fulltext.term_counts import TermCounter
@@ -43,32 +43,17 @@ _MERGED_AT_ONCE_PAGES = 1000
 _Row = tuple[int, str, LoggedDocument]  # a document as a row of the index: its number, its scope
 
 
-class KeptUpdater:
-    """The updater of one catch-up, for the next one of a process that does nothing else: it knows the terms already."""
-
-    def __init__(self) -> None:
-        self._updater: IndexUpdater | None = None
-
-    def run(self, index: index_file.Index, before_batch: Callable[[], None]) -> int:
-        """As `IndexUpdater.run` without an end; what fails is not kept, since its new terms are not in the index."""
-        updater, self._updater = self._updater, None
-        if updater is None or not updater.is_of(index):
-            updater = IndexUpdater(index)
-        missing = updater.run(None, before_batch)
-        self._updater = updater
-        return missing
-
-
 def catch_up(
     holder: index_file.IndexHolder,
     bound_ms: int | None = None,
     wait_ms: int = 0,
-    kept: KeptUpdater | None = None,
+    kept: "dict[index_file.Index, IndexUpdater] | None" = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Apply the changes the index is missing; returns how many are still missing.
 
-    `progress(done, total)` is told around each batch of an unbounded one.
+    `progress(done, total)` is told around each batch of an unbounded one. A process that does nothing else keeps the
+    updater for the next one in `kept`: it knows the terms already.
 
     With `bound_ms` it stops after about that time, waits for the index's lock no longer than `wait_ms`, and leaves the
     work to a process that will do all of it (bulk_catch_up.py). An index that is damaged, foreign or of another
@@ -87,14 +72,17 @@ def catch_up(
             total = 0 if progress is None else lag(holder, index)
 
             def before_batch() -> None:
-                announcement.repeat()
+                announcement.take()
                 if progress is not None:
                     progress(total - lag(holder, index), total)
 
-            with Announcement(folder) as announcement:
-                missing = (kept or KeptUpdater()).run(index, before_batch)
-            if progress is not None:
-                progress(total - missing, total)
+            updaters = {} if kept is None else kept
+            # What fails is not kept, since its new terms are not in the index.
+            updater = updaters.pop(index, None) or IndexUpdater(index)
+            with LockFile(folder, FILE) as announcement:
+                missing = updater.run(None, before_batch)
+                before_batch()
+            updaters[index] = updater
             return missing
         if bulk_catch_up_in_progress(folder):
             return lag(holder, index)
@@ -176,10 +164,6 @@ class IndexUpdater:
         self._generation: int = 0
         self._applied = 0
 
-    def is_of(self, index: index_file.Index) -> bool:
-        """Whether it updates this index, on this connection."""
-        return self._index is index
-
     def run(
         self,
         is_enough: Callable[[], bool] | None,
@@ -194,24 +178,19 @@ class IndexUpdater:
         while True:
             before_batch()
             with immediate(self._connection):
-                is_done = self._apply_next(size)
-            if is_done:
+                state = self._index.state()
+                if state.history_id != history_id(self._connection, PRIMARY, state.applied_seq):
+                    # Another history: a restored backup, or a primary database that was replaced.
+                    clear(self._connection)
+                    state = self._index.state()
+                batch = read_changes(self._connection, PRIMARY, after=state.applied_seq, most=size)
+                self.apply(batch)
+            if batch.is_last:
                 if is_enough is None and self._applied >= _MERGED_AFTER_DOCUMENTS:
                     merge_segments(self._connection)
                 return 0
             if is_enough is not None and is_enough():
                 return changes_after(self._connection, self._index.state().applied_seq, PRIMARY)
-
-    def _apply_next(self, size: int) -> bool:
-        """Apply the next changes; true when there were no more. Runs inside the write transaction."""
-        state = self._index.state()
-        if state.history_id != history_id(self._connection, PRIMARY, state.applied_seq):
-            # Another history: a restored backup, or a primary database that was replaced.
-            clear(self._connection)
-            state = self._index.state()
-        batch = read_changes(self._connection, PRIMARY, after=state.applied_seq, most=size)
-        self.apply(batch)
-        return batch.is_last
 
     def apply(self, batch: ChangeBatch) -> None:
         """Apply what of a batch is newer than the index. Runs inside the write transaction."""
@@ -234,9 +213,8 @@ class IndexUpdater:
 
     def _rows(self, documents: list[LoggedDocument]) -> list[_Row]:
         """Documents as rows of the index, in its order."""
-        labels = {
-            str(text): int(label) for label, text in self._connection.execute(f"SELECT id, text FROM {PRIMARY}.labels")
-        }
+        stored = self._connection.execute(f"SELECT id, text FROM {PRIMARY}.labels")
+        labels = {str(text): int(label) for label, text in stored}
         rows: list[_Row] = []
         for one in documents:
             is_current = one.superseded_by is None

@@ -10,24 +10,13 @@ from collections.abc import Collection, Iterable
 import apsw
 
 from ctxrank.indexer.engine import IndexTerm
-from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, TOKENIZER, Index
-from ctxrank.indexer.light_typing import cast
+from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, Index, quoted
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of
 
 _TRIGRAM = 3
 _LONGEST_SPELT = 48  # characters: nothing longer is a word that somebody types
 _FIRST_CJK = "\u1100"
-
-
-def unstemmed(index: Index, surface: str) -> str:
-    """A word as the tokenizer makes it before it is stemmed."""
-    name, arguments = TOKENIZER[1][0], list(TOKENIZER[1][1:])
-    tokenize = index.connection.fts5_tokenizer(name, arguments)
-    tokens = tokenize(
-        surface.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return " ".join(cast("list[str]", tokens))
 
 
 def terms_with_beginning(
@@ -73,7 +62,7 @@ def trigrams_of(word: str) -> list[str]:
 def near_terms(index: Index, word: str, most: int) -> list[IndexTerm]:
     """Terms that share trigrams with a word, those that share the most and rarest ones first."""
     trigrams = sorted(set(trigrams_of(word)))
-    expression = " OR ".join(map(_quoted, trigrams))
+    expression = " OR ".join(map(quoted, trigrams))
     query = """
         SELECT t.id, t.term, t.df
           FROM (SELECT rowid, rank AS r FROM main.term_trigrams WHERE term_trigrams MATCH ? ORDER BY rank LIMIT ?) AS g
@@ -92,7 +81,7 @@ def terms_containing(index: Index, part: str, most: int) -> list[IndexTerm]:
          WHERE g.term_trigrams MATCH ? AND t.df > 0
          ORDER BY length(t.term), t.term LIMIT ?
     """
-    return _found(index, query, _quoted(part), most) if len(part) >= _TRIGRAM else []
+    return _found(index, query, quoted(part), most) if len(part) >= _TRIGRAM else []
 
 
 def _found(index: Index, query: str, expression: str, most: int) -> list[IndexTerm]:
@@ -105,13 +94,9 @@ def _found(index: Index, query: str, expression: str, most: int) -> list[IndexTe
         """
         held = "SELECT 1 FROM main.term_trigrams WHERE rowid = ? AND term_trigrams MATCH ?"
         for term in read_rows(index.connection, known, (), IndexTerm):
-            if has_trigrams(term.term) and not index.connection.execute(held, (term.id, _quoted(term.term))).fetchone():
+            if has_trigrams(term.term) and not index.connection.execute(held, (term.id, quoted(term.term))).fetchone():
                 raise apsw.CorruptError("the trigrams of terms are missing one that there is")
     return found
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
 
 
 def terms_of_length(index: Index, shortest: int, longest: int, most: int) -> dict[str, int]:
@@ -137,11 +122,4 @@ def word_of(index: Index, term: str) -> str:
         """,
         (term,),
     ).fetchone()
-    if row is None:
-        return term
-    text = str(row[0])
-    encoded = text.encode("utf-8", "replace")
-    for start, end, token in index.tokens_at(text):
-        if token == term:
-            return encoded[start:end].decode("utf-8", "replace").lower()
-    return term
+    return term if row is None else index.word_with(term, str(row[0]))

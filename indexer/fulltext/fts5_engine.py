@@ -37,8 +37,9 @@ from ctxrank.indexer.fulltext.index_file import (
     health_of,
     health_with_store,
     open_index,
+    quoted,
 )
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast, contextmanager
+from ctxrank.indexer.light_typing import TYPE_CHECKING, cast, contextmanager
 from ctxrank.indexer.store.connection import read_row, snapshot, sqlite_errors
 from ctxrank.indexer.store.facets import (
     WITH_PASSAGES,
@@ -126,8 +127,13 @@ class Fts5Engine:
         missing = self.catch_up(bound_ms, _WAIT_MS)
         index = self.index()
         try:
-            if missing and index.is_usable and self._hides_too_much(index, missing):
-                return Readiness(IndexHealth.REBUILDING, missing)
+            # Counting reads a whole index: 7 ms of CPU for a million. There are at least as many as are indexed and
+            # unchanged.
+            if missing and index.is_usable and missing > _MAX_MISSING_SHARE * (index.state().documents - missing):
+                from ctxrank.indexer.store.parents import count_documents  # noqa: PLC0415  only where much is missing
+
+                if missing > _MAX_MISSING_SHARE * count_documents(self.store.primary):
+                    return Readiness(IndexHealth.REBUILDING, missing)
         except INDEX_READ_ERRORS as error:
             index.health = health_of(error)
         return Readiness(index.health, missing)
@@ -140,15 +146,6 @@ class Fts5Engine:
             return Readiness(IndexHealth.REFUSED, 0)
         index.health = health_of(error)
         return self.make_ready(bound_ms)
-
-    def _hides_too_much(self, index: Index, missing: int) -> bool:
-        # Counting reads a whole index: 7 ms of CPU for a million. There are at least as many as are indexed and
-        # unchanged.
-        if missing <= _MAX_MISSING_SHARE * (index.state().documents - missing):
-            return False
-        from ctxrank.indexer.store.parents import count_documents  # noqa: PLC0415  only where much is missing
-
-        return missing > _MAX_MISSING_SHARE * count_documents(self.store.primary)
 
     @contextmanager
     def snapshot(self) -> Generator[Statistics, None, None]:
@@ -175,9 +172,7 @@ class Fts5Engine:
 
     def unstemmed(self, surface: str) -> str:
         """A word without case and accents, but with its ending: as terms begin."""
-        from ctxrank.indexer.fulltext.dictionary import unstemmed  # noqa: PLC0415  few queries need it
-
-        return unstemmed(self.index(), surface)
+        return self.index().unstemmed(surface)
 
     def expect(self, terms: Collection[str], names: Collection[str] = ()) -> None:
         """Each is as quickly looked up by itself."""
@@ -196,7 +191,8 @@ class Fts5Engine:
     def check_unknown(self, surfaces: Sequence[str]) -> None:
         """Raises CorruptError where FTS5 has one of these words, which our list of terms has not."""
         query = "SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1"
-        if surfaces and self._execute(query, (_any_word(surfaces[:_MAX_CHECKED]),)).fetchone():
+        words = " OR ".join(map(quoted, surfaces[:_MAX_CHECKED]))
+        if words and self._execute(query, (f"{_TEXT_COLUMNS}:({words})",)).fetchone():
             raise apsw.CorruptError("the index's list of terms is missing one that its documents have")
 
     def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
@@ -256,18 +252,25 @@ class Fts5Engine:
         self, query: RowQuery, columns: str, most: int | None, *, join: str = "", order: str = ""
     ) -> list[tuple[object, ...]]:
         """These columns of the rows that a query finds; with what they hold where that is asked for, or asked of."""
-        where = self._where(query)
-        kind = "CROSS" if where.join or where.sql else join
+        scope = query.scope
+        facets = " AND ".join(f"scope:({facet})" for facet in self._facets(scope))
+        expression = f"({_match_text(query.clause)})" + (f" AND {facets}" if facets else "")
+        rowids = session_range(scope.session_ids[0]) if len(scope.session_ids) == 1 else _ALL_ROWIDS
+        parent = parent_condition(scope)
+        of_parent = f"CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.owner_id AND {parent.sql}" if parent.sql else ""
+        conditions, values = self._of_documents(query, rowids)
+        kind = "CROSS" if of_parent or conditions else join
         sql = f"""
             SELECT {columns}
               FROM main.fts
              {f"{kind} JOIN main.forward AS f ON f.id = fts.rowid" if kind else ""}
-             {where.join}
-             WHERE fts MATCH ? AND fts.rowid BETWEEN ? AND ? {where.sql}
+             {of_parent}
+             WHERE fts MATCH ? AND fts.rowid BETWEEN ? AND ? {conditions}
              {order}
              LIMIT ?
         """
-        found = self._execute(sql, (*where.values, -1 if most is None else most))
+        bound = (*parent.values, expression, *rowids, *values, -1 if most is None else most)
+        found = self._execute(sql, bound)
         return cast("list[tuple[object, ...]]", found.fetchall())
 
     def row_bounds(
@@ -363,21 +366,26 @@ class Fts5Engine:
     def _execute(self, sql: str, values: tuple[object, ...] = ()) -> apsw.Cursor:
         return self.index().connection.execute(sql, cast("tuple[apsw.SQLiteValue, ...]", values))
 
-    def _where(self, query: RowQuery) -> "_Where":
-        """A question as the parts of a statement; its values are all but the limit."""
-        scope = query.scope
-        connection = self.index().connection
-        labels = {
-            letter: label_ids(connection, PRIMARY, names)
-            for letter, names in (("a", scope.agents), ("t", scope.types), ("p", scope.priorities))
-            if names
-        }
-        expression = _within(_match_text(query.clause), _facet_texts(scope, labels))
-        rowids = session_range(scope.session_ids[0]) if len(scope.session_ids) == 1 else _ALL_ROWIDS
-        parent = parent_condition(scope)
-        join = f"CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.owner_id AND {parent.sql}" if parent.sql else ""
-        conditions, values = self._of_documents(query, rowids)
-        return _Where(conditions, join, (*parent.values, expression, *rowids, *values))
+    def _facets(self, scope: Scope) -> list[str]:
+        """What the `scope` column must hold, each an alternative; one session is a range of rows instead."""
+        facets: list[str] = []
+        if scope.kinds:
+            kinds = dict.fromkeys(scope.kinds)
+            if any(kind in kinds for kind in WITH_PASSAGES):
+                kinds["passage"] = None
+            facets.append(" OR ".join(kind_facet(kind) for kind in kinds))
+        if scope.is_current:
+            facets.append("c1")
+        if len(scope.session_ids) > 1:
+            facets.append(" OR ".join(f"s{id_}" for id_ in scope.session_ids))
+        if scope.group_ids:
+            facets.append(" OR ".join(f"g{id_}" for id_ in scope.group_ids))
+        for letter, names in (("a", scope.agents), ("t", scope.types), ("p", scope.priorities)):
+            if names:
+                ids = label_ids(self.index().connection, PRIMARY, names)
+                # A name that was never stored is in no row, and neither is a facet without a number.
+                facets.append(" OR ".join(f"{letter}{id_}" for id_ in ids) or f"{letter}x")
+        return facets
 
     def _of_documents(self, query: RowQuery, rowids: tuple[int, int]) -> tuple[str, list[object]]:
         """The conditions that are of a whole document, with their values."""
@@ -398,14 +406,6 @@ class Fts5Engine:
             )
             values += [within, *rowids]
         return " ".join(conditions), values
-
-
-class _Where(NamedTuple):
-    """The parts of a statement that a question decides."""
-
-    sql: str
-    join: str
-    values: tuple[object, ...]
 
 
 class _WeightedCounts(dict[int, float]):
@@ -442,9 +442,14 @@ def _is_whole(index: Index) -> bool:
 def _match_text(clause: Clause) -> str:
     """A clause in FTS5's syntax."""
     if isinstance(clause, TermClause):
-        return _term_text(clause)
+        # Asking for columns makes FTS5 read each row's positions, a quarter of its time; it is left out where no facet
+        # can be taken for the term.
+        texts = [*([f"{quoted(clause.prefix)}*"] if clause.prefix else []), *map(quoted, clause.surfaces)]
+        if len(texts) == 1 and not clause.prefix and not clause.column and not clause.terms[0][1:].isdigit():
+            return texts[0]
+        return f"{clause.column or _TEXT_COLUMNS}:({' OR '.join(texts)})"
     if isinstance(clause, PhraseClause):
-        return f"{clause.column or _TEXT_COLUMNS}:{_quoted(clause.text)}{'*' if clause.is_prefix else ''}"
+        return f"{clause.column or _TEXT_COLUMNS}:{quoted(clause.text)}{'*' if clause.is_prefix else ''}"
     operator = " OR " if isinstance(clause, AnyClause) else " AND "
     return operator.join(
         [
@@ -452,52 +457,3 @@ def _match_text(clause: Clause) -> str:
             for part in clause.parts
         ]
     )
-
-
-def _within(expression: str, facets: list[str]) -> str:
-    """The same expression where all facets hold."""
-    return " AND ".join((f"({expression})", *(f"scope:({facet})" for facet in facets)))
-
-
-def _any_word(surfaces: Sequence[str]) -> str:
-    """Any of these words in any text column."""
-    return f"{_TEXT_COLUMNS}:({' OR '.join(map(_quoted, surfaces))})"
-
-
-def _facet_texts(scope: Scope, label_ids: dict[str, list[int]]) -> list[str]:
-    """What the `scope` column must hold, each an alternative of facets; one session is a range of rows instead.
-
-    `label_ids` are the ids of the scope's agents, types and priorities, by the letter of their facet.
-    """
-    facets: list[str] = []
-    if scope.kinds:
-        kinds = dict.fromkeys(scope.kinds)
-        if any(kind in kinds for kind in WITH_PASSAGES):
-            kinds["passage"] = None
-        facets.append(" OR ".join(kind_facet(kind) for kind in kinds))
-    if scope.is_current:
-        facets.append("c1")
-    if len(scope.session_ids) > 1:
-        facets.append(" OR ".join(f"s{id_}" for id_ in scope.session_ids))
-    if scope.group_ids:
-        facets.append(" OR ".join(f"g{id_}" for id_ in scope.group_ids))
-    # A name that was never stored is in no row, and neither is a facet without a number.
-    facets += [" OR ".join(f"{letter}{id_}" for id_ in ids) or f"{letter}x" for letter, ids in label_ids.items()]
-    return facets
-
-
-def _quoted(text: str) -> str:
-    """An FTS5 string: the only way that text from outside enters an expression."""
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _term_text(clause: TermClause) -> str:
-    """One term, in any text column or in its own.
-
-    Asking for columns makes FTS5 read each row's positions, a quarter of its time; it is left out where no facet can be
-    taken for the term.
-    """
-    texts = [*([f"{_quoted(clause.prefix)}*"] if clause.prefix else []), *map(_quoted, clause.surfaces)]
-    if len(texts) == 1 and not clause.prefix and not clause.column and not clause.terms[0][1:].isdigit():
-        return texts[0]
-    return f"{clause.column or _TEXT_COLUMNS}:({' OR '.join(texts)})"

@@ -39,8 +39,3 @@ class _Levels(dict[int, int]):
 
 
 LEVEL_OF = _Levels()
-
-
-def weights_above(weights: FieldWeights) -> float:
-    """How much more an occurrence can count by these weights than the levels count it."""
-    return max(weight / own for weight, own in zip(weights, WEIGHTS, strict=True))

@@ -96,20 +96,14 @@ class Index:
         return self.health == IndexHealth.OK
 
     @property
-    def is_open(self) -> bool:
-        """Whether there is a connection, sound or not."""
-        return self._connection is not None
-
-    @property
     def is_replaced(self) -> bool:
         """Whether its path names another file by now: the open one is an orphan then."""
         return self._connection is not None and _identity(self.path) != self._identity
 
     def state(self) -> IndexState:
         """The state of the index, as of the current snapshot."""
-        row = self.connection.execute(
-            "SELECT applied_seq, history_id, documents, total_length, generation FROM main.state WHERE id = 1"
-        ).fetchone()
+        query = "SELECT applied_seq, history_id, documents, total_length, generation FROM main.state WHERE id = 1"
+        row = self.connection.execute(query).fetchone()
         if row is None:
             raise apsw.CorruptError("the index has lost its state row")
         return IndexState._make(map(int, row))  # a value that a damaged page made no number raises here
@@ -117,10 +111,8 @@ class Index:
     def is_sound(self) -> bool:
         """Whether a term that must be there is: a zeroed structure record answers 0 rows to everything,
         and SQLite's and FTS5's own checks call it ok."""
-        found = self.connection.execute(
-            "SELECT count(*) FROM main.fts WHERE fts MATCH ?", (f"scope:{SENTINEL}",)
-        ).fetchone()
-        return found == (1,)
+        query = "SELECT count(*) FROM main.fts WHERE fts MATCH ?"
+        return self.connection.execute(query, (f"scope:{SENTINEL}",)).fetchone() == (1,)
 
     def is_current(self) -> bool:
         """Whether every committed change is in it."""
@@ -156,32 +148,41 @@ class Index:
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
-        return self._tokens_of_bytes(text.encode("utf-8", "replace"))
+        return self.tokens_of_bytes(text.encode("utf-8", "replace"))
 
     def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
         """The tokens of a text in UTF-8, and which of them are wanted, by their terms."""
         if self._finder is None:
             self._searched_bytes += len(text)
             if len(text) < _FINDER_FROM_BYTES and self._searched_bytes < _FINDER_FROM_ALL_BYTES:
-                return find_words(self._tokens_of_bytes, text, wanted, with_parts=with_parts)
+                return find_words(self.tokens_of_bytes, text, wanted, with_parts=with_parts)
             from ctxrank.indexer.text.word_finder import WordFinder  # noqa: PLC0415  only where texts are read
 
-            self._finder = WordFinder(self._tokens_of_bytes)
+            self._finder = WordFinder(self.tokens_of_bytes)
         return self._finder.find(text, wanted, with_parts=with_parts)
 
-    def _tokens_of_bytes(self, text: bytes) -> list[tuple[int, int, str]]:
+    def tokens_of_bytes(self, text: bytes) -> list[tuple[int, int, str]]:
+        """The same of a text in UTF-8."""
         return cast("list[tuple[int, int, str]]", self._tokenize(text, include_offsets=True))
+
+    def word_with(self, term: str, text: str) -> str:
+        """The first word of a text that the tokenizer makes this term of, in lower case; else the term."""
+        encoded = text.encode("utf-8", "replace")
+        for start, end, token in self.tokens_of_bytes(encoded):
+            if token == term:
+                return encoded[start:end].decode("utf-8", "replace").lower()
+        return term
+
+    def unstemmed(self, surface: str) -> str:
+        """A word as the tokenizer makes it before it is stemmed."""
+        name, *arguments = TOKENIZER[1]
+        found = _tokenized(self.connection.fts5_tokenizer(name, arguments), surface.encode(), include_offsets=False)
+        return " ".join(cast("list[str]", found))
 
     def _tokenize(self, text: bytes, *, include_offsets: bool) -> object:
         if self._tokenizer is None:
             self._tokenizer = self.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
-        return self._tokenizer(
-            text,
-            apsw.FTS5_TOKENIZE_DOCUMENT,
-            None,
-            include_offsets=include_offsets,
-            include_colocated=False,
-        )
+        return _tokenized(self._tokenizer, text, include_offsets=include_offsets)
 
     def close(self) -> None:
         """Close the connection; the object is of no further use."""
@@ -192,6 +193,11 @@ class Index:
             self._connection.close()
             self._connection = None
             self._finder = None  # which refers back to this index
+
+
+def _tokenized(tokenizer: apsw.FTS5Tokenizer, text: bytes, *, include_offsets: bool) -> object:
+    options = {"include_offsets": include_offsets, "include_colocated": False}
+    return tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, **options)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -225,9 +231,7 @@ def open_index(path: str, primary_path: str, *, busy_ms: int) -> Index:
         _attach(connection, primary_path)
         # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
         connection.pragma("synchronous", 1)
-        health = _recognise(connection)
-        if health == IndexHealth.OK:
-            generation = _generation(connection)
+        health, generation = _recognise(connection)
     except apsw.Error as error:
         health = health_of(error)
     except OSError:
@@ -240,6 +244,11 @@ def open_index(path: str, primary_path: str, *, busy_ms: int) -> Index:
         return Index(connection, health, path, generation)
     connection.close()
     return Index(None, health, path)
+
+
+def quoted(text: str) -> str:
+    """An FTS5 string: the only way that text from outside enters an expression."""
+    return '"' + text.replace('"', '""') + '"'
 
 
 def current_index(holder: IndexHolder) -> Index:
@@ -260,37 +269,28 @@ def _attach(connection: apsw.Connection, primary_path: str) -> None:
         connection.execute(f"ATTACH ? AS {PRIMARY}", (file_uri(primary_path, "immutable=1"),))
 
 
-def _generation(connection: apsw.Connection) -> int:
-    row = connection.execute("SELECT generation FROM main.state WHERE id = 1").fetchone()
-    return int(row[0]) if row else 0
-
-
-def _recognise(connection: apsw.Connection) -> str:
-    if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone() is None:
-        create_schema(connection)
-        return IndexHealth.OK
-    row = connection.execute("SELECT format, fingerprint, store_uuid FROM main.state WHERE id = 1").fetchone()
+def _recognise(connection: apsw.Connection) -> tuple[str, int | None]:
+    """Whether it is an index of the attached store, and of which generation; one without tables is given them."""
+    has_tables = "SELECT 1 FROM main.sqlite_schema WHERE name = 'state'"
+    if not connection.execute(has_tables).fetchone():
+        with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
+            schema = file.read()
+        with immediate(connection):
+            if not connection.execute(has_tables).fetchone():  # no other process came first
+                connection.execute(schema)
+                start_empty(connection)
+    query = "SELECT format, fingerprint, store_uuid, generation FROM main.state WHERE id = 1"
+    row = connection.execute(query).fetchone()
     if row is None:
-        return IndexHealth.DAMAGED
+        return IndexHealth.DAMAGED, None
     if row[0] > FORMAT:
-        return IndexHealth.NEWER
+        return IndexHealth.NEWER, None
     (uuid,) = connection.execute(f"SELECT uuid FROM {PRIMARY}.store WHERE id = 1").fetchone() or ("",)
     if row[:3] != (FORMAT, FINGERPRINT, uuid):
-        return IndexHealth.REBUILDING
+        return IndexHealth.REBUILDING, None
     # The prepared MATCH is what finds out that FTS5 is missing.
     connection.execute("SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1", (f"scope:{SENTINEL}",)).fetchall()
-    return IndexHealth.OK
-
-
-def create_schema(connection: apsw.Connection) -> None:
-    """Make the tables of an empty index, once, whichever process comes first."""
-    with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
-        schema = file.read()
-    with immediate(connection):
-        if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone():
-            return
-        connection.execute(schema)
-        start_empty(connection)
+    return IndexHealth.OK, int(row[3])
 
 
 def start_empty(connection: apsw.Connection) -> None:
@@ -320,10 +320,9 @@ def health_with_store(primary: apsw.Connection, error: BaseException) -> str:
     """The same where the store was read with the index: STORE if its history cannot be, which no new index helps."""
     health = health_of(error)
     if health == IndexHealth.DAMAGED:
+        query = "SELECT count(history_id) FROM history_checkpoints WHERE seq >= (SELECT seq FROM store)"
         try:
-            primary.execute(
-                "SELECT count(history_id) FROM history_checkpoints WHERE seq >= (SELECT seq FROM store)"
-            ).fetchone()
+            primary.execute(query).fetchone()
         except apsw.CorruptError:
             return IndexHealth.STORE
     return health

@@ -28,27 +28,18 @@ from ctxrank.indexer.fulltext.impact_bounds import (
     PATH_STEPS,
     TEXT_STEPS,
     WEIGHTS,
-    weights_above,
 )
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cache
+from ctxrank.indexer.fulltext.varint import varint
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.facets import id_list
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    # A list of a segment: the place of its word, where it begins and ends on its first page, and its pages.
-    PostingList = tuple[int, int, int, list[bytes]]
-
-    class Loops(Protocol):
-        """What the compiled part and its twin in Python have."""
-
-        def find_list(self, page: bytes, term: bytes, /) -> tuple[int, int, bool] | None: ...
-        def row_bounds(
-            self, segments: list[tuple[bytes, list[PostingList]]], tables: bytes, most: int = ..., /
-        ) -> tuple[bytes, bytes]: ...
-        def between(self, rowids: bytes, bounds: bytes, low: float, high: float, most: int, /) -> list[int]: ...
-        def threshold(self, bounds: bytes, most: int, /) -> float: ...
-
+    from ctxrank.indexer.fulltext import pure_postings as loops
+else:
+    try:
+        from ctxrank.indexer.fulltext import _postings as loops
+    except ImportError:  # not compiled here
+        from ctxrank.indexer.fulltext import pure_postings as loops
 
 _ALWAYS = 1e12  # occurrences that no more can add to
 _STRUCTURE = 10  # the id of the record that lists the segments
@@ -76,11 +67,11 @@ class BoundArrays:
 
     def threshold(self, most: int) -> float:
         """About the lowest bound that at most so many rows are above; the highest of all where more have that."""
-        return loops().threshold(self.bounds, most)
+        return loops.threshold(self.bounds, most)
 
     def between(self, low: float, high: float, most: int) -> list[int]:
         """The rows with low < bound ≤ high; of more than `most` the last ones, which are the newest."""
-        return loops().between(self.rowids, self.bounds, low, high, most)
+        return loops.between(self.rowids, self.bounds, low, high, most)
 
     def among(self, rowids: Iterable[int]) -> "BoundArrays":
         """Those of the rows that are among these."""
@@ -127,28 +118,16 @@ def row_bounds(
             for segment in _segments(connection)
         ]
         tables = impact_tables(connection, words, weights, saturation)
-        return BoundArrays(*loops().row_bounds(segments, tables, _ALL_ROWS if most is None else most))
+        return BoundArrays(*loops.row_bounds(segments, tables, _ALL_ROWS if most is None else most))
     except (IndexError, TypeError, ValueError, struct.error):
         return None
-
-
-@cache  # a module that is not there is looked for once
-def loops() -> "Loops":
-    """What finds a list on a page, and reads the lists."""
-    try:
-        from ctxrank.indexer.fulltext import _postings  # noqa: PLC0415  only where a store is large
-    except ImportError:
-        from ctxrank.indexer.fulltext import pure_postings  # noqa: PLC0415  as above
-
-        return pure_postings
-    return _postings
 
 
 def impact_tables(
     connection: apsw.Connection, words: Sequence[ListedWord], weights: FieldWeights, saturation: Saturation
 ) -> bytes:
     """For each word what a row can gain by it at most: by its occurrences in text, by those in a path, by a name."""
-    scale = weights_above(weights)
+    scale = max(weight / own for weight, own in zip(weights, WEIGHTS, strict=True))  # how much more one counts by these
     ids = [id_ for word in words for id_ in (word.id, word.path_id) if id_ is not None]
     query = f"SELECT id, {', '.join(COLUMNS)} FROM main.terms WHERE id IN (SELECT value FROM json_each(?))"
     shortest = {row[0]: row[1:] for row in connection.execute(query, (id_list(ids),))}
@@ -205,18 +184,6 @@ def _segments(connection: apsw.Connection) -> list[_Segment]:
     return segments
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """SQLite's varint, up to 9 bytes, and the place behind it. Raises IndexError where it does not end."""
-    value = 0
-    for _ in range(8):
-        byte = data[at]
-        at += 1
-        value = value << 7 | byte & 0x7F
-        if byte < 0x80:
-            return value, at
-    return value << 8 | data[at], at + 1
-
-
 def _varints(record: bytes, at: int) -> Iterator[int]:
     while True:
         value, at = varint(record, at)
@@ -235,24 +202,19 @@ def _deleted(connection: apsw.Connection, segment: _Segment) -> Iterator[int]:
 
 def _list(connection: apsw.Connection, segment: _Segment, term: bytes) -> tuple[int, int, list[bytes]] | None:
     """Where the list of a term begins and ends on its first page, and its pages; None for none."""
-    page = connection.execute(
-        "SELECT pgno >> 1 FROM main.fts_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1",
-        (segment.id, term),
-    ).get
+    query = "SELECT pgno >> 1 FROM main.fts_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1"
+    page = connection.execute(query, (segment.id, term)).get
     base = segment.id << _SEGMENT_BITS
     first = max(page or 0, segment.first)
     block = connection.execute("SELECT block FROM main.fts_data WHERE id = ?", (base + first,)).get
-    found = loops().find_list(block, term)
+    found = loops.find_list(block, term)
     if found is None:
         return None
     start, end, is_last = found
     pages = [block]
     if is_last:
-        following = connection.execute(
-            "SELECT block FROM main.fts_data WHERE id BETWEEN ? AND ? ORDER BY id",
-            (base + first + 1, base + segment.last),
-        )
-        for (block,) in following:
+        query = "SELECT block FROM main.fts_data WHERE id BETWEEN ? AND ? ORDER BY id"
+        for (block,) in connection.execute(query, (base + first + 1, base + segment.last)):
             content = block[2] << 8 | block[3]
             has_terms = content < len(block)
             if has_terms and block[content] == 4:  # it begins with a term

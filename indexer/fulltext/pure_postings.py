@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 
 from ctxrank.indexer.fulltext.impact_bounds import PATH_STEPS, TEXT_STEPS
-from ctxrank.indexer.fulltext.postings import varint
+from ctxrank.indexer.fulltext.varint import varint
 
 _TITLE, _PATH, _IDENTIFIERS, _COLUMNS = 1, 2, 3, 5  # of `fts` in schema.sql; the body is 0
 _PATH_AT, _NAME_AT = TEXT_STEPS, TEXT_STEPS + PATH_STEPS

@@ -72,7 +72,13 @@ class TermCounter:
         if "\n" in identifiers:
             identifiers, names = names_in(identifiers)
         if path != self._path:
-            self._read_path(path)
+            # Passages of one file come one after the other and have the same path.
+            found = self._index.tokens(path)
+            self._path, self._path_length = path, len(found)
+            self._path_counts = [
+                (self._ids[index_file.MARKS[PATH] + token], forward.PATH[min(count, forward.PATH_MAX)])
+                for token, count in Counter(found).items()
+            ]
         fixed = self._path_counts
         for field, defined in ((DEFINITION, names.code), (HEADING, names.headings)):
             if defined:
@@ -83,15 +89,6 @@ class TermCounter:
     def remove(self, blob: bytes) -> None:
         """The terms of a document that goes or is replaced, by its forward list."""
         self._counts.remove(forward.term_ids(blob))
-
-    def _read_path(self, path: str) -> None:
-        """The terms of a path; passages of one file come one after the other and have the same."""
-        found = self._index.tokens(path)
-        self._path, self._path_length = path, len(found)
-        self._path_counts = [
-            (self._ids[index_file.MARKS[PATH] + token], forward.PATH[min(count, forward.PATH_MAX)])
-            for token, count in Counter(found).items()
-        ]
 
 
 class _Ids(dict[str, int]):

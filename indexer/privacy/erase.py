@@ -39,15 +39,9 @@ def note_erasing(change: Change) -> None:
     put_setting(change.connection, _NOTED, '"deleted"')
 
 
-def note_redacting(change: Change) -> None:
-    """Keep that texts are being redacted, of which the files hold copies."""
-    put_setting(change.connection, _REDACTING, "true")
-    note_erasing(change)
-
-
-def note_redacted(change: Change) -> None:
-    """Keep that all texts were seen; what is left to do is to erase."""
-    put_setting(change.connection, _REDACTING, "")
+def note_redacting(change: Change, *, is_done: bool = False) -> None:
+    """Keep that texts are being redacted, copies of which are in the files; or that all were seen, to be erased."""
+    put_setting(change.connection, _REDACTING, "" if is_done else "true")
     note_erasing(change)
 
 
@@ -56,15 +50,12 @@ def is_redaction_unfinished(primary: apsw.Connection) -> bool:
     return read_setting(primary, _REDACTING) is not None
 
 
-def note_secrets_sought(change: Change, numbers: Iterable[int]) -> None:
-    """Keep that these secrets, by what keeps them out, are being looked for."""
-    put_setting(change.connection, _SOUGHT, id_list(sorted({*_sought(change.connection), *numbers})))
-    note_erasing(change)
+def note_secrets(change: Change, *, sought: Iterable[int] = (), found: Iterable[int] = ()) -> None:
+    """Keep that secrets, by what keeps them out, are being looked for, or that all is found of them.
 
-
-def note_secrets_found(change: Change, numbers: Iterable[int]) -> None:
-    """Keep that all is found of these; what is left to do is to erase, and whatever others were interrupted in."""
-    left = _sought(change.connection) - {*numbers}
+    What is left to do then is to erase, and whatever others were interrupted in.
+    """
+    left = {*_sought(change.connection), *sought}.difference(found)
     put_setting(change.connection, _SOUGHT, id_list(sorted(left)) if left else "")
     note_erasing(change)
 

@@ -67,7 +67,11 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
         raise UsageError(f"{ref} is a part of {owner}.", f"'ctxrank purge {owner}' purges all of it.")
     plan = _new_plan(store.primary)
     if ref.kind == "package":
-        _plan_packages(store.primary, plan, _versions(store.primary, ref.number))
+        versions = """
+            SELECT o.id FROM packages AS p JOIN packages AS o ON o.session_id = p.session_id AND o.path = p.path
+             WHERE p.id = ? AND (p.id < 0) = (o.id < 0) AND (p.id > 0 OR (-p.id >> 31) = (-o.id >> 31))
+        """
+        _plan_packages(store.primary, plan, _ids(store.primary, versions, ref.number))
     elif kinds_of(store.primary)[ref.kind].is_file:
         table = removable(store.primary)[ref.kind]
         column = next(column for other, column in file_tables(store.primary) if other == table)
@@ -80,12 +84,13 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
 
 def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Purge a session and all that belongs to it. Raises NotFoundError, LockedError."""
-    return _carry_out(store, _session_plan(store.primary, name), is_dry_run=is_dry_run)
+    plan = _new_plan(store.primary)
+    _plan_session(store.primary, plan, name)
+    return _carry_out(store, plan, is_dry_run=is_dry_run)
 
 
-def _session_plan(primary: apsw.Connection, name: str) -> _Plan:
+def _plan_session(primary: apsw.Connection, plan: _Plan, name: str) -> None:
     session_id = find_session(primary, name).id
-    plan = _new_plan(primary)
     for kind in kinds_of(primary).values():
         if kind.is_of_a_session and kind.name in plan.rows:
             numbers = _ids(primary, f"SELECT id FROM {kind.table.name} WHERE session_id = ?", session_id)
@@ -94,14 +99,15 @@ def _session_plan(primary: apsw.Connection, name: str) -> _Plan:
     plan.failures.extend(_texts(primary, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id))
     plan.rows[SESSION].append(session_id)
     plan.kept_out[SESSION] = [name]
-    return plan
 
 
 def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget a file or a folder, and every package of it. Raises NotFoundError where nothing is known of it."""
     require_owners(store.primary, "purge")
     plan = _new_plan(store.primary)
-    for shown in dict.fromkeys((_below_root(store, path), path.rstrip("/") or path)):
+    wanted, top = os.path.realpath(path), os.path.realpath(store.location.root)
+    below = os.path.relpath(wanted, top).replace(os.sep, "/") if is_inside(top, wanted) else wanted
+    for shown in dict.fromkeys((below, path.rstrip("/") or path)):  # as given from here, and as the store has it
         _plan_path(store.primary, plan, shown)
         if any(plan.rows.values()):
             return _carry_out(store, plan, is_dry_run=is_dry_run)
@@ -129,10 +135,7 @@ def forget_ordered(store: Store, kind: str, is_meant: Callable[[str], bool]) -> 
             _plan_path(primary, plan, path)
     elif kind == SESSION:
         for name in filter(is_meant, _texts(primary, "SELECT name FROM sessions")):
-            part = _session_plan(primary, name)
-            for what, numbers in part.rows.items():
-                plan.rows[what].extend(numbers)
-            plan.failures.extend(part.failures)
+            _plan_session(primary, plan, name)
     else:
         texts = _blocked_texts(primary, kinds_of(primary)[kind])
         plan.rows[kind] = [number for number, text in texts.items() if is_meant(text)]
@@ -181,21 +184,6 @@ def _with_folders(table: Table, column: Column) -> str:
     return f"{table.name} AS f JOIN {column.refers_to} AS r ON r.id = f.{column.name}"
 
 
-def _below_root(store: Store, path: str) -> str:
-    """A path given from here, as the store has it."""
-    wanted, top = os.path.realpath(path), os.path.realpath(store.location.root)
-    return os.path.relpath(wanted, top).replace(os.sep, "/") if is_inside(top, wanted) else wanted
-
-
-def _versions(primary: apsw.Connection, number: int) -> list[int]:
-    """The package and its other versions: those of the same session and path."""
-    query = """
-        SELECT o.id FROM packages AS p JOIN packages AS o ON o.session_id = p.session_id AND o.path = p.path
-         WHERE p.id = ? AND (p.id < 0) = (o.id < 0) AND (p.id > 0 OR (-p.id >> 31) = (-o.id >> 31))
-    """
-    return _ids(primary, query, number)
-
-
 def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]) -> None:
     """Packages, with those of their files that nothing else names."""
     going = set(numbers)
@@ -234,7 +222,11 @@ def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> PurgeReport:
         return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
         numbers = _remove(change, plan)
-        _order(change, plan)
+        for kind, ids in plan.rows.items():
+            # Not again from an export of this store; what others made every store has to forget.
+            if kind != SESSION:
+                query = "UPDATE record_log SET gone = 2 WHERE kind = ? AND number IN (SELECT value FROM json_each(?))"
+                change.connection.execute(query, (kind, id_list(ids)))
         note_erasing(change)
     return PurgeReport(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
 
@@ -270,12 +262,7 @@ def _blocked_texts(primary: apsw.Connection, kind: Kind) -> dict[int, str]:
 def _remove(change: Change, plan: _Plan) -> list[int]:
     """Everything in one transaction; returns the numbers under which it is kept out."""
     connection = change.connection
-    _remove_receipts(connection, _shown_ids(connection, plan))
-    for kind in kinds_of(connection).values():
-        if kind.is_file and kind.named_by:
-            query = f"SELECT {kind.named_by} FROM {kind.table.name} WHERE id IN (SELECT value FROM json_each(?))"
-            for name in filter(None, _texts(connection, query, id_list(plan.rows[kind.name]))):
-                connection.execute("DELETE FROM receipts WHERE instr(entries, ?) OR instr(inputs, ?)", (name, name))
+    _remove_receipts(connection, plan)
     for what, numbers in plan.rows.items():
         remove_records(change, what, numbers)
     for unit in dict.fromkeys(plan.failures):
@@ -290,37 +277,25 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
     return [number for kind, texts in plan.kept_out.items() for number in block(change.connection, kind, texts)]
 
 
-def _order(change: Change, plan: _Plan) -> None:
-    """What was purged does not come back from an export of this store; what others made every store has to forget."""
-    for kind, numbers in plan.rows.items():
-        if kind != SESSION:
-            query = "UPDATE record_log SET gone = 2 WHERE kind = ? AND number IN (SELECT value FROM json_each(?))"
-            change.connection.execute(query, (kind, id_list(numbers)))
-
-
-def _shown_ids(connection: apsw.Connection, plan: _Plan) -> set[str]:
-    """What goes, by the ids that a receipt has: records, files, and the passages of both."""
+def _remove_receipts(connection: apsw.Connection, plan: _Plan) -> None:
+    """Receipts that name what goes, a passage of it or its name: their reasons and their tasks say words of it."""
     ids: set[str] = set()
+    query = """
+        SELECT p.id FROM documents AS d JOIN documents AS p ON p.owner_id = d.id
+         WHERE d.kind = ? AND d.record_id IN (SELECT value FROM json_each(?))
+    """
     for kind, numbers in plan.rows.items():
         ids.update(public_id(kind, number) for number in numbers)
-        query = """
-            SELECT p.id FROM documents AS d JOIN documents AS p ON p.owner_id = d.id
-             WHERE d.kind = ? AND d.record_id IN (SELECT value FROM json_each(?))
-        """
-        ids.update(
-            public_id("passage", number) for number in read_column(connection, query, (kind, id_list(numbers)), int)
-        )
-    return ids
-
-
-def _remove_receipts(connection: apsw.Connection, ids: set[str]) -> None:
-    """Receipts that name what goes: their reasons and their tasks say words of it."""
-    going = [
-        number
-        for number, entries in list(connection.execute("SELECT id, entries FROM receipts"))
-        if not ids.isdisjoint(field for line in entries.splitlines() for field in line.split("\t")[1:2])
-    ]
-    connection.execute("DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?))", (id_list(going),))
+        passages = read_column(connection, query, (kind, id_list(numbers)), int)
+        ids.update(public_id("passage", number) for number in passages)
+    for number, entries in list(connection.execute("SELECT id, entries FROM receipts")):
+        if not ids.isdisjoint(field for line in entries.splitlines() for field in line.split("\t")[1:2]):
+            connection.execute("DELETE FROM receipts WHERE id = ?", (number,))
+    for named in kinds_of(connection).values():
+        if named.is_file and named.named_by:
+            query = f"SELECT {named.named_by} FROM {named.table.name} WHERE id IN (SELECT value FROM json_each(?))"
+            for name in filter(None, _texts(connection, query, id_list(plan.rows[named.name]))):
+                connection.execute("DELETE FROM receipts WHERE instr(entries, ?) OR instr(inputs, ?)", (name, name))
 
 
 def _ids(primary: apsw.Connection, query: str, *values: str | int | None) -> list[int]:

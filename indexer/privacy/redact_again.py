@@ -15,15 +15,13 @@ import apsw
 
 from ctxrank.indexer.catalogue import kinds_of, kinds_with_documents, tables_of
 from ctxrank.indexer.declarations import Meaning, Table
-from ctxrank.indexer.errors import lookup
-from ctxrank.indexer.errors.parse.units import error_units
-from ctxrank.indexer.errors.signature import sign
+from ctxrank.indexer.errors import failures, solutions
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import require_owners
-from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacted, note_redacting
+from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacting
 from ctxrank.indexer.privacy.purge import forget_blocked
 from ctxrank.indexer.records.receipts import redacted_inputs
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -31,6 +29,7 @@ from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.ids import FIRST_ID
+from ctxrank.indexer.store.rows import Value, update
 from ctxrank.indexer.store.rules_since import note_all_redacted
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
@@ -68,12 +67,14 @@ class _Source(NamedTuple):
 
 
 class _RedactedRow(NamedTuple):
-    """A row: its number, what it is counted as, its texts, NULL as None, and of a document the rest of it."""
+    """A row: its number, what it is counted as, its texts, NULL as None, and of a document the rest of it: the number
+    of its change, the title of its owner, with which its key may be made, and what it is.
+    """
 
     id: int
     counted: tuple[str, int]
     texts: tuple[str | None, ...]
-    document: "_StoredDocument | None" = None
+    document: tuple[int, str | None, documents.Document] | None = None
 
 
 def redact_again(
@@ -117,7 +118,7 @@ def redact_again(
     is_due = is_erasing_due(store.primary)
     if is_due:
         with store.write() as change:
-            note_redacted(change)
+            note_redacting(change, is_done=True)
     return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store), is_dry_run=False)
 
 
@@ -212,34 +213,22 @@ def _passes(
 
 def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
     """Sign an error again: what it was recognised by holds words of what went."""
-    units = error_units(unit_text)
-    if not units:
-        return
-    signature = sign(units[0])
-    if table == "error_sightings":
-        change.connection.execute(
-            "UPDATE error_sightings SET normaliser_version = ?, template = ?, instance = ? WHERE id = ?",
-            (signature.normaliser, signature.template, signature.instance, number),
-        )
-        return
-    project = read_value(change.connection, "SELECT project FROM error_patterns WHERE id = ?", (number,), str)
-    if project is not None:
-        lookup.put(change, number, project, signature, unit_text)
-
-
-class _StoredDocument(NamedTuple):
-    """A document as it is, the number of its change, and the title of its owner: its key may be made with that."""
-
-    seq: int
-    owner_title: str | None
-    document: documents.Document
+    if table == "error_signatures":
+        query = "SELECT project FROM error_patterns WHERE id = ?"
+        project = read_value(change.connection, query, (number,), str)
+        if project is not None:
+            solutions.put_signature(change, number, project, unit_text)
+    elif sighting := failures.sighting_of(unit_text, 0, None):
+        made = sighting.signature
+        values: dict[str, Value] = {"normaliser_version": made.normaliser, "template": made.template}
+        update(change.connection, table, number, {**values, "instance": made.instance})
 
 
 def _of_documents(texts: IncomingTexts) -> _Source:
     def row_of(id: int, seq: int, owner_title: str | None, *columns: str | int | None) -> _RedactedRow:
         document = documents.Document._make((*columns, None, None))
         counted = (document.kind, id if document.number is None else document.number)
-        return _RedactedRow(id, counted, (document.title, document.body), _StoredDocument(seq, owner_title, document))
+        return _RedactedRow(id, counted, (document.title, document.body), (seq, owner_title, document))
 
     def clean(row: _RedactedRow) -> _RedactedRow:
         of_row = texts.of_record(row.texts)
@@ -249,27 +238,21 @@ def _of_documents(texts: IncomingTexts) -> _Source:
 
     def write(change: Change, now: _RedactedRow, row: _RedactedRow) -> None:
         assert now.document is not None, "rows of documents have theirs"
-        before = now.document.document
+        _, owner_title, before = now.document
         after = before._replace(title=str(row.texts[0]), body=str(row.texts[1]), ruleset=RULESET_VERSION)
         if after.owner_id is not None:
-            after = after._replace(passage_key=_passage_key(change, row.id, before, after, now.document.owner_title))
+            # The key of the new text, or one that no text has: under its old one, a scan would take it for what it was.
+            is_nested = content_digest(before.title, before.body) != before.passage_key.partition(".")[0]
+            digest = content_digest(f"{owner_title} > {after.title}" if is_nested else after.title, after.body)
+            query = "SELECT passage_key FROM documents WHERE owner_id = ? AND id <> ?"
+            taken = set(read_column(change.connection, query, (after.owner_id, row.id), str))
+            keys = (digest if count == 1 else f"{digest}.{count}" for count in range(1, len(taken) + 2))
+            after = after._replace(passage_key=next(key for key in keys if key not in taken))
         documents.replace(change, row.id, after)
 
     columns = ", ".join(f"d.{name}" for name in documents.COLUMNS_OF_DOCUMENT)
     select = f"SELECT d.id, d.seq, o.title, {columns} FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id"
     return _Source(select, "d.id", row_of, clean, write, is_counted=True)
-
-
-def _passage_key(
-    change: Change, id: int, before: documents.Document, after: documents.Document, owner_title: str | None
-) -> str:
-    """The key of the new text, or one that no text has: under its old one, a scan would take it for what it was."""
-    is_nested = content_digest(before.title, before.body) != before.passage_key.partition(".")[0]
-    digest = content_digest(f"{owner_title} > {after.title}" if is_nested else after.title, after.body)
-    query = "SELECT passage_key FROM documents WHERE owner_id = ? AND id <> ?"
-    taken = set(read_column(change.connection, query, (after.owner_id, id), str))
-    keys = (digest if count == 1 else f"{digest}.{count}" for count in range(1, len(taken) + 2))
-    return next(key for key in keys if key not in taken)
 
 
 def _note_ruleset(store: Store) -> None:

@@ -10,7 +10,6 @@ packages for each one that goes. What they would do is done here, once for a who
 """
 
 import contextlib
-import json
 from collections.abc import Generator, Mapping, Sequence
 
 import apsw
@@ -21,11 +20,12 @@ from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.blocklist import SESSION
-from ctxrank.indexer.store.connection import read_column, read_map, read_rows
+from ctxrank.indexer.store.connection import read_column, read_rows
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.store import Change
 
 _AMONG = "IN (SELECT value FROM json_each(?))"
+_GOING = "IN (SELECT value FROM json_each(?1))"
 
 
 @contextlib.contextmanager
@@ -55,7 +55,14 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
     settle_references(change, table, ids)
     connection.execute(f"DELETE FROM {table} WHERE id {_AMONG}", (ids,))
     if going:
-        _drop_references(change, set(numbers))
+        connection.execute(
+            f"""
+            UPDATE groups SET context_references = (
+                   SELECT json_group_array(value) FROM json_each(context_references) WHERE NOT value {_GOING})
+             WHERE EXISTS (SELECT 1 FROM json_each(context_references) WHERE value {_GOING})
+            """,
+            (ids,),
+        )
         donors: dict[int, list[int]] = {artifact_id: [] for artifact_id in revived}
         for package in going:
             if package.artifact_id is not None:
@@ -114,18 +121,6 @@ def _detach_versions(change: Change, going: list[_RemovedVersion], ids: str) -> 
         if heir is None and package.artifact_id is not None:
             revived.append(package.artifact_id)
     return revived
-
-
-def _drop_references(change: Change, numbers: set[int]) -> None:
-    """Take packages out of what groups may see next to their own."""
-    query = "SELECT id, context_references FROM groups WHERE context_references <> '[]'"
-    for group_id, text in read_map(change.connection, query, (), int, str).items():
-        references: list[object] = json.loads(text)
-        kept = [reference for reference in references if reference not in numbers]
-        if len(kept) < len(references):
-            change.connection.execute(
-                "UPDATE groups SET context_references = ? WHERE id = ?", (json.dumps(kept), group_id)
-            )
 
 
 def _resettle(change: Change, artifact_id: int, donor_ids: list[int]) -> None:

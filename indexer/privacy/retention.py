@@ -110,7 +110,6 @@ def _wanted(kinds: Sequence[str], session: str | None, allowed: tuple[str, ...])
     for kind in kinds:
         if kind not in allowed:
             raise UsageError(f"'{kind}' is not a kind that can be pruned.", f"Kinds are {', '.join(allowed)}.")
-    for kind in kinds:
         if kind not in within:
             raise UsageError(f"'{kind}' belongs to no session.", f"With --session, kinds are {', '.join(within)}.")
     return [kind for kind in within if kind in kinds or not kinds]

@@ -17,7 +17,7 @@ from ctxrank.indexer.catalogue import forget_memories, kinds_with_documents, tab
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import owners, require_owners
-from ctxrank.indexer.privacy.erase import erase, note_secrets_found, note_secrets_sought
+from ctxrank.indexer.privacy.erase import erase, note_secrets
 from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import unchecked_references
@@ -62,29 +62,34 @@ def forget_secrets(
     """Forget these. Raises LockedError."""
     require_owners(store.primary, "purge")
     pattern = _pattern(secrets)
-    numbers: list[int] = []
-    sought: tuple[int, ...] = ()
+    sought: list[int] = []
     if not is_dry_run:
         # First of all they may not come in again, and a crash from here on is known to need another purge.
         with store.write() as change:
-            numbers = block_secrets(change.connection, secrets)
-            sought = tuple(numbers)
-            note_secrets_sought(change, sought)
-    report = redact_again(store, _seeing(pattern, mode), is_dry_run=is_dry_run, is_only_for_these=True)
+            sought = block_secrets(change.connection, secrets)
+            note_secrets(change, sought=sought)
+    # The mode sees these secrets, too; where redaction is off, these alone.
+    rules = UserRules() if mode.rules is None or mode.value == "off" else mode.rules
+    seeing = mode.with_rules(rules._replace(literals=pattern))
+    report = redact_again(store, seeing, is_dry_run=is_dry_run, is_only_for_these=True)
     counts = dict(report.redacted)
     if is_dry_run:
         # What would be redacted is counted by what it is; here is what no redaction reaches.
         for place, rows in _holding(store.primary, pattern, is_dry_run=True):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
         return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
+    numbers = [*sought]
     with unchecked_references(store.primary), store.write() as change:
-        for path in _paths(change.connection, pattern):
-            numbers += block(change.connection, PATH, [path])
+        # What lies under a path that holds one is not stored again, because its path would be.
+        columns = [(table.name, table.column("path")) for table in tables_of(store.primary)]
+        query = " UNION ".join(f"SELECT path FROM {name}" for name, path in columns if path and not path.is_absolute)
+        paths = [path for path in read_column(change.connection, query, (), str) if _is_in(path, pattern)]
+        numbers += block(change.connection, PATH, paths)
         for place, rows in list(_holding(change.connection, pattern, is_dry_run=False)):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
             _write_over(change, place, rows, pattern)
         forget_memories(change.connection)
-        note_secrets_found(change, sought)
+        note_secrets(change, found=sought)
     return PurgeReport(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
 
 
@@ -117,12 +122,6 @@ def _without(text: str, pattern: "re.Pattern[str]") -> str:
     return "".join([*pieces, text[done:]])
 
 
-def _seeing(pattern: "re.Pattern[str]", mode: RedactionMode) -> RedactionMode:
-    """The mode, which sees these secrets, too; where redaction is off, these alone."""
-    rules = UserRules() if mode.rules is None or mode.value == "off" else mode.rules
-    return mode.with_rules(rules._replace(literals=pattern))
-
-
 class _Place(NamedTuple):
     """A column that holds texts; `name` is what a count calls it."""
 
@@ -130,16 +129,6 @@ class _Place(NamedTuple):
     column: str
     key: str
     name: str
-
-
-def _counted_tables(primary: apsw.Connection) -> set[str]:
-    """The tables whose texts a redaction has counted: a dry run does not count them again under another name.
-
-    An error can have expired and lost its document; it is counted under both names.
-    """
-    of_records = {kind.table.name for kind in kinds_with_documents() if kind.name != "error"}
-    of_owners = {table.name for owner in owners(primary) for kind in owner.kinds for table in kind.parts}
-    return of_records | of_owners | {"documents", "receipts"}
 
 
 def _places(primary: apsw.Connection) -> Iterator[_Place]:
@@ -161,7 +150,10 @@ def _holding(
     primary: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: bool
 ) -> Iterator[tuple[_Place, _Rows]]:
     """The places that hold a secret: the keys of their rows, and their texts."""
-    counted = _counted_tables(primary)
+    # What a redaction has counted, a dry run does not count again under another name. An error can have
+    # expired and lost its document; it is counted under both names.
+    counted = {"documents", "receipts", *(kind.table.name for kind in kinds_with_documents() if kind.name != "error")}
+    counted |= {table.name for owner in owners(primary) for kind in owner.kinds for table in kind.parts}
     for place in _places(primary):
         if is_dry_run and place.table in counted and place.column != "path":
             continue
@@ -171,17 +163,6 @@ def _holding(
                 rows.append((tuple(key), text))
         if rows:
             yield place, rows
-
-
-def _paths(primary: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
-    """The paths that hold a secret: what lies under them is not stored again, because its path would be."""
-    found: list[str] = []
-    for table in tables_of(primary):
-        column = table.column("path")
-        if column is not None and not column.is_absolute:
-            paths = read_column(primary, f"SELECT DISTINCT path FROM {table.name}", (), str)
-            found += [path for path in paths if _is_in(path, pattern)]
-    return list(dict.fromkeys(found))
 
 
 def _write_over(change: Change, place: _Place, rows: _Rows, pattern: "re.Pattern[str]") -> None:

@@ -19,7 +19,6 @@ class StoredEvent(NamedTuple):
     group: str | None
     subtype: str
     payload: str
-    idempotency_key: str | None
     created_at: int
 
 
@@ -54,8 +53,8 @@ def record_event(
 
 
 def list_events(
-    primary: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1, offset: int = 0
+    primary: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1
 ) -> Page[StoredEvent]:
     """Events of a session, the newest first; an unknown session has none."""
     wanted = {"session": session, "subtype": subtype}
-    return list_where(primary, "events", StoredEvent, wanted, limit=limit, offset=offset)
+    return list_where(primary, "events", StoredEvent, wanted, limit=limit)

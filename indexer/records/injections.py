@@ -23,13 +23,17 @@ _MARKDOWN = " \t>*`-#|\\\"'"
 
 
 class Injection(NamedTuple):
-    """What was put before a model: at which event, which documents, and how much; `receipt` is that of a block."""
+    """What was put before a model: at which event, which documents, and how much; `receipt` is that of a block.
+
+    `agent` is the runner's id of the spawned agent that it was put before, '' for the session's main one.
+    """
 
     event: str
     ids: tuple[str, ...]
     tokens: int
     characters: int
     receipt: int | None = None
+    agent: str = ""
 
 
 class StoredInjection(NamedTuple):
@@ -44,19 +48,23 @@ class StoredInjection(NamedTuple):
 
 def note_injection(change: Change, session_id: int, group_id: int | None, injection: Injection, text: str) -> None:
     """Remember what was injected, and the digests of its lines."""
-    payload = {**injection._asdict(), "lines": sorted(line_digests(text))}
+    # Of the lines that are long enough to be known again, whatever Markdown stands around them.
+    lines = sorted({line_digest(line) for line in text.split("\n") if is_comparable(line)})
+    payload = {**injection._asdict(), "lines": lines}
+    if not injection.agent:
+        del payload["agent"]
     record_event(change, session_id, group_id, INJECTION, json.dumps(payload))
 
 
-def shown_ids(primary: apsw.Connection, session_id: int) -> frozenset[str]:
-    """The documents that a session's main model was shown; what went before a spawned agent, it has not seen."""
+def shown_ids(primary: apsw.Connection, session_id: int, agent: str = "") -> frozenset[str]:
+    """The documents that an agent of a session was shown: '' is the main one, which has not seen what others got."""
     query = """
         SELECT payload FROM events
-         WHERE session_id = ? AND subtype = ? AND payload ->> 'event' NOT IN ('PreToolUse', 'SubagentStart')
+         WHERE session_id = ?1 AND subtype = ?2 AND coalesce(payload ->> 'agent', '') = ?3
+           AND payload ->> 'event' <> 'PreToolUse' AND (payload ->> 'event' <> 'SubagentStart' OR ?3 <> '')
     """
-    return frozenset(
-        id_ for payload in read_column(primary, query, (session_id, INJECTION), str) for id_ in _texts(payload, "ids")
-    )
+    payloads = read_column(primary, query, (session_id, INJECTION, agent), str)
+    return frozenset(id_ for payload in payloads for id_ in _texts(payload, "ids"))
 
 
 def injected_lines(primary: apsw.Connection) -> frozenset[str]:
@@ -69,11 +77,6 @@ def injected_lines(primary: apsw.Connection) -> frozenset[str]:
     """
     payloads = read_column(primary, query, (INJECTION, _INJECTIONS_COMPARED), str)
     return frozenset(line for payload in payloads for line in _texts(payload, "lines"))
-
-
-def line_digests(text: str) -> set[str]:
-    """Digests of the lines of a text that are long enough to be known again, whatever Markdown stands around them."""
-    return {line_digest(line) for line in text.split("\n") if is_comparable(line)}
 
 
 def is_comparable(line: str) -> bool:

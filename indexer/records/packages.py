@@ -19,11 +19,11 @@ from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store import documents, rows
-from ctxrank.indexer.store.connection import Page, read_row, read_rows, read_value
+from ctxrank.indexer.store.connection import Page, read_rows, read_value
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import DocumentRef, numbered, public_id
 from ctxrank.indexer.store.rows import Value
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 from ctxrank.indexer.text.lines import one_line
 
 PRIORITIES = ("low", "medium", "high", "critical")
@@ -91,16 +91,6 @@ class Package(NamedTuple):
     created_at: int
 
 
-class _Version(NamedTuple):
-    """The package that a new one replaces; one that replaces none begins at 1."""
-
-    id: int | None = None
-    version: int = 0
-
-
-_FIRST = _Version()
-
-
 class Consumer(NamedTuple):
     """One designation: `iteration` None is any; `consumed_at` None is pending."""
 
@@ -136,7 +126,12 @@ def save_package(
         raise UsageError(f"The name of the file '{shown}' holds a secret.", "Rename the file.")
     read = read_text_file(store.location.root, path)
     if not isinstance(read, FileText):
-        why = _why_not_indexed(store, path, read.reason)
+        full = os.path.join(store.location.root, path)
+        why = f"There is no file {path} below {store.location.root}."
+        if os.path.isdir(full):
+            why = f"{path} is a folder."
+        elif os.path.lexists(full):
+            why = f"{path} is not indexed: {read.reason}."
         if needs_file:
             raise UsageError(
                 f"{why} Nothing was saved.", "Name a file with text, or give the text: package save - --title TITLE."
@@ -181,23 +176,24 @@ def _save(
         session, group_id = require_place(
             change, new.session, new.group, create=create_session, created_at=new.created_at
         )
-        previous = _current_at(change.connection, session.id, group_id, new.path)
+        # A file that a second group saves, or that is saved for the whole session, is a package of its own: no group
+        # loses what it had.
+        query = """
+            SELECT id, version FROM packages
+             WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ? AND id > 0
+             ORDER BY id DESC LIMIT 1
+        """
+        replaced = change.connection.execute(query, (session.id, new.path, group_id)).fetchone()
+        supersedes, version = (None, 1) if replaced is None else (int(replaced[0]), int(replaced[1]) + 1)
         root = None if is_text else artifacts.root_id(change, store.location.root, store.location.project)
-        new = new._replace(summary=one_line(summary.text))
-        package_id = insert_new(change, new, session.id, group_id, root=root, prepared=prepared, previous=previous)
+        values: dict[str, Value] = {**new._asdict(), "session_id": session.id, "group_id": group_id}
+        values |= {"summary": one_line(summary.text), "version": version, "supersedes": supersedes}
+        values["created_at"] = now_us() if new.created_at is None else new.created_at
+        designated = [Consumer(agent, None, None) for agent in new.consumers]
+        package_id = insert(change, values, designated, root=root, prepared=prepared)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    consumers, passages = tuple(dict.fromkeys(new.consumers)), len(prepared.passages) if prepared else 0
-    version, replaced = previous.version + 1, previous.id
-    return SavedPackage(package_id, new.path, version, replaced, consumers, passages, tuple(notes))
-
-
-def _why_not_indexed(store: Store, path: str, reason: str) -> str:
-    full = os.path.join(store.location.root, path)
-    if os.path.isdir(full):
-        return f"{path} is a folder."
-    if os.path.lexists(full):
-        return f"{path} is not indexed: {reason}."
-    return f"There is no file {path} below {store.location.root}."
+    passages = len(prepared.passages) if prepared else 0
+    return SavedPackage(package_id, new.path, version, supersedes, new.consumers, passages, tuple(notes))
 
 
 def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPackage, list[str]]:
@@ -220,36 +216,17 @@ def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPacka
         agents.append(agent)
         notes.append(note)
     own = team.types.get(type_)
-    own_consumers = () if own is None else tuple(fold_agent(agent, team) for agent in own.consumers)
+    own_consumers = [] if own is None else [fold_agent(agent, team) for agent in own.consumers]
     checked = new._replace(
         type=type_,
         priority=priority,
         scope=scope,
         producer=agents[0],
-        consumers=tuple(dict.fromkeys(agents[1:])) or own_consumers or DEFAULT_CONSUMERS[like],
+        consumers=tuple(dict.fromkeys(agents[1:] or own_consumers or DEFAULT_CONSUMERS[like])),
     )
     return checked, list(dict.fromkeys(filter(None, notes)))
 
 
-def insert_new(
-    change: Change,
-    new: NewPackage,
-    session_id: int,
-    group_id: int | None,
-    *,
-    root: int | None,
-    prepared: artifacts.PreparedFile | None,
-    previous: _Version = _FIRST,
-) -> int:
-    """Write a checked, redacted package of this store that replaces another one; returns its id. As `insert`."""
-    values: dict[str, Value] = {**new._asdict(), "session_id": session_id, "group_id": group_id}
-    values |= {"version": previous.version + 1, "supersedes": previous.id}
-    values["created_at"] = now_us() if new.created_at is None else new.created_at
-    consumers = [Consumer(agent, None, None) for agent in new.consumers]
-    return insert(change, values, consumers, root=root, prepared=prepared)
-
-
-@atomic
 def insert(
     change: Change,
     values: Mapping[str, Value],
@@ -268,46 +245,37 @@ def insert(
     Raises UsageError for a path that was purged.
     """
     connection, path = change.connection, str(values["path"])
-    known = artifacts.artifact_at(connection, root, path) if root is not None else None
-    artifact_id = known.id if known is not None else None
-    if prepared is not None and root is not None:
-        artifact_id = artifacts.record(change, root, prepared)
-    row = {"size_bytes": None, **values, "artifact_id": artifact_id}
-    if prepared is not None:
-        row["title"] = prepared.title
-        row["size_bytes"] = prepared.file.stamp.size_bytes if row["size_bytes"] is None else row["size_bytes"]
-    package_id = row["id"] = rows.insert(connection, "packages", stored(KINDS["package"], row))
-    replaced = values.get("supersedes")
-    if isinstance(replaced, int):
-        mark_superseded(change, replaced, package_id)
-    connection.executemany(
-        "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
-        [(package_id, *consumer, said_by) for consumer in consumers],
-    )
-    document = document_of(KINDS["package"], row)._replace(source=path)
-    document_id = documents.put(change, document, is_new=True)
-    if prepared is not None:
-        if artifact_id is not None:
-            artifacts.release(change, artifact_id)
-        facets = (document.session_id, document.group_id, document.agent, document.type, document.priority)
-        owner = artifacts.PassageOwner(document_id, *facets, document.created_at)
-        artifacts.put_passages(change, owner, prepared)
-        if artifact_id is not None and known is not None and known.sha256 != prepared.file.sha256:
-            # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
-            artifacts.refresh_owners(change, artifact_id, prepared)
-    return package_id
-
-
-def _current_at(connection: apsw.Connection, session_id: int, group_id: int | None, path: str) -> _Version:
-    """The current package that a new one of this path and group replaces. A file that a second group saves, or that is
-    saved for the whole session, is a package of its own: no group loses what it had.
-    """
-    query = """
-        SELECT id, version FROM packages
-         WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ? AND id > 0
-         ORDER BY id DESC LIMIT 1
-    """
-    return read_row(connection, query, (session_id, path, group_id), _Version) or _FIRST
+    # A savepoint: all of its rows or none, also where the caller goes on after an error.
+    with connection:
+        known = artifacts.artifact_at(connection, root, path) if root is not None else None
+        artifact_id = known.id if known is not None else None
+        if prepared is not None and root is not None:
+            artifact_id = artifacts.record(change, root, prepared.path, prepared.file)
+        row = {"size_bytes": None, **values, "artifact_id": artifact_id}
+        if prepared is not None:
+            row["title"] = prepared.title
+            row["size_bytes"] = prepared.file.stamp.size_bytes if row["size_bytes"] is None else row["size_bytes"]
+        package_id = row["id"] = rows.insert(connection, "packages", stored(KINDS["package"], row))
+        replaced = values.get("supersedes")
+        if isinstance(replaced, int):
+            mark_superseded(change, replaced, package_id)
+        connection.executemany(
+            "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
+            [(package_id, *consumer, said_by) for consumer in consumers],
+        )
+        document = document_of(KINDS["package"], row)._replace(source=path)
+        document_id = documents.put(change, document, is_new=True)
+        if prepared is not None:
+            if artifact_id is not None:
+                artifacts.release(change, artifact_id)
+            facets = (document.session_id, document.group_id, document.agent, document.type, document.priority)
+            owner = artifacts.PassageOwner(document_id, *facets, document.created_at)
+            artifacts.put_passages(change, owner, prepared)
+            if artifact_id is not None and known is not None and known.sha256 != prepared.file.sha256:
+                # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
+                artifacts.refresh_owners(change, artifact_id, prepared)
+        return package_id
+    raise AssertionError("a savepoint swallows no exception")
 
 
 def mark_superseded(change: Change, old_id: int, new_id: int) -> None:
@@ -428,11 +396,10 @@ def list_packages(
     priority: str | None = None,
     include_superseded: bool = False,
     limit: int = -1,
-    offset: int = 0,
 ) -> Page[Package]:
     """Packages by age, the newest first; a session-wide `group` means all groups."""
     wanted: dict[str, Value] = {"session": session, "type": type_, "priority": priority, "near": group}
     conditions = () if is_session_wide(group) else ("(g.name = :near OR t.scope = 'global')",)
     if not include_superseded:
         conditions = (*conditions, "t.superseded_by IS NULL")
-    return rows.list_where(primary, "packages", Package, wanted, *conditions, limit=limit, offset=offset)
+    return rows.list_where(primary, "packages", Package, wanted, *conditions, limit=limit)

@@ -100,7 +100,15 @@ def save_reasoning(
 
     checked = _checked(new, team)
     plain, clean = (_stored_texts(checked, rules) for rules in (RedactionMode.OFF, mode))
-    notes = _what_was_redacted(plain, clean, mode)
+    notes: list[str] = []  # a sentence for each text that lost something
+    if clean.content != plain.content:
+        from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: writing only
+
+        notes.append(f"The content was redacted ({', '.join(redact(plain.content, mode).rules)}).")
+    if clean.references != plain.references:
+        notes.append("The references were redacted.")
+    if (clean.agent, clean.agent_name) != (plain.agent, plain.agent_name):
+        notes.append("The agent's name was redacted.")
     created_at = now_us() if new.created_at is None else new.created_at
     with store.write() as change:
         session, group_id = require_place(
@@ -110,10 +118,9 @@ def save_reasoning(
         entry |= {"refs": clean.references, "redacted": int(bool(notes)), "created_at": created_at}
         number = insert(change, KINDS["reasoning"], entry)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    if notes_agent and (unknown := saved_agent(clean.agent, team)[1]):
-        notes = (*notes, unknown)
-    is_redacted = bool(entry["redacted"])
-    return SavedReasoning(number, session.name, clean.group, clean.agent, clean.phase, created_at, is_redacted, notes)
+    unknown = saved_agent(clean.agent, team)[1] if notes_agent else ""
+    said = (*notes, unknown) if unknown else tuple(notes)
+    return SavedReasoning(number, session.name, clean.group, clean.agent, clean.phase, created_at, bool(notes), said)
 
 
 def normalise_phase(text: str) -> str:
@@ -134,21 +141,16 @@ def _checked(new: NewReasoning, team: Team) -> NewReasoning:
         raise UsageError("There is no reasoning to save: the content is empty.", "Say what was thought.")
     if not 0 <= new.iteration <= _MAX_ITERATION:
         raise UsageError(f"{new.iteration} is not an iteration.", f"Give a whole number from 0 to {_MAX_ITERATION}.")
-    if not _is_json_list(new.references):
+    import json  # noqa: PLC0415  start-up: reading parses no JSON
+
+    try:
+        is_list = isinstance(json.loads(new.references), list)
+    except (ValueError, RecursionError):
+        is_list = False
+    if not is_list:
         raise UsageError("The references are not a JSON list.", 'Give one such as ["src/auth.py", "TASK-3"], or [].')
     group = None if is_session_wide(new.group) else new.group
     return new._replace(agent=agent, phase=phase, confidence=confidence, group=group)
-
-
-def _is_json_list(text: str) -> bool:
-    if text == "[]":
-        return True
-    import json  # noqa: PLC0415  start-up: most calls parse no JSON
-
-    try:
-        return isinstance(json.loads(text), list)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
@@ -164,20 +166,6 @@ def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
     )
 
 
-def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: RedactionMode) -> tuple[str, ...]:
-    """A sentence for each text that lost something."""
-    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: writing only
-
-    notes: list[str] = []
-    if clean.content != plain.content:
-        notes.append(f"The content was redacted ({', '.join(redact(plain.content, mode).rules)}).")
-    if clean.references != plain.references:
-        notes.append("The references were redacted.")
-    if (clean.agent, clean.agent_name) != (plain.agent, plain.agent_name):
-        notes.append("The agent's name was redacted.")
-    return tuple(notes)
-
-
 def list_reasoning(
     primary: apsw.Connection,
     session: str,
@@ -187,7 +175,6 @@ def list_reasoning(
     phase: str | None = None,
     session_wide_only: bool = False,
     limit: int = -1,
-    offset: int = 0,
     oldest_first: bool = False,
 ) -> Page[ReasoningEntry]:
     """Entries of a session, the newest first; a session-wide `group` means all groups.
@@ -204,9 +191,7 @@ def list_reasoning(
     conditions = ("t.group_id IS NULL",) * session_wide_only
     way = "ASC" if oldest_first else "DESC"
     order = f"t.created_at {way}, t.id {way}"
-    return list_where(
-        primary, "reasoning", ReasoningEntry, wanted, *conditions, order=order, limit=limit, offset=offset
-    )
+    return list_where(primary, "reasoning", ReasoningEntry, wanted, *conditions, order=order, limit=limit)
 
 
 def check_phases(primary: apsw.Connection, session: str, group: str | None, agent: str) -> PhaseCheck:

@@ -108,7 +108,8 @@ def record(
     if before:
         from ctxrank.indexer.text.tokens import estimate_tokens  # noqa: PLC0415  listing receipts counts no tokens
 
-        shared = estimate_tokens(text[: shared_characters(new.parts, _parts(before))])
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(new.parts, _parts(before), strict=False))
+        shared = estimate_tokens(text[: sum(length for (_, length), _ in same)])
     receipt_id = 0
 
     def write(change: Change) -> None:
@@ -195,12 +196,6 @@ def part_digests(parts: Iterable[str]) -> tuple[tuple[str, int], ...]:
     return tuple((digest_of(part, _PART_DIGEST_BYTES), len(part)) for part in parts)
 
 
-def shared_characters(one: Iterable[tuple[str, int]], other: Iterable[tuple[str, int]]) -> int:
-    """How many characters two texts have in common from their beginning, in whole parts."""
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return sum(length for (_, length), _ in same)
-
-
 _QUERY = """
     SELECT r.id, r.kind, s.name, g.name, r.agent, r.iteration, r.seq, r.inputs, r.entries, r.parts, r.digest,
            r.tokens, r.created_at
@@ -230,7 +225,6 @@ def list_receipts(
     kind: str | None = None,
     naming: str | None = None,
     limit: int = -1,
-    offset: int = 0,
 ) -> Page[Receipt]:
     """Receipts, the newest first; `naming` only those with an entry of this id."""
     query = f"""
@@ -241,7 +235,7 @@ def list_receipts(
          ORDER BY r.id DESC
     """
     values = {"session": session, "group": group, "agent": agent, "kind": kind, "naming": naming}
-    return read_page(primary, query, values, _receipt, limit=limit, offset=offset)
+    return read_page(primary, query, values, _receipt, limit=limit)
 
 
 def _receipt(*columns: "Any") -> Receipt:

@@ -10,7 +10,6 @@ import apsw
 
 from ctxrank.indexer.catalogue import kinds_of
 from ctxrank.indexer.clock import format_us
-from ctxrank.indexer.declarations import Kind
 from ctxrank.indexer.records.receipts import list_receipts
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
@@ -91,14 +90,16 @@ Related = dict[str, list[dict[str, Any]]]  # by list, its rows with times as tex
 def read_related(primary: apsw.Connection, ref: DocumentRef) -> Related:
     """What surrounds a document of this store; a list that a kind of document cannot have is empty."""
     kind = kinds_of(primary).get(ref.kind)
-    queries = _QUERIES.get(ref.kind, {}) if kind is None or not kind.links else _link_queries(kind)
-    related: Related = {}
-    for name in ("versions", "taken", "receipts", "links_to", "linked_from", "sightings"):
-        if name == "receipts":
-            related[name] = list(_receipts(primary, _name_in_receipts(primary, kind, ref)))
-        else:
-            related[name] = list(_rows(primary, queries[name], ref.number)) if name in queries else []
-    return related
+    queries, name = _QUERIES.get(ref.kind, {}), str(ref)
+    if kind is not None and kind.links:
+        names = {"kind": kind.name, "table": kind.table.name, "links": kind.links, "name": kind.named_by}
+        queries = {"links_to": _LINKS_TO.format(**names), "linked_from": _LINKED_FROM.format(**names)}
+    if kind is not None and kind.named_by:  # receipts call a document with an id of its own by that
+        query = f"SELECT {kind.named_by} FROM {kind.table.name} WHERE id = ?"
+        name = read_value(primary, query, (ref.number,), str) or name
+    lists = ("versions", "taken", "receipts", "links_to", "linked_from", "sightings")
+    related = {one: list(_rows(primary, queries[one], ref.number)) if one in queries else [] for one in lists}
+    return related | {"receipts": list(_receipts(primary, name))}
 
 
 def _rows(primary: apsw.Connection, query: str, number: int) -> Iterator[dict[str, Any]]:
@@ -115,30 +116,19 @@ def _rows(primary: apsw.Connection, query: str, number: int) -> Iterator[dict[st
         yield value
 
 
-def _link_queries(kind: Kind) -> dict[str, str]:
-    names = {"kind": kind.name, "table": kind.table.name, "links": kind.links, "name": kind.named_by}
-    return {"links_to": _LINKS_TO.format(**names), "linked_from": _LINKED_FROM.format(**names)}
-
-
-def _name_in_receipts(primary: apsw.Connection, kind: Kind | None, ref: DocumentRef) -> str:
-    """What receipts call a document: one with an id of its own by that."""
-    if kind is None or not kind.named_by:
-        return str(ref)
-    query = f"SELECT {kind.named_by} FROM {kind.table.name} WHERE id = ?"
-    return read_value(primary, query, (ref.number,), str) or str(ref)
-
-
 def _receipts(primary: apsw.Connection, name: str) -> Iterator[dict[str, Any]]:
     """What became of a document in each block."""
     for receipt in list_receipts(primary, naming=name, limit=MOST):
         entry = receipt.entry(name)
         if entry is not None:
-            where = {"session_id": receipt.session, "group_id": receipt.group, "included": entry.is_included}
-            what = {"detail": entry.detail, "tokens": entry.tokens, "reason": entry.reason}
             yield {
                 "receipt": receipt.id,
                 "agent": receipt.agent,
-                **what,
+                "detail": entry.detail,
+                "tokens": entry.tokens,
+                "reason": entry.reason,
                 "created_at": format_us(receipt.created_at),
-                **where,
+                "session_id": receipt.session,
+                "group_id": receipt.group,
+                "included": entry.is_included,
             }

@@ -106,10 +106,10 @@ def has_session(primary: apsw.Connection, name: str) -> bool:
     return session_id_of(primary, name) is not None
 
 
-def list_sessions(primary: apsw.Connection, limit: int = -1, offset: int = 0) -> Page[Session]:
+def list_sessions(primary: apsw.Connection, limit: int = -1) -> Page[Session]:
     """All sessions, the newest first."""
     query = f"{_SESSIONS} ORDER BY created_at DESC, id DESC"
-    return read_page(primary, query, (), Session, limit=limit, offset=offset)
+    return read_page(primary, query, (), Session, limit=limit)
 
 
 def create_session(change: Change, new: NewSession) -> int:
@@ -147,7 +147,7 @@ def _check_name(change: Change, name: str, whose: str) -> None:
 
 
 def _refuse_secret(change: Change, name: str, whose: str) -> None:
-    mode = RedactionMode.PATTERN_ONLY.with_rules(change.user_rules)
+    mode = RedactionMode.PATTERN_ONLY.with_rules(change.user_rules())
     if may_hold_secret(name, mode):
         from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: most names are short words
 
@@ -300,9 +300,6 @@ def rename_group(change: Change, group_id: int, name: str) -> None:
 def _group(
     id_: int, session_id: int, name: str, title: str, status: str, references: str, created_at: int
 ) -> TaskGroup:
-    return TaskGroup(id_, session_id, name, title, status, _numbers(references), created_at)
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    """A JSON list of whole numbers; without the JSON parser, which most queries need for nothing else."""
-    return tuple(int(part) for part in text.strip("[] \n").split(",") if part.strip())
+    # A JSON list of whole numbers; without the JSON parser, which most queries need for nothing else.
+    numbers = tuple(int(part) for part in references.strip("[] \n").split(",") if part.strip())
+    return TaskGroup(id_, session_id, name, title, status, numbers, created_at)

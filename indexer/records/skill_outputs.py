@@ -114,31 +114,25 @@ def _checked_json(text: str, skill: str) -> str:
             f"The output of {skill} has {len(text):,} characters; at most {MAX_OUTPUT_CHARS:,} are kept.",
             "Save the report as a file and a package, and a summary of it as the output.",
         )
-    if is_deep(text):
-        raise _no_json(skill, "it is nested too deeply")
-    try:
-        value: object = json.loads(text, parse_constant=_refuse_constant)
-        # A number such as 1e999 is read as infinite, which no JSON can say.
-        json.dumps(value, ensure_ascii=False, allow_nan=False)
-        return text
-    except json.JSONDecodeError as error:
-        where = f"{error.msg} at line {error.lineno}, column {error.colno}"
-        raise _no_json(skill, "it is empty" if not text.strip() else where) from error
-    except RecursionError as error:
-        raise _no_json(skill, "it is nested too deeply") from error
-    except ValueError as error:
-        raise _no_json(skill, f"{error}") from error
+    reason = "it is nested too deeply"
+    if not is_deep(text):
+        try:
+            value: object = json.loads(text, parse_constant=_refuse_constant)
+            # A number such as 1e999 is read as infinite, which no JSON can say.
+            json.dumps(value, ensure_ascii=False, allow_nan=False)
+            return text
+        except json.JSONDecodeError as error:
+            reason = f"{error.msg} at line {error.lineno}, column {error.colno}" if text.strip() else "it is empty"
+        except ValueError as error:
+            reason = str(error)
+    raise UsageError(
+        f"The output of {skill} is not JSON: {reason}.",
+        'Give one JSON value: an object, a list, a number, true, false, null, or a text in double quotes ("done").',
+    )
 
 
 def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is not a JSON value")
-
-
-def _no_json(skill: str, reason: str) -> UsageError:
-    return UsageError(
-        f"The output of {skill} is not JSON: {reason}.",
-        'Give one JSON value: an object, a list, a number, true, false, null, or a text in double quotes ("done").',
-    )
 
 
 def latest_skill_output(
@@ -160,7 +154,6 @@ def list_skill_outputs(
     agent: str | None = None,
     group: str | None = None,
     limit: int = -1,
-    offset: int = 0,
 ) -> Page[StoredSkillOutput]:
     """Outputs of a session, the newest first; an unknown session has none."""
     wanted: dict[str, Value] = {
@@ -169,7 +162,7 @@ def list_skill_outputs(
         "agent": None if agent is None or not agent.strip() else fold_agent(agent),
         "group": None if is_session_wide(group) else group,
     }
-    return list_where(primary, "skill_outputs", StoredSkillOutput, wanted, limit=limit, offset=offset)
+    return list_where(primary, "skill_outputs", StoredSkillOutput, wanted, limit=limit)
 
 
 def reported_skills(primary: apsw.Connection, session: str) -> tuple[str, ...]:

@@ -18,8 +18,7 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.store.config import SKILLS_CONFIG_PATH as SKILLS_CONFIG_PATH  # for those who seed from it
-from ctxrank.indexer.store.connection import read_value
-from ctxrank.indexer.store.rows import put_setting
+from ctxrank.indexer.store.connection import put_setting, read_setting, read_value
 from ctxrank.indexer.store.store import Change
 
 SKILLS_CONFIG = "skills_config"
@@ -98,7 +97,7 @@ def seed_skills(change: Change, value: object, *, team: Team = NO_TEAM, session_
     seeded, text = _checked(value, team)
     if session_id is None:
         put_setting(change.connection, SKILLS_CONFIG, text)
-        change.connection.execute("DELETE FROM settings WHERE key = ?", (_IS_FROM_PROJECT,))
+        put_setting(change.connection, _IS_FROM_PROJECT, "")
     else:
         change.connection.execute("UPDATE sessions SET skills_config = ? WHERE id = ?", (text, session_id))
     return seeded
@@ -109,10 +108,8 @@ def seed_from_project(change: Change, value: object, team: Team = NO_TEAM) -> Se
 
     Called whenever a session is made, so a new one has the file as it is now. Raises UsageError as `seed_skills`.
     """
-    query = "SELECT count(*) FILTER (WHERE key = ?1), count(*) FILTER (WHERE key = ?2) FROM settings"
-    row = change.connection.execute(query, (SKILLS_CONFIG, _IS_FROM_PROJECT)).fetchone()
-    is_by_hand = row is not None and row[0] and not row[1]
-    if is_by_hand or not _merged(value, team):
+    is_seeded, is_from_project = (read_setting(change.connection, key) for key in (SKILLS_CONFIG, _IS_FROM_PROJECT))
+    if (is_seeded and not is_from_project) or not _merged(value, team):
         return None
     seeded = seed_skills(change, value, team=team)
     put_setting(change.connection, _IS_FROM_PROJECT, "true")

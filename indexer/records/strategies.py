@@ -17,7 +17,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.connection import Page, read_rows, require_value
+from ctxrank.indexer.store.connection import Page, require_value
 from ctxrank.indexer.store.rows import Value, list_where, read_where
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 from ctxrank.indexer.text.lines import is_one_line
@@ -191,13 +191,10 @@ def extract_strategies(
     return saved
 
 
-class _Completion(NamedTuple):
-    content: str
-    created_at: int
-
-
-def _last_completions(primary: apsw.Connection, session_id: int, group: str | None, team: Team) -> list[_Completion]:
-    """The newest completion of an author in each of the newest groups, the newest first."""
+def _last_completions(
+    primary: apsw.Connection, session_id: int, group: str | None, team: Team
+) -> list[tuple[str, int]]:
+    """The newest completion of an author in each of the newest groups, with its moment, the newest first."""
     judges = team.with_roles(JUDGES)
     query = f"""
         SELECT content, created_at
@@ -211,7 +208,7 @@ def _last_completions(primary: apsw.Connection, session_id: int, group: str | No
          ORDER BY created_at DESC, id DESC LIMIT ?
     """
     values = (session_id, group, group, *judges, EXTRACTED_AT_ONCE)
-    return list(read_rows(primary, query, values, _Completion))
+    return list(primary.execute(query, values))
 
 
 def list_strategies(
@@ -222,7 +219,6 @@ def list_strategies(
     framework: str | None = None,
     topic: str | None = None,
     limit: int = -1,
-    offset: int = 0,
 ) -> Page[StoredStrategy]:
     """Strategies, the most helpful first; those that name no language or framework fit every one."""
     wanted: dict[str, Value] = {
@@ -239,7 +235,6 @@ def list_strategies(
         *(f"(:its_{name} IS NULL OR t.{name} IS NULL OR lower(t.{name}) = lower(:its_{name}))" for name in _FITTING),
         order="t.helpfulness DESC, t.last_seen DESC, t.id DESC",
         limit=limit,
-        offset=offset,
     )
 
 
@@ -255,7 +250,12 @@ def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
             f"Give a whole number from -{MAX_INCREMENT} to {MAX_INCREMENT}.",
         )
     with store.write() as change:
-        found = _find(change.connection, ref.strip())
+        name = ref.strip()  # which goes before a number, because any text can be one
+        found = read_where(change.connection, "strategies", StoredStrategy, {"name": name})
+        if found is None and (number := re.fullmatch(r"(?:strategy:)?(-?\d{1,19})", name)):
+            found = read_where(change.connection, "strategies", StoredStrategy, {"id": int(number[1])})
+        if found is None:
+            raise NotFoundError(f"There is no strategy '{name}'.", "'ctxrank list strategies' shows what there is.")
         query = """
             UPDATE strategies
                SET helpfulness = max(helpfulness + ?1, 0),
@@ -265,14 +265,3 @@ def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
         """
         after = require_value(change.connection, query, (increment, now_us(), found.id), int)
         return Helpfulness(found.name, found.helpfulness, after)
-
-
-def _find(primary: apsw.Connection, ref: str) -> StoredStrategy:
-    """A strategy; a name goes before a number, because any text can be one."""
-    number = re.fullmatch(r"(?:strategy:)?(-?\d{1,19})", ref)
-    found = read_where(primary, "strategies", StoredStrategy, {"name": ref})
-    if found is None and number is not None:
-        found = read_where(primary, "strategies", StoredStrategy, {"id": int(number[1])})
-    if found is None:
-        raise NotFoundError(f"There is no strategy '{ref}'.", "'ctxrank list strategies' shows what there is.")
-    return found

@@ -27,9 +27,7 @@ _PAIR_RULES = ("database-url", "url-credentials", "curl-auth-user")
 
 def value_of(claimed: str, rule: str) -> str:
     """The value to be looked for elsewhere, of a part of a text that a rule claimed; '' if there is none."""
-    value = claimed
-    if rule in _PAIR_RULES:
-        value = claimed.removesuffix("@").partition(":")[2]
+    value = claimed.removesuffix("@").partition(":")[2] if rule in _PAIR_RULES else claimed
     if not _LEAST_CHARS <= len(value) <= _MOST_CHARS or compiled(_PARTED).search(value):
         return ""
     if not (looks_like_key(value) or is_strong(value)) or is_stand_in(value, 0):
@@ -46,7 +44,10 @@ def find_copies(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]
 
 def _places(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
     if len(values) > 1:
-        for _, start, end in find_in_parts(_finder(values), text, max(map(len, values))):
+        import ahocorasick_rs  # noqa: PLC0415  start-up: only where a secret was found
+
+        finder = ahocorasick_rs.AhoCorasick(sorted(values), matchkind=ahocorasick_rs.MatchKind.LeftmostLongest)
+        for _, start, end in find_in_parts(finder, text, max(map(len, values))):
             yield start, end
         return
     for value in values:  # most texts have one: it is found before an automaton is made
@@ -76,9 +77,3 @@ def find_in_parts(
 
 def _goes_on(text: str, place: int) -> bool:
     return 0 <= place < len(text) and text[place].isalnum()
-
-
-def _finder(values: Collection[str]) -> "ahocorasick_rs.AhoCorasick":
-    import ahocorasick_rs  # noqa: PLC0415  start-up: only where a secret was found
-
-    return ahocorasick_rs.AhoCorasick(sorted(values), matchkind=ahocorasick_rs.MatchKind.LeftmostLongest)

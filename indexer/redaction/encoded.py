@@ -9,9 +9,8 @@ three ways to write one, depending on what precedes it), or which of its letters
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.guards import compiled
 
 Spans = Iterable[tuple[int, int]]
 
@@ -22,20 +21,16 @@ _LEAST_CODED = 8
 _QUAD = 4
 
 
-class DecodedPart(NamedTuple):
-    """A part decoded; character i of it began at `starts[i]` and ended at `ends[i]`."""
-
-    text: str
-    starts: Sequence[int]
-    ends: Sequence[int]
+# A part decoded; where each character of it began, and where it ended.
+DecodedPart = tuple[str, Sequence[int], Sequence[int]]
 
 
 def find_in_any_encoding(text: str, find: Callable[[str], Spans]) -> Iterator[tuple[int, int]]:
     """What `find` sees in the text, and in each decoded part of it, as places in the text."""
     yield from find(text)
-    for reading in readings(text):
-        for start, end in find(reading.text):
-            yield reading.starts[start], reading.ends[end - 1]
+    for decoded, starts, ends in readings(text):
+        for start, end in find(decoded):
+            yield starts[start], ends[end - 1]
 
 
 def contains_in_any_encoding(text: str, find: Callable[[str], Spans]) -> bool:
@@ -45,15 +40,15 @@ def contains_in_any_encoding(text: str, find: Callable[[str], Spans]) -> bool:
 
 def readings(text: str) -> Iterator[DecodedPart]:
     """The parts of a text that are spelt otherwise, decoded."""
-    for run in _pattern(_BASE64).finditer(text):
+    for run in compiled(_BASE64).finditer(text):
         yield from _base64(run[0], run.start())
     if "%" in text:
-        for word in _pattern(_WORD).finditer(text):
-            if "%" in word[0] and _pattern(_PERCENT).search(word[0]):
+        for word in compiled(_WORD).finditer(text):
+            if "%" in word[0] and compiled(_PERCENT).search(word[0]):
                 yield from _percent(word[0], word.start())
     if "\\" in text:
-        for line in _pattern(_LINE).finditer(text):
-            if "\\" in line[0] and _pattern(_ESCAPE).search(line[0]):
+        for line in compiled(_LINE).finditer(text):
+            if "\\" in line[0] and compiled(_ESCAPE).search(line[0]):
                 yield _escapes(line[0], line.start())
 
 
@@ -67,16 +62,6 @@ _UTF_8 = (
     rb"|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}"
     rb"|\xf4[\x80-\x8f][\x80-\xbf]{2}){%d,}" % _LEAST_CHARS
 )
-
-
-@cache
-def _pattern(text: str) -> "re.Pattern[str]":
-    return re.compile(text)
-
-
-@cache
-def _utf_8() -> "re.Pattern[bytes]":
-    return re.compile(_UTF_8)
 
 
 _STANDARD = str.maketrans("-_", "+/")
@@ -103,7 +88,7 @@ def _base64(run: str, place: int) -> Iterator[DecodedPart]:
                 at += width
                 last = place + first + (at * 8 + 5) // 6
                 ends.append(end if last >= end - (len(run) - len(coded)) else last)  # with its padding
-            yield DecodedPart(text, starts, ends)
+            yield text, starts, ends
 
 
 def _percent(run: str, place: int) -> Iterator[DecodedPart]:
@@ -117,7 +102,7 @@ def _percent(run: str, place: int) -> Iterator[DecodedPart]:
                 starts.append(places[first])
                 first += width
                 ends.append(places[first])
-            yield DecodedPart(text, starts, ends)
+            yield text, starts, ends
 
 
 def _bytes_of(run: str, place: int) -> tuple[bytes, list[int]]:
@@ -125,7 +110,7 @@ def _bytes_of(run: str, place: int) -> tuple[bytes, list[int]]:
     pieces: list[bytes] = []
     places: list[int] = []
     at = 0
-    for sign in (*_pattern(_PERCENT).finditer(run), None):
+    for sign in (*compiled(_PERCENT).finditer(run), None):
         end = len(run) if sign is None else sign.start()
         between = run[at:end]
         pieces.append(between.encode("utf-8", "replace"))
@@ -144,7 +129,7 @@ def _bytes_of(run: str, place: int) -> tuple[bytes, list[int]]:
 
 def _texts(data: bytes) -> Iterator[tuple[str, int, Sequence[int]]]:
     """The parts of some bytes that are text: each with where it begins, and how many bytes its characters take."""
-    for found in _utf_8().finditer(data):
+    for found in re.finditer(_UTF_8, data):
         text = found[0].decode("utf-8", "replace")
         yield text, found.start(), [1] * len(text) if text.isascii() else [len(char.encode()) for char in text]
 
@@ -158,7 +143,7 @@ def _escapes(line: str, place: int) -> DecodedPart:
     starts: list[int] = []
     ends: list[int] = []
     at = 0
-    for escape in _pattern(_ESCAPE).finditer(line):
+    for escape in compiled(_ESCAPE).finditer(line):
         pieces.append(line[at : escape.start()])
         starts += range(place + at, place + escape.start())
         ends += range(place + at + 1, place + escape.start() + 1)
@@ -174,4 +159,4 @@ def _escapes(line: str, place: int) -> DecodedPart:
     pieces.append(line[at:])
     starts += range(place + at, place + len(line))
     ends += range(place + at + 1, place + len(line) + 1)
-    return DecodedPart("".join(pieces), starts, ends)
+    return "".join(pieces), starts, ends

@@ -32,7 +32,7 @@ from ctxrank.indexer.redaction.random_words import find_random
 from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES, RULES, Rule
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.vendor_values import find_vendor_values, vendors
-from ctxrank.indexer.redaction.views import View, as_it_is, is_control, is_plain, seen, seen_literally
+from ctxrank.indexer.redaction.views import View, is_control, is_plain, seen, seen_literally
 from ctxrank.indexer.text.escapes import has_escapes, without_escapes
 
 if TYPE_CHECKING:
@@ -55,29 +55,25 @@ class Redacted(NamedTuple):
 _PASSES = 8
 
 
-class Shown(NamedTuple):
-    """What a text shows: the values that would be secret in any other text, too, and whether `redact` changes it."""
+def shown_secrets(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> tuple[frozenset[str], bool]:
+    """The values that a text shows to be secret, for the texts beside it, and whether it is clean.
 
-    values: frozenset[str]
-    is_clean: bool
-
-
-def shown_secrets(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Shown:
-    """The values that a text shows to be secret, for the texts beside it; a clean text need not be redacted itself."""
+    A clean text need not be redacted itself.
+    """
     if mode.is_off:
-        return Shown(frozenset(), False)
+        return frozenset(), False
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
     is_seen_as_it_is = is_plain(text)
     view = text if is_seen_as_it_is else seen(text).text
     lower = _lower(view)
     claims = _claims_of(view, lower, _places(lower, None) if mode.sees_forms else {}, mode, frozenset())
-    return Shown(frozenset(claims.values()), is_seen_as_it_is and claims.are_none)
+    return frozenset(claims.values()), is_seen_as_it_is and claims.are_none
 
 
 def secret_values(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> frozenset[str]:
     """The values that a text shows to be secret and that would be one in any other text, too: for `redact`."""
-    return shown_secrets(text, mode).values
+    return shown_secrets(text, mode)[0]
 
 
 def redact(
@@ -135,7 +131,7 @@ def _redact_disguised(text: str, mode: RedactionMode, known: frozenset[str]) -> 
             text = _replaced(text, view, mode, names, known)
         if mode.rules is not None:
             # What a user wrote down may be spelt so: a purged secret, or a rule for a word of full width.
-            text = _replaced(text, as_it_is(text), RedactionMode.OFF.with_rules(mode.rules), names, known)
+            text = _replaced(text, View(text), RedactionMode.OFF.with_rules(mode.rules), names, known)
         if text == before:
             break
     return Redacted(text, tuple(sorted(names)))
@@ -400,12 +396,14 @@ def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
 
     Key blocks are longer than a part, so where they begin is seen everywhere.
     """
+    anchors, longest = _anchors()
     places: defaultdict[int, list[int]] = defaultdict(list)
     for first, last in [(0, len(lower))] if windows is None else windows:
         part = lower if windows is None else lower[first:last]
-        for number, start, _ in find_in_parts(_scanner(len(part)), part, _longest_anchor(), overlapping=True):
+        _looked_through[0] += len(part)
+        scanner = _automaton(is_dfa=_looked_through[0] > _CHARS_WITHOUT_DFA)
+        for number, start, _ in find_in_parts(scanner, part, longest, overlapping=True):
             places[number].append(first + start)
-    anchors = _anchors()
     found = {anchors[number]: starts for number, starts in places.items()}
     if windows is not None and _KEY_BLOCK in lower:
         found[_KEY_BLOCK] = [match.start() for match in compiled(_KEY_BLOCK).finditer(lower)]
@@ -418,7 +416,8 @@ _CONTROLS = frozenset(filter(is_control, map(chr, range(0x80))))
 
 
 @cache
-def _anchors() -> tuple[str, ...]:
+def _anchors() -> tuple[tuple[str, ...], int]:
+    """Where a secret may stand, each anchor once, and the length of the longest."""
     rules = (*RULES, *FORMAT_RULES)
     words = [
         *_CONTROLS,
@@ -427,23 +426,12 @@ def _anchors() -> tuple[str, ...]:
         *vendors(),
         KUBERNETES_ANCHOR,
     ]
-    return tuple(dict.fromkeys(words))
-
-
-@cache
-def _longest_anchor() -> int:
-    return max(map(len, _anchors()))
+    return tuple(dict.fromkeys(words)), max(map(len, words))
 
 
 # A DFA looks through a text twice as fast and takes six times as long to make: it pays from here on.
 _CHARS_WITHOUT_DFA = 1_000_000
 _looked_through = [0]
-
-
-def _scanner(size: int) -> "ahocorasick_rs.AhoCorasick":
-    """What finds all anchors in a text of this size, for a process that has looked through as much as this one."""
-    _looked_through[0] += size
-    return _automaton(is_dfa=_looked_through[0] > _CHARS_WITHOUT_DFA)
 
 
 @cache
@@ -452,7 +440,7 @@ def _automaton(*, is_dfa: bool) -> "ahocorasick_rs.AhoCorasick":
     from ahocorasick_rs import AhoCorasick, Implementation  # noqa: PLC0415  start-up: only for redaction
 
     implementation = Implementation.DFA if is_dfa else Implementation.ContiguousNFA
-    return AhoCorasick(_anchors(), implementation=implementation)
+    return AhoCorasick(_anchors()[0], implementation=implementation)
 
 
 _PRIVATE_RULE = "private-block"

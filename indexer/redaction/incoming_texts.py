@@ -64,7 +64,9 @@ class IncomingTexts:
 
     def _look_at(self, text: str) -> frozenset[str]:
         """What a text shows to be secret; one that is clean is remembered, and not redacted later."""
-        if self._mode.rules is None and _is_moment(text):  # each record has one of its own
+        # Each record has a time of its own, `2025-01-01T00:00:00.000000Z`: no rule of ours takes one for a secret.
+        is_moment = len(text) <= _LONGEST_MOMENT and text[4:5] == text[7:8] == "-" and not text.strip(_IN_MOMENTS)
+        if is_moment and self._mode.rules is None:
             return frozenset()
         if may_hold_secret(text, self._mode):
             values, is_clean = shown_secrets(_storable(text), self._mode)
@@ -189,11 +191,6 @@ def _items(value: object) -> list[object]:
 
 def _pairs(value: object) -> list[tuple[object, object]]:
     return list(value.items()) if is_dict(value) else []
-
-
-def _is_moment(text: str) -> bool:
-    """Whether a text is a time of an export, `2025-01-01T00:00:00.000000Z`: no rule of ours takes one for a secret."""
-    return len(text) <= _LONGEST_MOMENT and text[4:5] == text[7:8] == "-" and not text.strip(_IN_MOMENTS)
 
 
 def _storable(text: str) -> str:

@@ -124,29 +124,26 @@ _CHARS_BEHIND = 160 + GUARD_CHARS
 
 def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     word, operator, quote, start = link["word"].lower(), link["operator"], link["q"], link.end()
-    before = text[place - 1] if place else ""
+    near = text[max(0, place - _CHARS_BEFORE) : place]
+    before = near[-1:]
     # A part of a resource's name (arn:…:secret:name), and a type (AWS::MSK::ScramSecret).
     if before == ":" and operator == ":":
         return None
-    if text.find("::", max(0, place - _CHARS_BEFORE), place) >= 0 and compiled(_TYPE_PATH).match(
-        text[max(0, place - _CHARS_BEFORE) : place]
-    ):
+    if "::" in near and compiled(_TYPE_PATH).match(near):
         return None
     if link["tail"][-2:].lower() == "id" and not word.startswith(("api", "access", "secret")):
         return None
     if link["weak"] and compiled(r"(?i)token|secret|password|key").search(link["tail"]):
         return None  # found by that word
-    is_prose = bool(link["dash"]) or (bool(link["flag"]) and not _is_flag(text, place))
+    # An option of a command: `--db-password`, `-Password`.
+    is_option = text.startswith("-", text.rfind(" ", max(0, place - _CHARS_BEFORE), place) + 1)
+    is_prose = bool(link["dash"]) or (bool(link["flag"]) and not is_option)
     is_password = word == "secret" or word.startswith(_PASSWORDS)
-    if word in _PARTS_OF_WORDS and _is_in_a_word(text, place, link["word"]):
+    if word in _PARTS_OF_WORDS and _is_in_a_word(near, link["word"]):
         return None
     if is_version(text, start):
         return None
-    if (
-        operator == ":"
-        and text[start : start + 1] in ("+", "?")
-        and "${" in text[max(0, place - _CHARS_BEFORE) : place]
-    ):
+    if operator == ":" and text[start : start + 1] in ("+", "?") and "${" in near:
         return None  # ${DB_PASSWORD:+is-set} asks whether there is one
     rule, label = _named(word, before, link["tail"])
     if not quote and is_password and operator in _GIVES and (jumble := _jumble(text, start)):
@@ -208,9 +205,8 @@ _NOT_A_PASS = (
 _IN_BASE64 = r"(?=[A-Za-z+/]{0,11}\d)[A-Za-z0-9+/]{12}\Z"  # the end of a digest: …Y0pw==
 
 
-def _is_in_a_word(text: str, place: int, word: str) -> bool:
+def _is_in_a_word(before: str, word: str) -> bool:
     """Whether the name goes on before it: `bypass`, but not `db_pass`, `smtpPass`, `DBPASS`."""
-    before = text[max(0, place - _CHARS_BEFORE) : place]
     if compiled(_IN_BASE64).search(before):
         return True
     if not before or not before[-1].isalpha():
@@ -264,7 +260,9 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
         return compiled(r"[\w+=-]+").fullmatch(value) is not None and is_made(value) and not is_file and not says_none
     if link["weak"]:
         is_plain_word = compiled(r"[\w+/=.~%-]+").fullmatch(value) is not None and not (is_prose and "/" in value)
-        is_one = is_random(value) or (is_made(value) and (not is_prose or _is_shouted(link)))
+        # In capitals or joined to another name: `vendor KEY …`, `vendorKey …`, `vendor_key …`.
+        is_shouted = link["word"].isupper() or link.string[link.start() - 1 : link.start()] not in ("", " ", "\t", "\n")
+        is_one = is_random(value) or (is_made(value) and (not is_prose or is_shouted))
         return is_plain_word and is_one and not (_says_no_secret(link) or _is_digest(value, link))
     if is_prose:
         return looks_like_key(value) if quote else is_strong(value) or is_made(value)
@@ -289,11 +287,6 @@ def _is_digest(value: str, link: re.Match[str]) -> bool:
         return False
     is_plain_name = link["kq"] and link.string[link.start() - 1 : link.start()] in ("'", '"')
     return bool(is_plain_name) or len(value) < _LEAST_HEX
-
-
-def _is_shouted(link: re.Match[str]) -> bool:
-    """Whether the name is in capitals or joined to another one: `vendor KEY …`, `vendorKey …`, `vendor_key …`."""
-    return link["word"].isupper() or link.string[link.start() - 1 : link.start()] not in ("", " ", "\t", "\n")
 
 
 _NO_SECRET = (
@@ -337,11 +330,6 @@ def _named(word: str, before: str, tail: str) -> tuple[str, str]:
     if word.startswith(("pass", "pwd")) or word == "secret":
         return "named-secret", "[REDACTED]"
     return ("named-token" if word == "token" else "named-key"), "[REDACTED]"
-
-
-def _is_flag(text: str, place: int) -> bool:
-    """Whether the name is an option of a command: `--db-password`, `-Password`."""
-    return text.startswith("-", text.rfind(" ", max(0, place - _CHARS_BEFORE), place) + 1)
 
 
 # A comma, an ampersand and the like belong to a bare value unless the next `name=` follows them.

@@ -1,5 +1,7 @@
 """Words that look random, where a value or a part of a URL is expected: what the entropy modes take out."""
 
+from functools import cache
+
 from ctxrank.indexer.redaction.guards import compiled, looks_random
 
 # A word long enough to be a key, and what precedes the value of one: `name=`, `"name": "`.
@@ -12,13 +14,7 @@ _NAMED_REACH = 80  # characters
 def find_random(text: str) -> list[tuple[int, int]]:
     """The spans of words that look random, but only the value of a name or a part of a URL."""
     spans: list[tuple[int, int]] = []
-    seen: dict[str, bool] = {}
-
-    def is_random(word: str) -> bool:
-        if word not in seen:
-            seen[word] = looks_random(word)
-        return seen[word]
-
+    is_random = cache(looks_random)  # a word may be there many times
     for word in compiled(_LONG_WORD).finditer(text):
         start = word.start()
         if word[0].startswith("//") and text.startswith(":", start - 1):

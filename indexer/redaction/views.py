@@ -44,7 +44,7 @@ class View:
     __slots__ = ("_marked", "_origins", "_starts", "text")
 
     def __init__(self, text: str, marked: "Callable[[], str] | None" = None) -> None:
-        """`marked` gives the original in its length, with nothing in place of what is not seen."""
+        """`marked` gives the original in its length, with nothing in place of what is not seen; None: it is as seen."""
         self.text = text
         self._marked = marked
         self._starts = [0]  # the stretches of the original that are in it, by where they begin in either
@@ -65,7 +65,7 @@ class View:
 def is_plain(text: str) -> bool:
     """Whether a text is seen as it is: the rules need no view of it."""
     for chars in _unusual(text):
-        if any(_is_disguise(char) for char in chars):
+        if any((is_invisible(char) and char != "\r") or _ascii_form(char) for char in chars):
             return False
         if len(_known_plain) > _MAX_KNOWN:
             _known_plain.clear()
@@ -83,11 +83,6 @@ def _unusual(text: str) -> "Iterator[set[str]]":
 def is_control(char: str) -> bool:
     """Whether it is an ASCII control that no view has."""
     return (char < " " and char not in "\t\n\r") or char == "\x7f"
-
-
-def as_it_is(text: str) -> View:
-    """Nothing but the text, for rules that a user wrote for it."""
-    return View(text)
 
 
 def seen(text: str) -> View:
@@ -147,10 +142,6 @@ def _stretches(marked: str) -> tuple[list[int], list[int]]:
 @cache
 def _introducer() -> "Pattern[str]":
     return compile_pattern(rf"\x1b[\[\]^_\\]?|[{INTRODUCERS}]")
-
-
-def _is_disguise(char: str) -> bool:
-    return (is_invisible(char) and char != "\r") or _ascii_form(char) != ""
 
 
 @lru_cache(maxsize=1 << 14)

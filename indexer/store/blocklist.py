@@ -41,22 +41,22 @@ class BlockedEntry(NamedTuple):
 
 
 class Blocklist:
-    """What a store refuses to take again; read when it is first asked, and once, so that a file costs no query.
+    """What a store refuses to take again; read once, so that a file costs no query.
 
-    It says what was blocked when it was read: a later transaction asks its own (`Change.blocklist`).
+    It says what was blocked when it was made: a later transaction asks its own (`Change.blocklist`).
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        self._is_read = False
-        self._digests: frozenset[tuple[str, str]] = frozenset()
-        self._secrets: tuple[BlockedSecret, ...] = ()
-        self._has_paths = False
-        self._keys: tuple[str, ...] = ()
+        query = "SELECT kind, digest, origin FROM blocklist WHERE kind <> 'secret'"
+        blocked = list(connection.execute(query))
+        self._digests = frozenset((kind, digest) for kind, digest, _ in blocked)
+        self._has_paths = any(kind == PATH for kind, _, _ in blocked)
+        self._secrets = blocked_secrets(connection)
+        # An order of another store has that store's uuid as its key.
+        self._keys = tuple(origin or _key(connection) for origin in dict.fromkeys(row[2] for row in blocked))
 
     def holds_path(self, *paths: str) -> bool:
         """Whether one of these, or a folder above it, was purged, or holds a secret that was."""
-        self._read()
         if self._secrets and any(self._holds_secret(path) for path in paths):
             return True
         return self._has_paths and any(
@@ -68,7 +68,6 @@ class Blocklist:
 
     def holds(self, kind: str, text: str) -> bool:
         """Whether a session of this name, or a record of this text, was purged."""
-        self._read()
         return any((kind, digest(key, kind, text)) in self._digests for key in self._keys)
 
     def refuse(self, kind: str, text: str) -> None:
@@ -86,18 +85,6 @@ class Blocklist:
         )
 
         return contains_in_any_encoding(text, lambda part: find_purged_secrets(part, self._secrets))
-
-    def _read(self) -> None:
-        if self._is_read:
-            return
-        self._is_read = True
-        query = "SELECT kind, digest, origin FROM blocklist WHERE kind <> 'secret'"
-        blocked = list(self._connection.execute(query))
-        self._digests = frozenset((kind, digest) for kind, digest, _ in blocked)
-        self._has_paths = any(kind == PATH for kind, _, _ in blocked)
-        self._secrets = blocked_secrets(self._connection)
-        # An order of another store has that store's uuid as its key.
-        self._keys = tuple(origin or _key(self._connection) for origin in dict.fromkeys(row[2] for row in blocked))
 
 
 def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:

@@ -56,14 +56,33 @@ class ChangeBatch(NamedTuple):
 
 def read_changes(connection: apsw.Connection, schema: str, *, after: int, most: int) -> ChangeBatch:
     """The next changes, about `most` of them, in the caller's snapshot."""
-    documents, documents_end = _read_documents(connection, schema, after, most)
-    deletions, deletions_end = _read_deletions(connection, schema, after, most)
+    documents: list[LoggedDocument] = []
+    documents_end, chars = _EVERYTHING, 0
+    query = f"""
+        SELECT seq, id, kind, owner_id, session_id, group_id, agent, type, priority, superseded_by,
+               title, body, path, identifiers
+          FROM {schema}.documents
+         WHERE seq > ?
+         ORDER BY seq
+         LIMIT ?
+    """
+    for row in connection.execute(query, (after, most)):
+        document = LoggedDocument._make(row)
+        if not (document.body.isascii() and document.title.isascii() and document.path.isascii()):
+            title, body, path = (searchable(text) for text in (document.title, document.body, document.path))
+            document = document._replace(title=title, body=body, path=path)
+        documents.append(document)
+        chars += len(document.body) + len(document.identifiers)
+        if chars >= _BATCH_CHARS or len(documents) == most:
+            documents_end = document.seq
+            break
+    query = f"SELECT seq, session_id, document_id FROM {schema}.tombstones WHERE seq > ? ORDER BY seq LIMIT ?"
+    deletions = [LoggedDeletion(*row) for row in connection.execute(query, (after, most))]
+    deletions_end = deletions[-1].seq if len(deletions) == most else _EVERYTHING
     end = min(documents_end, deletions_end)
-    is_last = end == _EVERYTHING
-    if not is_last:
-        documents = [document for document in documents if document.seq <= end]
-        deletions = [deletion for deletion in deletions if deletion.seq <= end]
-    return ChangeBatch(documents, deletions, min(end, last_seq(connection, schema)), is_last)
+    documents = [document for document in documents if document.seq <= end]
+    deletions = [deletion for deletion in deletions if deletion.seq <= end]
+    return ChangeBatch(documents, deletions, min(end, last_seq(connection, schema)), is_last=end == _EVERYTHING)
 
 
 def history_id(connection: apsw.Connection, schema: str, seq: int) -> int:
@@ -89,39 +108,3 @@ def changes_after(connection: apsw.Connection, seq: int, schema: str = "main") -
              + (SELECT count(*) FROM {schema}.tombstones WHERE seq > ?1)
     """
     return require_value(connection, query, (seq,), int)
-
-
-def _read_documents(
-    connection: apsw.Connection, schema: str, after: int, most: int
-) -> tuple[list[LoggedDocument], int]:
-    """The next documents by their numbers, and up to which number these are all there are."""
-    found: list[LoggedDocument] = []
-    chars = 0
-    for row in connection.execute(
-        f"""
-        SELECT seq, id, kind, owner_id, session_id, group_id, agent, type, priority, superseded_by,
-               title, body, path, identifiers
-          FROM {schema}.documents
-         WHERE seq > ?
-         ORDER BY seq
-         LIMIT ?
-        """,
-        (after, most),
-    ):
-        document = LoggedDocument._make(row)
-        if not (document.body.isascii() and document.title.isascii() and document.path.isascii()):
-            title, body, path = (searchable(text) for text in (document.title, document.body, document.path))
-            document = document._replace(title=title, body=body, path=path)
-        found.append(document)
-        chars += len(document.body) + len(document.identifiers)
-        if chars >= _BATCH_CHARS:
-            return found, document.seq
-    return found, found[-1].seq if len(found) == most else _EVERYTHING
-
-
-def _read_deletions(
-    connection: apsw.Connection, schema: str, after: int, most: int
-) -> tuple[list[LoggedDeletion], int]:
-    query = f"SELECT seq, session_id, document_id FROM {schema}.tombstones WHERE seq > ? ORDER BY seq LIMIT ?"
-    found = [LoggedDeletion(*row) for row in connection.execute(query, (after, most))]
-    return found, found[-1].seq if len(found) == most else _EVERYTHING

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, is_dict
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_setting
-from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
     from ctxrank.indexer.agents import PackageType, Role, Team
+    from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.store.team_log import TeamState
     from ctxrank.indexer.store.wide_settings import WideSettings
 
@@ -33,13 +33,14 @@ RETRIEVAL_LIMITS = {
     "investigator": 5,
 }
 DEFAULT_SAFETY_MARGIN = 0.15
-KEPT_FOR_EVER: Mapping[str, int] = {}
-NO_ROLES: "Mapping[str, Role]" = {}
-NO_TYPES: "Mapping[str, PackageType]" = {}
-AS_KNOWN: Mapping[str, int] = {}  # the contexts of models as the program knows them
-UNTUNED: Mapping[str, float] = {}  # the ranking as it was measured to be best
 UNSET: Mapping[str, Any] = {}
 FTS5, OPENSEARCH = "fts5", "opensearch"
+_VARIABLES = {
+    "CTXRANK_FTS5": "fts5",
+    "CTXRANK_ENGINE": "engine",
+    "CTXRANK_REDACTION_MODE": "redaction_mode",
+    "CTXRANK_TOKEN_SAFETY_MARGIN": "token_safety_margin",
+}
 # A file that was written less than this ago may change again without a change of its mtime.
 _MTIME_RESOLUTION_NS = 2 * 10**9
 
@@ -55,13 +56,13 @@ class Config(NamedTuple):
     token_safety_margin: float = DEFAULT_SAFETY_MARGIN
     retrieval_limits: Mapping[str, int] = RETRIEVAL_LIMITS
     enable_context_assembler: bool = True
-    ttl_us: Mapping[str, int] = KEPT_FOR_EVER
-    ranking: Mapping[str, float] = UNTUNED
+    ttl_us: Mapping[str, int] = UNSET
+    ranking: Mapping[str, float] = UNSET  # empty: as it was measured to be best
     hooks: Mapping[str, Any] = UNSET  # as hook_settings.py checked them
-    roles: "Mapping[str, Role]" = NO_ROLES
-    types: "Mapping[str, PackageType]" = NO_TYPES
+    roles: "Mapping[str, Role]" = UNSET
+    types: "Mapping[str, PackageType]" = UNSET
     block_files: bool = True  # whether blocks show indexed files that are no package's
-    context_limits: Mapping[str, int] = AS_KNOWN  # tokens by the name of a model in lower case
+    context_limits: Mapping[str, int] = UNSET  # tokens by a model's name in lower case, where they are not as known
     team_dsn: str = ""  # how the user says that the log of a team is connected to; a project is not asked
     team_log: "TeamState | None" = None  # how far the store is with the log of its team; None: it has none
     engine: str = FTS5  # which index answers
@@ -69,9 +70,14 @@ class Config(NamedTuple):
     notes: tuple[str, ...] = ()
 
     @property
+    def asked_cluster(self) -> "WideSettings | None":
+        """The cluster that searches ask instead of the index."""
+        return self.wide if self.engine == OPENSEARCH else None
+
+    @property
     def has_index(self) -> bool:
         """Whether an index is asked at all: FTS5 may be switched off, which leaves a cluster to answer."""
-        return self.fts5 or (self.wide is not None and self.engine == OPENSEARCH)
+        return self.fts5 or self.asked_cluster is not None
 
     @property
     def team(self) -> "Team":
@@ -81,8 +87,8 @@ class Config(NamedTuple):
         return Team(self.roles, self.types)
 
 
-def load_config(store: Store) -> Config:
-    """The settings for this store, which keeps the redaction rules of its own. Raises UsageError: the file, the key."""
+def load_config(store: "Store") -> Config:
+    """The settings for this store as they are now, which `Store.config` gives again. Raises UsageError: file, key."""
     user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     user_path = os.path.join(user_home, "ctxrank", "config.yaml")
     project_path = os.path.join(store.location.folder, "config.yaml")
@@ -97,7 +103,8 @@ def load_config(store: Store) -> Config:
     if covering != config.redaction_mode:
         note = f"redaction_mode stays '{covering.value}': a project cannot weaken the user's."
         config = config._replace(redaction_mode=covering, notes=(*config.notes, note))
-    config = _merged(config, _environment(), "the environment")
+    environment = {key: os.environ[name] for name, key in _VARIABLES.items() if os.environ.get(name)}
+    config = _merged(config, environment, "the environment")
     if "types" in user or "types" in project:
         from ctxrank.indexer.store.team import check_consumers  # noqa: PLC0415  start-up: few teams have types
 
@@ -109,39 +116,28 @@ def load_config(store: Store) -> Config:
 
         note_rules(store, config.redaction_mode.rules)
     if store.primary.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is not None:
-        config = _with_blocked(config, store)
-    store.user_rules = config.redaction_mode.rules
+        from ctxrank.indexer.redaction.user_rules import UserRules  # noqa: PLC0415  start-up: only with user rules
+        from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up: after a purge
+
+        mode = config.redaction_mode  # takes out what was purged, too: of rules that are off, that alone
+        rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
+        rules = rules._replace(blocked=blocked_secrets(store.primary))
+        config = config._replace(redaction_mode=mode.with_rules(rules))
     if config.engine == OPENSEARCH or "wide" in user or "CTXRANK_WIDE" in os.environ:
-        config = _with_wide(config, store, user.get("wide"), f"{user_path}: wide")
+        from ctxrank.indexer.store.wide_settings import wide_settings  # noqa: PLC0415  only a machine with a cluster
+
+        wide = wide_settings(user.get("wide"), f"{user_path}: wide", keeps_local=config.fts5)
+        config = config._replace(wide=wide)
+        if wide is None and config.engine == OPENSEARCH:
+            note = "engine is opensearch, but no cluster is named: set CTXRANK_WIDE, or wide: in your own config.yaml."
+            config = config._replace(notes=(*config.notes, note))
     dsn = os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
     if dsn:
         from ctxrank.indexer.store.team_log import read_state  # noqa: PLC0415  only a machine with a team needs it
 
         config = config._replace(team_dsn=dsn, team_log=read_state(store.primary))
-    store.team_log = "" if config.team_log is None else dsn
+    store.last_config = config
     return config
-
-
-def _with_wide(config: Config, store: Store, value: object, name: str) -> Config:
-    """The configuration of a user who names a cluster, and whether this store is searched there. Raises UsageError."""
-    from ctxrank.indexer.store.wide_settings import wide_settings  # noqa: PLC0415  only a machine with a cluster
-
-    wide = wide_settings(value, name, keeps_local=config.fts5)
-    store.wide = wide if config.engine == OPENSEARCH else None
-    if wide is not None or config.engine != OPENSEARCH:
-        return config._replace(wide=wide)
-    note = "engine is opensearch, but no cluster is named: set CTXRANK_WIDE, or wide: in your own config.yaml."
-    return config._replace(notes=(*config.notes, note))
-
-
-def _with_blocked(config: Config, store: Store) -> Config:
-    """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
-    from ctxrank.indexer.redaction.user_rules import UserRules  # noqa: PLC0415  start-up: only with user rules
-    from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up: after a purge
-
-    mode = config.redaction_mode
-    rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
-    return config._replace(redaction_mode=mode.with_rules(rules._replace(blocked=blocked_secrets(store.primary))))
 
 
 def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:
@@ -189,7 +185,7 @@ def _merged(config: Config, values: Mapping[str, object], source: str, of: str =
     return config
 
 
-def _orchestrators(store: Store, path: str) -> Mapping[str, object]:
+def _orchestrators(store: "Store", path: str) -> Mapping[str, object]:
     """What the orchestrator's file holds under `context_engineering`: the one below the root, or an imported one."""
     document = _cached(store, path, store.location.root)
     if not document:
@@ -198,7 +194,7 @@ def _orchestrators(store: Store, path: str) -> Mapping[str, object]:
     return _own_values(document.get("context_engineering")) if is_dict(document) else {}
 
 
-def says_no_fts5(store: Store) -> bool:
+def says_no_fts5(store: "Store") -> bool:
     """Whether the orchestrator's file says `enable_fts5: false`: reported by `status`, not obeyed.
 
     It stems from the belief that FTS5 needs a special SQLite build.
@@ -211,23 +207,13 @@ def _own_values(document: object) -> Mapping[str, object]:
     return {str(key): value for key, value in document.items()} if is_dict(document) else {}
 
 
-def _environment() -> Mapping[str, object]:
-    names = {
-        "CTXRANK_FTS5": "fts5",
-        "CTXRANK_ENGINE": "engine",
-        "CTXRANK_REDACTION_MODE": "redaction_mode",
-        "CTXRANK_TOKEN_SAFETY_MARGIN": "token_safety_margin",
-    }
-    return {key: os.environ[name] for name, key in names.items() if os.environ.get(name)}
-
-
 def _parsed(text: str) -> object:
     import json  # noqa: PLC0415  start-up: 1 ms that a store without configuration does not pay
 
     return json.loads(text)
 
 
-def _cached(store: Store, path: str, within: str | None = None) -> object:
+def _cached(store: "Store", path: str, within: str | None = None) -> object:
     """What a configuration file says, parsed at most once for each state of the file; None if there is none.
 
     A project's own file lies `within` the project. Raises UsageError.

@@ -21,10 +21,6 @@ _MAX_DEPTH = 50  # settings have four levels; a parser takes seconds for thousan
 class _SameKeyError(ValueError):
     """A key that occurs twice in one mapping, of which a parser would drop one."""
 
-    def __init__(self, key: object) -> None:
-        super().__init__(key)
-        self.key = str(key)
-
 
 class _PlainLoader(yaml.SafeLoader):
     """Without aliases, nine lines of which make a value of a thousand million entries, and without same keys."""
@@ -78,7 +74,7 @@ def read_config_file(path: str, *, within: str | None = None) -> tuple[object, s
         plain: object = json.loads(json.dumps(value, default=str))
         _check_depth(plain)
     except _SameKeyError as error:
-        raise UsageError(f"{path} has the key {error.key!a} twice in one mapping.", "Keep one of the two.") from error
+        raise UsageError(f"{path} has the key {str(error)!a} twice in one mapping.", "Keep one of the two.") from error
     except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise UsageError(f"{path} cannot be parsed: {reason.rstrip('.')}.", "Correct it, or move it away.") from error

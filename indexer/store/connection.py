@@ -79,7 +79,11 @@ def open_database(
             try:
                 _prepare(connection, busy_ms, check)
                 keep_temporary_files_beside(connection, path)
-                _refuse_cut_off(connection, path)
+                size = os.stat(path).st_size
+                # SQLite would take the missing rest of a page for zeros, and rows on it for empty ones. Where a log is
+                # to be merged into the file, that may be a merge that was killed: it is made again from the log.
+                if size % int(connection.pragma("page_size")) and not _has_content(path + "-wal"):
+                    raise apsw.CorruptError(f"it ends within a page, after {size} bytes")
             except BaseException:
                 connection.close()  # at once, and not when the error's frames are collected
                 raise
@@ -87,7 +91,14 @@ def open_database(
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if os.access(os.path.dirname(path), os.W_OK) and os.access(path, os.W_OK):
                 raise
-            return _open_unwritable(path)
+            # On a read-only file system: fine as long as no WAL holds newer content.
+            if _has_content(wal := path + "-wal"):
+                raise DamagedError(
+                    f"{path} cannot be written, and changes that were never merged into it lie in {wal}.",
+                    "Make the folder writable once, so that they can be merged.",
+                ) from None
+            flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            return apsw.Connection(file_uri(path, "immutable=1"), flags=flags)
 
 
 def keep_temporary_files_beside(connection: apsw.Connection, path: str) -> None:
@@ -108,24 +119,8 @@ def vacuum(connection: apsw.Connection, path: str) -> bool:
     """Rewrite a file without what was deleted, then cut its log; a reader in the way shows in the answer."""
     with sqlite_errors(path):
         connection.execute("VACUUM main")
-    return cut_log(connection, path)
-
-
-def cut_log(connection: apsw.Connection, path: str) -> bool:
-    """Merge the log into the file and cut it; a reader in the way shows in the answer, not as an error."""
-    with sqlite_errors(path):
         row = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
     return row is not None and row[0] == 0
-
-
-def _refuse_cut_off(connection: apsw.Connection, path: str) -> None:
-    """Refuse a file that ends within a page: SQLite takes the missing rest for zeros, and rows on it for empty ones.
-
-    Where a log is to be merged into the file, that may be a merge that was killed; it is made again from the log.
-    """
-    size = os.stat(path).st_size
-    if size % int(connection.pragma("page_size")) and not _has_content(path + "-wal"):
-        raise apsw.CorruptError(f"it ends within a page, after {size} bytes")
 
 
 def _has_content(path: str) -> bool:
@@ -197,17 +192,6 @@ def _switch_to_wal(connection: apsw.Connection, busy_ms: int) -> None:
             if time.monotonic() >= deadline:
                 raise
             time.sleep(_WAL_RETRY_S)
-
-
-def _open_unwritable(path: str) -> apsw.Connection:
-    """A store on a read-only file system: fine as long as no WAL holds newer content."""
-    wal = path + "-wal"
-    if os.path.exists(wal) and os.path.getsize(wal) > 0:
-        raise DamagedError(
-            f"{path} cannot be written, and changes that were never merged into it lie in {wal}.",
-            "Make the folder writable once, so that they can be merged.",
-        )
-    return apsw.Connection(file_uri(path, "immutable=1"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 
 def _create_private(path: str) -> None:
@@ -305,33 +289,23 @@ def put_setting(connection: apsw.Connection, key: str, value: str) -> None:
 
 
 class Page(list[Row]):
-    """A list that a limit may have cut: `total` is how many there are without one, `offset` how many come before."""
+    """A list that a limit may have cut: `total` is how many there are without one."""
 
-    def __init__(self, items: Iterable[Row], total: int, offset: int = 0) -> None:
+    def __init__(self, items: Iterable[Row], total: int) -> None:
         super().__init__(items)
         self.total = total
-        self.has_more = offset + len(self) < total
+        self.has_more = len(self) < total
 
 
 def read_page(
-    connection: apsw.Connection,
-    query: str,
-    values: Values,
-    row_type: "Callable[..., Row]",
-    *,
-    limit: int = -1,
-    offset: int = 0,
+    connection: apsw.Connection, query: str, values: Values, row_type: "Callable[..., Row]", *, limit: int = -1
 ) -> "Page[Row]":
-    """The rows of a query from `offset` on, at most `limit` of them, and how many it has; below 0 there is no limit."""
-    if isinstance(values, Mapping):
-        bounded = f"{query} LIMIT :limit OFFSET :offset"
-        rows = connection.execute(bounded, {**values, "limit": limit, "offset": offset}).fetchall()
-    else:
-        rows = connection.execute(f"{query} LIMIT ? OFFSET ?", (*values, limit, offset)).fetchall()
-    total = offset + len(rows)
-    if len(rows) == limit or (offset and not rows):  # else the last row was read
+    """The rows of a query, at most `limit` of them, and how many it has; below 0 there is no limit."""
+    rows = connection.execute(f"{query} LIMIT {limit:d}", values).fetchall()
+    total = len(rows)
+    if total == limit:  # else the last row was read
         total = require_value(connection, f"SELECT count(*) FROM ({query})", values, int)
-    return Page(starmap(row_type, rows), total, offset)
+    return Page(starmap(row_type, rows), total)
 
 
 def _checked(found: object, type_: "type[Value]") -> "Value":
@@ -361,11 +335,15 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
     if isinstance(error, apsw.CorruptError):
         return DamagedError(f"{what} is damaged ({error}).", DAMAGED_STEP)
     # Where there is no room for its shared memory, SQLite calls a full disk an I/O error.
-    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(os.path.dirname(what))):
-        folder = _full_temporary_folder(os.path.dirname(what))
-        if folder:
+    folder = os.path.dirname(what)
+    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(folder)):
+        # Temporary files of a store that cannot be written lie elsewhere; those of any other in its own folder.
+        variables = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"))
+        places = [place for place in (*variables, "/var/tmp", "/usr/tmp", "/tmp", os.curdir) if place]
+        place = next((place for place in places if os.path.isdir(place) and os.access(place, os.W_OK)), "")
+        if folder and not os.access(folder, os.W_OK) and place and _is_full(place):
             return CtxrankError(
-                f"The disk for temporary files, {folder}, is full.",
+                f"The disk for temporary files, {place}, is full.",
                 "Free some space, or name another in SQLITE_TMPDIR.",
             )
         return CtxrankError(f"The disk that holds {what} is full.", "Free some space and try again.")
@@ -386,18 +364,6 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
             f"The system could not read or write {what} ({error}).", "Check the disk and its space, then try again."
         )
     return CtxrankError(f"SQLite refused on {what}: {error}")
-
-
-def _full_temporary_folder(folder: str) -> str:
-    """Where SQLite puts temporary files of a store that cannot be written, if that is what is full; '' if it is not.
-
-    Those of any other store lie in its own folder.
-    """
-    if not folder or os.access(folder, os.W_OK):
-        return ""
-    places = [os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp", os.curdir]
-    place = next((place for place in places if place and os.path.isdir(place) and os.access(place, os.W_OK)), "")
-    return place if place and _is_full(place) else ""
 
 
 def _is_full(folder: str) -> bool:

@@ -16,13 +16,7 @@ from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import searchable
 
 _BATCH_DOCUMENTS = 500
-
-
-class TextCount(NamedTuple):
-    """How many tokens a text has, and who counted."""
-
-    tokens: int
-    counter: str
+TextCount = tuple[int, str]  # how many tokens a text has, and who counted
 
 
 class Document(NamedTuple):
@@ -67,7 +61,7 @@ def put(change: Change, document: Document, *, is_new: bool = False) -> int:
 
     A document with a number replaces the one of the same kind and number, which is not looked for where the caller
     has just made its record; a passage is always new. Raises UsageError
-    where its `source` was purged; a record whose own row is written before is written by an `atomic` function.
+    where its `source` was purged; a record whose own row is written before has a savepoint around both.
     """
     if document.source is not None:
         change.blocklist.refuse(document.kind, document.source)
@@ -118,17 +112,12 @@ _UPDATE = f"UPDATE documents SET {', '.join(f'{column} = ?' for column in _COLUM
 
 def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
     identifiers = _identifiers(document.kind, document.title, document.body, document.path)
-    seq, counted = change.next_seq(), document.counted or _count(change, document.body)
-    return (*document[:-2], seq, identifiers, *counted)
+    counted = document.counted or (change.count_tokens and change.count_tokens(document.body))
+    if counted is None:
+        from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
 
-
-def _count(change: Change, text: str) -> tuple[int, str]:
-    exact = None if change.count_tokens is None else change.count_tokens(text)
-    if exact is not None:
-        return exact
-    from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
-
-    return estimate_tokens(text), ESTIMATE
+        counted = estimate_tokens(document.body), ESTIMATE
+    return (*document[:-2], change.next_seq(), identifiers, *counted)
 
 
 def _identifiers(kind: str, title: str, body: str, path: str) -> str:
@@ -144,14 +133,6 @@ def _identifiers(kind: str, title: str, body: str, path: str) -> str:
 
         return with_names(identifiers, defined_names(body, path))
     return identifiers
-
-
-def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:
-    """Store exact token counts; no text changes, so nothing enters the change log."""
-    change.connection.executemany(
-        "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ?",
-        [(count.tokens, count.counter, document_id) for document_id, count in counts],
-    )
 
 
 def remove(change: Change, document_id: int) -> None:
@@ -224,12 +205,9 @@ def pass_on_facets(change: Change, owner_id: int) -> None:
 
 def document_id(primary: apsw.Connection, ref: DocumentRef) -> int:
     """The row id of a public id; a passage's number is its row id. Raises NotFoundError."""
-    if ref.kind == "passage":
-        query = "SELECT id FROM documents WHERE kind = 'passage' AND id = ?"
-        found = read_value(primary, query, (ref.number,), int)
-    else:
-        query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
-        found = read_value(primary, query, (ref.kind, ref.number), int)
+    column = "id" if ref.kind == "passage" else "record_id"
+    query = f"SELECT id FROM documents WHERE kind = ? AND {column} = ?"
+    found = read_value(primary, query, (ref.kind, ref.number), int)
     if found is None:
         raise NotFoundError(f"There is no {ref}.", "'ctxrank search' and 'ctxrank list packages' show ids.")
     return found
@@ -260,13 +238,10 @@ def backfill_counts(store: Store) -> int:
         )
         if not rows:
             return counted
-        counts = [(id_, seq, TextCount(counter.count(body), counter.name)) for id_, seq, body in rows]
-        last_id = counts[-1][0]
-        with store.write() as change:
-            unchanged = [
-                (id_, count)
-                for id_, seq, count in counts
-                if change.connection.execute("SELECT 1 FROM documents WHERE id = ? AND seq = ?", (id_, seq)).get
-            ]
-            recount(change, unchanged)
-        counted += len(unchanged)
+        counts = [(counter.count(body), counter.name, id_, seq) for id_, seq, body in rows]
+        last_id = rows[-1][0]
+        query = "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ? AND seq = ?"
+        with store.write() as change:  # no text changes, so nothing enters the change log
+            for count in counts:
+                change.connection.execute(query, count)
+                counted += change.connection.changes()

@@ -41,17 +41,10 @@ class HookSettings(NamedTuple):
 
 def _folders(value: object, name: str) -> tuple[str, ...]:
     folders = tuple(map(str, value)) if is_list(value) else ("",)
-    if len(folders) > _MAX_FOLDERS or not all(map(_is_inside, folders)):
+    are_inside = all(one.strip() and not one.startswith("/") and ".." not in one.split("/") for one in folders)
+    if len(folders) > _MAX_FOLDERS or not are_inside:
         raise UsageError(f"{name} is '{value}'.", "Give a list of folders below the root.")
     return folders
-
-
-def _is_inside(folder: str) -> bool:
-    return bool(folder.strip()) and not folder.startswith("/") and ".." not in folder.split("/")
-
-
-def _role(value: object, name: str) -> str:
-    return str(value)
 
 
 _FIELDS = {
@@ -60,7 +53,7 @@ _FIELDS = {
     "spawn": choice("prompt", "start"),
     "spawn_tokens": number(0, MAX_SPAWN_TOKENS),
     "folders": _folders,
-    "roles": entries(_role, "Give an agent's role for each type."),
+    "roles": entries(lambda value, _: str(value), "Give an agent's role for each type."),
 }
 _CHECK = entries(_FIELDS, f"Give off, or a mapping of {', '.join(_FIELDS)}.")
 

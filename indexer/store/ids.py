@@ -118,15 +118,11 @@ def _read_names(code: int) -> None:
         if code in origins:
             every = [digits_of(uuid) for uuid in origins.values()]
             for of, uuid in origins.items():
-                _printed[of] = _shortest(digits_of(uuid), every)
+                digits = digits_of(uuid)
+                beginnings = [digits[:length] for length in range(ORIGIN_DIGITS, _UUID_DIGITS)]
+                alone = (one for one in beginnings if sum(other.startswith(one) for other in every) == 1)
+                _printed[of] = next(alone, digits)
             return
-
-
-def _shortest(digits: str, every: list[str]) -> str:
-    for length in range(ORIGIN_DIGITS, _UUID_DIGITS):
-        if sum(other.startswith(digits[:length]) for other in every) == 1:
-            return digits[:length]
-    return digits
 
 
 def parse_ref(text: str, bare: str = PACKAGE) -> DocumentRef:
@@ -165,19 +161,15 @@ def as_local(database: "apsw.Connection", ref: DocumentRef) -> DocumentRef:
     if not found or ref.number > MAX_FOREIGN_NUMBER:
         raise NotFoundError(f"There is no {ref} here.", _HINT)
     code = found[0]
-    local = foreign_id(code, ref.number) if code else ref.number
-    return DocumentRef(ref.kind, _joined(database, ref.kind, code, ref.number) or local)
-
-
-def _joined(database: "apsw.Connection", kind: str, code: int, number: int) -> int | None:
-    """The record here that another store's of this number was joined with: an error, a strategy."""
-    if not code or kind not in ("error", "strategy"):
-        return None
+    if not code:
+        return DocumentRef(ref.kind, ref.number)
+    # An error or a strategy may have been joined with one that was here.
     query = """
         SELECT target_id FROM imported_rows
          WHERE source = 'jsonl:' || (SELECT uuid FROM origins WHERE code = ?) AND kind = ? AND source_key = ?
     """
-    return read_value(database, query, (code, f"{kind} number", str(number)), int)
+    joined = read_value(database, query, (code, f"{ref.kind} number", str(ref.number)), int)
+    return DocumentRef(ref.kind, joined or foreign_id(code, ref.number))
 
 
 def without_origin(database: "apsw.Connection", text: str) -> str:

@@ -53,7 +53,13 @@ def trust(store: "Store") -> bool:
     if not has_form(identity.uuid, UUID_CHARS):
         raise DamagedError(f"{path} does not say which store it is.", "See 'ctxrank doctor'.")
     if is_new:
-        _refuse_another(identity, path)
+        places = [line.partition(" ")[2] for line in known_lines(identity.uuid)]
+        if places and shown_place(path) not in places:  # what that one may, this one is not to
+            known = os.path.join(state_folder(), "stores", identity.uuid)
+            raise UsageError(
+                f"{path} has the name of another store, {places[-1]}, and is no copy of it.",
+                f"Name it with --db, or import an export of it; if the other one is gone, delete {known}.",
+            )
         with store.write() as change:
             if not has_form(identity.token, TOKEN_CHARS):
                 identity = Identity(identity.uuid, new_token())
@@ -68,17 +74,6 @@ def trust_as_used(store: "Store") -> None:
     """Make a store this user's because they bring something into it by its name; what prevents that is no matter."""
     with contextlib.suppress(CtxrankError):
         trust(store)
-
-
-def _refuse_another(identity: Identity, primary: str) -> None:
-    """Raises UsageError where another place has a store of this name: what that one may, this one is not to."""
-    places = [line.partition(" ")[2] for line in known_lines(identity.uuid)]
-    if places and shown_place(primary) not in places:
-        path = os.path.join(state_folder(), "stores", identity.uuid)
-        raise UsageError(
-            f"{primary} has the name of another store, {places[-1]}, and is no copy of it.",
-            f"Name it with --db, or import an export of it; if the other one is gone, delete {path}.",
-        )
 
 
 def remember(identity: Identity, primary: str) -> None:

@@ -84,7 +84,14 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
         location = trusted_in(folder, root)
         if location is not None:
             return location
-        _explain_unreachable(os.path.join(folder, FOLDER))
+        home = os.path.join(folder, FOLDER)  # without a primary database that can be seen: that is not absent
+        if os.path.isdir(home) and not os.access(home, os.X_OK):
+            raise CtxrankError(f"{home} cannot be read.", "Check its permissions: it is private to its owner.")
+        if os.path.isdir(home) and os.path.exists(os.path.join(home, INDEX_FILE)):
+            raise NoStoreError(
+                f"{home} holds an index, but {PRIMARY_FILE} is gone.",
+                f"Restore {PRIMARY_FILE} from a backup; 'ctxrank init' starts an empty store.",
+            )
     for folder in folders:
         main = main_worktree(folder)  # the store is shared; the files are the worktree's own
         if main and (location := trusted_in(main, root or os.environ.get("CTXRANK_ROOT") or folder)):
@@ -130,7 +137,10 @@ def is_trusted(primary: str) -> bool:
             raise untrusted(primary)
         return True
     is_harmless = not (_is_database(primary) or _size(f"{primary}-wal"))
-    if is_harmless or _is_known_place(primary):
+    folder = os.path.join(state_folder() or os.devnull, "stores")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    places = {line.partition(" ")[2] for name in names for line in known_lines(name)}
+    if is_harmless or shown_place(primary) in places:
         return False
     raise UntrustedError(
         f"{primary} does not say whose store it is: it is damaged, or another user made it.",
@@ -272,13 +282,6 @@ def known_lines(uuid: str) -> list[str]:
     return list(filter(None, read_state(os.path.join(folder, "stores", uuid)).split("\n")))
 
 
-def _is_known_place(primary: str) -> bool:
-    """Whether a store was made here: asked only where a file does not say who it is."""
-    folder = os.path.join(state_folder() or os.devnull, "stores")
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    return any(line.partition(" ")[2] == shown_place(primary) for name in names for line in known_lines(name))
-
-
 def shown_place(path: str) -> str:
     """A path on one line: a folder's name may hold anything."""
     return path if path.isprintable() else ascii(path)
@@ -313,19 +316,6 @@ def state_folder() -> str:
     if not home.startswith("/"):
         home = os.path.expanduser("~/.local/state")
     return home + "/ctxrank" if home.startswith("/") else ""
-
-
-def _explain_unreachable(folder: str) -> None:
-    """Say so where a store's folder is there and its primary database cannot be seen: it is not absent."""
-    if not os.path.isdir(folder):
-        return
-    if not os.access(folder, os.X_OK):
-        raise CtxrankError(f"{folder} cannot be read.", "Check its permissions: it is private to its owner.")
-    if os.path.exists(os.path.join(folder, INDEX_FILE)):
-        raise NoStoreError(
-            f"{folder} holds an index, but {PRIMARY_FILE} is gone.",
-            f"Restore {PRIMARY_FILE} from a backup; 'ctxrank init' starts an empty store.",
-        )
 
 
 def at(primary: str, root: str | None = None) -> Location:

@@ -79,23 +79,18 @@ def apply_schema(connection: apsw.Connection, version: int, schema: Schema = PRE
         version = FIRST_SCHEMA
     for number in range(version + 1, schema.version + 1):
         connection.execute(_read_sql(schema, f"migration_{number:03d}.sql"))
-        if number == _OWNED_FROM:
-            _name_owner_of_links(connection)
+        there = "SELECT 1 FROM sqlite_schema WHERE name = 'linked_trees'"
+        if number == _OWNED_FROM and connection.execute(there).get:
+            # Every store had the tables of links before: where they hold nothing, they go.
+            if connection.execute("SELECT 1 FROM linked_trees LIMIT 1").get:
+                connection.execute("INSERT INTO extensions (name, version) VALUES ('links', 1)")
+            else:
+                for table in ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees"):
+                    connection.execute(f"DROP TABLE {table}")
     if schema.version >= LOGGED_FROM:
         for kind in KINDS.values():
             if kind.is_exported and not kind.is_file:  # a file is a record while it has a document of its own
                 log_changes(connection, kind)
-
-
-def _name_owner_of_links(connection: apsw.Connection) -> None:
-    """Every store had the tables of links before: where they hold nothing, they go."""
-    if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'linked_trees'").fetchone() is None:
-        return
-    if connection.execute("SELECT 1 FROM linked_trees LIMIT 1").fetchone():
-        connection.execute("INSERT INTO extensions (name, version) VALUES ('links', 1)")
-        return
-    for table in ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees"):
-        connection.execute(f"DROP TABLE {table}")
 
 
 def checked_version(connection: apsw.Connection, path: str, schema: Schema = PRESENT) -> int:

@@ -11,7 +11,6 @@ import time
 
 from ctxrank.indexer.beneath import Root, sha256_beneath
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.store import Store
 
 BUDGET_MS = 20
@@ -27,13 +26,6 @@ class OutOfDate(NamedTuple):
     state: str
 
 
-class _Known(NamedTuple):
-    path: str
-    size_bytes: int
-    mtime_ns: int
-    sha256: str
-
-
 def files_out_of_date(store: Store, budget_ms: float = BUDGET_MS) -> list[OutOfDate]:
     """Some of the root's files that have changed or are gone since they were indexed."""
     deadline = time.monotonic() + budget_ms / 1000
@@ -47,22 +39,22 @@ def files_out_of_date(store: Store, budget_ms: float = BUDGET_MS) -> list[OutOfD
     """
     found: list[OutOfDate] = []
     with Root(root) as opened:
-        for known in read_rows(store.primary, query, (name, _MAX_FILES), _Known):
-            state = _state(opened, known)
+        for path, *known in store.primary.execute(query, (name, _MAX_FILES)):
+            state = _state(opened, path, *known)
             if state:
-                found.append(OutOfDate(known.path, state))
+                found.append(OutOfDate(path, state))
             if len(found) == _MAX_NAMED or time.monotonic() > deadline:
                 break
     return found
 
 
-def _state(root: Root, known: _Known) -> str:
+def _state(root: Root, path: str, size_bytes: int, mtime_ns: int, sha256: str) -> str:
     """'changed', 'missing', or '' for a file that is as it was, or too large to be sure in no time."""
     try:
-        info = root.stat(known.path)
-        is_same = info.st_size == known.size_bytes
-        if is_same and info.st_mtime_ns != known.mtime_ns and info.st_size <= _MAX_HASHED_BYTES:
-            is_same = sha256_beneath(root.path, known.path) == known.sha256
+        info = root.stat(path)
+        is_same = info.st_size == size_bytes
+        if is_same and info.st_mtime_ns != mtime_ns and info.st_size <= _MAX_HASHED_BYTES:
+            is_same = sha256_beneath(root.path, path) == sha256
         return "" if is_same else "changed"
     except (FileNotFoundError, NotADirectoryError):
         return "missing"

@@ -60,22 +60,7 @@ class FeatureBounds(NamedTuple):
     priorities: tuple[str, ...]
 
 
-class ReadParents(NamedTuple):
-    """Documents as they are stored, and the row ids of those that cannot be shown."""
-
-    rows: list[ParentDocument]
-    corrupt: list[int]
-
-
-class ReadPassages(NamedTuple):
-    """The same of passages."""
-
-    rows: list[StoredPassage]
-    corrupt: list[int]
-
-
 _NONE = type(None)
-_Row = tuple[Any, ...]
 _Types = tuple[type | tuple[type, ...], ...]
 _PARENT_TYPES: _Types = (
     int, str, int, str, str, str, (str, _NONE), (str, _NONE), str, str, str, int, (int, _NONE), int, (int, _NONE)
@@ -128,19 +113,19 @@ def read_feature_bounds(connection: apsw.Connection, schema: str, priorities: Co
     return FeatureBounds(has_passages is not None, tuple(str(row[0]) for row in stored))
 
 
-def parents_in_scope(primary: apsw.Connection, scope: Scope) -> ReadParents:
-    """Every document of a scope that can be a hit."""
+def parents_in_scope(primary: apsw.Connection, scope: Scope) -> tuple[list[ParentDocument], list[int]]:
+    """Every document of a scope that can be a hit, and the row ids of those that cannot be shown."""
     condition = document_condition(scope)
     where = f" WHERE d.kind IS NOT 'passage'{f' AND {condition.sql}' if condition.sql else ''}"
     rows, corrupt = primary.execute(_PARENT.format(schema="main") + where, condition.values), list[int]()
-    return ReadParents([ParentDocument(*row) for row in _sound(rows, _PARENT_TYPES, corrupt)], corrupt)
+    return [ParentDocument(*row) for row in _sound(rows, _PARENT_TYPES, corrupt)], corrupt
 
 
-def passages_of_parent(primary: apsw.Connection, parent_id: int) -> ReadPassages:
-    """The passages of a document in their order."""
+def passages_of_parent(primary: apsw.Connection, parent_id: int) -> tuple[list[StoredPassage], list[int]]:
+    """The passages of a document in their order, and the row ids of those that cannot be shown."""
     query = f"{_PASSAGE.format(schema='main')} WHERE owner_id = ? ORDER BY start_line, id"
     rows, corrupt = primary.execute(query, (parent_id,)), list[int]()
-    return ReadPassages([StoredPassage(*row) for row in _sound(rows, _PASSAGE_TYPES, corrupt)], corrupt)
+    return [StoredPassage(*row) for row in _sound(rows, _PASSAGE_TYPES, corrupt)], corrupt
 
 
 def count_documents(primary: apsw.Connection) -> int:

@@ -39,11 +39,6 @@ def update(connection: apsw.Connection, table: str, number: int, values: Mapping
     return bool(connection.changes())
 
 
-def put_setting(connection: apsw.Connection, key: str, value: str) -> None:
-    """Write a setting over what it was."""
-    connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, value))
-
-
 def read_where(
     connection: apsw.Connection, table: str, row_type: "type[Row]", wanted: Mapping[str, Value]
 ) -> "Row | None":
@@ -60,14 +55,13 @@ def list_where(
     *conditions: str,
     order: str = "t.created_at DESC, t.id DESC",
     limit: int = -1,
-    offset: int = 0,
 ) -> "Page[Row]":
     """The rows that have these values (None: any) and meet the conditions, in SQL in which the table is `t`.
 
     A value of `wanted` that is no field is for the conditions alone.
     """
     query, values = _selected(table, row_type, wanted, conditions)
-    return read_page(connection, f"{query} ORDER BY {order}", values, row_type, limit=limit, offset=offset)
+    return read_page(connection, f"{query} ORDER BY {order}", values, row_type, limit=limit)
 
 
 def _selected(

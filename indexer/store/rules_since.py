@@ -35,10 +35,11 @@ def note_all_redacted(store: "Store", rules: "UserRules | None") -> None:
 
 def rules_hold_since(store: "Store") -> int:
     """Up to which number of the change log documents are older than the user's rules; 0 where none is."""
-    if store.user_rules is None:
+    rules = store.config.redaction_mode.rules
+    if rules is None:
         return 0
     digest, since = _noted(store)
-    return since if digest == store.user_rules.digest() else store.last_seq()
+    return since if digest == rules.digest() else store.last_seq()
 
 
 def _noted(store: "Store") -> tuple[str, int]:

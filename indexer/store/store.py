@@ -15,8 +15,8 @@ from collections.abc import Callable, Generator
 
 import apsw
 
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, cast, contextmanager
 from ctxrank.indexer.store.connection import (
     APPLICATION_ID,
     DAMAGED_STEP,
@@ -45,15 +45,14 @@ from ctxrank.indexer.store.location import (
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
+    from typing import Protocol, Self
 
     from ctxrank.indexer.deadline import Deadline
     from ctxrank.indexer.redaction.user_rules import UserRules
     from ctxrank.indexer.store.blocklist import Blocklist
+    from ctxrank.indexer.store.config import Config
     from ctxrank.indexer.store.wide_settings import WideSettings
 
-    Parameters = ParamSpec("Parameters")
-    Result = TypeVar("Result")
 else:
     Protocol = object
 
@@ -68,9 +67,11 @@ _GITIGNORE = "# The store is local: only its configuration is worth sharing.\n*\
 class Change:
     """One open writing transaction: gives the next numbers of the change log, and knows what may not be written."""
 
-    def __init__(self, connection: apsw.Connection, user_rules: "UserRules | None" = None) -> None:
+    def __init__(
+        self, connection: apsw.Connection, user_rules: "Callable[[], UserRules | None]" = lambda: None
+    ) -> None:
         self.connection = connection
-        self.user_rules = user_rules
+        self.user_rules = user_rules  # the configuration's own, which names are checked by
         # Counts the tokens of each document that is put, and says who counted: of an import, which puts many.
         self.count_tokens: Callable[[str], tuple[int, str] | None] | None = None
         self._blocklist: Blocklist | None = None
@@ -105,21 +106,6 @@ class Change:
         self.connection.execute("DELETE FROM history_checkpoints WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
 
 
-def atomic(
-    write: "Callable[Concatenate[Change, Parameters], Result]",
-) -> "Callable[Concatenate[Change, Parameters], Result]":
-    """A function that writes all of its rows or none, also where its caller goes on after an error: a savepoint."""
-
-    def within_savepoint(change: Change, /, *args: "Parameters.args", **options: "Parameters.kwargs") -> "Result":
-        with change.connection:
-            return write(change, *args, **options)
-        raise AssertionError("a savepoint swallows no exception")
-
-    # As functools.wraps does it; loading functools takes a tenth of a bare start.
-    within_savepoint.__name__, within_savepoint.__doc__ = write.__name__, write.__doc__
-    return within_savepoint
-
-
 class IndexConsumer(Protocol):
     """What a store knows of its index: a consumer of the change log, registered when the store is opened."""
 
@@ -136,7 +122,6 @@ class OtherEngine(Protocol):
 
     def close(self) -> None:
         """Hang up; the next question connects again."""
-        ...
 
 
 class Store:
@@ -156,18 +141,33 @@ class Store:
         self._consumer: IndexConsumer | None = None
         # Where a store that is closed stays open for the next call: StorePool.
         self.give_back: Callable[[Store], None] | None = None
-        # How the log of its team is connected to, once the configuration was read; '' for a store without a team.
-        self.team_log = ""
         # What is told when a store of a team is closed: the process that exchanges with the log may have to be started.
         self.before_close: Callable[[Store], None] | None = None
-        # The cluster that searches ask instead of the index, once the configuration was read; and what asks it.
-        self.wide: WideSettings | None = None
-        self.other_engine: OtherEngine | None = None
+        self.last_config: Any = None  # the Config that `load_config` read last
+        self.other_engine: OtherEngine | None = None  # what asks the cluster
         # Of all that is asked of others while the store is open; None: each question has its own.
         self.deadline: Deadline | None = None
         self.question: object = None  # which one is asked, where it has several parts
-        # The configuration's own rules, once it was read: what names are checked by while a change is open.
-        self.user_rules: UserRules | None = None
+
+    @property
+    def config(self) -> "Config":
+        """The settings as they were read last, now where nothing has asked yet; what cannot be read is default.
+
+        Whatever depends on a setting calls `load_config`, which raises there.
+        """
+        from ctxrank.indexer.store.config import Config, load_config  # noqa: PLC0415  start-up: some calls need none
+
+        if self.last_config is None:
+            try:
+                load_config(cast("Any", self))
+            except UsageError:
+                self.last_config = Config()
+        return cast("Config", self.last_config)
+
+    @property
+    def wide(self) -> "WideSettings | None":
+        """The cluster that searches ask instead of the index."""
+        return self.config.asked_cluster
 
     @contextmanager
     def write(self) -> Generator[Change, None, None]:
@@ -176,7 +176,7 @@ class Store:
         Raises LockedError after the busy timeout, CtxrankError where the disk refuses.
         """
         with sqlite_errors(self.location.primary), immediate(self.primary):
-            change = Change(self.primary, self.user_rules)
+            change = Change(self.primary, lambda: self.config.redaction_mode.rules)
             yield change
             change.finish()
 
@@ -235,7 +235,7 @@ class Store:
 
     def close(self) -> None:
         """Close both connections, or give them back to the pool that they are of."""
-        if self.team_log and self.before_close is not None:
+        if self.before_close is not None and self.last_config is not None and self.last_config.team_log is not None:
             self.before_close(self)
         if self.give_back is not None:
             self.give_back(self)

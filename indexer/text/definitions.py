@@ -26,9 +26,6 @@ class Names(NamedTuple):
     headings: tuple[str, ...] = ()
 
 
-_NOTHING = Names()
-
-
 def forms_of(names: Iterable[str]) -> set[str]:
     """Names as they can be asked for: as they are, and in lower case."""
     return {form for name in names for form in (name, name.lower())}
@@ -47,7 +44,7 @@ def defined_names(text: str, path: str) -> Names:
         return Names(_once(names))
     if language.kind in ("markdown", "rst"):
         return Names((), _once(expression("heading_names").findall(lines)))
-    return _NOTHING
+    return Names()
 
 
 def with_names(identifiers: str, names: Names) -> str:
@@ -61,7 +58,7 @@ def names_in(identifiers: str) -> tuple[str, Names]:
     """The parts and the names that such a text holds."""
     parts, _, rest = identifiers.partition("\n")
     if not rest:
-        return parts, _NOTHING
+        return parts, Names()
     code, _, headings = rest.partition("\n")
     return parts, Names(tuple(code.split()), tuple(headings.split()))
 

@@ -1,14 +1,9 @@
 """BLAKE2b and SHA-256 of texts, without the OpenSSL that hashlib loads: a fifth of a bare interpreter's start."""
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING
-
 try:
     from _blake2 import blake2b
 except ImportError:  # another interpreter than CPython
     from hashlib import blake2b
-
-if TYPE_CHECKING:
-    from typing import Any
 
 __all__ = ["blake2b", "digest_of", "sha256_of"]
 
@@ -24,13 +19,10 @@ def digest_of(text: str, size_bytes: int = _DIGEST_BYTES, *, key: str = "") -> s
 
 def sha256_of(text: str) -> str:
     """SHA-256 of a text, in hexadecimal."""
-    return str(_sha256()(text.encode("utf-8", "replace")).hexdigest())
-
-
-def _sha256() -> "Any":
+    data = text.encode("utf-8", "replace")
     for module in ("_sha2", "_sha256", "hashlib"):  # of Python 3.12, of those before it, of other interpreters
         try:
-            return __import__(module).sha256
+            return str(__import__(module).sha256(data).hexdigest())
         except ImportError:
             continue
     raise AssertionError("the last one is part of every Python")

@@ -173,7 +173,9 @@ class _Builder:
         if self._nodes > MAX_NODES:
             raise _Refused(line, f"more than {MAX_NODES} values")
         if name == "ScalarEvent":
-            self._add(_plain(event), line)
+            text = str(getattr(event, "value", ""))
+            is_null = text in ("~", "null", "Null", "NULL") and getattr(event, "style", None) in (None, "")
+            self._add("" if is_null else text, line)
             return
         if len(self._stack) >= MAX_DEPTH:
             raise _Refused(line, f"nested deeper than {MAX_DEPTH} levels")
@@ -204,12 +206,6 @@ class _Builder:
         path = f"{top.path}.{name}" if top.path else name
         self.lines[path] = line
         return path
-
-
-def _plain(event: object) -> str:
-    text = str(getattr(event, "value", ""))
-    is_bare = getattr(event, "style", None) in (None, "")
-    return "" if is_bare and text in ("~", "null", "Null", "NULL") else text
 
 
 def _malformed(line: int, message: str) -> Problem:

@@ -47,7 +47,7 @@ FoundWords = tuple[int, Sequence[int], list[Match]]
 # What a letter or digit of ASCII is: a word is cut where that changes.
 _UPPER, _LOWER, _DIGIT = "A", "a", "0"
 _KINDS = bytes.maketrans(_UPPER_CASE + _LOWER_CASE + _DIGITS, b"A" * 26 + b"a" * 26 + b"0" * 10)
-_FIRST_CJK = "\u1100"
+FIRST_CJK = "\u1100"
 
 
 def split_identifiers(*texts: str) -> str:
@@ -191,7 +191,7 @@ def _split(word: bytes) -> str:
 
 
 def _parts_of(word: str) -> list[str]:
-    if word.isascii() or max(word) < _FIRST_CJK:
+    if word.isascii() or max(word) < FIRST_CJK:
         return _cased_parts(word)
     from ctxrank.indexer.text.cjk import is_cjk, pairs, stretches  # noqa: PLC0415  start-up: few texts have any
 

@@ -39,7 +39,7 @@ _ASCII = bytes(range(0x80))
 
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
-_NON_JOINER, _JOINER, _TEXT_STYLE, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0e", "\ufe0f"
+_JOINING = _NON_JOINER, _JOINER, _TEXT_STYLE, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0e", "\ufe0f"
 _KEYCAP, _KEYCAP_BASES = "\u20e3", "0123456789#*"
 _BLACK_FLAG, _FIRST_TAG, _LAST_TAG = "\U0001f3f4", 0xE0020, 0xE007F
 _FLAG_TAGS = frozenset(
@@ -96,13 +96,13 @@ def _ignorable() -> re.Pattern[str]:
 
 
 def _without(text: str, hidden: set[str]) -> str:
-    kept = {char for char in hidden if char in f"{_NON_JOINER}{_JOINER}{_TEXT_STYLE}{_EMOJI_STYLE}" or _is_tag(char)}
+    kept = {char for char in hidden if char in _JOINING or _FIRST_TAG <= ord(char) <= _LAST_TAG}
     if hidden != kept:
         text = text.translate({ord(char): None for char in hidden - kept})
     if not kept:
         return text
     return re.sub(
-        f"[{_NON_JOINER}{_JOINER}{_TEXT_STYLE}{_EMOJI_STYLE}{chr(_FIRST_TAG)}-{chr(_LAST_TAG)}]+",
+        f"[{''.join(_JOINING)}{chr(_FIRST_TAG)}-{chr(_LAST_TAG)}]+",
         lambda run: _needed(run[0], text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]),
         text,
     )
@@ -116,24 +116,13 @@ def _needed(run: str, before: str, behind: str) -> str:
         is_joined = run[:2] == _EMOJI_STYLE + _JOINER and _is_pictograph(behind)
         return run[:2] if is_joined else run[0]
     if run[0] == _JOINER:
-        return run[0] if _takes_joiner(before, behind) else ""
+        is_emoji = (_is_pictograph(before) or before in tuple(_SKIN_TONES)) and _is_pictograph(behind)
+        is_indic = _is_virama(before) or (before.isalpha() and _is_virama(behind))
+        return run[0] if is_emoji or is_indic or _is_arabic(before) else ""
     if run[0] == _NON_JOINER:
-        return run[0] if _takes_non_joiner(before, behind) else ""
+        is_of_word = before.isalnum() or (before != "" and unicodedata.category(before)[0] == "M")
+        return run[0] if _is_virama(before) or (is_of_word and _is_arabic(behind)) else ""
     return run if before == _BLACK_FLAG and run in _FLAG_TAGS else ""
-
-
-def _takes_joiner(before: str, behind: str) -> bool:
-    is_emoji = (_is_pictograph(before) or before in tuple(_SKIN_TONES)) and _is_pictograph(behind)
-    return is_emoji or _is_virama(before) or (before.isalpha() and _is_virama(behind)) or _is_arabic(before)
-
-
-def _takes_non_joiner(before: str, behind: str) -> bool:
-    is_of_word = before.isalnum() or (before != "" and unicodedata.category(before)[0] == "M")
-    return _is_virama(before) or (is_of_word and _is_arabic(behind))
-
-
-def _is_tag(char: str) -> bool:
-    return _FIRST_TAG <= ord(char) <= _LAST_TAG
 
 
 def _is_pictograph(char: str) -> bool:

@@ -68,19 +68,26 @@ class _Opening(NamedTuple):
     name: str
 
 
-def split_passages(text: str, path: str) -> list[Passage]:
+def split_passages(text: str, path: str, first_line: int = 1) -> list[Passage]:
     """The passages of a file in order; the extension of `path` decides how it is cut. Blank text has none."""
     if not text or text.isspace():
         return []
     passages: list[Passage] = []
     seen: dict[str, int] = {}
-    line = 1
+    line = first_line
     language = language_of(path)
-    for heading, start, end in _pieces(text, _sections(text, language), _cut_code if language.is_code else _cut):
+    openings = _OPENINGS.get(language.kind)
+    # Every pattern begins with a newline, which the search jumps to; so the first line needs one too.
+    sections = _nest(text, openings(f"\n{text}", language)) if openings else [_TextSection((), 0, len(text))]
+    for heading, start, end in _pieces(text, sections, _cut_code if language.is_code else _cut):
         piece = text[start:end]
         newlines = piece.count("\n")
         last_line = line + newlines - piece.endswith("\n")
-        passages.append(Passage(_key(heading, piece, seen), heading, line, last_line, piece))
+        # A key is 16 hex digits of the content; the second passage with the same ends in `.2`, and so on.
+        digest = content_digest(heading, piece)
+        seen[digest] = count = seen.get(digest, 0) + 1
+        key = digest if count == 1 else f"{digest}.{count}"
+        passages.append(Passage(key, heading, line, last_line, piece))
         line += newlines
     return passages
 
@@ -93,13 +100,6 @@ def front_matter_end(text: str) -> int:
     return 0 if found is None else found.end()
 
 
-def _key(heading: str, text: str, seen: dict[str, int]) -> str:
-    """16 hex digits of the content; the second passage of a file with the same ends in `.2`, and so on."""
-    digest = content_digest(heading, text)
-    seen[digest] = count = seen.get(digest, 0) + 1
-    return digest if count == 1 else f"{digest}.{count}"
-
-
 def content_digest(heading: str, text: str) -> str:
     """What a passage's key begins with: heading and text suffice to check whether a key is theirs."""
     return hashlib.sha256(f"{heading}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -110,9 +110,11 @@ def _pieces(
 ) -> Iterator[tuple[str, int, int]]:
     """Heading, start and end of every passage."""
     for first, last in _groups(text, sections):
-        heading = _group_heading(sections[first], sections[last])
-        start = sections[first].start
-        end = sections[last].end
+        head, tail = sections[first], sections[last]
+        heading = " > ".join(head.path)
+        if len(head.path) == len(tail.path) and head.path != tail.path:  # siblings
+            heading = f"{heading} … {tail.path[-1]}"
+        start, end = head.start, tail.end
         while start < end:
             cut = cut_at(text, start, end)
             yield heading, start, cut
@@ -151,12 +153,6 @@ def _ends_group(text: str, section: _TextSection) -> bool:
     """Whether the first characters of a section say that a group ends before it."""
     opening = text[section.start : min(section.end, section.start + CUT_CONTEXT)]
     return crc32(opening.encode("utf-8", "surrogatepass")) % GROUP_ENDS_ONE_IN == 0
-
-
-def _group_heading(first: _TextSection, last: _TextSection) -> str:
-    heading = " > ".join(first.path)
-    is_siblings = len(first.path) == len(last.path) and first.path != last.path
-    return f"{heading} … {last.path[-1]}" if is_siblings else heading
 
 
 def _cut(text: str, start: int, end: int) -> int:
@@ -217,13 +213,6 @@ def _begins_anew(text: str, start: int, at: int) -> bool:
     """Whether the line that ends at `at` is neither a comment nor a decorator of the next line, nor goes on there."""
     above = text[text.rfind("\n", start, at) + 1 : at].rstrip()
     return not above.lstrip().startswith(_ALL_LEADS) and not above.endswith((",", "(", "\\", "=", "->"))
-
-
-def _sections(text: str, language: Language) -> list[_TextSection]:
-    """The sections of a file in order, without a gap; at least one."""
-    openings = _OPENINGS.get(language.kind)
-    # Every pattern begins with a newline, which the search jumps to; so the first line needs one too.
-    return _nest(text, openings(f"\n{text}", language)) if openings else [_TextSection((), 0, len(text))]
 
 
 def _nest(text: str, openings: Iterator[_Opening]) -> list[_TextSection]:

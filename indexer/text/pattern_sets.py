@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 
-from ctxrank.indexer.light_typing import Any, NamedTuple
-
 # A set is compiled as one automaton. These keep each small enough to be compiled and to run in its memory.
 _CHUNK_PATTERNS = 1000
 _CHUNK_BYTES = 128 * 1024
@@ -22,13 +20,8 @@ _MAX_MEMORY_BYTES = 16 * 1024 * 1024
 _ANYTHING = b"(?s:.*)"
 
 _Match = Callable[[bytes], "list[int] | None"]
-
-
-class _Chunk(NamedTuple):
-    """Some patterns, each with its place among all, and a function for which of them match: 0 and numbers from 1."""
-
-    patterns: list[tuple[int, bytes]]
-    match: _Match
+# Some patterns, each with its place among all, and a function for which of them match: 0 and numbers from 1.
+_Chunk = tuple[list[tuple[int, bytes]], _Match]
 
 
 class PatternSet:
@@ -62,7 +55,7 @@ class PatternSet:
 
 
 def _compiled(patterns: list[tuple[int, bytes]]) -> _Chunk:
-    re2 = _re2()
+    re2 = import_module("re2")  # which has no types; loading it takes 10 ms that only a run with ignore files pays
     compiled = re2.Set.FullMatchSet(_options())
     compiled.Add(_ANYTHING)
     understood: list[tuple[int, bytes]] = []
@@ -75,13 +68,8 @@ def _compiled(patterns: list[tuple[int, bytes]]) -> _Chunk:
     try:
         compiled.Compile()
     except re2.error:  # too large together
-        return _Chunk(understood, _find_nothing)
-    return _Chunk(understood, compiled.Match)
-
-
-def _re2() -> Any:
-    """The module, which has no types; loading it takes 10 ms that only an index run with ignore files pays."""
-    return import_module("re2")
+        return understood, _find_nothing
+    return understood, compiled.Match
 
 
 def _find_nothing(_name: bytes) -> None:
@@ -90,7 +78,7 @@ def _find_nothing(_name: bytes) -> None:
 
 @cache
 def _options() -> object:
-    options = _re2().Options()
+    options = import_module("re2").Options()
     options.encoding = options.Encoding.LATIN1
     options.max_mem = _MAX_MEMORY_BYTES
     options.log_errors = False
@@ -100,5 +88,5 @@ def _options() -> object:
 
 def _matches_one_by_one(patterns: list[tuple[int, bytes]], name: bytes) -> list[int]:
     """The numbers, from 1, of the patterns that match: what a set does, without its automaton."""
-    compiled, options = _re2().compile, _options()
+    compiled, options = import_module("re2").compile, _options()
     return [number for number, (_, pattern) in enumerate(patterns, 1) if compiled(pattern, options).fullmatch(name)]

@@ -114,15 +114,6 @@ def _marking(marked: bytes) -> bytes:
     return bytes(table)
 
 
-def _with_classes(table: bytearray, lower: bytes, upper: bytes, digits: bytes = b"") -> bytes:
-    """The table with one byte for each class of letters, and for digits if it is given."""
-    table[0x61:0x7B] = lower * 26
-    table[0x41:0x5B] = upper * 26
-    if digits:
-        table[0x30:0x3A] = digits * 10
-    return bytes(table)
-
-
 # Made by slices and deletions, because an assembly makes them at each start; a loop over all bytes takes ten times as
 # long.
 _SPACE_BYTES = b" \t"
@@ -138,8 +129,8 @@ _PUNCTUATION = _marking(
 _UPPER_CASE = _marking(_UPPER_BYTES)
 _VISIBLE_PUNCTUATION = _marking(bytes(range(0x21, 0x7F)).translate(None, _LOWER_BYTES + _UPPER_BYTES + _DIGIT_BYTES))
 _MACHINE_WORD = _marking(_LOWER_BYTES + _UPPER_BYTES + _DIGIT_BYTES + b"+/=")
-_CASES = _with_classes(bytearray(b" " * 256), b"a", b"A")
-_SHAPE = _with_classes(bytearray(range(256)), b"a", b"A", b"0")
+_CASES = (b" " * 0x41 + b"A" * 26 + b" " * 6 + b"a" * 26).ljust(256)
+_SHAPE = bytes.maketrans(_LOWER_BYTES + _UPPER_BYTES + _DIGIT_BYTES, b"a" * 26 + b"A" * 26 + b"0" * 10)
 
 
 def _runs(marks: bytes, *, at_least: int = 1) -> int:

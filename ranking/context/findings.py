@@ -18,7 +18,6 @@ from collections.abc import Callable
 
 from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument
@@ -64,7 +63,6 @@ class PromptFinding(NamedTuple):
     parent: ParentDocument
     passage: str
     words: tuple[str, ...]
-    coverage: float
 
 
 def relevant_findings(
@@ -76,39 +74,34 @@ def relevant_findings(
     """
     if not (prompt.strip() and config.has_index):
         return []
-    return from_index(
-        store, lambda engine, statistics: _above_floor(engine, statistics, prompt, config, limit, is_wanted)
-    )
 
+    def above_floor(engine: Engine, statistics: Statistics) -> list[PromptFinding]:
+        plan = make_plan(plain_query(prompt, _MAX_WORDS), engine, statistics, tuned(config.ranking))
+        # What the words of the prompt are worth that say what it is about, found or not.
+        known = sum(term.value for term in plan.terms if not term.is_extra and _is_telling(term.text))
+        asked = known + plan.unknown_value * sum(map(_is_telling, plan.unknown))
+        if not asked:
+            return []
+        groups, parents = _best_findings(plan)
+        findings: list[PromptFinding] = []
+        least = 0.0
+        for id_ in parents:
+            shared = _shared(plan, groups[id_])
+            coverage = sum(shared.values()) / asked
+            if not is_above_floor(len(shared), coverage) or coverage < least:
+                continue
+            least = max(least, LEAST_SHARE_OF_BEST * coverage)
+            if is_wanted(parents[id_]):
+                parent = cleaned_parent(parents[id_], config.redaction_mode)
+                best_id = document_id_of(groups[id_].best.rowid)
+                stored = None if best_id == id_ else engine.passages([best_id]).get(best_id)
+                passage = cleaned(stored.body, stored.ruleset, config.redaction_mode) if stored else ""
+                findings.append(PromptFinding(parent, passage, tuple(shared)))
+            if len(findings) == limit:
+                break
+        return findings
 
-def _above_floor(
-    engine: Engine,
-    statistics: Statistics,
-    prompt: str,
-    config: Config,
-    limit: int,
-    is_wanted: Callable[[ParentDocument], bool],
-) -> list[PromptFinding]:
-    plan = make_plan(plain_query(prompt, _MAX_WORDS), engine, statistics, tuned(config.ranking))
-    asked = asked_value(plan)
-    if not asked:
-        return []
-    groups, parents = _best_findings(plan)
-    findings: list[PromptFinding] = []
-    least = 0.0
-    for id_ in parents:
-        shared = _shared(plan, groups[id_])
-        coverage = sum(shared.values()) / asked
-        if not is_above_floor(len(shared), coverage) or coverage < least:
-            continue
-        least = max(least, LEAST_SHARE_OF_BEST * coverage)
-        if is_wanted(parents[id_]):
-            parent = cleaned_parent(parents[id_], config.redaction_mode)
-            passage = _best_passage(engine, groups[id_], id_, config.redaction_mode)
-            findings.append(PromptFinding(parent, passage, tuple(shared), coverage))
-        if len(findings) == limit:
-            break
-    return findings
+    return from_index(store, above_floor)
 
 
 def _best_findings(plan: Plan) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
@@ -139,12 +132,6 @@ def is_above_floor(shared: int, coverage: float) -> bool:
     )
 
 
-def asked_value(plan: Plan) -> float:
-    """What the words of a prompt are worth that say what it is about, found or not."""
-    known = sum(term.value for term in plan.terms if not term.is_extra and _is_telling(term.text))
-    return known + plan.unknown_value * sum(map(_is_telling, plan.unknown))
-
-
 def _is_telling(word: str) -> bool:
     return word.lower() not in REQUEST_WORDS
 
@@ -158,12 +145,3 @@ def _shared(plan: Plan, group: HitGroup) -> dict[str, float]:
             if not part.term.is_extra and _is_telling(part.term.text):
                 values[part.term.text.lower()] = part.term.value
     return dict(sorted(values.items(), key=lambda item: (-item[1], item[0])))
-
-
-def _best_passage(engine: Engine, group: HitGroup, owner_id: int, mode: RedactionMode) -> str:
-    row = group.best
-    id_ = document_id_of(row.rowid)
-    if id_ == owner_id:
-        return ""
-    stored = engine.passages([id_]).get(id_)
-    return "" if stored is None else cleaned(stored.body, stored.ruleset, mode)

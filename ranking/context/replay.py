@@ -51,20 +51,16 @@ def replay_receipt(store: Store, receipt: Receipt, config: Config | None = None)
         except CtxrankError as error:  # the task is gone, or it has outgrown the budget
             return Replay(is_same=False, text="", changes=(f"it cannot be made again: {error.message}",))
     else:
-        now = _remade_assembly(store, receipt, config)
+        result, spawn = make_assembly(store, request_of(receipt), config)
+        assert spawn is not None, "the session of a receipt is there: receipts go with it"
+        texts = {
+            public_id(class_.kind, shown.id): class_.text(shown)
+            for name, class_ in BLOCK_CLASSES.items()
+            for shown in getattr(result, name)
+        }
+        now = RemadeText(result.text, receipt_of(spawn, result), texts)
     is_same = now.receipt.digest == receipt.digest
     return Replay(is_same, now.text, () if is_same else tuple(_changes(receipt, now)))
-
-
-def _remade_assembly(store: Store, receipt: Receipt, config: Config | None) -> RemadeText:
-    result, spawn = make_assembly(store, request_of(receipt), config)
-    assert spawn is not None, "the session of a receipt is there: receipts go with it"
-    texts = {
-        public_id(class_.kind, shown.id): class_.text(shown)
-        for name, class_ in BLOCK_CLASSES.items()
-        for shown in getattr(result, name)
-    }
-    return RemadeText(result.text, receipt_of(spawn, result), texts)
 
 
 def difference(one: Receipt, other: Receipt) -> Difference:

@@ -20,8 +20,6 @@ from ctxrank.ranking.context.assembly import memory
 from ctxrank.ranking.context.assembly.order import DELIVERED
 from ctxrank.ranking.context.section import Why, any_section
 
-_Facts = tuple[tuple[bool, str], ...]  # whether it holds, and the reason that it then is
-
 
 class _Document(NamedTuple):
     """What the store knows of a document that decides whether a block may hold it."""
@@ -78,21 +76,14 @@ def _why_no_candidate(store: Store, ref: DocumentRef, receipt: Receipt) -> Itera
         owner = public_id(found.owner_kind or "", found.owner_number) if found.owner_number is not None else ""
         yield f"a passage comes with its owner: ask why {owner}" if owner else "its owner is gone"
         return
-    facts = [
-        (
-            found.created_at > receipt.created_at,
-            f"it was saved after this assembly, at {format_us(found.created_at)}",
-        ),
-        *_where(found, receipt),
-    ]
-    reasons = [reason for holds, reason in facts if holds]
+    reasons = [reason for holds, reason in _facts(found, receipt) if holds]
     yield from reasons
     if found.kind != "package" or not reasons:
         yield _rule(store, found.kind, receipt)
 
 
-def _where(found: _Document, receipt: Receipt) -> _Facts:
-    """What keeps a document of another session or group out, and what is superseded."""
+def _facts(found: _Document, receipt: Receipt) -> tuple[tuple[bool, str], ...]:
+    """What may keep a document out: whether it holds, and the reason that it then is."""
     reach, group = receipt.inputs.get("reach", "group"), receipt.inputs.get("group")
     is_package, is_wide = found.kind == "package", reach == "project"
     is_elsewhere = found.kind in ("package", "reasoning") and found.session != receipt.session
@@ -104,6 +95,7 @@ def _where(found: _Document, receipt: Receipt) -> _Facts:
     group_hint = ": --reach session shows other groups, a context reference this one" if is_package else ""
     wide = f"of session {found.session}, which is not an earlier one of this project"
     return (
+        (found.created_at > receipt.created_at, f"it was saved after this assembly, at {format_us(found.created_at)}"),
         (found.superseded_by is not None, f"superseded by {public_id(PACKAGE, found.superseded_by or 0)}"),
         (is_elsewhere, wide if is_package and is_wide else f"of another session, {found.session}{hint}"),
         (is_of_other_project, f"of another project, {found.project}; this assembly was for {wanted}"),

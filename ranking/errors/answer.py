@@ -135,9 +135,8 @@ def _fix(primary: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fi
     ).fetchone()
     if row is None:
         return None
-    error_type, message, solution, occurrences, lang, last_seen, ruleset = row
-    message, solution = (cleaned(str(text), ruleset, mode) for text in (message, solution))
-    return Fix(match, error_type, message, solution, occurrences, lang, last_seen)
+    error_type, message, solution, *rest, ruleset = row
+    return Fix(match, error_type, cleaned(message, ruleset, mode), cleaned(solution, ruleset, mode), *rest)
 
 
 def _why_left_out(primary: apsw.Connection, signature: Signature, asked: Asked) -> str:
@@ -159,11 +158,8 @@ def _why_left_out(primary: apsw.Connection, signature: Signature, asked: Asked) 
             "now": asked.now,
         },
     ).fetchone()
-    if row is None:
-        return ""
-    number, last_seen, lang, is_alive = row
+    number, last_seen, lang, is_alive = row or (0, 0, None, True)
     if not is_alive:
         return f"The known error, {public_id('error', number)}, has expired: last seen {format_day(last_seen)}."
-    if asked.lang and lang and lang.lower() != asked.lang.lower():
-        return f"The known error, {public_id('error', number)}, is for {lang}."
-    return ""
+    is_other = asked.lang and lang and lang.lower() != asked.lang.lower()
+    return f"The known error, {public_id('error', number)}, is for {lang}." if is_other else ""

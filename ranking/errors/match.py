@@ -98,6 +98,26 @@ class KnownCandidate(NamedTuple):
     margin: float | None = None
     rivals: int = 0
 
+    @property
+    def family(self) -> CalibrationFamily:
+        """Which table the comparison is calibrated by."""
+        return "trace" if self.likeness.frames > 0 else "message"
+
+    @property
+    def evidence(self) -> Evidence:
+        """The evidence that the comparison and its margin give."""
+        return evidence(self.likeness, self.margin, self.rivals)
+
+    @property
+    def recognition(self) -> float:
+        """How sure it is that this is the same error."""
+        return recognition(self.family, self.evidence)
+
+    @property
+    def least(self) -> float:
+        """The recognition from which it is answered."""
+        return LEAST_TRACE_RECOGNITION if self.family == "trace" else LEAST_RECOGNITION
+
 
 class Considered(NamedTuple):
     """All that was looked at: what nothing rules out, best first, and what ruled out the nearest where all are."""
@@ -114,12 +134,12 @@ def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, li
     shown = max(limit, 1)
     rated = tuple(_rated(asked, candidate) for candidate in considered.eligible[:shown])
     sure = tuple(
-        one for one, candidate in zip(rated, considered.eligible, strict=False) if one.recognition >= _least(candidate)
+        one for one, candidate in zip(rated, considered.eligible, strict=False) if one.recognition >= candidate.least
     )
     if sure:
-        left_out = sum(_recognition(candidate) >= _least(candidate) for candidate in considered.eligible[shown:])
+        left_out = sum(candidate.recognition >= candidate.least for candidate in considered.eligible[shown:])
         return MatchAnswer(sure, sure[0].why[0], total=len(sure) + left_out)
-    least = _least(considered.eligible[0])
+    least = considered.eligible[0].least
     nearest = public_id("error", rated[0].pattern_id)
     reason = f"The nearest known error, {nearest}, is not near enough ({rated[0].recognition:.2f} of {least:.2f})."
     if is_tie(considered.eligible[0].margin):
@@ -132,7 +152,13 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     eligible: list[KnownCandidate] = []
     objections: list[tuple[float, int, str]] = []
     needs_more = is_summary(asked.message)
-    looked_up = _looked_up(connection, asked, whose)
+    # The same template where there is one; what shares rare terms where there is none, or where the place decides.
+    by_id = {one.pattern_id: one for one in lookup.same_template(connection, whose, asked.template)}
+    if len(by_id) == lookup.MAX_SAME:
+        by_id |= {one.pattern_id: one for one in lookup.same_instance(connection, whose, asked.instance)}
+    if not by_id or asked.is_traced:
+        by_id |= {one.pattern_id: one for one in lookup.similar(connection, whose, asked)}
+    looked_up = list(by_id.values())
     groups = _group_codes(asked, looked_up)
     if groups:
         asked = _without_codes(asked, groups)
@@ -146,7 +172,14 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
             objections.append((score, known.pattern_id, objection))
         else:
             eligible.append(KnownCandidate(known, likeness, score))
-    eligible.sort(key=lambda one: (-one.score, *_by_record(one.known)))
+    eligible.sort(
+        key=lambda one: (
+            -one.score,
+            -record_bound(one.known.confirmations, one.known.refutations),
+            -one.known.last_seen,
+            one.known.pattern_id,
+        )
+    )
     if needs_more and not eligible:
         return Considered((), "The output says only that something failed, not what.")
     with_margins = tuple(_beside_others(one, eligible) for one in eligible)
@@ -155,20 +188,6 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         reason = f"The nearest known error, {public_id('error', nearest)}, is ruled out: {objection}."
         return Considered(with_margins, reason)
     return Considered(with_margins, "No known error shares its codes, its message or its place.")
-
-
-def _by_record(known: KnownError) -> tuple[float, int, int]:
-    return -record_bound(known.confirmations, known.refutations), -known.last_seen, known.pattern_id
-
-
-def _looked_up(connection: apsw.Connection, asked: Signature, whose: Whose) -> list[KnownError]:
-    """The same template where there is one; what shares rare terms where there is none, or where the place decides."""
-    found = {one.pattern_id: one for one in lookup.same_template(connection, whose, asked.template)}
-    if len(found) == lookup.MAX_SAME:
-        found |= {one.pattern_id: one for one in lookup.same_instance(connection, whose, asked.instance)}
-    if not found or asked.is_traced:
-        found |= {one.pattern_id: one for one in lookup.similar(connection, whose, asked)}
-    return list(found.values())
 
 
 def _group_codes(asked: Signature, looked_up: list[KnownError]) -> frozenset[str]:
@@ -201,68 +220,61 @@ def score_of(likeness: Likeness) -> float:
 
 def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     """What rules this pattern out; '' where nothing does."""
-    same_line = likeness.frames == 2
-    least_text = _LEAST_TEXT_OF_KIND if likeness.headlines.is_of_another_kind else _LEAST_TEXT
-    least_content = _LEAST_SPECIFIC_OF_KIND if likeness.headlines.is_of_another_kind else _LEAST_SPECIFIC
-    if likeness.notes and not likeness.headlines.is_of_another_kind:
-        least_text = _LEAST_TEXT_WITH_NOTE
-    least_text_changed = _LEAST_TEXT_ADDED if likeness.headlines.is_added_to else _LEAST_TEXT_WITH_NOTE
+    same_line, headlines = likeness.frames == 2, likeness.headlines
+    least_text, least_content = _LEAST_TEXT_WITH_NOTE if likeness.notes else _LEAST_TEXT, _LEAST_SPECIFIC
+    if headlines.is_of_another_kind:
+        least_text, least_content = _LEAST_TEXT_OF_KIND, _LEAST_SPECIFIC_OF_KIND
+    least_text_changed = _LEAST_TEXT_ADDED if headlines.is_added_to else _LEAST_TEXT_WITH_NOTE
     if likeness.vetoes:
         return likeness.vetoes[0]
     if asked.missing and known.missing and asked.missing != known.missing:
         return f"the same kind of error, but another name: {asked.missing}, not {known.missing}"
     if (
-        likeness.headlines.decisive
+        headlines.decisive
         and not likeness.same_code
-        and not (likeness.notes and likeness.headlines.share >= least_text_changed)
+        and not (likeness.notes and headlines.share >= least_text_changed)
         and not (same_line and asked.error_type in _WORDED_BY_INTERPRETER)
     ):
-        return f"another word: {likeness.headlines.decisive[0]}"
-    if not (likeness.is_template or likeness.same_code or same_line) and (
-        likeness.headlines.share < least_text or likeness.headlines.weight < least_content
-    ):
+        return f"another word: {headlines.decisive[0]}"
+    is_same = likeness.same_code or same_line
+    if not (likeness.is_template or is_same) and (headlines.share < least_text or headlines.weight < least_content):
         return "too little in common"
-    if likeness.has_values and not likeness.values and not _is_supported(likeness):
+    # Whether more than most of its words speaks for a message whose values are all others.
+    is_supported = (
+        likeness.is_template
+        or likeness.same_code
+        or likeness.frames > 0
+        or bool(likeness.notes)
+        or headlines.is_of_another_kind
+        or headlines.is_worded_alike
+        or headlines.share >= _TEXT_ALONE
+    )
+    if likeness.has_values and not likeness.values and not is_supported:
         return "other words and other values"
-    if (
-        likeness.headlines.weight < _LEAST_WORDS
-        and asked.values != known.values
-        and not (same_line or likeness.same_code)
-    ):
+    if headlines.weight < _LEAST_WORDS and asked.values != known.values and not is_same:
         return "no word in common, and other values"
-    if _asserts(asked) and likeness.frames >= 0 and not likeness.has_same_outcome:
+    # A test that compared something: what it saw is what went wrong, and another value is another error.
+    asserts = asked.error_type in _ASSERTIONS or (asked.family == "test" and not asked.error_type)
+    if asked.outcome and asserts and likeness.frames >= 0 and not likeness.has_same_outcome:
         return "the same test, but another outcome"
-    if same_line or likeness.same_code:
+    if is_same:
         return ""
     if likeness.is_template and asked.missing and not _is_local(asked):
         return ""  # the same thing is missing, wherever it is asked for
     if not (asked.is_traced and known.is_traced):
-        if "test" in (asked.family, known.family) and likeness.headlines.weight < _LEAST_SPECIFIC and not asked.missing:
+        if "test" in (asked.family, known.family) and headlines.weight < _LEAST_SPECIFIC and not asked.missing:
             return "no place says that it is the same test"
         return ""
     if likeness.frames == 1 or (likeness.is_instance and asked.frames == known.frames):
         return ""
     if likeness.is_instance and asked.values and (asked.error_type in _CAUSED_OUTSIDE or not _is_local(asked)):
         return ""
-    is_outside = asked.error_type in _CAUSED_OUTSIDE and likeness.headlines.weight >= _LEAST_OUTSIDE
+    is_outside = asked.error_type in _CAUSED_OUTSIDE and headlines.weight >= _LEAST_OUTSIDE
     if likeness.is_template and asked.values == known.values and is_outside:
         return ""
-    if likeness.is_template and not _is_local(asked) and likeness.headlines.weight >= _LEAST_SPECIFIC:
+    if likeness.is_template and not _is_local(asked) and headlines.weight >= _LEAST_SPECIFIC:
         return ""
     return f"another place in the code: {known.frames[-1].place}, not {asked.frames[-1].place}"
-
-
-def _is_supported(likeness: Likeness) -> bool:
-    """Whether more than most of its words speaks for a message whose values are all others."""
-    return (
-        likeness.is_template
-        or likeness.same_code
-        or likeness.frames > 0
-        or bool(likeness.notes)
-        or likeness.headlines.is_of_another_kind
-        or likeness.headlines.is_worded_alike
-        or likeness.headlines.share >= _TEXT_ALONE
-    )
 
 
 def _is_local(asked: Signature) -> bool:
@@ -277,20 +289,13 @@ def _is_local(asked: Signature) -> bool:
     return asked.error_type in RAISED_ANYWHERE
 
 
-def _asserts(asked: Signature) -> bool:
-    """Whether a test compared something: what it saw is what went wrong, and another value is another error."""
-    return bool(asked.outcome) and (
-        asked.error_type in _ASSERTIONS or (asked.family == "test" and not asked.error_type)
-    )
-
-
 def _rated(asked: Signature, candidate: KnownCandidate) -> ErrorMatch:
     known, likeness = candidate.known, candidate.likeness
     grade: Grade = "near"
     if likeness.is_template:
         is_here = likeness.frames >= 0 or asked.frames == known.signature.frames or asked.error_type in _CAUSED_OUTSIDE
         grade = "exact" if is_here and asked.values == known.signature.values else "template"
-    recognised = _recognition(candidate)
+    recognised = candidate.recognition
     if grade == "exact" and recognised >= _LEAST_OF_THE_SAME:
         recognised = SAME_ERROR  # the very error that was saved is known by one figure
     recognised = min(recognised, SAME_ERROR)  # and what is only like it is not surer
@@ -306,24 +311,6 @@ def _rated(asked: Signature, candidate: KnownCandidate) -> ErrorMatch:
         likeness.headlines.changed,
         tuple(_reasons(asked, known.signature, likeness, grade)),
     )
-
-
-def _recognition(candidate: KnownCandidate) -> float:
-    return recognition(family_of(candidate.likeness), evidence_of(candidate))
-
-
-def _least(candidate: KnownCandidate) -> float:
-    return LEAST_TRACE_RECOGNITION if family_of(candidate.likeness) == "trace" else LEAST_RECOGNITION
-
-
-def family_of(likeness: Likeness) -> CalibrationFamily:
-    """Which table a comparison is calibrated by."""
-    return "trace" if likeness.frames > 0 else "message"
-
-
-def evidence_of(candidate: KnownCandidate) -> Evidence:
-    """The evidence that a comparison and its margin give."""
-    return evidence(candidate.likeness, candidate.margin, candidate.rivals)
 
 
 def _beside_others(candidate: KnownCandidate, eligible: list[KnownCandidate]) -> KnownCandidate:

@@ -41,8 +41,28 @@ def relevant_errors(store: Store, task: str, *, project: str, lang: str | None, 
     documents = _trusted(store.primary, project, lang, now)  # by the id of their document
     if not documents or not task.strip():
         return []
-    found = from_index(store, lambda engine, statistics: _matching(engine, statistics, task, documents, limit))
-    return [documents[document_id].id for document_id in found]
+
+    def matching(engine: Engine, statistics: Statistics) -> list[int]:
+        """The patterns that share enough words with the task."""
+        plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics)
+        least = min(LEAST_WORDS, len(plan.values))
+        scope = Scope(kinds=("error",), session_ids=(0,), document_ids=frozenset(documents))
+        rows = find_candidates(plan, scope).rows
+        rows.sort(key=lambda row: (-row.score, row.owner_id))
+        found: list[int] = []
+        most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
+        for row in rows[:_MOST_COMPARED]:
+            shared = {part.term.text: part.term for part in term_scores(plan, row.rowid)}
+            pattern = documents[row.owner_id]
+            if len(shared) >= least or (
+                pattern.is_own and any(term.df <= most and _is_name(word, pattern) for word, term in shared.items())
+            ):
+                found.append(pattern.id)
+            if len(found) == limit:
+                break
+        return found
+
+    return from_index(store, matching)
 
 
 def from_index(store: Store, ask: "Callable[[Engine, Statistics], list[Found]]") -> "list[Found]":
@@ -94,40 +114,14 @@ def _trusted(primary: apsw.Connection, project: str, lang: str | None, now: int)
     return {document_id: _Pattern(number, bool(is_own), message) for document_id, number, is_own, message in rows}
 
 
-def _matching(
-    engine: Engine, statistics: Statistics, task: str, documents: dict[int, _Pattern], limit: int
-) -> list[int]:
-    """Document ids of what shares enough words with the task, best first."""
-    plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics)
-    least = min(LEAST_WORDS, len(plan.values))
-    scope = Scope(kinds=("error",), session_ids=(0,), document_ids=frozenset(documents))
-    rows = find_candidates(plan, scope).rows
-    rows.sort(key=lambda row: (-row.score, row.owner_id))
-    found: list[int] = []
-    most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
-    for row in rows[:_MOST_COMPARED]:
-        shared = {part.term.text: part.term for part in term_scores(plan, row.rowid)}
-        pattern = documents[row.owner_id]
-        if len(shared) >= least or (
-            pattern.is_own and any(term.df <= most and _is_name(word, pattern) for word, term in shared.items())
-        ):
-            found.append(row.owner_id)
-        if len(found) == limit:
-            break
-    return found
-
-
 def _is_name(word: str, pattern: _Pattern) -> bool:
     """Whether a word names something: the message quotes it, or it is none that messages are made of."""
     word = word.lower()
     quoted = pattern.message.lower().replace('"', "'").replace("`", "'").split("'")[1::2]
-    if any(word in _parts_of(text) for text in quoted):
+    # The words and names of a quoted text, without what stands between them.
+    parts = ("".join(char if char.isalnum() else " " for char in text).split() for text in quoted)
+    if any(word in some for some in parts):
         return True
     from ctxrank.indexer.errors.vocabulary import is_ordinary  # noqa: PLC0415  few tasks share one word with an error
 
     return not any(is_ordinary(form) for form in (word, word.removesuffix("s"), f"{word.removesuffix('ies')}y"))
-
-
-def _parts_of(text: str) -> list[str]:
-    """The words and names of a text, without what stands between them."""
-    return "".join(character if character.isalnum() else " " for character in text).split()

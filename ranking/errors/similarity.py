@@ -29,6 +29,7 @@ _NEGATIONS = listed("negations")
 _TYPE_FAMILIES = tuple(map(frozenset, rows("type_families")))
 # Languages whose tool gives one diagnostic for all kinds of things; tsc and others give each kind its own.
 _ONE_CODE_FOR_ALL_KINDS = frozenset(("rust",))
+_KIN = ({"c", "cpp"}, {"javascript", "typescript"}, {"java", "kotlin"})  # languages
 _KINDS = words("kinds")
 _MODIFIERS = frozenset(f"'{word}'" for word in words("modifiers"))
 
@@ -70,10 +71,14 @@ def compare(asked: Signature, known: Signature) -> Likeness:
     is_template = asked.template == known.template
     headlines = align(asked.words, known.words, has_kinds=asked.language in _ONE_CODE_FOR_ALL_KINDS)
     same_code = bool(asked.codes and set(asked.codes) & set(known.codes))
-    if same_code and not is_template and headlines.share < LEAST_SHARE and all(map(_is_category, asked.codes)):
-        same_code = False
+    if same_code and not is_template and headlines.share < LEAST_SHARE:
+        # A code that is a word (mypy's call-arg) is given several messages; a lint of a group names one.
+        categories = [code for code in asked.codes if code.islower() and ":" not in code]
+        same_code = len(categories) < len(asked.codes) or any(map(str.isdigit, "".join(categories)))
     notes = _overlap(asked.notes, known.notes)
     shared = _overlap(_words_of(asked.notes), _words_of(known.notes))
+    # Where a program that is no test begins makes no difference.
+    begins = 0 if asked.is_in_test or known.is_in_test or min(len(asked.frames), len(known.frames)) == 1 else 1
     return Likeness(
         headlines,
         details=_overlap(asked.details, known.details),
@@ -84,18 +89,13 @@ def compare(asked: Signature, known: Signature) -> Likeness:
         has_values=bool(asked.values),
         frames=frames_agree(asked.frames, known.frames),
         has_same_outcome=asked.outcome == known.outcome,
-        same_calls=_same_calls(asked.frames, known.frames),
-        has_same_stack=_has_same_stack(asked, known),
+        same_calls=len(asked.frames) - 1 if _places(asked.frames[1:]) == _places(known.frames[1:]) else 0,
+        has_same_stack=_places(asked.frames[begins:]) == _places(known.frames[begins:]),
         same_code=same_code,
         is_template=is_template,
         is_instance=asked.instance == known.instance,
         vetoes=tuple(_contradictions(asked, known)),
     )
-
-
-def _is_category(code: str) -> bool:
-    """Whether a code is a word (mypy's call-arg) that a tool gives several messages; a lint of a group names one."""
-    return code.islower() and ":" not in code and not any(map(str.isdigit, code))
 
 
 def _contradictions(asked: Signature, known: Signature) -> list[str]:
@@ -108,14 +108,11 @@ def _contradictions(asked: Signature, known: Signature) -> list[str]:
     one, other = asked.error_type, known.error_type
     if one and other and one != other and not any(one in names and other in names for names in _TYPE_FAMILIES):
         found.append(f"another exception: {one}, not {other}")
-    if asked.language and known.language and asked.language != known.language and not _is_kin(asked, known):
+    languages = {asked.language, known.language}
+    is_kin = len(languages) == 1 or any(languages <= kin for kin in _KIN)
+    if asked.language and known.language and not is_kin:
         found.append(f"another language: {asked.language}, not {known.language}")
     return found
-
-
-def _is_kin(asked: Signature, known: Signature) -> bool:
-    kin = {asked.language, known.language}
-    return kin <= {"c", "cpp"} or kin <= {"javascript", "typescript"} or kin <= {"java", "kotlin"}
 
 
 def frames_agree(asked: tuple[Frame, ...], known: tuple[Frame, ...]) -> int:
@@ -131,16 +128,6 @@ def frames_agree(asked: tuple[Frame, ...], known: tuple[Frame, ...]) -> int:
     return -1 if one.function in NAMELESS else 1
 
 
-def _same_calls(asked: tuple[Frame, ...], known: tuple[Frame, ...]) -> int:
-    return len(asked) - 1 if _places(asked[1:]) == _places(known[1:]) else 0
-
-
-def _has_same_stack(asked: Signature, known: Signature) -> bool:
-    """Whether the same calls led there. Where a program that is no test begins makes no difference."""
-    begins = 0 if asked.is_in_test or known.is_in_test or min(len(asked.frames), len(known.frames)) == 1 else 1
-    return _places(asked.frames[begins:]) == _places(known.frames[begins:])
-
-
 def _places(frames: tuple[Frame, ...]) -> list[str]:
     return [frame.place for frame in frames]
 
@@ -151,7 +138,7 @@ def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = F
     `has_kinds`: the tool says one thing of many kinds of things, so that another kind is no other meaning.
     """
     if asked == known:
-        return Alignment(1.0, sum(map(weight_of, asked)), (), ())
+        return Alignment(1.0, sum(map(weight_of, asked)))
     total = sum(map(weight_of, asked)) + sum(map(weight_of, known))
     shared = sum(map(weight_of, set(asked) & set(known)))
     if total and 2 * shared < LEAST_SHARE * total and len(asked) + len(known) > _SHORT:

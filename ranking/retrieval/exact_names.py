@@ -65,25 +65,14 @@ def with_what_is_named(plan: Plan, question: Question, found: Candidates) -> tup
     term = query.terms[0]
     if term.is_phrase or term.is_prefix or term.column or _NAME.fullmatch(term.text) is None:
         return found, []
-    named = frozenset[int]()
+    groups: list[frozenset[int]] = []
     if is_installed("links"):
-        named = provided(NAMED_DOCUMENTS, "search")(question.store.primary, term.text)
-    return with_rows_of_name(plan, query, scope, found, named)
-
-
-def with_rows_of_name(
-    plan: Plan, query: Query, scope: Scope, found: Candidates, named: frozenset[int]
-) -> tuple[Candidates, list[frozenset[int]]]:
-    """All candidates with those that hold a name as it was typed; and the documents that come first, by groups.
-
-    `named` are the documents that have the name as their id.
-    """
-    groups = [named]
+        groups.append(provided(NAMED_DOCUMENTS, "search")(question.store.primary, term.text))
     known = {row.rowid for row in found.rows}
     is_complete = found.is_complete
     rows: list[Candidate] = []
     for column in ("title", ""):
-        phrase = query._replace(terms=(query.terms[0]._replace(is_phrase=True, column=column),))
+        phrase = query._replace(terms=(term._replace(is_phrase=True, column=column),))
         holding = find_candidates(make_plan(phrase, plan.engine, plan.statistics, plan.tuning), scope)
         rows = holding.rows
         is_complete = is_complete and holding.is_complete  # what was not seen may belong to those that come first
@@ -171,7 +160,9 @@ def with_rows_of_files(
             owner_ids = _owners(plan, scope, meaning)
             if not owner_ids:
                 continue
-            for row in _scored(plan, RowQuery(_phrase(meaning.parts[-1:]), scope._replace(document_ids=owner_ids))):
+            for row in _scored(
+                plan, RowQuery(PhraseClause(meaning.parts[-1], "path"), scope._replace(document_ids=owner_ids))
+            ):
                 rows.setdefault(row.rowid, row)
             if meaning.line:  # the passages with it come first in their file
                 ids = {document_id_of(rowid): rowid for rowid, row in rows.items() if row.owner_id in owner_ids}
@@ -184,16 +175,14 @@ def with_rows_of_files(
     return found._replace(rows=list(rows.values())), groups
 
 
-def _phrase(parts: tuple[str, ...]) -> PhraseClause:
-    return PhraseClause("/".join(parts), "path")
-
-
 def _owners(plan: Plan, scope: Scope, named: NamedFile) -> frozenset[int]:
     """The documents whose path ends as a file was named, or as much of it as there is."""
     for parts in dict.fromkeys((named.parts[-2:], named.parts[-1:])):
         if named.is_module and len(parts) < min(2, len(named.parts)):
             break
-        found = plan.engine.rows(RowQuery(_phrase(parts), scope, excluded=plan.excluded), _MOST_ROWS)
+        found = plan.engine.rows(
+            RowQuery(PhraseClause("/".join(parts), "path"), scope, excluded=plan.excluded), _MOST_ROWS
+        )
         parents = plan.engine.parents({row[1] for row in found})
         ends = {id_: end for id_, parent in parents.items() if (end := _common_end(parent.path, named))}
         if ends:

@@ -30,9 +30,8 @@ from ctxrank.indexer.engine import (
     TermClause,
 )
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.identifiers import split_word
-from ctxrank.ranking.retrieval.plan import COMPLETIONS, FIRST_CJK, LINKERS
-from ctxrank.ranking.retrieval.query import Token
+from ctxrank.indexer.text.identifiers import FIRST_CJK, split_word
+from ctxrank.ranking.retrieval.query import COMPLETIONS, LINKERS, Token
 
 MOST_STAND_INS = 3  # of one word
 MOST_UNKNOWN = 4  # words of one query for which terms are looked for: more are a text, not typing mistakes
@@ -88,7 +87,15 @@ def expansions_of(
     `together` has the terms that two neighbours are when they are written together, by the position of the first one.
     """
     expander = _Expander(engine, is_alone=not any(word.is_known for word in words))
-    found, joined = expander.joined(words, together)
+    found: list[Expansion] = []
+    joined: set[int] = set()
+    for first, second in pairwise(words):
+        # Two words that some document has one after the other are meant as they were typed.
+        phrase = PhraseClause(f"{first.surface} {second.surface}", first.key.column)
+        terms = together.get(first.position)
+        if terms and not engine.row_ids(RowQuery(phrase), 1):
+            joined |= {first.position, second.position}
+            found.append(expander.expansion(phrase.text, first, terms, JOINED_WEIGHT))
     names: dict[int, list[Token]] = {}
     for word in words:
         names.setdefault(word.typed, []).append(word)
@@ -97,7 +104,7 @@ def expansions_of(
         unknown = [word for word in name if not word.is_known and word.position not in joined]
         if left and (unknown or (len(name) > 1 and name[0].is_name)):
             left -= 1
-            found += expander.of_name(name) if len(name) > 1 else expander.of_word(unknown[0])
+            found += expander.of_name(name) if len(name) > 1 else [expander.of_word(unknown[0])]
     return [expansion for expansion in found if expansion.stand_ins]
 
 
@@ -109,25 +116,7 @@ class _Expander:
         self._least_typed = _LEAST_TYPED if is_alone else _LEAST_AMONG_KNOWN
         self._least_for_two = _LEAST_FOR_TWO_EDITS if is_alone else _LEAST_FOR_TWO_AMONG_KNOWN
 
-    def joined(
-        self, words: Sequence[Token], together: Mapping[int, Sequence[IndexTerm]]
-    ) -> tuple[list[Expansion], set[int]]:
-        """Neighbours that are one word, unless some document has both; and the positions of those explained."""
-        found: list[Expansion] = []
-        positions: set[int] = set()
-        for first, second in pairwise(words):
-            stand_ins = together.get(first.position)
-            if stand_ins and not self._are_neighbours(first, second):
-                positions |= {first.position, second.position}
-                found.append(self._expansion(f"{first.surface} {second.surface}", first, stand_ins, JOINED_WEIGHT))
-        return found, positions
-
-    def _are_neighbours(self, first: Token, second: Token) -> bool:
-        """Whether some document has both words one after the other: then they are meant as they were typed."""
-        phrase = PhraseClause(f"{first.surface} {second.surface}", first.key.column)
-        return bool(self._engine.row_ids(RowQuery(phrase), 1))
-
-    def _expansion(
+    def expansion(
         self,
         typed: str,
         word: Token,
@@ -135,19 +124,17 @@ class _Expander:
         weight: float,
         forms: Mapping[IndexTerm, Sequence[str]] | None = None,
     ) -> Expansion:
+        """The terms as stand-ins of a word; `forms` are what they may have been meant as."""
         stand_ins: list[StandIn] = []
         for term in terms[:MOST_STAND_INS]:
-            surface = self._surface(term.term)
+            surfaces = _completed(term.term)
+            stems = self._stems(surfaces)
+            is_found = term.term in stems
+            surface = surfaces[stems.index(term.term)] if is_found else self._engine.word_of(term.term)
             written = self._written(term.term, surface)
-            meant = tuple(forms.get(term, ())) if forms else ()
+            meant = tuple((forms or {}).get(term, ()))
             stand_ins.append(StandIn(term, weight, word.position, word.key.column, surface, written, meant))
         return Expansion(typed, tuple(stand_ins))
-
-    def _surface(self, term: str) -> str:
-        beginnings = (term, f"{term[:-1]}y") if term.endswith("i") else (term,)
-        surfaces = [beginning + ending for beginning in beginnings for ending in COMPLETIONS]
-        stems = self._stems(surfaces)
-        return surfaces[stems.index(term)] if term in stems else self._engine.word_of(term)
 
     def _written(self, term: str, surface: str) -> str:
         """A word of the corpus with this term, in lower case: as the first document that holds it writes it."""
@@ -169,20 +156,21 @@ class _Expander:
         """A word without case and accents."""
         return surface.lower() if surface.isascii() else self._engine.unstemmed(surface)
 
-    def of_word(self, word: Token) -> list[Expansion]:
+    def of_word(self, word: Token) -> Expansion:
         """The stand-ins of a word that was typed alone."""
         typed = self._plain(word.surface)
-        if not _is_word(typed):
-            return []
+        near: dict[IndexTerm, list[str]] = {}
+        terms: list[IndexTerm] = []
+        weight = PART_WEIGHT
+        if not typed.isalnum() or typed[0].isdigit() or max(typed) >= FIRST_CJK:  # a number, a hash, a run of CJK
+            return Expansion(word.surface, ())
         if not word.is_known and split_word(word.surface):  # its parts are known: getUserById
-            return [self._expansion(word.surface, word, self._containing(typed), NAME_WEIGHT)]
-        if near := self._one_edit_away(typed):
-            return [self._expansion(word.surface, word, [*near], TYPO_WEIGHT, near)]
-        if halves := self._halves(typed):
-            return [self._expansion(word.surface, word, halves, PART_WEIGHT)]
-        if inside := self._containing(typed):
-            return [self._expansion(word.surface, word, inside, PART_WEIGHT)]
-        return [self._expansion(word.surface, word, self._two_edits_away(typed), TYPO_WEIGHT)]
+            terms, weight = self._containing(typed), NAME_WEIGHT
+        elif near := self._one_edit_away(typed):
+            terms, weight = [*near], TYPO_WEIGHT
+        elif not (terms := self._halves(typed) or self._containing(typed)):
+            terms, weight = self._two_edits_away(typed), TYPO_WEIGHT
+        return self.expansion(word.surface, word, terms, weight, near)
 
     def of_name(self, name: Sequence[Token]) -> list[Expansion]:
         """The stand-ins of the parts of a name: its ends may be cut, also where what is left is a word of its own."""
@@ -190,9 +178,9 @@ class _Expander:
         found: list[Expansion] = []
         for word in name:
             if word.position in ends:
-                found.append(self._expansion(word.surface, word, ends[word.position], NAME_WEIGHT))
+                found.append(self.expansion(word.surface, word, ends[word.position], NAME_WEIGHT))
             elif not word.is_known:
-                found += self.of_word(word)
+                found.append(self.of_word(word))
         return found
 
     def _cut_ends(self, name: Sequence[Token]) -> dict[int, list[IndexTerm]]:
@@ -202,13 +190,17 @@ class _Expander:
         """
         first, *middle, last = name
         rest = (*(word.surface for word in middle), last.surface)
-        if self._engine.row_ids(RowQuery(PhraseClause(" ".join((first.surface, *rest)), first.key.column)), 1):
+        is_too_short = len(last.surface) < _LEAST_BEGINNING  # too many terms begin so
+        whole = PhraseClause(" ".join((first.surface, *rest)), first.key.column)
+        if is_too_short or self._engine.row_ids(RowQuery(whole), 1):
             return {}
-        endings = self._ending_so(self._plain(first.surface))
-        beginnings = self._beginning_so(self._plain(last.surface))
+        beginning, end = self._plain(first.surface), self._plain(last.surface)
+        stems = tuple({beginning, *self._engine.tokens(beginning)})
+        endings = self._engine.terms_containing(min(stems, key=len), _CONTAINING)
+        endings = [term for term in endings if term.term.endswith(stems)]
+        completed = self._engine.tokens(" ".join(end + ending for ending in COMPLETIONS))
+        beginnings = self._engine.look_up_prefix(end, completed, _BEGINNING)
         rows: list[Row] = []
-        if len(last.surface) < _LEAST_BEGINNING:  # too many terms begin so
-            return {}
         for starts in ([term.term for term in endings] + [first.surface], [""] if middle else []):
             phrases = tuple(
                 PhraseClause(" ".join((start, *rest)).strip(), first.key.column, is_prefix=True) for start in starts
@@ -220,23 +212,13 @@ class _Expander:
         ids = {term.id for term in (*endings, *beginnings)}
         for row in self._engine.frequencies(rows, ids, _ONE_EACH):
             counts.update(id_ for id_, _ in row)
-        return {
-            word.position: best
-            for word, terms in ((first, endings), (last, beginnings))
-            if (best := _held_by_most(terms, counts, but=word.key.term))
-        }
-
-    def _ending_so(self, part: str) -> list[IndexTerm]:
-        """Terms that end with these letters, or as the stem of them does."""
-        stems = tuple({part, *self._engine.tokens(part)})
-        shortest = min(stems, key=len)
-        terms = self._engine.terms_containing(shortest, _CONTAINING)
-        return [term for term in terms if term.term.endswith(stems)]
-
-    def _beginning_so(self, part: str) -> list[IndexTerm]:
-        """Terms of words that begin with these letters."""
-        completed = self._engine.tokens(" ".join(part + ending for ending in COMPLETIONS))
-        return self._engine.look_up_prefix(part, completed, _BEGINNING)
+        ends: dict[int, list[IndexTerm]] = {}
+        for word, terms in ((first, endings), (last, beginnings)):
+            most = max((counts[term.id] for term in terms), default=0)
+            best = [term for term in terms if most and counts[term.id] == most]
+            if best and all(term.term != word.key.term for term in best):  # else it is the part as it was typed
+                ends[word.position] = sorted(best, key=lambda term: term.df)
+        return ends
 
     def _containing(self, part: str) -> list[IndexTerm]:
         """Terms that contain a part; of its end, the stemmer may have left less."""
@@ -286,34 +268,23 @@ class _Expander:
             return []
         from rapidfuzz.distance import OSA  # noqa: PLC0415  start-up: only for an unknown word with no nearer term
 
-        digits = _digits(typed)
+        digits = list(filter(str.isdigit, typed))
         found: list[tuple[int, int, str, IndexTerm]] = []
         for term in self._engine.near_terms(typed, _NEAR_TERMS):
-            if _digits(term.term) != digits or term.term[0] != typed[0]:  # `towers` is no `slower`
+            if list(filter(str.isdigit, term.term)) != digits or term.term[0] != typed[0]:  # `towers` is no `slower`
                 continue
             if len(term.term) < _LEAST_STEM_FOR_TWO:  # `asdfqwer` is no `asdfer` of asdf
                 continue
-            bases = (term.term, term.term[:-1] + "y") if term.term.endswith("i") else (term.term,)
-            edits = min(OSA.distance(typed, base + ending, score_cutoff=2) for base in bases for ending in COMPLETIONS)
+            edits = min(OSA.distance(typed, word, score_cutoff=2) for word in _completed(term.term))
             if edits <= 2:
                 found.append((edits, -term.df, term.term, term))
         return [one[-1] for one in sorted(found)]
 
 
-def _held_by_most(terms: Sequence[IndexTerm], counts: Mapping[int, int], but: str) -> list[IndexTerm]:
-    """Those of the terms that most rows hold, the rarest first; none where that is the part as it was typed."""
-    most = max((counts[term.id] for term in terms), default=0)
-    best = [term for term in terms if most and counts[term.id] == most]
-    return [] if any(term.term == but for term in best) else sorted(best, key=lambda term: term.df)
-
-
-def _is_word(text: str) -> bool:
-    """Whether a text is a word and no number, hash or run of CJK."""
-    return text.isalnum() and not text[0].isdigit() and max(text) < FIRST_CJK
-
-
-def _digits(text: str) -> str:
-    return "".join(filter(str.isdigit, text))
+def _completed(term: str) -> list[str]:
+    """Words that may have this term."""
+    beginnings = (term, f"{term[:-1]}y") if term.endswith("i") else (term,)
+    return [beginning + ending for beginning in beginnings for ending in COMPLETIONS]
 
 
 def _edited(word: str) -> list[str]:

@@ -5,7 +5,7 @@ the answer says so.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 
 import apsw
@@ -14,6 +14,8 @@ from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import id_list
+from ctxrank.indexer.store.parents import ParentDocument
+from ctxrank.ranking.formulas.static_features import PRIORITY_WEIGHTS
 
 MOST_COUNTED = 2000  # documents: more would make an answer wait
 MOST_VALUES = 12  # of one field, the most frequent ones
@@ -51,29 +53,22 @@ def facets_of(primary: apsw.Connection, document_ids: Iterable[int], now: int) -
     return counted(read_rows(primary, query, (id_list(islice(document_ids, MOST_COUNTED)),), FacetRow), now)
 
 
-def counted(rows: Iterable[FacetRow], now: int) -> FacetCounts:
+def counted(rows: Iterable[FacetRow | ParentDocument], now: int) -> FacetCounts:
     """The facets of documents that are read already."""
     rows = list(rows)
+    priorities = Counter(row.priority for row in rows)
     fields = {
         "kind": _most(Counter(row.kind for row in rows)),
         "session": _most(Counter(row.session for row in rows if row.session)),
-        "priority": _by_rank(Counter(row.priority for row in rows if row.priority)),
-        "since": list(_by_age([row.created_at for row in rows], now)),
+        "priority": [(name, count) for name in PRIORITY_WEIGHTS if (count := priorities[name])],
+        "since": [
+            (f"{days}d", count)
+            for days in AGES_DAYS
+            if (count := sum(row.created_at >= now - days * DAY_US for row in rows))
+        ],
     }
     return FacetCounts(len(rows), fields)
 
 
 def _most(found: "Counter[str]") -> list[tuple[str, int]]:
     return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST_VALUES]
-
-
-def _by_rank(found: "Counter[str]") -> list[tuple[str, int]]:
-    ranks = ("critical", "high", "medium", "low")
-    return [(name, found[name]) for name in ranks if found[name]]
-
-
-def _by_age(moments: list[int], now: int) -> Iterator[tuple[str, int]]:
-    for days in AGES_DAYS:
-        count = sum(moment >= now - days * DAY_US for moment in moments)
-        if count:
-            yield f"{days}d", count

@@ -13,7 +13,7 @@ from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import require_word
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import KINDS, Scope, label_ids
-from ctxrank.ranking.retrieval.hits import SearchRequest
+from ctxrank.ranking.retrieval.hits import SearchRequest, Wanted
 from ctxrank.ranking.retrieval.query import Query
 
 _EVERYTHING = Scope()
@@ -36,10 +36,8 @@ class Filters(NamedTuple):
 def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Query) -> Filters:
     """Names to row ids. Raises UsageError for a kind, a phase or a moment that is none."""
     wanted: dict[str, list[str]] = {"kind": list(request.kinds)}
-    for field, value in (
-        ("session", request.session), ("group", request.group), ("agent", request.agent),
-        ("type", request.type), ("phase", request.phase), ("priority", request.priority), ("path", request.path),
-    ):  # fmt: skip
+    for field in ("session", "group", "agent", "type", "phase", "priority", "path"):
+        value: Wanted = getattr(request, field)
         values = (value,) if isinstance(value, str) else value or ()
         # What the file system or a shell made of bytes that are not UTF-8 names nothing, but may be asked.
         wanted[field] = [one.encode("utf-8", "replace").decode() for one in values]
@@ -66,7 +64,10 @@ def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Que
 
 def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: list[str]) -> Filters:
     """The values of each field as a scope. Raises UsageError."""
-    kinds = tuple(dict.fromkeys(_checked_kind(kind) for kind in values.get("kind", [])))
+    kinds = tuple(dict.fromkeys(
+        require_word(kind.strip().lower(), tuple(KINDS), "a kind of document", "Kinds", kind)
+        for kind in values.get("kind", [])
+    ))  # fmt: skip
     labels = {field: tuple(value.strip().lower() for value in values.get(field, [])) for field in _LABELS}
     if phases := values.get("phase"):
         from ctxrank.indexer.records.reasoning import normalise_phase  # noqa: PLC0415  it brings the rules along
@@ -77,8 +78,7 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
         from ctxrank.indexer.agents import fold_agent  # noqa: PLC0415  only a search with an agent needs it
 
         labels["agent"] = tuple(map(fold_agent, values["agent"]))
-    named = values.get("session", []), values.get("group", [])
-    session_ids, group_ids, is_impossible = _sessions_and_groups(primary, *named, notes)
+    session_ids, group_ids, is_impossible = _sessions_and_groups(primary, values, notes)
     for field, names in labels.items():
         if names and not label_ids(primary, "main", names):
             notes.append(f"Nothing has the {field} {' or '.join(repr(name) for name in names)}.")
@@ -95,12 +95,13 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
 
 
 def _sessions_and_groups(
-    primary: apsw.Connection, sessions: list[str], groups: list[str], notes: list[str]
+    primary: apsw.Connection, values: dict[str, list[str]], notes: list[str]
 ) -> tuple[list[int], list[int], bool]:
     """Ids of these sessions, and of the groups of these names in them or, if none are given, in all.
 
     And whether there is none where one was named. Another word for the whole session is no group.
     """
+    sessions, groups = values.get("session", []), values.get("group", [])
     if not (sessions or groups):
         return [], [], False
     from ctxrank.indexer.records.sessions import (  # noqa: PLC0415  only a search in a session or group needs it
@@ -120,7 +121,3 @@ def _sessions_and_groups(
             notes.append(f"There is no group '{name}'.")
         group_ids += own
     return session_ids, group_ids, bool(sessions and not session_ids) or bool(real_groups and not group_ids)
-
-
-def _checked_kind(text: str) -> str:
-    return require_word(text.strip().lower(), tuple(KINDS), "a kind of document", "Kinds", text)

@@ -69,16 +69,12 @@ def _is_like(better: _KeptHit, other: Foldable, words: frozenset[str]) -> bool:
         is_like = other.hit.title == better.foldable.hit.title and other.text == better.foldable.text
     else:
         common = len(words & better.words)
-        least = _least(better.foldable.hit, other.hit)
+        first, second = better.foldable.hit, other.hit
+        least = SAME_NAME if basename(second.path) == basename(first.path) else OTHER_NAME
+        if second.title == first.title and not second.path.endswith(second.title):
+            least = SAME_TITLE
         is_like = common >= least * (len(words) + len(better.words) - common)
     return is_like and other.terms() <= better.foldable.terms()
-
-
-def _least(better: Hit, other: Hit) -> float:
-    """How alike these two have to be."""
-    if other.title == better.title and not other.path.endswith(other.title):
-        return SAME_TITLE
-    return SAME_NAME if basename(other.path) == basename(better.path) else OTHER_NAME
 
 
 def _without_language(path: str) -> str:

@@ -55,6 +55,11 @@ class SearchRequest(NamedTuple):
     has_facets: bool = False  # what was found is counted by field, too
     is_folded: bool = False  # what is nearly the same as a better hit is listed below it (folding.py)
 
+    @property
+    def today(self) -> int:
+        """The day that recency is measured from."""
+        return (now_us() if self.as_of is None else self.as_of) // DAY_US
+
     def check_fields(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a limit below 0."""
         require_type(self.text, "text", str, of="SearchRequest")
@@ -137,15 +142,6 @@ class Question(NamedTuple):
     filters: "Filters"
     config: Config
 
-    @property
-    def today(self) -> int:
-        """The day that recency is measured from."""
-        return (now_us() if self.request.as_of is None else self.request.as_of) // DAY_US
-
-    def signals(self, document: ParentDocument | RankingSignals) -> Signals:
-        """What the heuristic knows of a document."""
-        return Signals(document.priority, days=self.today - document.created_at // DAY_US)
-
 
 class SearchResult(NamedTuple):
     """Hits, best first. `outcome` is matched, no_match, degraded or stale; `reason` says why degraded.
@@ -181,6 +177,11 @@ def cleaned_parent(parent: ParentDocument, mode: RedactionMode) -> ParentDocumen
         return parent
     title, body = (cleaned(text, parent.ruleset, mode) for text in (parent.title, parent.body))
     return parent._replace(title=title, body=body)
+
+
+def signals_of(document: ParentDocument | RankingSignals, today: int) -> Signals:
+    """What the heuristic knows of a document on a day."""
+    return Signals(document.priority, days=today - document.created_at // DAY_US)
 
 
 def make_hit(

@@ -4,8 +4,8 @@ What was typed is tokenised by the index's own tokenizer, and an engine is given
 a syntax error there.
 """
 
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping
+from itertools import pairwise, starmap
 
 from ctxrank.indexer.engine import (
     DEFINITION,
@@ -24,10 +24,19 @@ from ctxrank.indexer.engine import (
 )
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.facets import Scope
-from ctxrank.indexer.text.identifiers import letter_kinds, split_word
+from ctxrank.indexer.text.identifiers import FIRST_CJK, letter_kinds, split_word
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, query_tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
-from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Query, Term, TermKey, Token
+from ctxrank.ranking.retrieval.query import (
+    COMPLETIONS,
+    LINKERS,
+    MAX_CORRECTED_CHARS,
+    STOPWORDS,
+    Query,
+    Term,
+    TermKey,
+    Token,
+)
 
 if TYPE_CHECKING:
     from ctxrank.ranking.retrieval.expansion import Expansion
@@ -35,16 +44,7 @@ if TYPE_CHECKING:
 MAX_TERMS = 32  # more cost time and gain nothing on queries of 60 words; the rarest stay
 MAX_EXPANDED = 12  # words of a query; what has more is a text, whose unknown words are no typing mistakes
 MAX_EXPANSIONS = 64  # terms that a prefix expands to, the most frequent first
-# What an unfinished word is completed with before it is stemmed: the index holds `authent`, which does not
-# begin with `authenticat`. Each is looked up, so a completion that is no word costs 5 µs and does no harm.
-COMPLETIONS = (
-    "", "d", "e", "s", "n", "g", "r", "y", "ed", "er", "es", "al", "ic", "on", "or", "ly", "ion", "ing", "ive",
-    "ity", "ous", "ble", "ance", "ence", "able", "ment", "ness", "tion", "ation", "ization",
-)  # fmt: skip
-# What German writes between the parts of a compound.
-LINKERS = ("", "s", "es", "n", "en", "er")
 _LEAST_JOINED = 3  # letters of each half
-FIRST_CJK = "\u1100"
 # Two words of a query are neighbours with up to two stop words between them, and never across the end of a sentence.
 _NEIGHBOUR_TOKENS = 3
 _SENTENCE_ENDS = (".", "?", "!", ";", ":")
@@ -89,15 +89,6 @@ class QueryTerm(NamedTuple):
         return self.weight * self.idf
 
 
-class QueryPair(NamedTuple):
-    """Two neighbours of a query, as the index writes them."""
-
-    first: str
-    second: str
-    times: float  # how often the query has them, saturated
-    idf: float  # the mean of both
-
-
 class Correction(NamedTuple):
     """What was typed, and the words of the index that were searched for, too."""
 
@@ -115,7 +106,8 @@ class Plan(NamedTuple):
     excluded: tuple[Clause, ...]  # what it may hold nowhere
     unknown: tuple[str, ...]
     unknown_value: float = 0.0  # what one such word would be worth: it counts in the ideal, see blend.py
-    pairs: tuple[QueryPair, ...] = ()
+    # Each two neighbours as the index writes them, how often the query has them (saturated), and the mean idf of both.
+    pairs: tuple[tuple[str, str, float, float], ...] = ()
     tuning: Tuning = DEFAULT
     corrections: tuple[Correction, ...] = ()
 
@@ -140,14 +132,13 @@ class _Lookup(NamedTuple):
     prefix: str = ""
 
 
-class _QueryCount:
+class _QueryCount(NamedTuple):
     """How often, and in which forms, the query asks for one term."""
 
-    def __init__(self, surface: str, by_field: dict[str, _Lookup]) -> None:
-        self.surface = surface
-        self.by_field = by_field  # those where it was found
-        self.times = 0.0
-        self.forms: dict[str, float] = {}
+    surface: str
+    by_field: dict[str, _Lookup]  # those where it was found
+    times: list[float]  # what each place in the query that asks for it counts
+    forms: dict[str, float]
 
 
 def make_plan(
@@ -157,55 +148,61 @@ def make_plan(
 
     Where it `expands`, words that the index lacks are joined by what stands in for them (expansion.py).
     """
-    tokens = _in_order(query, engine)
+    tokens: list[Token] = []
+    position = 0
+    for place, term in enumerate(query.terms):
+        found = _tokens(term, engine, position, place)
+        tokens += found
+        position += len(found) + (_NEIGHBOUR_TOKENS if term.text.endswith(_SENTENCE_ENDS) else 0)
     # A query of nothing but stop words keeps them all.
     content_tokens = [
         token for token in tokens if token.key.is_prefix or token.surface.lower() not in STOPWORDS
     ] or tokens
     query_terms: dict[TermKey, _QueryCount] = {}
     unknown: dict[str, None] = {}
-
-    def count(token: Token, weight: float) -> _QueryCount:
-        counted = query_terms.get(token.key)
-        if counted is None:
-            counted = query_terms[token.key] = _QueryCount(token.surface, _look_up(engine, token))
-        counted.times += weight
-        return counted
-
     parts_of = [_parts(token, engine) for token in content_tokens]
     names = query_names(query)
     engine.expect(
-        [token.key.term for tokens in (content_tokens, *parts_of) for token in tokens if not token.key.is_prefix],
+        [token.key.term for some in (content_tokens, *parts_of) for token in some if not token.key.is_prefix],
         [*names, *map(str.lower, names)],
     )
-    for token, own_parts in zip(content_tokens, parts_of, strict=True):
-        whole = count(token, 1.0)
-        form = token.surface.lower()
-        whole.forms[form] = whole.forms.get(form, 0.0) + 1.0
-        parts = [count(part, PART_WEIGHT) for part in own_parts]
-        if not any(counted.by_field for counted in (whole, *parts)):
+    for token, parts in zip(content_tokens, parts_of, strict=True):
+        is_known = False
+        for one in (token, *parts):
+            counted = query_terms.get(one.key)
+            if counted is None:
+                counted = query_terms[one.key] = _QueryCount(one.surface, _look_up(engine, one), [], {})
+            counted.times.append(1.0 if one is token else PART_WEIGHT)
+            is_known = is_known or bool(counted.by_field)
+        forms, form = query_terms[token.key].forms, token.surface.lower()
+        forms[form] = forms.get(form, 0.0) + 1.0
+        if not is_known:
             unknown[token.surface] = None
     engine.check_unknown(tuple(unknown))
     terms = [_term(key, counted, statistics) for key, counted in query_terms.items() if counted.by_field]
     terms.sort(key=lambda term: (-term.value, term.text, term.column))
     del terms[MAX_TERMS:]
-    terms += _names(
-        query, names, len(tokens), {stem: term.idf for term in terms for stem in term.stems}, engine, statistics
-    )
+    terms += _names(query, names, len(tokens), terms, engine, statistics)
     expansions = _expansions(query, content_tokens, query_terms, engine) if expands else []
     stand_ins = _stand_ins(expansions, terms, engine, statistics)
     terms += stand_ins
     terms.sort(key=lambda term: (-term.value, term.text, term.column, term.field))
+    used: dict[str, tuple[str, ...]] = {}
+    for stand_in in stand_ins:
+        used[stand_in.typed] = (*used.get(stand_in.typed, ()), stand_in.text)
     required = [clause for term in query.terms if term.is_phrase and (clause := _phrase(term, engine))]
     excluded = [clause for term in query.excluded if (clause := _phrase(term, engine))]
     return Plan(
         engine, statistics, tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
         unknown_value=inverse_document_frequency(statistics.documents, 0),
-        pairs=_pairs(content_tokens, terms, expansions), tuning=tuning, corrections=_corrections(stand_ins),
+        pairs=tuple(_pairs(content_tokens, terms, expansions)), tuning=tuning,
+        corrections=tuple(starmap(Correction, used.items())),
     )  # fmt: skip
 
 
-def _pairs(content_tokens: list[Token], terms: list[QueryTerm], expansions: "list[Expansion]") -> tuple[QueryPair, ...]:
+def _pairs(
+    content_tokens: list[Token], terms: list[QueryTerm], expansions: "list[Expansion]"
+) -> Iterator[tuple[str, str, float, float]]:
     """Each two neighbours of the query that are both scored; of prefixes and columns there are none."""
     idf = {term.stems[0]: term.idf for term in terms if len(term.stems) == 1 and not (term.column or term.field)}
     stand_ins: dict[int, list[str]] = {}
@@ -220,10 +217,8 @@ def _pairs(content_tokens: list[Token], terms: list[QueryTerm], expansions: "lis
             for second in (following.key.term, *stand_ins.get(following.position, ())):
                 if first != second and first in idf and second in idf:
                     times[first, second] = times.get((first, second), 0.0) + 1.0
-    return tuple(
-        QueryPair(first, second, query_tf_saturation(count), (idf[first] + idf[second]) / 2)
-        for (first, second), count in times.items()
-    )
+    for (first, second), count in times.items():
+        yield first, second, query_tf_saturation(count), (idf[first] + idf[second]) / 2
 
 
 def _expansions(
@@ -238,7 +233,10 @@ def _expansions(
     if len(tokens) > MAX_EXPANDED:
         return []
     tokens = [
-        token._replace(is_known=bool(query_terms[token.key].by_field), is_name=_is_name(query.terms[token.typed]))
+        token._replace(
+            is_known=bool(query_terms[token.key].by_field),
+            is_name=query.terms[token.typed].text.replace("_", "").isalnum(),
+        )
         for token in tokens
     ]
     joined = _joined(tokens, engine)
@@ -255,25 +253,21 @@ def _joined(tokens: list[Token], engine: Engine) -> dict[int, list[IndexTerm]]:
     together: list[str] = []
     for token, following in pairwise(tokens):
         is_apart = token.typed != following.typed and token.position + 1 == following.position
-        if is_apart and token.key.column == following.key.column and _is_joinable(token, following):
+        halves = (token.surface, following.surface)
+        are_words = all(half.isalpha() and len(half) >= _LEAST_JOINED and max(half) < FIRST_CJK for half in halves)
+        if is_apart and are_words and token.key.column == following.key.column:
             pairs.append(token)
             together += [token.surface + linker + following.surface for linker in LINKERS]
-    stems = engine.tokens(" ".join(together)) if pairs else []
-    if len(stems) != len(together):
-        return {}
     found: dict[int, list[IndexTerm]] = {}
-    if pairs:
-        engine.expect(stems)
+    stems = engine.tokens(" ".join(together)) if pairs else []
+    if not pairs or len(stems) != len(together):
+        return found
+    engine.expect(stems)
     for place, token in enumerate(pairs):
         own = dict.fromkeys(stems[place * len(LINKERS) : (place + 1) * len(LINKERS)])
         if terms := [term for stem in own if (term := engine.look_up(stem))]:
             found[token.position] = terms
     return found
-
-
-def _is_joinable(token: Token, following: Token) -> bool:
-    halves = (token.surface, following.surface)
-    return all(half.isalpha() and len(half) >= _LEAST_JOINED and max(half) < FIRST_CJK for half in halves)
 
 
 def _is_cut(tokens: list[Token], engine: Engine) -> bool:
@@ -289,11 +283,6 @@ def _is_cut(tokens: list[Token], engine: Engine) -> bool:
     )
 
 
-def _is_name(term: Term) -> bool:
-    """Whether a word was typed as one name, joined by nothing but `_`."""
-    return term.text.replace("_", "").isalnum()
-
-
 def _stand_ins(
     expansions: "list[Expansion]", terms: list[QueryTerm], engine: Engine, statistics: Statistics
 ) -> list[QueryTerm]:
@@ -306,19 +295,11 @@ def _stand_ins(
             if (key.term, key.column) in known:
                 continue
             known.add((key.term, key.column))
-            counted = _QueryCount(stand_in.word, _look_up(engine, Token(stand_in.surface, key, stand_in.position, 0)))
-            counted.forms = dict.fromkeys(stand_in.forms, stand_in.weight)
-            if counted.by_field:
-                term = _term(key, counted, statistics)
+            if by_field := _look_up(engine, Token(stand_in.surface, key, stand_in.position, 0)):
+                forms = dict.fromkeys(stand_in.forms, stand_in.weight)
+                term = _term(key, _QueryCount(stand_in.word, by_field, [], forms), statistics)
                 found.append(term._replace(weight=stand_in.weight, typed=typed, is_extra=True))
     return found
-
-
-def _corrections(stand_ins: list[QueryTerm]) -> tuple[Correction, ...]:
-    used: dict[str, list[str]] = {}
-    for term in stand_ins:
-        used.setdefault(term.typed, []).append(term.text)
-    return tuple(Correction(typed, tuple(words)) for typed, words in used.items())
 
 
 def row_query(plan: Plan, scope: Scope) -> RowQuery:
@@ -345,7 +326,7 @@ def _term(key: TermKey, counted: _QueryCount, statistics: Statistics) -> QueryTe
     df = min(found.df, statistics.documents)
     idf = inverse_document_frequency(statistics.documents, df)
     term = QueryTerm(
-        text=counted.surface, ids=found.ids, stems=found.terms, weight=query_tf_saturation(counted.times), df=df,
+        text=counted.surface, ids=found.ids, stems=found.terms, weight=query_tf_saturation(sum(counted.times)), df=df,
         idf=idf, column=key.column if field == TEXT else "", surfaces=found.surfaces, prefix=found.prefix,
         forms=tuple(counted.forms.items()), field=field,
     )  # fmt: skip
@@ -362,17 +343,20 @@ def _names(
     query: Query,
     names: Mapping[str, float],
     tokens: int,
-    idfs: Mapping[str, float],
+    words: list[QueryTerm],
     engine: Engine,
     statistics: Statistics,
 ) -> list[QueryTerm]:
     """The names that a query of so many tokens asks for and a text defines.
 
     The more of the query a name is, the more likely its definition is meant; among other words it is likelier used.
-    A name is worth at least what its words are (`idfs`), which its uses have, too.
+    A name is worth at least what its words are, which its uses have, too.
     """
     terms: list[QueryTerm] = []
-    is_alone = len(query.terms) == 1 and _is_path_of_names(query.terms[0].text)
+    idfs = {stem: term.idf for term in words for stem in term.stems}
+    # A name with what it is in, and without arguments.
+    path = query.terms[0].text.removesuffix("()") if len(query.terms) == 1 else ""
+    is_alone = path != "" and all(char.isalnum() or char in "_$.:#>-" for char in path)
     for name, times in names.items():
         for field, weight in ((DEFINITION, DEFINITION_WEIGHT), (HEADING, HEADING_WEIGHT)):
             found = engine.look_up(name, field) or engine.look_up(name.lower(), field)
@@ -401,30 +385,19 @@ def query_names(query: Query) -> dict[str, float]:
             continue
         text = term.text
         if is_alone or "_" in text or "(" in text or "." in text or ":" in text or not text[1:].islower():
-            for name in _names_in(text, is_alone):
-                names[name] = names.get(name, 0.0) + 1.0
-                if len(names) == _MAX_NAMES:
-                    return names
+            # All that look like a name, and what stands last in a path of names.
+            places = _name_places(text)
+            for start, end in places:
+                name, kinds = text[start:end], letter_kinds(text[start:end])
+                is_camel_case = "aA" in kinds or "0A" in kinds or "AAa" in kinds  # aB, 2B, ABc
+                is_last = end == len(text) and len(places) > 1 and text[start - 1] in ".:#>"
+                is_called = text.startswith("(", end)
+                is_whole = is_alone and len(places) == 1
+                if "_" in name.strip("_") or is_camel_case or is_called or is_last or is_whole:
+                    names[name] = names.get(name, 0.0) + 1.0
+                    if len(names) == _MAX_NAMES:
+                        return names
     return names
-
-
-def _names_in(text: str, is_alone: bool) -> list[str]:
-    """The names of one word of a query: all that look like one, and what stands last in a path of names."""
-    found = _name_places(text)
-    names: list[str] = []
-    for start, end in found:
-        name = text[start:end]
-        is_name = "_" in name.strip("_") or _has_hump(name) or text.startswith("(", end)
-        is_last = end == len(text) and len(found) > 1 and text[start - 1] in ".:#>"
-        if is_name or is_last or (is_alone and len(found) == 1):
-            names.append(name)
-    return names
-
-
-def _has_hump(name: str) -> bool:
-    """Whether a name is written in camel case: aB, 2B, ABc."""
-    kinds = letter_kinds(name)
-    return "aA" in kinds or "0A" in kinds or "AAa" in kinds
 
 
 def _name_places(text: str) -> list[tuple[int, int]]:
@@ -441,34 +414,16 @@ def _name_places(text: str) -> list[tuple[int, int]]:
     return [*places, (start, len(text))] if start >= 0 else places
 
 
-def _is_path_of_names(text: str) -> bool:
-    """Whether a text is a name with what it is in, and without arguments."""
-    text = text.removesuffix("()")
-    return text != "" and all(char.isalnum() or char in "_$.:#>-" for char in text)
-
-
-def _in_order(query: Query, engine: Engine) -> list[Token]:
-    """All tokens of a query in the order in which they were typed."""
-    tokens: list[Token] = []
-    position = 0
-    for place, term in enumerate(query.terms):
-        for token in _tokens(term, engine):
-            tokens.append(Token(token.surface, token.key, position, place))
-            position += 1
-        if term.text.endswith(_SENTENCE_ENDS):
-            position += _NEIGHBOUR_TOKENS
-    return tokens
-
-
-def _tokens(term: Term, engine: Engine) -> list[Token]:
-    """The tokens of a term; of a prefix only the last one is open."""
+def _tokens(term: Term, engine: Engine, position: int = 0, place: int = 0) -> list[Token]:
+    """The tokens of the `place`-th term of a query; of a prefix only the last one is open."""
     encoded = term.text.encode("utf-8", "replace")
     cuts = engine.tokens_at(term.text)
     tokens: list[Token] = []
-    for at, (start, end, token) in enumerate(cuts, start=1):
+    for start, end, token in cuts:
         surface = encoded[start:end].decode("utf-8", "replace")
-        is_prefix = term.is_prefix and at == len(cuts)
-        tokens.append(Token(surface, TermKey(surface if is_prefix else token, is_prefix, term.column), at, 0))
+        is_prefix = term.is_prefix and len(tokens) == len(cuts) - 1
+        key = TermKey(surface if is_prefix else token, is_prefix, term.column)
+        tokens.append(Token(surface, key, position + len(tokens), place))
     return tokens
 
 

@@ -19,6 +19,7 @@ _ASKING = frozenset((
 _UNCERTAIN = frozenset({"where", "which", "why", "who", "whose"})
 _PERSONS = frozenset({"i", "my", "me", "you", "your"})
 _WISHING = frozenset({"want", "need", "wish", "like"})
+_BEFORE_A_WISH = (" i", " i would", " i do not", " i'd")  # want, need, like
 _CLAUSE_ENDS = (",", ".", ";", ":", "?", "!")
 _MARKS = ".,;:?!()'\"`"
 # Who asks for these asks for code: which class, what kind of function, our sources, where is it implemented.
@@ -40,7 +41,7 @@ def asks_for_prose(query: Query) -> bool:
                 return True
             if word in _UNCERTAIN and is_personal:
                 return True
-        elif word in _WISHING and _is_wish(words[:at]):
+        elif word in _WISHING and f" {' '.join(words[:at])}".endswith(_BEFORE_A_WISH):
             return True
     return False
 
@@ -56,19 +57,10 @@ def _asks_for_code(words: list[str]) -> bool:
     return False
 
 
-def _is_wish(before: list[str]) -> bool:
-    """I want, I do not want, I would like, I'd like."""
-    return (
-        before[-1] == "i" or before[-2:] == ["i", "would"] or before[-3:] == ["i", "do", "not"] or before[-1] == "i'd"
-    )
-
-
 def is_prose(path: str) -> bool:
     """Whether a document with this path is prose; what is no file is a record, which somebody wrote."""
     name = path.rpartition("/")[2]
-    return language_of(name).is_prose if "." in name else not name or _is_in_capitals(name)
-
-
-def _is_in_capitals(name: str) -> bool:
-    """Whether a name is one of prose: README, LICENSE-MIT."""
+    if not name or "." in name:
+        return not name or language_of(name).is_prose
+    # README, LICENSE-MIT
     return all(part.isascii() and part.isalpha() and part.isupper() for part in name.replace("_", "-").split("-"))

@@ -19,7 +19,7 @@ from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Ca
 from ctxrank.ranking.retrieval.plan import DEFINITION_WEIGHT, Plan, QueryTerm
 
 MAX_RERANKED = 30
-_MAX_TIED = 90
+MAX_TIED = 90
 TEST = "a test"  # in place of a word, in the bonus of a row that counts less
 # A test that uses a name stands below code that uses it: so much of its score it loses where a query is that name.
 TEST_DEMOTION = 0.3
@@ -48,10 +48,14 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     if not plain or not found.rows or not (plan.tuning.near or plan.tuning.exact):
         return found
     rows = best_first(found.rows)
-    count = reranked_count([row.score for row in rows])
+    # A row's bonus depends on which others were read, too (`_forms`): with a tie cut in two, the same documents saved
+    # in another order would have other scores.
+    count = count_with_ties([row.score for row in rows], MAX_RERANKED, MAX_TIED)
     read = _read(plan, plain, rows[:count])
     share = share_of_bonus(len(plan.terms))
-    demotion = TEST_DEMOTION * max([_share_of_name(term) for term in plan.terms], default=0.0)
+    # How much of the query is the name of something that code defines: what its term is worth says so.
+    names = [min(term.weight / DEFINITION_WEIGHT, 1.0) for term in plan.terms if term.field == DEFINITION]
+    demotion = TEST_DEMOTION * max(names, default=0.0)
     forms = _forms(plan, plain, read)
     best: list[Candidate] = []
     for row in read:
@@ -65,17 +69,11 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     return found._replace(rows=best + rows[count:])
 
 
-def reranked_count(scores: list[float]) -> int:
-    """How many of these scores, best first, are reranked: equal ones all or none, so that no row's number decides.
-
-    A row's bonus depends on which others were read, too (`_forms`): with a tie cut in two, the same documents saved in
-    another order had other scores.
-    """
-    return count_with_ties(scores, MAX_RERANKED, _MAX_TIED)
-
-
 def count_with_ties(scores: list[float], most: int, most_tied: int) -> int:
-    """How many of these scores, best first, are the best `most`, or a few more: equal ones all or none."""
+    """How many of these scores, best first, are the best `most`, or a few more: equal ones all or none.
+
+    So no row's number decides.
+    """
     if len(scores) <= most or scores[most - 1] > scores[most]:
         return min(len(scores), most)
     tied = scores[most]
@@ -116,30 +114,17 @@ def _read(plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Re
     return read
 
 
-def _share_of_name(term: QueryTerm) -> float:
-    """How much of a query is the name of something that code defines: what its term is worth says so."""
-    return min(term.weight / DEFINITION_WEIGHT, 1.0) if term.field == DEFINITION else 0.0
-
-
 def is_test(path: str) -> bool:
     """Whether a path is that of a test, as the usual runners find them."""
     *folders, name = path.split("/")
-    return not _TEST_FOLDERS.isdisjoint(folders) or _is_test_file(name)
-
-
-def _is_test_file(name: str) -> bool:
-    if name == "conftest.py" or (name.startswith("test_") and name.endswith(".py")):
+    is_of_pytest = name == "conftest.py" or (name.startswith("test_") and name.endswith(".py"))
+    if is_of_pytest or not _TEST_FOLDERS.isdisjoint(folders):
         return True
     stem, dot, extension = name.rpartition(".")
-    if not dot or len(extension) > _EXTENSION_CHARS or not _is_word(extension):
+    if not dot or len(extension) > _EXTENSION_CHARS or not extension.replace("_", "a").isalnum():
         return False
-    if stem.endswith(_TEST_ENDINGS):
-        return True
-    return any(stem.endswith(word) and _is_word(stem[: -len(word)][-1:]) for word in _TEST_WORDS)
-
-
-def _is_word(text: str) -> bool:
-    return text.replace("_", "a").isalnum()
+    tested = next((stem.removesuffix(word) for word in _TEST_WORDS if stem.endswith(word)), "")
+    return stem.endswith(_TEST_ENDINGS) or tested[-1:].replace("_", "a").isalnum()
 
 
 def _forms(plan: Plan, terms: list[QueryTerm], read: list[_Read]) -> dict[tuple[str, str], tuple[float, float]]:

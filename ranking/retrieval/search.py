@@ -39,6 +39,7 @@ from ctxrank.ranking.retrieval.hits import (
     cleaned_parent,
     make_hit,
     show_passage,
+    signals_of,
 )
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import (
@@ -133,7 +134,12 @@ def _answer(question: Question, engine: Engine) -> SearchResult:
 def _search_index(question: Question, plan: Plan, readiness: Readiness) -> SearchResult:
     """The answer of an index, in the caller's snapshot."""
     request, query, filters = question.request, question.query, question.filters
-    wants_prose = not request.is_by_passage and _wants_prose(request, query)
+    wants_prose = False
+    # A sentence that was typed may ask for an explanation; what was pasted is a text and no question.
+    if not request.is_by_passage and query.is_sentence and not is_pasted(request.text):
+        from ctxrank.ranking.retrieval.questions import asks_for_prose  # noqa: PLC0415  few queries are sentences
+
+        wants_prose = asks_for_prose(query)
     call = _Call(question, plan, feature_limits(plan), wants_prose)
     limit = request.limit
     page = _ranked_page(call, limit)
@@ -216,7 +222,11 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     threshold_of = no_threshold if request.is_by_passage else top_k_threshold(max(limit, least), call.limits)
     found = find_candidates(plan, filters.scope, threshold_of=threshold_of)
     first: list[frozenset[int]] = []
-    if not request.is_by_passage and _may_name(request, call.question.query):
+    # A name, a file or a line of code may be meant: a file among other words has a line, too.
+    text = request.text
+    is_one = len(call.question.query.terms) == 1 or ":" in text or ", line " in text
+    may_name = (is_one and ("-" in text or "." in text)) or (not request.is_syntax and is_line_of_code(text))
+    if may_name and not request.is_by_passage:
         from ctxrank.ranking.retrieval.exact_names import with_what_is_named  # noqa: PLC0415  few queries are names
 
         found, first = with_what_is_named(plan, call.question, found)
@@ -234,22 +244,6 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     page = _Page(found, groups, first, [])
     page.shown.extend(_hits(call, page, limit))
     return page
-
-
-def _may_name(request: SearchRequest, query: Query) -> bool:
-    """Whether a name, a file or a line of code may be meant: a file among other words has a line, too."""
-    text = request.text
-    is_one = len(query.terms) == 1 or ":" in text or ", line " in text
-    return (is_one and ("-" in text or "." in text)) or (not request.is_syntax and is_line_of_code(text))
-
-
-def _wants_prose(request: SearchRequest, query: Query) -> bool:
-    """Whether a sentence was typed that asks for an explanation; what was pasted is a text and no question."""
-    if is_pasted(request.text) or not query.is_sentence:
-        return False
-    from ctxrank.ranking.retrieval.questions import asks_for_prose  # noqa: PLC0415  few queries are sentences
-
-    return asks_for_prose(query)
 
 
 def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Foldable]:
@@ -298,34 +292,30 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Fold
 
 
 def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
-    """The best documents in order: those that come first, then all others; superseded ones last."""
-    ranked: list[_Ranked] = []
-    waiting = dict(page.groups)
-    for ids in (*page.first, frozenset(waiting)):
-        groups = {id_: waiting.pop(id_) for id_ in ids if id_ in waiting}
-        ranked += _best(call, groups, max(limit, 0) - len(ranked))
-    return sorted(ranked, key=lambda row: row.signals.is_superseded)  # sorting is stable
-
-
-def _best(call: _Call, groups: dict[int, HitGroup], limit: int) -> list[_Ranked]:
-    """The best of these documents in order, as many as were asked for.
+    """The best documents in order: those that come first, then all others; superseded ones last.
 
     They are blended by falling text score, until no heuristic could lift what is left above what is found.
     """
-    by_text = sorted([(group.score, parent_id) for parent_id, group in groups.items()], reverse=True)
-    best: list[_Ranked] = []
-    half, weight = call.limits.half, call.plan.tuning.text
-    start, end = 0, min(_FIRST_CHUNK * limit, _CHUNK)
-    while limit and start < len(by_text):
-        highest = blended(calibrated(by_text[start][0], half), call.limits.heuristic, weight)
-        if len(best) == limit and not best[-1].signals.is_superseded and best[-1].score > highest:
-            break
-        for signals in call.plan.engine.signals([parent_id for _, parent_id in by_text[start:end]]):
-            text = calibrated(groups[signals.id].score, half)
-            parts = heuristic(call.question.signals(signals), BLENDED)
-            score = blended(text, parts.total, weight)
-            best.append(_Ranked(signals, groups[signals.id], text, parts, score))
-        best.sort(key=lambda row: row.order)
-        del best[limit:]
-        start, end = end, end + min(2 * (end - start), _CHUNK)
-    return best
+    ranked: list[_Ranked] = []
+    waiting = dict(page.groups)
+    half, weight, today = call.limits.half, call.plan.tuning.text, call.question.request.today
+    for ids in (*page.first, frozenset(waiting)):
+        groups = {id_: waiting.pop(id_) for id_ in ids if id_ in waiting}
+        by_text = sorted([(group.score, parent_id) for parent_id, group in groups.items()], reverse=True)
+        best: list[_Ranked] = []
+        wanted = max(limit, 0) - len(ranked)
+        start, end = 0, min(_FIRST_CHUNK * wanted, _CHUNK)
+        while wanted and start < len(by_text):
+            highest = blended(calibrated(by_text[start][0], half), call.limits.heuristic, weight)
+            if len(best) == wanted and not best[-1].signals.is_superseded and best[-1].score > highest:
+                break
+            for signals in call.plan.engine.signals([parent_id for _, parent_id in by_text[start:end]]):
+                text = calibrated(groups[signals.id].score, half)
+                parts = heuristic(signals_of(signals, today), BLENDED)
+                score = blended(text, parts.total, weight)
+                best.append(_Ranked(signals, groups[signals.id], text, parts, score))
+            best.sort(key=lambda row: row.order)
+            del best[wanted:]
+            start, end = end, end + min(2 * (end - start), _CHUNK)
+        ranked += best
+    return sorted(ranked, key=lambda row: row.signals.is_superseded)  # sorting is stable

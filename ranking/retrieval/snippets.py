@@ -81,6 +81,7 @@ class MatchedText(NamedTuple):
 class _Part(NamedTuple):
     """What is shown: of prose a window, and in any case the best line, among these lines."""
 
+    by_lines: bool
     start: int
     end: int
     best: int
@@ -105,21 +106,19 @@ def snippet(engine: Engine, text: str, values: Mapping[str, float], *, path: str
     of the file at `path`.
     """
     text = text[:_MAX_SEARCHED_CHARS].replace("\r\n", "\n")
-    by_lines = is_code(path)
     read = _read(engine, text, values)
-    part = _part(read, by_lines)
+    part = _part(read, is_code(path))
     low = min(part.start, part.lines[0][0])
     high = max(part.end, part.lines[-1][1])
     if printable(text[low:high]) != text[low:high]:  # rare: what is shown has control characters
         read = _read(engine, shown_text(text), values)
-        part = _part(read, by_lines)
-    return _snippet(read, part, by_lines, first_line)
+        part = _part(read, part.by_lines)
+    return _snippet(read, part, first_line)
 
 
 def cut_snippet(read: MatchedText, *, path: str, first_line: int) -> Snippet:
     """The best part of a text that is as `shown_text` leaves it."""
-    by_lines = is_code(path)
-    return _snippet(read, _part(read, by_lines), by_lines, first_line)
+    return _snippet(read, _part(read, is_code(path)), first_line)
 
 
 def terms_in(engine: Engine, text: str, values: Mapping[str, float]) -> frozenset[str]:
@@ -134,6 +133,16 @@ def shown_text(text: str) -> str:
     if shown.count("\n") == text.count("\n"):
         return shown
     return "\n".join(printable(line.rstrip("\r")).replace("\n", " ") for line in text.split("\n"))
+
+
+def marked(text: str, marks: tuple[Span, ...], mark: str, before: str = "", after: str = "") -> str:
+    """The text with this before and after what is marked, in place of the marks."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in marks:
+        pieces += [text[at:start], before, text[start + len(mark) : end - len(mark)], after]
+        at = end
+    return "".join([*pieces, text[at:]])
 
 
 def _read(engine: Engine, text: str, values: Mapping[str, float]) -> MatchedText:
@@ -157,25 +166,24 @@ def _in_characters(encoded: bytes, matches: list[tuple[int, int, int, str]]) -> 
     return counted
 
 
-def _characters(encoded: bytes, end: int) -> int:
-    """How many characters these first bytes are."""
-    return len(_decode(encoded[:end]))
-
-
 def _part(read: MatchedText, by_lines: bool) -> _Part:
     start, end = (0, len(read.text)) if by_lines else _window(read)
-    lines = _line_spans(read.text)
+    lines: list[Span] = []  # without their newlines; a last newline begins no line
+    at = 0
+    for line in read.text.removesuffix("\n").split("\n"):
+        lines.append((at, at + len(line)))
+        at += len(line) + 1
     best = _best_line(read, lines, start, end)
     first = max(0, min(best - 1, len(lines) - SHOWN_LINES))
     if by_lines:
         start, end = lines[best]
-    return _Part(start, end, best, lines[first : first + SHOWN_LINES], first)
+    return _Part(by_lines, start, end, best, lines[first : first + SHOWN_LINES], first)
 
 
-def _snippet(read: MatchedText, part: _Part, by_lines: bool, first_line: int) -> Snippet:
+def _snippet(read: MatchedText, part: _Part, first_line: int) -> Snippet:
     lines = _lines(read, part, first_line)
     terms = frozenset([match[3] for match in read.matches])
-    if by_lines:
+    if part.by_lines:
         return Snippet("\n".join(line.text for line in lines), (), first_line + part.best, lines, terms)
     shown, marks = _on_one_line(read, part.start, part.end)
     return Snippet(shown, marks, first_line + part.best, lines, terms)
@@ -194,7 +202,7 @@ def _window(read: MatchedText) -> Span:
     start, end = read.spans[2 * first], read.spans[2 * last + 1]
     if read.is_in_bytes:
         encoded = read.text.encode("utf-8", "replace")
-        start, end = _characters(encoded, start), _characters(encoded, end)
+        start, end = len(_decode(encoded[:start])), len(_decode(encoded[:end]))
     return 0 if first == 0 else start, len(read.text) if last >= length - 1 else end
 
 
@@ -214,16 +222,6 @@ def _best_position(matches: list[Match]) -> int:
         if not counts[term]:
             del counts[term]
     return best
-
-
-def _line_spans(text: str) -> list[Span]:
-    """Where each line is, without its newline; a last newline begins no line."""
-    spans: list[Span] = []
-    start = 0
-    for line in text.removesuffix("\n").split("\n"):
-        spans.append((start, start + len(line)))
-        start += len(line) + 1
-    return spans
 
 
 def _best_line(read: MatchedText, lines: list[Span], start: int, end: int) -> int:
@@ -255,8 +253,7 @@ def _lines(read: MatchedText, part: _Part, first_line: int) -> tuple[SnippetLine
     lines: list[SnippetLine] = []
     for number, (start, end) in enumerate(part.lines, start=first_line + part.first):
         inside = [(from_ - start, to - start) for _, from_, to, _ in read.matches if start <= from_ and to <= end]
-        spans = _merged(inside)
-        lines.append(_shortened(SnippetLine._make((number, read.text[start:end].rstrip(), tuple(spans)))))
+        lines.append(_shortened(SnippetLine._make((number, read.text[start:end].rstrip(), tuple(_merged(inside))))))
     while lines and not lines[0].text.strip():
         del lines[0]
     while lines and not lines[-1].text.strip():
@@ -303,7 +300,8 @@ def _on_one_line(read: MatchedText, start: int, end: int) -> tuple[str, tuple[Sp
         shown += piece if is_begun else piece.lstrip()
         is_begun = True
         word = _without(text, from_, to, hidden)
-        if has_asterisk and _is_beside_asterisk(text, from_, to, hidden):  # a mark would be taken for the text's
+        beside = [at for at in (from_ - 1, to) if text[at : at + 1] == "*" and at not in hidden] if has_asterisk else []
+        if beside:  # a mark would be taken for the text's
             shown += word
         else:
             marks.append((len(shown), len(shown) + len(word) + 2 * len(MARK)))
@@ -354,17 +352,11 @@ def _without(text: str, start: int, end: int, hidden: list[int]) -> str:
     return "".join((*pieces, text[start:end])) if pieces else text[start:end]
 
 
-def _is_beside_asterisk(text: str, start: int, end: int, hidden: list[int]) -> bool:
-    return any(0 <= at < len(text) and text[at] == "*" and at not in hidden for at in (start - 1, end))
-
-
 def _collapsed(piece: str) -> str:
     """White space as single spaces, also at the ends."""
-    if not piece:
-        return ""
     words = " ".join(piece.split())
     if not words:
-        return " "
+        return piece[:1] and " "
     return f"{' ' if piece[0].isspace() else ''}{words}{' ' if piece[-1].isspace() else ''}"
 
 

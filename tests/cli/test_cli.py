@@ -303,6 +303,28 @@ def test_rebuild_and_status_agree(own_shop: Path, capsys: pytest.CaptureFixture[
     assert "index     up to date" in capsys.readouterr().out
 
 
+def test_status_says_how_large_a_store_is_and_counts_a_file_once(
+    own_shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["status"]) == 0
+    lines = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
+    assert lines["files"] == "17 indexed" and "file" not in lines["holds"]
+    assert run(["status", "--json"]) == 0
+    size = json.loads(capsys.readouterr().out)["bytes"]
+    assert size >= os.path.getsize(own_shop / ".ctxrank" / "ctxrank.db") and lines["size"] == f"{size / 2**20:.1f} MB"
+
+
+def test_a_purge_of_a_secret_says_that_records_stay_without_it(
+    own_shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (own_shop / "word").write_text("exponential backoff\n")
+    assert run(["purge", "--secret", "word", "--dry-run"]) == 0
+    assert "would be redacted" in capsys.readouterr().out
+    assert run(["purge", "--secret", "word"]) == 0
+    printed = capsys.readouterr().out
+    assert " redacted\n" in printed and "gone" not in printed
+
+
 def test_a_closed_pipe_is_a_normal_end(shop: Path) -> None:
     process = start("search", "-n", "100", "the database token retry", folder=shop)
     assert process.stdout is not None and process.stderr is not None

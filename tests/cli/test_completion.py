@@ -11,6 +11,7 @@ from ctxrank.cli import declare
 from ctxrank.cli.completion import script_of, word_list
 from ctxrank.cli.main import COMMANDS, declared_commands, run
 from ctxrank.cli.schema import commands_of
+from ctxrank.indexer.extensions import EXTENSIONS
 
 WORDS = tuple(word_list(declared_commands()))
 PLACES = [place for place in dict.fromkeys(place for place, _, _ in WORDS) if place != "*"]
@@ -47,6 +48,7 @@ def _completed(folder: Path, *words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.needs("mcp")
 @each_row(
     "words, wanted",
     [
@@ -93,6 +95,7 @@ def test_the_other_shells_take_their_scripts(shell: str, folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.needs(*EXTENSIONS)
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_script_holds_every_command_and_every_option(shell: str, folder: Path) -> None:
     script = (folder / f".{shell}").read_text(encoding="utf-8")

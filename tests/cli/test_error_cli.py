@@ -270,6 +270,7 @@ def test_an_error_file_that_cannot_be_read_stops_no_spawn(error: Shell) -> None:
     assert answer.code == 0 and "## Context for developer" in answer.out and "error file is ignored" in answer.err
 
 
+@pytest.mark.needs("bazinga")
 def test_the_predecessors_command_writes_what_a_match_recognises_and_moves_its_record(error: Shell) -> None:
     arguments = ("--db", ".ctxrank/ctxrank.db", "--quiet")
     message = "No module named 'foo.bar' at /home/u/app/src/x.py"

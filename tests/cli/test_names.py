@@ -1,6 +1,9 @@
 """The words that people type: today's commands, yesterday's names of them, and what other programs call them."""
 
 import json
+import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,9 +11,11 @@ from load import load
 from tables import each_row
 
 from ctxrank.cli.click_commands import COMMON
+from ctxrank.cli.declare import Group, OneOf, Parameter
 from ctxrank.cli.main import COMMANDS, declared_commands, find_command, run
 from ctxrank.cli.names import OLD_NAMES, OTHER_WORDS, renamed
 from ctxrank.cli.schema import commands_of
+from ctxrank.indexer.extensions import EXTENSIONS
 
 S = "--session shop-2026-10"
 DECLARED = dict(commands_of(declared_commands()))
@@ -53,6 +58,7 @@ def test_an_old_name_answers_with_the_same_json(
     assert codes[0] == codes[1] and json.loads(printed[0]) == json.loads(printed[1])
 
 
+@pytest.mark.needs(*EXTENSIONS)
 @each_row("old, new", OLD_NAMES.items())
 def test_an_old_name_is_read_as_todays_which_stderr_says(
     old: str, new: str, capsys: pytest.CaptureFixture[str]
@@ -67,7 +73,8 @@ def test_an_old_name_is_read_as_todays_which_stderr_says(
     assert {word for word in words if word.startswith("--")} <= known
 
 
-@each_row("word, ours", OTHER_WORDS.items())
+@pytest.mark.needs(*EXTENSIONS)
+@each_row("word, ours", [(word, ours) for (kind, word), ours in OTHER_WORDS.items() if kind == "command"])
 def test_a_word_of_other_programs_names_ours(word: str, ours: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert word not in COMMANDS
     assert run([word]) == 2
@@ -78,11 +85,74 @@ def test_a_word_of_other_programs_names_ours(word: str, ours: str, capsys: pytes
         assert not rest or rest[0].startswith("--") or name in DECLARED, name
 
 
-@pytest.mark.parametrize("word", ["find", "ls", "add", "remember", "config", "version"])
-def test_the_words_that_users_ask_for_are_among_them(word: str) -> None:
-    assert word in OTHER_WORDS
+# What a reader who did not know the program typed, and what he meant.
+TYPED = (
+    ("find", "Here it is 'search'."),
+    ("ls", "Here it is 'list'."),
+    ("add", "Here it is 'save', or 'index' for files."),
+    ("remember", "Here it is 'save'."),
+    ("config", "Here it is a file, .ctxrank/config.yaml: docs/configuration.md has its keys."),
+    ("version", "Here it is '--version'."),
+    ("context-block", "Here it is 'assemble'."),
+    ("replay", "Here it is 'receipt replay'."),
+    ("error add", "Here it is 'save'."),
+    ("package new", "Here it is 'save'."),
+    ("session add", "Here it is 'create'."),
+    ("error ls", "Here it is 'list'."),
+    ("error frobnicate", "It has match, save, run, confirm, refute. See 'ctxrank error --help'."),
+    ("assemble --max-tokens 500", "No such option '--max-tokens'. Here it is '--budget'."),
+    ("assemble --bugdet 500", "No such option '--bugdet'. Did you mean --budget or --quiet?"),
+    ("error save --fix x", "No such option '--fix'. Here it is '--solution'."),
+    ("search --top 3 x", "Here it is '--limit'."),
+    ("list findings", "'timeline', 'injections'. Here it is 'packages'. See 'ctxrank list --help'."),
+    ("list package", "Did you mean packages? See 'ctxrank list --help'."),
+    ("init one two", "Got unexpected extra argument (two). See 'ctxrank init --help'."),
+)
 
 
+@each_row("typed, said", TYPED)
+def test_what_a_stranger_types_names_what_he_means(typed: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(typed.split()) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_each_word_for_one_of_ours_has_one_to_name() -> None:
+    groups = [one for one in declared_commands().values() if isinstance(one, Group)]
+    ours = {
+        "subcommand": {name for group in groups for name in group.commands},
+        "option": {word for command in DECLARED.values() for one in command.parameters for word in one.on_words},
+        "word": {word for command in DECLARED.values() for one in command.parameters for word in _words(one)},
+    }
+    for (kind, _), named in OTHER_WORDS.items():
+        assert kind == "command" or set(named.split()) <= ours[kind], named
+
+
+def _words(parameter: Parameter) -> tuple[str, ...]:
+    return parameter.type.words if isinstance(parameter.type, OneOf) else ()
+
+
+def test_the_first_page_names_how_a_past_block_is_made_again(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    assert "receipt    Make a past block again, or compare two." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", ["--help", "assemble --help"])
+def test_the_example_of_a_block_has_what_the_readme_saves(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    note, *commands = re.findall(r"^\$ (.+)", readme[readme.index("## Three commands") :], re.M)[:3]
+    subprocess.run(["sh", "-c", note], check=True)
+    for command in commands:
+        assert run(shlex.split(command)[1:]) == 0
+    run(page.split())
+    example = re.search(r"ctxrank (assemble --session .+?\")\n", capsys.readouterr().out, re.S)
+    assert example is not None and run(shlex.split(example[1])) == 0
+    assert "### Relevant Packages (1/1)" in capsys.readouterr().out
+
+
+@pytest.mark.needs(*EXTENSIONS)
 def test_the_commands_and_options_are_few(capsys: pytest.CaptureFixture[str]) -> None:
     options = [one for command in DECLARED.values() for one in command.parameters if one.is_option]
     assert len(DECLARED) <= 62 and len(options) <= 250

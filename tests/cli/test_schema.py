@@ -16,10 +16,12 @@ from tables import each_row
 from ctxrank.cli import declare
 from ctxrank.cli.main import COMMANDS, run
 from ctxrank.cli.schema import answer_schema, value_schema
+from ctxrank.indexer.extensions import EXTENSIONS
 
 FROZEN = Path(__file__).parent.parent / "frozen"
 
 
+@pytest.mark.needs(*EXTENSIONS)
 @each_row("name", DECLARED)
 def test_every_command_has_a_valid_schema_of_its_answer_or_says_what_it_prints(name: str) -> None:
     command = DECLARED[name]
@@ -29,6 +31,7 @@ def test_every_command_has_a_valid_schema_of_its_answer_or_says_what_it_prints(n
         assert name in ("error run", "bazinga", "hook", "mcp", "serve", "web") and command.prints
 
 
+@pytest.mark.needs(*EXTENSIONS)
 def test_every_command_that_answers_in_json_is_among_the_real_answers() -> None:
     pages = [page.read_text(encoding="utf-8") for page in FROZEN.glob("*.txt")]
     seen = {checked_command(transcript) for page in pages for transcript in re.split(r"\n(?=\$ )", page)}
@@ -80,6 +83,7 @@ def test_an_answer_without_its_own_key_or_with_another_outcome_is_refused() -> N
     assert not checker.is_valid({**good, "outcome": "perhaps"})
 
 
+@pytest.mark.needs(*EXTENSIONS)
 def test_all_commands_are_described_with_their_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schema"]) == 0
     answer = json.loads(capsys.readouterr().out)

@@ -14,6 +14,7 @@ import pytest
 from tables import each_row
 
 from ctxrank.cli.main import COMMANDS
+from ctxrank.indexer.extensions import EXTENSIONS
 from ctxrank.indexer.store.location import Location
 
 # Each command of the table, and what has no store; in text and in JSON.
@@ -155,6 +156,7 @@ def _titles(answer: "str | bytes") -> list[str]:
     return [hit["title"] for hit in json.loads(answer)["hits"]]
 
 
+@pytest.mark.needs(*EXTENSIONS)
 @each_row(
     "shell, code, errors",
     [

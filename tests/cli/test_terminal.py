@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from builders import copy_store
 
-from ctxrank.cli.actions.upkeep.surroundings import proposals
+from ctxrank.cli.actions.upkeep.stores import proposals
 from ctxrank.cli.main import run
 from ctxrank.cli.output import terminal
 from ctxrank.cli.output.terminal import linked
@@ -95,6 +95,7 @@ def test_verbose_says_where_the_time_went(shop: Path, capsys: pytest.CaptureFixt
     assert "ms to start" not in capsys.readouterr().err
 
 
+@pytest.mark.needs("transcripts")
 @pytest.mark.parametrize(
     ("words", "label"),
     [

@@ -221,6 +221,7 @@ def test_what_is_ignored_or_ours_is_no_change_until_the_ignore_file_says_otherwi
         assert follower.end()[0] == 0
 
 
+@pytest.mark.needs("links")
 @needs_watchfiles
 def test_linked_artifacts_are_followed(folder: Path, follower: Follower) -> None:
     follower.line()

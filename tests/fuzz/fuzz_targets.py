@@ -29,7 +29,7 @@ from ctxrank.indexer.errors.parse.capture import capture_file
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign, terms_of
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.exchange.import_jsonl import import_jsonl
+from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.files.paths import contained_path, portable_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import is_dict, is_list

@@ -75,6 +75,7 @@ def schema() -> apsw.Connection:
     return connection
 
 
+@pytest.mark.needs("links")
 def test_every_column_of_the_schema_is_declared() -> None:
     connection = schema()
     assert undeclared(connection) == []
@@ -166,6 +167,7 @@ def test_the_words_of_a_column_are_those_of_the_schema_and_of_the_module_that_wr
         assert tuple(re.findall("'([^']*)'", allowed[1])) == words
 
 
+@pytest.mark.needs("links")
 def test_what_the_store_itself_knows_of_kinds_is_what_the_catalogue_says() -> None:
     assert set(catalogue.document_kinds(catalogue.kinds_of(schema()))) == set(facets.KINDS)
     assert catalogue.aging_kinds() == TTL_KINDS
@@ -207,6 +209,7 @@ def test_what_the_catalogue_calls_a_text_is_redacted_again(tmp_path: Path) -> No
                 assert store.primary.execute(query, (TOKEN,)).get == 0, f"{table.name}.{column.name}"
 
 
+@pytest.mark.needs("salvage")
 def test_a_session_that_only_its_failures_know_is_made_again(tmp_path: Path) -> None:
     with make_store(tmp_path / "here") as store:
         fill(store)
@@ -374,6 +377,7 @@ def test_a_made_up_kind_ages(noted: Store) -> None:
     assert prune_older(noted, MOMENT + 2, kinds=["note"], session="S").deleted == {"note": 1}
 
 
+@pytest.mark.needs("salvage")
 @pytest.mark.parametrize("lost", ["documents", "notes"])
 def test_a_made_up_kind_is_missed_by_the_doctor_and_made_again(noted: Store, lost: str, tmp_path: Path) -> None:
     before = documents_of_notes(noted)

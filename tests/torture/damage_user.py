@@ -289,10 +289,8 @@ def _said(called: Called, home: str) -> Answer:
         answer = json.loads(called.stdout)
     except ValueError:
         return called.code, f"no JSON: {called.stdout[:300]} {called.stderr[:300]}"
-    for name in ("receipt", "shared_prefix_tokens"):
+    for name in ("receipt", "shared_prefix_tokens", "index_bytes", "bytes"):  # the last two: sizes of files
         answer.pop(name, None)
-    if "index_bytes" in answer:
-        answer.pop("index_bytes")
     return called.code, json.dumps(answer, ensure_ascii=False).replace(home, "HOME")
 
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.errors.failure_input import read_given
-from ctxrank.cli.actions.errors.lookup import Whose, save_solution
-from ctxrank.cli.actions.errors.views import details_lines, error_json, error_lines, own_confidence
+from ctxrank.cli.actions.errors.lookup import Whose, given_failure, record_words, save_solution
 from ctxrank.cli.actions.given import number_of, others_know
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
-from ctxrank.cli.output.lines import times
+from ctxrank.cli.output.lines import cut, facts, indented, times
+from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.errors.failures import resolve
-from ctxrank.indexer.errors.listing import get_error, list_errors, recognition_of
+from ctxrank.indexer.errors.listing import Recognition, StoredError, get_error, list_errors, recognition_of
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.errors.solutions import SavedKnownError
@@ -18,6 +17,7 @@ from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
+from ctxrank.ranking.errors.confidence import confidence_in
 
 _KIND = "error"
 
@@ -26,7 +26,7 @@ def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **op
     """Save what fixed a failure, or count a known one."""
     with call.open() as store:
         mode = load_config(store).redaction_mode
-        failure = read_given(options["file"], options["error_type"], options["message"], mode)
+        failure = given_failure(options["file"], options["error_type"], options["message"], mode)
         saved, project, answer = save_solution(
             store, failure, solution, Whose(options["project"], options["session"], options["lang"]), call.note,
             "Give the failure's output, or --type and --message.", hints=hints, is_final=is_final,
@@ -67,8 +67,8 @@ def list_(call: Call, project: str | None, state: str | None, **options: Any) ->
     with call.open() as store:
         found = list_errors(store.primary, project=project, state=state, **options)
         elsewhere = "" if found or project is None else others_know(store.primary, "error_patterns", project)
-    lines = (line for error in found for line in error_lines(call, error))
-    return list_reply(found, "errors", lines, absent=(f"no known errors.{elsewhere}",), record=error_json)
+    lines = (line for error in found for line in _error_lines(call, error))
+    return list_reply(found, "errors", lines, absent=(f"no known errors.{elsewhere}",), record=_error_json)
 
 
 def show(call: Call, error: str) -> Reply:
@@ -77,22 +77,22 @@ def show(call: Call, error: str) -> Reply:
         found = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
         by = recognition_of(store.primary, found.id)
     return Reply(
-        lambda: {"error": error_json(found), "recognised_by": by and Extended(by, {"masked": by.headline})},
-        details_lines(call, found, by),
+        lambda: {"error": _error_json(found), "recognised_by": by and Extended(by, {"masked": by.headline})},
+        _details_lines(call, found, by),
     )
 
 
 def confirm(call: Call, error: str, session: str | None) -> Reply:
     """Count that a solution helped."""
-    return _count(call, error, has_helped=True, session=session)
+    return _count(call, error, session, has_helped=True)
 
 
 def refute(call: Call, error: str) -> Reply:
     """Count that a solution did not help."""
-    return _count(call, error, has_helped=False, session=None)
+    return _count(call, error, None, has_helped=False)
 
 
-def _count(call: Call, error: str, *, has_helped: bool, session: str | None) -> Reply:
+def _count(call: Call, error: str, session: str | None, *, has_helped: bool) -> Reply:
     with call.open() as store:
         session_id = None if session is None else find_session(store.primary, session).id
         before = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
@@ -102,11 +102,54 @@ def _count(call: Call, error: str, *, has_helped: bool, session: str | None) -> 
                 resolve(change, session_id, pattern_id=before.id)
     after = before._replace(confirmations=record.confirmations, refutations=record.refutations)
     moved = f"{record.before} → {record.after}" if record.before != record.after else f"still {record.after}"
-    more = {"id": before.id, "state": record.after, "confidence": own_confidence(after)}
+    more = {"id": before.id, "state": record.after, "confidence": _own_confidence(after)}
     return Reply(
         lambda: Extended(record, more),
         [
             f"{public_id(_KIND, before.id)}: {moved} ({record.confirmations} for, {record.refutations} against), "
-            f"confidence {own_confidence(before):.2f} → {own_confidence(after):.2f}"
+            f"confidence {_own_confidence(before):.2f} → {_own_confidence(after):.2f}"
         ],
     )
+
+
+def _error_lines(call: Call, error: StoredError) -> Iterator[str]:
+    """One pattern in a list."""
+    record = record_words(error.state, error.confirmations, error.refutations)
+    about = facts(
+        error.project, error.lang, f"seen {times(error.occurrences)}", f"last {format_day(error.last_seen)}",
+        "expired" if error.is_expired else "",
+    )  # fmt: skip
+    yield (
+        f"{call.bold(public_id('error', error.id))} {record}, confidence {_own_confidence(error):.2f} · "
+        f"{call.dim(about)}"
+    )
+    yield f"   {cut(shown(title_of(error.error_type, error.message)))}"
+    yield f"   Solution: {cut(shown(error.solution))}"
+
+
+def _details_lines(call: Call, error: StoredError, recognition: Recognition | None) -> Iterator[str]:
+    """One pattern whole."""
+    yield from _error_lines(call, error._replace(solution=error.solution.strip().split("\n")[0]))
+    yield from list(indented(error.solution.strip()))[1:]
+    for hint in error.hints:
+        yield f"   Hint: {shown(hint)}"
+    yield f"   {'Expired' if error.is_expired else 'Expires'} {format_us(error.expires_at)}"
+    if recognition is None:
+        yield "   It is not recognised yet: the next 'ctxrank error match' signs it."
+        return
+    yield f"   Recognised by: {shown(recognition.headline) or '(no words)'}"
+    for name, values in (("Codes", recognition.codes), ("Masked", recognition.values), ("At", recognition.places)):
+        if values:
+            yield f"   {name}: {shown(', '.join(values))}"
+    for line in indented(recognition.unit):
+        yield call.dim(f"   | {line[3:]}".rstrip())
+
+
+def _error_json(error: StoredError) -> Extended:
+    """One pattern as JSON."""
+    return Extended(error, {"confidence": _own_confidence(error)})
+
+
+def _own_confidence(error: StoredError) -> float:
+    """The confidence in its solution where this very error occurs again."""
+    return confidence_in(error.confirmations, error.refutations)

@@ -1,14 +1,18 @@
-"""What is known of a failure, and what is written down of it: for the commands and for the Python API."""
+"""What a command is given as a failure, what is known of it, and what is written down: for commands and the API."""
 
+import sys
 from collections.abc import Callable
 
+from ctxrank.cli.actions.given import stdin_bytes, unreadable
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.errors.failure_text import FailureText
+from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure, sign_older
+from ctxrank.indexer.errors.parse.capture import capture_file, capture_stream
 from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, save_error
 from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.records.sessions import project_in_force
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import MAX_FIXES, Asked, ErrorAnswer, recognise
@@ -67,3 +71,33 @@ def record_sighting(say: Say, store: Store, answer: ErrorAnswer, place: FailureP
         record_failure(store, place, failure, create_session=create_session)
     except (NotFoundError, LockedError) as error:
         say(f"the failure is not recorded: {error.message} {error.hint}".rstrip())
+
+
+def capture_given(file: str | None) -> bytes:
+    """What a file or, for '-' and None, stdin holds, bounded. Raises UsageError where there is nothing to read from."""
+    if file is None and sys.stdin.isatty():
+        raise UsageError(
+            "There is no output to look at.", "Pipe it in, as in 'make 2>&1 | ctxrank error match', or name a FILE."
+        )
+    if file in (None, "-"):
+        return capture_stream(stdin_bytes()).data()
+    try:
+        return capture_file(file).data()
+    except OSError as error:
+        raise unreadable(file, error) from error
+
+
+def given_failure(file: str | None, error_type: str | None, message: str | None, mode: RedactionMode) -> FailureText:
+    """The failure, redacted: a message with its type, else a file. Raises UsageError where it is given twice."""
+    if message is None:
+        if error_type is not None:
+            raise UsageError("--type needs --message.", "Give both, or the failure's whole output.")
+        return read_failure_text(capture_given(file), mode)
+    if file is not None:
+        raise UsageError("The failure is given twice.", f"Give {file}, or --message, not both.")
+    return told_failure(error_type or "", message, mode)
+
+
+def record_words(state: str, confirmations: int, refutations: int) -> str:
+    """A solution's state, with its record where it has one."""
+    return f"{state} ({confirmations} for, {refutations} against)" if confirmations or refutations else state

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from ctxrank.cli.actions.errors.failure_input import read_given
-from ctxrank.cli.actions.errors.lookup import Whose, look_up, record_sighting
-from ctxrank.cli.actions.errors.views import record_words
+from ctxrank.cli.actions.errors.lookup import Whose, given_failure, look_up, record_sighting, record_words
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.output.lines import indented, times
 from ctxrank.indexer.clock import format_day
@@ -27,7 +25,7 @@ def match(
     """Recognise a failure and record it for its session; 1 where it is not known."""
     with call.open() as store:
         mode = load_config(store).redaction_mode
-        failure = read_given(options["file"], options["error_type"], options["message"], mode)
+        failure = given_failure(options["file"], options["error_type"], options["message"], mode)
         whose = Whose(options["project"], session, options["lang"])
         project, answer = look_up(store, failure, whose, call.note, options["limit"])
         seen = None

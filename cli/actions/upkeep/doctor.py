@@ -1,15 +1,17 @@
 """`ctxrank doctor`: whether the store is well, and what to do where it is not."""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ctxrank.cli.actions.upkeep.index import rebuild
-from ctxrank.cli.actions.upkeep.stores import optimize
 from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.care import repair as care
+from ctxrank.indexer.care.compaction import optimize as compact
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Finding, Repair, Result
 from ctxrank.indexer.care.new_file import SalvageReport
+from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import find_store
 
@@ -118,3 +120,38 @@ def _answer(found: _Diagnosis) -> Extended:
         "complete": salvaged.is_complete if salvaged is not None else None, "findings": found.after,
     }  # fmt: skip
     return Extended(found, {"counts": _counts(found.findings), "repair": None if found.mode is None else repair})
+
+
+def optimize(call: Call) -> Reply:
+    """Rewrite both files without free pages, and the index with its lists merged."""
+    with call.open() as store:
+        done = compact(store)
+    notes = [] if done.is_complete else ["another process reads: a log was left as it is, and is cut by a later call."]
+    if done.index_trouble:
+        notes.append(f"the index cannot be used: {done.index_trouble}.")
+    payload = {"files": [tuple(one) for one in done.files], "complete": done.is_complete}
+    lines = [f"{one.name:<12} {one.bytes_before:>13,} → {one.bytes_now:,} bytes" for one in done.files]
+    return _index_reply(payload, lines, done.index_trouble, done.stale)._replace(notes=tuple(notes))
+
+
+def rebuild(call: Call) -> Reply:
+    """Make the index again from the primary database; 6 where that is not possible."""
+    with call.open() as store:
+        with progress_bar("rebuilding", call) as advance:
+            missing = rebuild_index(fts5_of(store), advance)
+        trouble = index_of(store).health
+        documents = 0 if trouble else index_of(store).state().documents
+    notes = (f"the index could not be rebuilt: {trouble}.",) if trouble else ()
+    lines = [] if trouble else [f"Rebuilt the index: {documents} documents"]
+    return _index_reply({"documents": documents}, lines, trouble, missing)._replace(text_notes=notes)
+
+
+def _index_reply(payload: Mapping[str, object], lines: list[str], trouble: str, stale: int) -> Reply:
+    """The reply of what rewrites an index, which cannot answer where there is trouble: 6."""
+    return Reply(
+        lambda: {**payload, "stale": stale, "reason": trouble},
+        lines,
+        outcome="degraded" if trouble else "stale" if stale else "matched",
+        engine="heuristic" if trouble else "fts5",
+        exit_code=6 if trouble else 0,
+    )

@@ -13,9 +13,8 @@ from ctxrank.cli.output.import_report import import_reply
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
-from ctxrank.indexer.exchange.export import export_lines
-from ctxrank.indexer.exchange.forwarding import last_number
-from ctxrank.indexer.exchange.import_jsonl import import_jsonl as import_lines
+from ctxrank.indexer.exchange.exchange import import_jsonl as import_lines
+from ctxrank.indexer.exchange.export import export_lines, last_number
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used

@@ -1,4 +1,4 @@
-"""`ctxrank purge`: remove what is stored to the last byte, or take secrets out of it."""
+"""`ctxrank purge` and `prune`: what is stored is removed to the last byte, secrets are taken out, what is old goes."""
 
 import gc
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from ctxrank.cli.actions.given import read_given
 from ctxrank.cli.call import Call, Extended, Reply
 from ctxrank.cli.sharing import sharing
-from ctxrank.indexer.clock import format_us
+from ctxrank.indexer.clock import format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import LockedError, UsageError
 from ctxrank.indexer.exchange.origin_removal import forget_origin
 from ctxrank.indexer.light_typing import Any
@@ -20,6 +20,7 @@ from ctxrank.indexer.privacy.erase import (
 )
 from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import redact_again
+from ctxrank.indexer.privacy.retention import prune_expired, prune_older
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.store import blocklist
 from ctxrank.indexer.store.config import load_config
@@ -58,19 +59,19 @@ def purge(
         is_done = forgot.is_erased or forgot.is_dry_run
         notes = forgot.notes if is_done else (*forgot.notes, _what_is_in_the_way(store))
         more: dict[str, object] = {"forgotten": forgot.is_erased}
-        team_log = load_config(store).team_log  # reading the configuration says whether there is a cluster
         if store.wide is not None and not dry_run:
             is_done = False
             at = f"the cluster at {store.wide.hosts}"
             notes += (f"not yet purged: {at} still has it; 'ctxrank wide sync --forget' takes it out.",)
-        if team_log is not None and not dry_run and "origin" not in named:
+        if load_config(store).team_log is not None and not dry_run and "origin" not in named:
             unconfirmed, machines, said = sharing("team").purge_notes(call, store)
             left = {"machines": machines or None, "unconfirmed": unconfirmed if unconfirmed >= 0 else None}
             more = {"forgotten": forgot.is_erased and unconfirmed == 0, "team": left}
             is_done = is_done and unconfirmed == 0
             notes += said
     exit_code = 0 if is_done else LockedError.exit_code
-    return Reply(lambda: Extended(forgot, more), _forgot_lines(forgot), exit_code=exit_code, notes=notes)
+    lines = _forgot_lines(forgot, is_secret="secret" in named)
+    return Reply(lambda: Extended(forgot, more), lines, exit_code=exit_code, notes=notes)
 
 
 def _what_is_in_the_way(store: Store) -> str:
@@ -108,8 +109,9 @@ def _counted(counts: Mapping[str, int], verb: str) -> list[str]:
     return [f"{kind:<10} {count} {verb}" for kind, count in counts.items()]
 
 
-def _forgot_lines(forgot: PurgeReport) -> Iterator[str]:
-    yield from _counted(forgot.removed, "would go" if forgot.is_dry_run else "gone")
+def _forgot_lines(forgot: PurgeReport, *, is_secret: bool) -> Iterator[str]:
+    would_be, is_done = ("would be redacted", "redacted") if is_secret else ("would go", "gone")
+    yield from _counted(forgot.removed, would_be if forgot.is_dry_run else is_done)
     if forgot.kept_out:
         yield f"kept out   {', '.join(map(str, forgot.kept_out))} (see 'ctxrank purge --list')"
     if not forgot.is_dry_run:
@@ -147,3 +149,27 @@ def _redact(call: Call, store: Store, *, dry_run: bool) -> Reply:
         exit_code=0 if is_done else LockedError.exit_code,
         notes=() if is_done else (_what_is_in_the_way(store),),
     )
+
+
+def prune(call: Call, older_than: str | None, expired: bool, kinds: tuple[str, ...], **options: Any) -> Reply:
+    """Remove what is too old, and count it."""
+    if (older_than is None) == (not expired):
+        raise UsageError(
+            "Say what is too old: --older-than AGE, or --expired.",
+            "Give one of them; 'ctxrank prune --older-than 90d --dry-run' counts what would go.",
+        )
+    options["is_dry_run"] = options.pop("dry_run")
+    gc.enable()  # this may take a while: see cli/entry.py
+    wanted = [kind.strip().lower() for kind in kinds]
+    now = now_us()
+    before = now if older_than is None else parse_time(older_than, now=now)
+    if before > now:
+        raise UsageError(f"{older_than} is in the future.", "Give an age such as 90d, or a date that has passed.")
+    with call.open() as store:
+        if expired:
+            ttl_us = load_config(store).ttl_us
+            report = prune_expired(store, ttl_us, kinds=wanted, now=now, **options)
+        else:
+            report = prune_older(store, before, kinds=wanted, **options)
+    verb = "would be removed" if report.is_dry_run else "removed"
+    return Reply(lambda: report, _counted({**report.deleted, "total": report.total}, verb))

@@ -1,23 +1,24 @@
-"""`ctxrank init`, `status` and `optimize`: a store made, looked at, and made compact."""
+"""`ctxrank init`, `trust` and `status`: a store made, believed, and looked at."""
 
-import gc
 import os
+import re
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.upkeep.index import index_reply
-from ctxrank.cli.actions.upkeep.surroundings import proposals
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.sharing import sharing
-from ctxrank.indexer.care.compaction import optimize as compact
+from ctxrank.indexer.care.environment_checks import files_of
 from ctxrank.indexer.care.status import Status, read_status
-from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.catalogue import folder_tables
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.extensions import ENGINE, provided
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.opening import create_named_store, create_store
+from ctxrank.indexer.opening import create_named_store, create_store, open_store
+from ctxrank.indexer.store.allowed_roots import unnamed_folders
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import remember
-from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, identity_of, is_known
+from ctxrank.indexer.store.known_stores import trust as make_known
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, identity_of, is_known, refuse_foreign
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:  # most stores have no team
@@ -70,17 +71,18 @@ def status(call: Call) -> Reply:
             cluster: ClusterIndex = provided(ENGINE, "engine: opensearch")
             wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
+        size = sum(os.path.getsize(path) for path in files_of(store.location) if os.path.exists(path))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
     more = {
-        "engine": engine, "processes": found.processes, "hook_failures": failures or None,
+        "engine": engine, "bytes": size, "processes": found.processes, "hook_failures": failures or None,
         "team": None if team is None else sharing("team").as_json(team), 
         "wide": wide and Extended(wide, {"index": wide.name, "bytes": wide.size_bytes}),
     }  # fmt: skip
     return Reply(
         lambda: Extended(found, more),
         (
-            *_status_lines(found, "the cluster answers" if is_wide else "heuristics answer"),
+            *_status_lines(found, size, "the cluster answers" if is_wide else "heuristics answer"),
             *((f"team      {sharing('team').sentence(team)}",) if team is not None else ()),
             *((f"wide      {_cluster_sentence(wide)}",) if wide is not None else ()),
             *(f"hook      {shown(failure)}" for failure in failures),
@@ -99,22 +101,6 @@ def _cluster_sentence(found: "ClusterStatus") -> str:
     return f"{shown(found.nodes)}: {found.documents:,} documents, {found.behind} changes behind{refused}{asked}"
 
 
-def optimize(call: Call) -> Reply:
-    """Rewrite both files without free pages, and the index with its lists merged."""
-    gc.enable()  # this may take a while: see cli/entry.py
-    with call.open() as store:
-        done = compact(store)
-    notes = [] if done.is_complete else ["another process reads: a log was left as it is, and is cut by a later call."]
-    if done.index_trouble:
-        notes.append(f"the index cannot be used: {done.index_trouble}.")
-    payload = {
-        "files": [tuple(one) for one in done.files], "complete": done.is_complete, "stale": done.stale,
-        "reason": done.index_trouble,
-    }  # fmt: skip
-    lines = (f"{one.name:<12} {one.bytes_before:>13,} → {one.bytes_now:,} bytes" for one in done.files)
-    return index_reply(payload, lines, done.index_trouble, done.stale)._replace(notes=tuple(notes))
-
-
 # What a count is of, where it is not the kind with an s.
 _KINDS = {"artifact": "file", "linked": "linked artifact", "reasoning": "reasoning entry", "skill": "skill output"}
 _PLURALS = {"reasoning": "reasoning entries", "strategy": "strategies"}
@@ -125,10 +111,13 @@ def _counted(kind: str, count: int) -> str:
     return f"{count:,} {one if count == 1 else _PLURALS.get(kind, f'{one}s')}"
 
 
-def _status_lines(status: Status, instead: str) -> Iterator[str]:
+def _status_lines(status: Status, size: int, instead: str) -> Iterator[str]:
     yield f"store     {shown(status.store)}"
     yield f"root      {shown(status.root)}"
-    held = ", ".join(_counted(kind, count) for kind, count in status.documents.items())
+    yield f"size      {size / 2**20:,.1f} MB"
+    # Files are counted below, those of packages with the others.
+    kinds = [kind for kind in status.documents if kind != "artifact" or not status.artifacts]
+    held = ", ".join(_counted(kind, status.documents[kind]) for kind in kinds)
     yield f"holds     {held or 'nothing yet'}"
     if status.origins:
         named = ", ".join(f"{count:,} of {origin}" for origin, count in status.origins.items())
@@ -151,3 +140,61 @@ def _status_lines(status: Status, instead: str) -> Iterator[str]:
     hint = f" ({hint})" if status.older_ruleset else ""
     older = f"{status.older_ruleset} documents stored under older ones"
     yield f"redaction rules {status.ruleset}; {older}{hint}"
+
+
+def trust(call: Call, path: str) -> Reply:
+    """Write down that this user trusts a store, and say what it is."""
+    primary = _database_of(path)
+    refuse_foreign(primary)
+    with open_store(primary, root=call.root) as store:
+        is_new = make_known(store)
+        documents = sum(read_status(store).documents.values())
+        unread = unnamed_folders(store.location, store.primary, [one.name for one in folder_tables(store.primary)])
+    folder = store.location.folder
+    return Reply(
+        lambda: {"store": folder, "known_before": not is_new, "documents": documents, "refused_roots": unread},
+        [f"{'Trusted' if is_new else 'You trust already'} the store in {shown(folder)}: {documents} documents"],
+        text_notes=tuple(
+            f"it names {name}, which is not read: 'ctxrank index --root {name}' allows that." for name in unread
+        ),
+    )
+
+
+def _database_of(path: str) -> str:
+    """The database of a project folder, of a store's folder, or the file itself. Raises NoStoreError."""
+    full = os.path.abspath(path)
+    if os.path.isdir(full):
+        inside = [os.path.join(full, FOLDER, PRIMARY_FILE), os.path.join(full, PRIMARY_FILE)]
+        full = next((name for name in inside if os.path.lexists(name)), inside[0])
+    if not os.path.lexists(full):
+        raise NoStoreError(f"There is no store at {full}.", "Give a project's folder, its .ctxrank, or its ctxrank.db.")
+    return full
+
+
+_NOTES = ("adr", "artifacts", "doc", "docs", "notes", "research")
+_DATABASE = os.path.join("bazinga", "bazinga.db")
+
+
+def proposals(folder: str) -> Iterator[str]:
+    """A line for each thing that was found in a project's folder, with its command: `docs/: 'ctxrank index docs'`."""
+    if os.path.exists(os.path.join(folder, ".git")):
+        yield "a git checkout: 'ctxrank index' takes in its files, but for those that git ignores"
+    elif notes := [name for name in _NOTES if os.path.isdir(os.path.join(folder, name))]:
+        yield f"{', '.join(f'{name}/' for name in notes)}: 'ctxrank index {' '.join(notes)}'"
+    if os.path.isdir(os.path.join(folder, ".contextia")):
+        yield ".contextia/: 'ctxrank index' takes in its links, 'ctxrank check' checks them"
+    if os.path.isfile(os.path.join(folder, _DATABASE)):
+        yield f"a store of BAZINGA: 'ctxrank import bazinga {_DATABASE} --root .' takes it in"
+    if count := _transcripts(folder):
+        yield f"{count} sessions of Claude Code: 'ctxrank import transcripts' takes in what failed, and what fixed it"
+
+
+def _transcripts(folder: str) -> int:
+    """How many sessions Claude Code has kept of a project: a file each, in a folder named after the project's path."""
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    name = re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(folder))
+    try:
+        with os.scandir(os.path.join(home, "projects", name)) as entries:
+            return sum(entry.name.endswith(".jsonl") for entry in entries)
+    except OSError:
+        return 0

@@ -15,11 +15,10 @@ import time
 from collections.abc import Generator, Iterable
 from types import FrameType
 
-from ctxrank.cli.actions.upkeep.index import Indexed, answer_of, bring_up_to_date, text_notes
-from ctxrank.cli.actions.upkeep.index_step import STEP_FOLDER
+from ctxrank.cli.actions.upkeep.indexing import STEP_FOLDER, Indexed, answer_of, bring_up_to_date, text_notes
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.command_table import CORE, command_table
-from ctxrank.cli.output.envelope import emit_json_line
+from ctxrank.cli.output.envelope import as_json, envelope
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.cli.output.shaped import answer
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
@@ -168,7 +167,8 @@ class _Follower:
     def _print(self, done: Indexed) -> None:
         """One line, at once: it is read as it comes."""
         if self._call.is_json:
-            emit_json_line(answer(command_table(CORE, "index").command("index").answer, answer_of(done)))
+            fields = answer(command_table(CORE, "index").command("index").answer, answer_of(done))
+            print(as_json(envelope(fields)))
         else:
             report = done.report
             counts = ", ".join(f"{count} {verb}" for verb, count in _counts(done).items() if count)

@@ -1,37 +1,79 @@
 """`context-block`: the context block of the predecessor's prompt builder, under that program's flags.
 
-An orchestrator that called it for the context alone changes the call's beginning and nothing else.
+    ## Context from Prior Work
+    ### Relevant Context                **[CRITICAL]** path, and the summary quoted
+    ### Prior Agent Reasoning           **[agent] phase:** what was thought
+    ### Known Error Patterns            the error, and its solution quoted
+
+An orchestrator that called it for the context alone changes the call's beginning and nothing else. The budgets are the
+predecessor's. The classes take turns, so that long packages leave room for reasoning and errors; every text is on one
+line. Counted cautiously, in tokens of o200k_base.
 """
 
 import os
 from math import ceil
 
-from ctxrank.extensions.bazinga.arguments import Arguments, leading_options, whole_number
+from ctxrank.extensions.bazinga.arguments import leading_options, whole_number
 from ctxrank.extensions.bazinga.call import BazingaCall, Json
 from ctxrank.extensions.bazinga.place import open_store_of, project_folder
-from ctxrank.extensions.bazinga.records.context_block import (
-    DEFAULT_MODEL,
-    MAX_PACKAGES,
-    MODELS,
-    OPENING,
-    ContextBlock,
-    context_budget,
-    render,
-)
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, is_dict
+from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.indexer.text.tokens import cautious_tokens
 from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
+from ctxrank.ranking.context.assembly.block import REFERENCE_LINE, quoted_line
 from ctxrank.ranking.context.assembly.receipt import BlockDelivery, record_delivery
-from ctxrank.ranking.context.assembly.shapes import AssembleRequest
+from ctxrank.ranking.context.assembly.shapes import (
+    AssembleRequest,
+    Assembly,
+    IncludedDocument,
+    IncludedError,
+    IncludedReasoning,
+)
+from ctxrank.ranking.context.prices import Prices
 
-if TYPE_CHECKING:
-    from ctxrank.indexer.store.store import Store
+DEFAULT_MODEL = "sonnet"
+MAX_PACKAGES = 5
+MAX_SUMMARY_CHARS = 200
+MAX_REASONING_CHARS = 300
+MAX_SIGNATURE_CHARS = 100
+MAX_SOLUTION_CHARS = 200
 
-_AGENTS = "developer senior_software_engineer qa_expert tech_lead project_manager investigator requirements_engineer"
-AGENTS = tuple(_AGENTS.split())
+MODELS = {"haiku": 900, "sonnet": 1800, "opus": 2400}
+_SHARES = {
+    "developer": 0.35,
+    "senior_software_engineer": 0.30,
+    "qa_expert": 0.30,
+    "tech_lead": 0.40,
+    "project_manager": 0.10,
+    "investigator": 0.35,
+    "requirements_engineer": 0.30,
+}
+_OTHER_SHARE = 0.20
+# One of each class first, so that the smallest budget starves none; then two packages for one of the others.
+_FIRST_ROUND = ("packages", "reasoning", "errors")
+_LATER_ROUNDS = ("packages", "packages", "reasoning", "errors")
+
+OPENING = "## Context from Prior Work\n"
+_HEAD = f"{OPENING}\n{REFERENCE_LINE}"
+_HEADINGS = {
+    "packages": "### Relevant Context\n",
+    "reasoning": "### Prior Agent Reasoning\n",
+    "errors": "### Known Error Patterns\n",
+}
+
+
+class ContextBlock(NamedTuple):
+    """The block's text, '' for an empty one, and what of it counts as delivered."""
+
+    text: str
+    packages: tuple[IncludedDocument, ...]
+    reasoning: tuple[IncludedReasoning, ...]
+    errors: tuple[IncludedError, ...] = ()
+
+
 _READ = (
     "--agent-type --session-id --group-id --task-title --task-requirements --model --iteration --db --project-root"
     " --params-file --output-file"
@@ -53,9 +95,9 @@ _LACKING = "argument {}: expected one argument."
 _NOTHING = ContextBlock("", (), ())
 
 
-def context_block(call: BazingaCall, _: Arguments) -> Json | None:
+def context_block(call: BazingaCall) -> Json | None:
     """Print what an agent should know from before, or why nothing is; 0 whatever breaks."""
-    if call.arguments[:1] in (("--help",), ("-h",)):
+    if call.positionals[:1] in (("--help",), ("-h",)):
         call.write(_HELP)
         return None
     values: dict[str, str] = {}
@@ -73,7 +115,8 @@ def context_block(call: BazingaCall, _: Arguments) -> Json | None:
     text = shown.text or f"{OPENING}\nThere is no context from before: {one_line(reason)}\n"
     path: str | None = None
     if values.get("--output-file"):
-        path = os.path.abspath(os.path.join(root or _root_of(call, values), values["--output-file"]))
+        root = root or values.get("--project-root") or call.place.project_root or project_folder() or os.getcwd()
+        path = os.path.abspath(os.path.join(root, values["--output-file"]))
         try:
             _write(path, text)
             call.warn(f"PROMPT_FILE={one_line(path)}")
@@ -104,14 +147,10 @@ def _write(path: str, text: str) -> None:
         file.write(text)
 
 
-def _root_of(call: BazingaCall, values: dict[str, str]) -> str:
-    return values.get("--project-root") or call.place.project_root or project_folder() or os.getcwd()
-
-
 def _values(call: BazingaCall) -> dict[str, str]:
     """The flags by name; those of a params file where the call itself does not give them."""
     given: dict[str, str] = {}
-    arguments = [argument for argument in call.arguments if argument]  # empty ones go, as there
+    arguments = [argument for argument in call.positionals if argument]  # empty ones go, as there
     while arguments:
         options, arguments = leading_options(arguments, _VALUED, SWITCHES, lacking=_LACKING)
         given |= options
@@ -150,8 +189,8 @@ def _block(call: BazingaCall, values: dict[str, str]) -> tuple[ContextBlock, str
     if missing:
         raise UsageError(f"the following arguments are required: {', '.join(missing)}.")
     agent, session = values["--agent-type"], values["--session-id"]
-    if agent not in AGENTS:
-        raise UsageError(f"argument --agent-type: invalid choice: {agent!a}.", f"Choose from {', '.join(AGENTS)}.")
+    if agent not in _SHARES:
+        raise UsageError(f"argument --agent-type: invalid choice: {agent!a}.", f"Choose from {', '.join(_SHARES)}.")
     if agent == "project_manager":
         return _NOTHING._replace(text=f"{OPENING}\nA project manager is given no context.\n"), ""
     db, root = values.get("--db") or call.place.db, values.get("--project-root") or call.place.project_root
@@ -163,13 +202,24 @@ def _block(call: BazingaCall, values: dict[str, str]) -> tuple[ContextBlock, str
             model = DEFAULT_MODEL
         task = "\n".join(filter(None, (values.get("--task-title"), values.get("--task-requirements"))))
         request = AssembleRequest(
-            session, agent, group=values.get("--group-id"), task=task, model=model, iteration=_iteration(call, values),
-            limit=MAX_PACKAGES, detail="summary", is_marking=False, is_explained=False, with_files=False,
-        )  # fmt: skip
+            session,
+            agent,
+            group=values.get("--group-id"),
+            task=task,
+            model=model,
+            iteration=_iteration(call, values),
+            limit=MAX_PACKAGES,
+            detail="summary",
+            is_marking=False,
+            is_explained=False,
+            with_files=False,
+        )
         assembly = assemble(store, request)
         shown = render(assembly, context_budget(agent, model))
-        recorded = _record(store, request, shown) if shown.packages or shown.reasoning else ""
-        for note in (*assembly.notes, *filter(None, (recorded,))):
+        notes = list(assembly.notes)
+        if shown.packages or shown.reasoning:
+            notes.append(_record(store, request, shown))
+        for note in filter(None, notes):
             call.warn(f"WARNING: {note}")
         unknown = f"Nothing is known from before for {one_line(agent)} in the session {one_line(session)}."
         return shown._replace(text=shown.text or f"{OPENING}\n{unknown}\n"), store.location.root
@@ -183,7 +233,7 @@ def _iteration(call: BazingaCall, values: dict[str, str]) -> int:
         return 0
 
 
-def _record(store: "Store", request: AssembleRequest, shown: "ContextBlock") -> str:
+def _record(store: Store, request: AssembleRequest, shown: ContextBlock) -> str:
     """Record what was delivered: what the block shows, not what it could have."""
     session = find_session(store.primary, request.session)
     group_id: int | None = None
@@ -193,3 +243,59 @@ def _record(store: "Store", request: AssembleRequest, shown: "ContextBlock") -> 
     packages = tuple(one.id for one in shown.packages)
     delivery = BlockDelivery(session.id, group_id, request.agent, request.iteration, packages, shown.reasoning)
     return record_delivery(store, delivery)
+
+
+def context_budget(agent: str, model: str) -> int:
+    """How many tokens an agent's context block may have."""
+    return int(MODELS[model] * _SHARES.get(agent, _OTHER_SHARE))
+
+
+def render(assembly: Assembly, limit: int) -> ContextBlock:
+    """As much of the assembly as `limit` tokens hold, each class in its order."""
+    texts: dict[str, list[str]] = {kind: [] for kind in _HEADINGS}
+    for package in assembly.packages:
+        label = f" ({one_line(package.label)})" if package.label else ""
+        title = f"**[{package.priority.upper()}]** {one_line(package.path)} (id {package.id}){label}\n"
+        texts["packages"].append(f"{title}> {_cut(quoted_line(package.summary), MAX_SUMMARY_CHARS)}\n")
+    for entry in assembly.reasoning:
+        content = shorten(one_line(entry.content), MAX_REASONING_CHARS)
+        texts["reasoning"].append(f"**[{one_line(entry.agent)}] {entry.phase}:** {content}\n")
+    for error in assembly.errors:
+        signature = _cut(one_line(error.signature), MAX_SIGNATURE_CHARS)
+        solution = _cut(one_line(error.solution), MAX_SOLUTION_CHARS)
+        texts["errors"].append(f"**Known Issue**: {signature}\n> **Solution**: {solution}\n")
+    taken = _fitting(texts, limit)
+    if not any(taken.values()):
+        return ContextBlock("", (), ())
+    parts = [_HEAD]
+    for kind, items in texts.items():
+        if taken[kind]:
+            parts += [_HEADINGS[kind], *items[: taken[kind]]]
+    packages, reasoning = assembly.packages[: taken["packages"]], assembly.reasoning[: taken["reasoning"]]
+    return ContextBlock("\n".join(parts), packages, reasoning, assembly.errors[: taken["errors"]])
+
+
+def _fitting(texts: dict[str, list[str]], limit: int) -> dict[str, int]:
+    """How many of each class fit. What does not fit ends its class and leaves the room to the others."""
+    price = Prices(1.0)
+    used = price.of(_HEAD)
+    taken = dict.fromkeys(texts, 0)
+    open_classes = {kind for kind, items in texts.items() if items}
+    turn: tuple[str, ...] = _FIRST_ROUND
+    while open_classes:
+        for kind in turn:
+            if kind not in open_classes:
+                continue
+            cost = price.of(texts[kind][taken[kind]]) + (0 if taken[kind] else price.of(_HEADINGS[kind]))
+            fits = used + cost <= limit
+            if fits:
+                used += cost
+                taken[kind] += 1
+            if not fits or taken[kind] == len(texts[kind]):
+                open_classes.discard(kind)
+        turn = _LATER_ROUNDS
+    return taken
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."

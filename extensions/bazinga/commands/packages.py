@@ -1,16 +1,16 @@
 """The predecessor's commands for context packages and who was given them."""
 
+import json
 import os
 
-from ctxrank.extensions.bazinga.arguments import Arguments, group_name, json_list, whole_number
-from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json
-from ctxrank.extensions.bazinga.records.groups import set_references
+from ctxrank.extensions.bazinga.arguments import group_name, json_list, whole_number
+from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, text_moment
 from ctxrank.extensions.bazinga.records.views import VIEWS, scope_id
 from ctxrank.indexer.agents import AGENTS, PACKAGE_TYPES, fold_agent
 from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.records import packages
-from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
+from ctxrank.indexer.records import packages, sessions
 from ctxrank.indexer.store.rows import update
 
 _MAX_LIMIT = 50
@@ -19,9 +19,9 @@ _MAX_CONSUMPTIONS = 1000
 _CONSUMERS = ("developer", "qa_expert", "tech_lead", "senior_software_engineer", "investigator")
 
 
-def save_context_package(call: BazingaCall, given: Arguments) -> Json:
+def save_context_package(call: BazingaCall) -> Json:
     """Save a package whose file lies, or will lie, among the session's artifacts."""
-    session, group, type_, path, producer, consumers_json, priority, summary = given.positionals
+    session, group, type_, path, producer, consumers_json, priority, summary = call.positionals
     consumers = tuple(str(one) for one in _list(call, "consumers", "agent types", consumers_json) if str(one).strip())
     if not consumers:
         raise UsageError("At least one valid consumer agent is required.")
@@ -98,29 +98,29 @@ _PENDING = f"""
 """
 
 
-def get_context_packages(call: BazingaCall, given: Arguments) -> list[Json]:
+def get_context_packages(call: BazingaCall) -> list[Json]:
     """What is designated for an agent, not consumed and not superseded: by priority, then the newest.
 
     A group means its own packages and global ones, 'global' global ones alone, '' all of the session.
     """
-    limit = given.number("limit", 3)
+    limit = call.number("limit", 3)
     if not 1 <= limit <= _MAX_LIMIT:
         call.warn(f"ERROR: limit must be between 1 and {_MAX_LIMIT} (got {limit})")
         raise Failed
-    session, group, agent = given.positionals[:3]
+    session, group, agent = call.positionals[:3]
     is_global = group.strip().lower() == "global"
     return call.select(
-        _PENDING, session, None if is_session_wide(group) else group, is_global, fold_agent(agent), limit
+        _PENDING, session, None if sessions.is_session_wide(group) else group, is_global, fold_agent(agent), limit
     )
 
 
-def mark_context_consumed(call: BazingaCall, given: Arguments) -> None:
+def mark_context_consumed(call: BazingaCall) -> None:
     """Record that a designated agent has taken a package."""
-    package_id = given.number("package_id", 0)
-    iteration = whole_number(given.get("iteration") or "1", "iteration")
+    package_id = call.number("package_id", 0)
+    iteration = whole_number(call.get("iteration") or "1", "iteration")
     if iteration < 0:
         raise UsageError(f"iteration must not be negative, got {iteration}.")
-    agent = fold_agent(given["agent"])
+    agent = fold_agent(call["agent"])
     designated = {consumer.agent for consumer in packages.consumers_of(call.store.primary, package_id)}
     if agent not in designated or agent not in AGENTS:
         call.complain(f"Agent '{agent}' was not designated as consumer for package {package_id}")
@@ -129,36 +129,43 @@ def mark_context_consumed(call: BazingaCall, given: Arguments) -> None:
     call.done(f"Marked package {package_id} as consumed by {agent} (iteration {iteration})")
 
 
-def update_context_references(call: BazingaCall, given: Arguments) -> None:
+def update_context_references(call: BazingaCall) -> None:
     """Name the packages that a group may see in addition to its own."""
-    group, session, text = given.positionals
+    group, session, text = call.positionals
     ids = tuple(whole_number(str(item), "package_ids") for item in _list(call, "package_ids", "integers", text))
-    strange = set_references(call.store, session, group, ids)
-    if strange is None:
+    with call.store.write() as change:
+        session_id = sessions.session_id_of(change.connection, session)
+        found = None if session_id is None else sessions.find_group(change.connection, session_id, group)
+        if found is not None:
+            sessions.set_group_references(change, found.id, ids)
+            sessions.update_group(change, found.id, metadata=json.dumps({"updated_at": text_moment(now_us())}))
+        known = packages.list_packages(change.connection, session=session, include_superseded=True)
+    if found is None:
         call.complain(f"Warning: No task group found with id='{group}' and session_id='{session}'")
         raise Failed
+    strange = [str(number) for number in ids if all(package.id != number for package in known)]
     if strange:
-        call.complain(f"Warning: the session has no package {', '.join(map(str, strange))}; nothing comes of it.")
+        call.complain(f"Warning: the session has no package {', '.join(strange)}; nothing comes of it.")
     call.done(f"Updated context references for {group}: {list(ids)}")
 
 
-def save_consumption(call: BazingaCall, given: Arguments) -> Json:
+def save_consumption(call: BazingaCall) -> Json:
     """Record that an agent was given a package at an iteration, once."""
-    session, agent = given["session"], fold_agent(given["agent"])
-    group = group_name(given["group"], may_be_global=False) or ""
-    iteration, package_id = given.number("iteration", 0), given.number("package_id", 0)
+    session, agent = call["session"], fold_agent(call["agent"])
+    group = group_name(call["group"], may_be_global=False) or ""
+    iteration, package_id = call.number("iteration", 0), call.number("package_id", 0)
     trouble = f"iteration must not be negative, got {iteration}." if iteration < 0 else ""
     if agent not in _CONSUMERS:
-        trouble = f"'{given['agent']}' cannot consume: agents are {', '.join(_CONSUMERS)}."
+        trouble = f"'{call['agent']}' cannot consume: agents are {', '.join(_CONSUMERS)}."
     if trouble:
         call.complain(trouble)
         raise Failed({"success": False, "inserted": False, "error": trouble})
     try:
         with call.store.write() as change:
-            owner = require_session(change, session, create=False)
+            owner = sessions.require_session(change, session, create=False)
             if packages.get_package(change.connection, package_id).session != owner.name:
                 raise NotFoundError(f"Package {package_id} is not of the session '{owner.name}'.")
-            group_id = 0 if is_session_wide(group) else require_group(change, owner.id, group)
+            group_id = 0 if sessions.is_session_wide(group) else sessions.require_group(change, owner.id, group)
             is_new = packages.record_delivery(change, package_id, group_id, agent, iteration)
     except NotFoundError as error:
         raise NotFoundError(f"Failed to save consumption: {error.message}") from error
@@ -171,13 +178,13 @@ def save_consumption(call: BazingaCall, given: Arguments) -> Json:
     return {"success": True, "inserted": is_new, "scope_id": id_, **saved, "package_id": package_id}
 
 
-def get_consumption(call: BazingaCall, given: Arguments) -> list[Json]:
+def get_consumption(call: BazingaCall) -> list[Json]:
     """What a session's agents were given, the newest first; no group means all."""
-    agent, group = given.get("--agent_type"), given.get("--group_id")
-    limit = max(1, min(given.number("--limit", 50), _MAX_CONSUMPTIONS))
+    agent, group = call.get("--agent_type"), call.get("--group_id")
+    limit = max(1, min(call.number("--limit", 50), _MAX_CONSUMPTIONS))
     query = f"""{VIEWS["consumption_scope"]}
          WHERE s.name = ?1 AND (?2 IS NULL OR g.name = ?2) AND (?3 IS NULL OR d.agent = ?3)
          ORDER BY d.delivered_at DESC, d.package_id DESC, d.iteration DESC, d.agent LIMIT ?4
     """
-    group = None if is_session_wide(group) else group
-    return call.select(query, given["session"], group, fold_agent(agent) if agent else None, limit)
+    group = None if sessions.is_session_wide(group) else group
+    return call.select(query, call["session"], group, fold_agent(agent) if agent else None, limit)

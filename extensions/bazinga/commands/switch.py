@@ -3,7 +3,7 @@
 import os
 
 from ctxrank.cli.call import shown
-from ctxrank.extensions.bazinga.arguments import Arguments, leading_options
+from ctxrank.extensions.bazinga.arguments import leading_options
 from ctxrank.extensions.bazinga.call import BazingaCall
 from ctxrank.extensions.bazinga.database.importer import import_bazinga
 from ctxrank.extensions.bazinga.place import project_folder
@@ -15,7 +15,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
 
 
-def install(call: BazingaCall, _: Arguments) -> None:
+def install(call: BazingaCall) -> None:
     """Switch the project's BAZINGA over; a second run changes nothing."""
     root, is_dry_run = _requested(call)
     say = _saying(call)
@@ -27,7 +27,7 @@ def install(call: BazingaCall, _: Arguments) -> None:
         say("BAZINGA's context is here now; 'ctxrank bazinga uninstall' gives its scripts back")
 
 
-def uninstall(call: BazingaCall, _: Arguments) -> None:
+def uninstall(call: BazingaCall) -> None:
     """Give the project's BAZINGA its scripts back; a second run changes nothing."""
     root, is_dry_run = _requested(call)
     say = _saying(call)
@@ -39,7 +39,7 @@ def uninstall(call: BazingaCall, _: Arguments) -> None:
 
 def _requested(call: BazingaCall) -> tuple[str, bool]:
     """(the project, whether it is a dry run). Raises UsageError."""
-    given, rest = leading_options(call.arguments, ("--project-root",), ("--dry-run",))
+    given, rest = leading_options(call.positionals, ("--project-root",), ("--dry-run",))
     if rest:
         raise UsageError(f"Unexpected argument {rest[0]!a}.", "Flags are --project-root DIR and --dry-run.")
     root = given.get("--project-root") or call.place.project_root or project_folder()

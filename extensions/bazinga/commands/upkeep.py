@@ -4,7 +4,7 @@ import _thread
 import os
 import sys
 
-from ctxrank.extensions.bazinga.arguments import Arguments, data
+from ctxrank.extensions.bazinga.arguments import data
 from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, failure
 from ctxrank.extensions.bazinga.place import open_store_of, project_folder
 from ctxrank.extensions.bazinga.records import views
@@ -15,15 +15,15 @@ _SHOWN_PROBLEMS = 3
 _GRACE_SECONDS = 0.5
 
 
-def query(call: BazingaCall, _: Arguments) -> list[Json]:
+def query(call: BazingaCall) -> list[Json]:
     """Run one SELECT over the predecessor's tables, which are views here."""
-    if not call.arguments:
+    if not call.positionals:
         raise UsageError("query requires an SQL statement.", "Give one SELECT.")
     is_done = _thread.allocate_lock()
     is_done.acquire()
     _thread.start_new_thread(_give_up_after, (is_done, views.MAX_SECONDS + _GRACE_SECONDS))
     try:
-        found = views.select(call.store, " ".join(call.arguments))
+        found = views.select(call.store, " ".join(call.positionals))
     finally:
         is_done.release()
     if found.is_cut:
@@ -39,7 +39,7 @@ def _give_up_after(is_done: "_thread.LockType", seconds: float) -> None:
     os._exit(1)  # what is wrong with an argument is 1 there
 
 
-def integrity_check(call: BazingaCall, _: Arguments) -> Json:
+def integrity_check(call: BazingaCall) -> Json:
     """Whether SQLite finds the store sound."""
     try:
         problems = _problems(call)
@@ -57,7 +57,7 @@ def _problems(call: BazingaCall) -> str:
     return "" if lines == ["ok"] else "; ".join(lines[:_SHOWN_PROBLEMS])
 
 
-def recover_db(call: BazingaCall, _: Arguments) -> Json:
+def recover_db(call: BazingaCall) -> Json:
     """Check the store, and rebuild its index where that cannot answer. The store itself is never rewritten."""
     from ctxrank.indexer.care.status import read_status  # noqa: PLC0415  query must not load it
     from ctxrank.indexer.fulltext.catch_up import rebuild  # noqa: PLC0415  query must not load it
@@ -82,13 +82,13 @@ def recover_db(call: BazingaCall, _: Arguments) -> Json:
     return {"success": True, "message": "The store is sound; its index was rebuilt", "index_rebuilt": True}
 
 
-def diagnose_group_ids(call: BazingaCall, _: Arguments) -> Json:
+def diagnose_group_ids(call: BazingaCall) -> Json:
     """Groups whose names the predecessor's rules refuse; 1 while there are any. --fix renames them."""
     from ctxrank.extensions.bazinga.records.groups import bad_groups, rename_bad_groups  # noqa: PLC0415  not for query
 
-    if call.arguments not in ((), ("--fix",)):
-        raise UsageError(f"Unexpected argument {call.arguments[-1]!a}.", "The only flag is --fix.")
-    is_fixing = call.arguments == ("--fix",)
+    if call.positionals not in ((), ("--fix",)):
+        raise UsageError(f"Unexpected argument {call.positionals[-1]!a}.", "The only flag is --fix.")
+    is_fixing = call.positionals == ("--fix",)
     bad = rename_bad_groups(call.store) if is_fixing else bad_groups(call.store.primary)
     renamed = "renamed_to" if is_fixing else "fix_renames_to"
     issues = [
@@ -100,7 +100,7 @@ def diagnose_group_ids(call: BazingaCall, _: Arguments) -> Json:
     return {"ok": True, "issues": issues, "fixed": len(bad)}
 
 
-def detect_paths(call: BazingaCall, _: Arguments) -> Json:
+def detect_paths(call: BazingaCall) -> Json:
     """Where this call looks, without making anything."""
     root = os.environ.get("BAZINGA_ROOT")
     answer: Json = {"cwd": os.getcwd(), "bazinga_root_env": root, "project_root": project_folder()}
@@ -114,6 +114,6 @@ def detect_paths(call: BazingaCall, _: Arguments) -> Json:
     return {**answer, "detected": True, **found}
 
 
-def help(call: BazingaCall, _: Arguments) -> None:
+def help(call: BazingaCall) -> None:
     """The commands by family."""
     call.write(data("help.txt"))

@@ -7,22 +7,30 @@ only what is new or changed there. A row that is changed there is written over w
 fall; a session, pattern or strategy that was here before is joined as it is, but a session that ended there ends here.
 """
 
+import gc
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator
 
-from ctxrank.extensions.bazinga.database.package_lines import PackageLines
+from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.output.import_report import import_reply
+from ctxrank.cli.output.progress import progress_bar
 from ctxrank.extensions.bazinga.database.records import PredecessorRecords, PredecessorRun
-from ctxrank.extensions.bazinga.database.source import Predecessor, read_damaged, read_predecessor
+from ctxrank.extensions.bazinga.database.source import DamagedSourceError, Predecessor, read_damaged, read_predecessor
 from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.care.replacement import TRIAL
+from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.exchange.import_lines import LineImport, Progress, bring_batches
 from ctxrank.indexer.exchange.lines import Line, batches
 from ctxrank.indexer.exchange.run import CHUNK_ROWS, Account, ImportReport, ImportRun
 from ctxrank.indexer.redaction.engine import RedactionMode
-from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.store.allowed_roots import allow
+from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG, load_config
 from ctxrank.indexer.store.documents import backfill_counts
+from ctxrank.indexer.store.known_stores import trust_as_used
+from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
 SKILLS_CONFIG_FILE = "skills_config.json"
@@ -53,7 +61,7 @@ def import_bazinga(
     account = Account()
     run = PredecessorRun(store, mode, account)
     records = LineImport(run, PredecessorRecords, is_read=is_read)
-    records.writers |= PackageLines(run).writers()
+    records.writers |= run.writers()
     total = sum(line.record == "package" for line in source.lines)
     done = 0
 
@@ -113,3 +121,46 @@ def _skills_config(run: ImportRun, db_path: str) -> Iterator[Line]:
         run.account.notes.append(f"{path} was not imported: {error}.")
         return
     yield Line(0, "setting", {"name": IMPORTED_SKILLS_CONFIG, "value": value}, name=SKILLS_CONFIG_FILE)
+
+
+def import_database(call: Call, database: str, salvage: bool) -> Reply:
+    """Bring in the database, or what can be read of a damaged one."""
+    gc.enable()  # this may take a while: see cli/entry.py
+    with call.open() as store, progress_bar("importing", call) as advance:
+        trust_as_used(store)
+        is_read = call.root is not None or _is_of_project(database, store.location)
+        if call.root is not None:
+            allow(store.location, store.primary, call.root)
+        mode = load_config(store).redaction_mode
+        try:
+            report = import_bazinga(store, database, mode=mode, progress=advance, is_read=is_read, is_damaged=salvage)
+        except DamagedSourceError as error:
+            hint = f"Read what can be read of it, in a copy: {_salvaging(call, database)}"
+            raise DamagedError(error.message, hint) from error
+        root = call.root or store.location.root
+    reply = import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
+    if not is_read:
+        unread = (
+            f"{report.files_missing} files were not looked for, as you named no folder:"
+            " 'ctxrank import bazinga DB --root DIR' reads them below DIR."
+        )
+        return reply._replace(notes=(*reply.notes, unread)) if report.files_missing else reply
+    if not report.files_missing:
+        return reply
+    missing = (
+        f"{report.files_missing} files are not where their packages say, below {root}; "
+        "'ctxrank index --root DIR' brings them in from where they are."
+    )
+    return reply._replace(notes=(*reply.notes, missing))
+
+
+def _salvaging(call: Call, database: str) -> str:
+    """The command that reads a damaged database, as a shell takes it."""
+    words = ["ctxrank", *(("--db", call.db) if call.db else ()), *(("--root", call.root) if call.root else ())]
+    return shlex.join([*words, "import", "bazinga", "--salvage", database])
+
+
+def _is_of_project(database: str, location: Location) -> bool:
+    """Whether a database is the store's own project's, at PROJECT/bazinga/bazinga.db: its files are our own, then."""
+    folder = os.path.dirname(os.path.realpath(database))
+    return folder == os.path.join(os.path.realpath(location.root), "bazinga")

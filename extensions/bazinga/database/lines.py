@@ -1,28 +1,122 @@
-"""The predecessor's rows as lines: the objects that `ctxrank export` would write of them.
+"""The predecessor's tables, schemas 6 to 19, and their rows as lines: the objects that `ctxrank export` would write.
 
-    read_lines(tables)      Line(1, "session", {"name": "shop", "created_at": "2025-12-01T09:00:00Z", …}), …
+    read_lines(Tables(connection, path))   Line(1, "session", {"name": "shop", "created_at": "2025-12-01T09:00:00Z"}), …
 
+A column that an old schema has not is NULL. Every column is cast, because SQLite would hold anything in any of them.
 What a column of ours would refuse (a priority, a status, a time) becomes what the predecessor took it for; a time that
 cannot be read is null. Times were written in UTC but for `end_time`: local time without a zone, which is taken as
 UTC too. Texts stay as they are: they are redacted where lines come in.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
+import apsw
+
 from ctxrank.extensions.bazinga.arguments import data
-from ctxrank.extensions.bazinga.database.tables import Tables, Value
 from ctxrank.extensions.bazinga.records.views import TOKEN_USAGE
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.errors import patterns
+from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.exchange.fields import MAX_NUMBER, WrittenList, WrittenObject
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.records import packages, sessions, strategies
 from ctxrank.indexer.text.json_numbers import finite
 
-UNKNOWN_ERROR = "Unknown"
+Value = str | int | float | None
+
+OLDEST_SCHEMA = 6  # the first that has packages
+NEWEST_SCHEMA = 19
+# What is brought in, and which schema it is of.
+READ = (
+    "schema_version", "sessions", "task_groups", "context_packages", "context_package_consumers", "consumption_scope",
+    "orchestration_logs", "error_patterns", "strategies", "skill_outputs", "token_usage",
+)  # fmt: skip
+# A row takes this much at least, and some rows are read twice; the rest is room.
+_LEAST_ROW_BYTES = 4
+_MAX_GROWTH = 8
+HINT = "Give the predecessor's database, usually bazinga/bazinga.db."
+
+
+class Tables:
+    """The tables of one database, each read without its indexes."""
+
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self._connection = connection
+        self._path = path
+        self._encoding = str(connection.pragma("encoding")).lower()  # utf-8, utf-16le, utf-16be
+        # A virtual table, which has no page of its own, would run code of its module's.
+        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+        # Pages may be forged to share what they lead to, and then say more than any disk holds.
+        sizes = [os.path.getsize(name) for name in (path, f"{path}-wal") if os.path.exists(name)]
+        self._left_bytes = _MAX_GROWTH * sum(sizes)
+        self._tables = {str(name) for (name,) in connection.execute(query)}
+
+    def checked_schema(self, *, is_whole: bool = True) -> int:
+        """The version of the schema; the newest where what is not whole lost it: a column that is missing is NULL.
+
+        Raises DamagedError where these are not the predecessor's tables.
+        """
+        needed = {"schema_version", "sessions", "context_packages"} if is_whole else {"sessions", "context_packages"}
+        if not needed <= self._tables:
+            raise DamagedError(f"{self._path} is not a database of the predecessor: it has no packages.", HINT)
+        schema = max((row[0] for row in self.rows("schema_version", {"version": "INTEGER"}) if row[0]), default=0)
+        if not schema and not is_whole:
+            schema = NEWEST_SCHEMA
+        if not isinstance(schema, int) or not OLDEST_SCHEMA <= schema <= NEWEST_SCHEMA:
+            raise DamagedError(
+                f"{self._path} has schema {schema} of the predecessor; {OLDEST_SCHEMA} to {NEWEST_SCHEMA} can come in.",
+                "Let the predecessor upgrade it first."
+                if isinstance(schema, int) and schema < OLDEST_SCHEMA
+                else "Upgrade ctxrank.",
+            )
+        for table, wanted in (
+            ("sessions", {"session_id"}),
+            ("context_packages", {"id", "session_id", "package_type", "file_path", "summary"}),
+        ):
+            if not wanted <= set(self.columns(table)):
+                raise DamagedError(f"{self._path}: the table {table} is not the predecessor's.", HINT)
+        return schema
+
+    def columns(self, table: str) -> dict[str, str]:
+        """The columns a table has, with their declared types; none for a table that is not there."""
+        rows = self._connection.execute(f"PRAGMA table_info({table})")
+        return {str(row[1]): str(row[2]).upper() for row in rows}
+
+    def others(self) -> tuple[str, ...]:
+        """The tables that nothing is read of, by name."""
+        return tuple(sorted(name for name in self._tables if name not in READ and not name.startswith("sqlite_")))
+
+    def count(self, table: str, where: str = "") -> int:
+        """How many rows a table has; nothing of them is read."""
+        quoted = '"' + table.replace('"', '""') + '"'
+        row = self._connection.execute(f"SELECT count(*) FROM {quoted} NOT INDEXED {where}").fetchone()
+        return int(row[0]) if row else 0
+
+    def rows(self, table: str, columns: Mapping[str, str], where: str = "") -> Iterator[tuple[Value, ...]]:
+        """The columns, by name with their types, of every row; NULL for those that are missing in this schema."""
+        if table not in self._tables:
+            return
+        present = self.columns(table)
+        selected = [
+            # Text as bytes: what is not well-formed would be an error.
+            f"CAST({name} AS {'BLOB' if type_ == 'TEXT' else type_})" if name in present else "NULL"
+            for name, type_ in columns.items()
+        ]
+        # Indexes are not asked: a damaged one would lose rows without a word.
+        query = f"SELECT {', '.join(selected)} FROM {table} NOT INDEXED {where}"
+        for row in self._connection.execute(query):
+            self._left_bytes -= _LEAST_ROW_BYTES + sum(len(value) for value in row if isinstance(value, bytes))
+            if self._left_bytes < 0:
+                raise DamagedError(f"{self._path} holds more than a file of its size can.", HINT)
+            yield tuple(
+                value.decode(self._encoding, "replace").replace("\0", "\ufffd") if isinstance(value, bytes) else value
+                for value in row
+            )
+
 
 _START_CONFIDENCE = 0.5
 _TTL_DAYS = 90
@@ -41,19 +135,12 @@ class _DatabaseRow(NamedTuple):
     fields: Fields
 
 
-class _Field(NamedTuple):
-    """A field of a line: how it is made (`_VALUES`), and of which columns, each with its type."""
-
-    name: str
-    value: str
-    columns: tuple[str, ...]
-
-
 class _Shape(NamedTuple):
-    """The lines of a table; what there is of it in this schema is known by its last column."""
+    """The lines of a table: by the name of a field, how it is made (`_VALUES`) and of which columns."""
 
     table: str
-    fields: list[_Field]
+    fields: dict[str, tuple[str, list[str]]]
+    columns: dict[str, str]  # with their types
 
 
 def _shapes() -> dict[str, _Shape]:
@@ -61,8 +148,10 @@ def _shapes() -> dict[str, _Shape]:
     found: dict[str, _Shape] = {}
     for row in data("database/columns.txt").splitlines()[1:]:
         record, table, name, value, *columns = row.split()
-        typed = tuple(f"{column} {type_ or 'TEXT'}" for column, _, type_ in (one.partition(":") for one in columns))
-        found.setdefault(record, _Shape(table, [])).fields.append(_Field(name, value, typed))
+        shape = found.setdefault(record, _Shape(table, {}, {}))
+        typed = [one.partition(":") for one in columns]
+        shape.fields[name] = value, [column for column, _, _ in typed]
+        shape.columns.update({column: type_ or "TEXT" for column, _, type_ in typed})
     return found
 
 
@@ -70,26 +159,27 @@ def read_lines(tables: Tables) -> Iterator[Line]:
     """Everything that can come in, kind by kind; what has a time by (time, place in its table)."""
     shapes = _shapes()
 
-    def of(record: str, name: str = "id", needs: str = "", where: str = "") -> Iterator[_DatabaseRow]:
-        return _rows(tables, shapes[record], name, needs, where)
+    def of(record: str, name: str = "id", log_type: str = "", needs: str = "") -> Iterator[_DatabaseRow]:
+        # None in a schema without the column that they need.
+        if not needs or needs in tables.columns(shapes[record].table):
+            yield from _rows(tables, shapes[record], name, log_type and f"WHERE log_type = '{log_type}'")
 
     packed = _by_age(of("package"))
     grouped = _by_age(_groups(tables, shapes["group"]))
     deliveries = (row._replace(name=f"package {row.fields['package']}") for row in of("delivery", "package"))
     # Numbered apart, by numbers below 0: events and usages both begin at 1.
     usages = (row._replace(name=f"{TOKEN_USAGE} {row.name.lstrip('-')}") for row in of("usage"))
-    events = of("event", needs="event_subtype", where="WHERE log_type = 'event'")
     kinds: tuple[tuple[str, Iterable[_DatabaseRow]], ...] = (
         ("session", _by_age(of("session", "name"))),
         ("group", grouped),
         ("package", packed),
         ("consumer", _consumers(of("consumer"), packed)),
         ("delivery", deliveries),
-        ("reasoning", _by_age(of("reasoning", needs="log_type", where="WHERE log_type = 'reasoning'"))),
+        ("reasoning", _by_age(of("reasoning", log_type="reasoning", needs="log_type"))),
         ("error", _by_age(of("error", "pattern_hash"))),
         ("strategy", _by_age(of("strategy", "name"))),
         ("skill", _by_age(of("skill"))),
-        ("event", _by_age([*events, *usages])),
+        ("event", _by_age([*of("event", log_type="event", needs="event_subtype"), *usages])),
         ("supersession", list(_parted(packed, "supersedes", package="id"))),
         ("reference", list(_parted(grouped, "context_references", session="session", name="name"))),
     )
@@ -100,20 +190,16 @@ def read_lines(tables: Tables) -> Iterator[Line]:
             yield Line(number, record, row.fields, name=row.name)
 
 
-def _rows(tables: Tables, shape: _Shape, name: str, needs: str = "", where: str = "") -> Iterator[_DatabaseRow]:
-    """The rows of a table as objects; none in a schema without the column that they need."""
-    if needs and needs not in tables.columns(shape.table):
-        return
-    columns = list(dict.fromkeys(column for field in shape.fields for column in field.columns))
-    for row in tables.rows(shape.table, ", ".join(columns), where):
-        values = dict(zip(columns, row, strict=True))
-        created_at: int | None = None
-        fields: Fields = {}
-        for field in shape.fields:
-            given = [values[column] for column in field.columns]
-            fields[field.name] = _VALUES[field.value](*given)
-            if field.name == "created_at":
-                created_at = _moment(*given)
+def _rows(tables: Tables, shape: _Shape, name: str, where: str = "") -> Iterator[_DatabaseRow]:
+    """The rows of a table as objects."""
+    for row in tables.rows(shape.table, shape.columns, where):
+        values = dict(zip(shape.columns, row, strict=True))
+        fields: Fields = {
+            field: _VALUES[value](*(values[column] for column in columns))
+            for field, (value, columns) in shape.fields.items()
+        }
+        _, moments = shape.fields.get("created_at", ("", []))
+        created_at = _moment(*(values[column] for column in moments))
         yield _DatabaseRow("" if fields[name] is None else str(fields[name]), created_at, fields)
 
 
@@ -124,14 +210,15 @@ def _by_age(rows: Iterable[_DatabaseRow]) -> list[_DatabaseRow]:
 
 def _groups(tables: Tables, shape: _Shape) -> Iterator[_DatabaseRow]:
     """Groups; what has no column here is kept among their metadata."""
-    own = {column.split(" ")[0] for field in shape.fields for column in field.columns} - {"updated_at"}
-    others = [
-        _Field(f"+{name}", "value", (f"{name} {type_ if type_ in ('INTEGER', 'REAL') else 'TEXT'}",))
+    own = shape.columns.keys() - {"updated_at"}
+    others = {
+        name: type_ if type_ in ("INTEGER", "REAL") else "TEXT"
         for name, type_ in tables.columns(shape.table).items()
         if name not in own and name.isidentifier()
-    ]
-    for row in _rows(tables, _Shape(shape.table, [*shape.fields, *others]), "name"):
-        kept = {one.name[1:]: finite(value) for one in others if (value := row.fields.pop(one.name)) is not None}
+    }
+    fields = {**shape.fields, **{f"+{name}": ("value", [name]) for name in others}}
+    for row in _rows(tables, _Shape(shape.table, fields, {**shape.columns, **others}), "name"):
+        kept = {name: finite(value) for name in others if (value := row.fields.pop(f"+{name}")) is not None}
         unknown: object = row.fields["metadata"]
         row.fields["metadata"] = kept | dict(unknown if is_dict(unknown) else {})
         yield row
@@ -305,7 +392,7 @@ _OF_ONE: Mapping[str, Callable[[Value], object]] = {
     "unknown_status": lambda value: {} if value in sessions.GROUP_STATUSES else {"status": _text(value)},
     "package_ids": _package_ids,
     "priority": lambda value: _priority(_folded(value)),
-    "error_type": lambda value: str(_signature(value, "error_type") or UNKNOWN_ERROR),
+    "error_type": lambda value: str(_signature(value, "error_type") or "Unknown"),
     "message": lambda value: str(_signature(value, "message_pattern") or ""),
     "context_hints": lambda value: _signature(value, "context_hints"),
     "stack_pattern": lambda value: _signature(value, "stack_pattern"),

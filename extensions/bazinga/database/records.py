@@ -5,7 +5,8 @@ or restored is still the same source. A record that is not in the register may s
 export, or saved in both by the switched script. Such a twin is joined and not made again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import apsw
 
@@ -13,20 +14,26 @@ from ctxrank.indexer.clock import SECOND_US
 from ctxrank.indexer.declarations import Row
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange import merge
-from ctxrank.indexer.exchange.kinds.columns import Values
-from ctxrank.indexer.exchange.kinds.records import RecordImport, RecordLine
+from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.hooks import refer
+from ctxrank.indexer.exchange.kinds.packages import is_here
+from ctxrank.indexer.exchange.kinds.records import RecordImport, RecordLine, Values
+from ctxrank.indexer.exchange.kinds.usages import Delivery, put_consumer, put_delivery, read_consumer, read_delivery
+from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.register import Entry, Ledger, LineIdentity, Origin, read_entry, row_key
 from ctxrank.indexer.exchange.run import Account, ImportRun, Written
 from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.record_table import read
-from ctxrank.indexer.records import sessions
+from ctxrank.indexer.records import packages, sessions
+from ctxrank.indexer.records.sessions import find_group
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.connection import read_value, require_value
+from ctxrank.indexer.store.connection import put_setting, read_value, require_value
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 
 SOURCE = "bazinga"
+Put = Callable[[Change], Written]  # writes what a line says
 # What never changes in a row.
 _IDENTITY = {
     "session": ("name",),
@@ -111,7 +118,11 @@ class DatabaseRegister(Ledger):
 
 
 class PredecessorRun(ImportRun):
-    """An import whose records are this store's."""
+    """An import whose records are this store's.
+
+    What rows say of packages that came before (who takes them, what they replace, which groups see them) is a line of
+    its own each, so that one that is new or changed leaves its package alone.
+    """
 
     maker_on_the_way = ""
 
@@ -119,6 +130,63 @@ class PredecessorRun(ImportRun):
         self.register = DatabaseRegister(store.primary)
         super().__init__(store, mode, account, self.register)
         self.made_sessions: set[int] = set()  # nothing in them can have been here before
+
+    def writers(self) -> dict[str, Callable[[Iterable[Line]], None]]:
+        """What brings in lines of each kind."""
+        readers: dict[str, Callable[[Fields], Put]] = {
+            "consumer": lambda of: partial(self._designate, of.number("package"), read_consumer(of)),
+            "delivery": lambda of: partial(self._deliver, of.number("package"), of.word("session"), read_delivery(of)),
+            "supersession": lambda of: partial(self._supersede, of.number("supersedes"), of.number("package")),
+            "reference": lambda of: partial(
+                self._refer, of.word("session"), of.word("name"), of.items("context_references")
+            ),
+            "setting": lambda of: partial(self._set, of.raw("name"), of.json("value", empty="{}")),
+        }
+        return {kind: partial(self._bring, kind, read) for kind, read in readers.items()}
+
+    def _bring(self, kind: str, read: Callable[[Fields], Put], lines: Iterable[Line]) -> None:
+        self.bring_lines(kind, lines, lambda fields, _: read(fields), lambda change, put, _: put(change))
+
+    def _package(self, change: Change, number: int, missing: str = "") -> int:
+        """The row id of a package. Raises UsageError where it is not here."""
+        package_id = self.register.package(number)
+        if package_id is None or not is_here(change.connection, package_id):
+            raise UsageError(missing or f"its package {number} was not imported, or was removed here")
+        return package_id
+
+    def _designate(self, number: int, consumer: packages.Consumer, change: Change) -> Written:
+        """For whom a package is; what was taken here stays taken."""
+        package_id = self._package(change, number)
+        return Written(package_id, put_consumer(change, package_id, consumer))
+
+    def _deliver(self, number: int, session: str, delivery: Delivery, change: Change) -> Written:
+        """Who was shown which package; of two moments the later stays."""
+        session_id = self.session_id(change, session, None, None)
+        package_id = self._package(change, number)
+        return Written(package_id, put_delivery(self, change, package_id, session_id, delivery, self.origin.code))
+
+    def _supersede(self, old: int, new: int, change: Change) -> Written:
+        """Which package another replaces."""
+        old_id, new_id = (self._package(change, one, "the package it replaces is not there") for one in (old, new))
+        query = "SELECT 1 FROM packages WHERE id = ? AND superseded_by = ?"
+        if read_value(change.connection, query, (old_id, new_id), int) is not None:
+            return Written(new_id, is_change=False)
+        packages.link_versions(change, old_id, new_id)
+        return Written(new_id)
+
+    def _refer(self, session: str, name: str, numbers: tuple[object, ...], change: Change) -> Written:
+        """Which packages a group may see."""
+        group = find_group(change.connection, self.session_id(change, session, None, None), name)
+        if group is None:
+            raise UsageError("its group is not there")
+        here = [self.register.package(number) for number in numbers]
+        added = [refer(change, group.id, package_id) for package_id in here if package_id is not None]
+        return Written(group.id, any(added))
+
+    def _set(self, name: str, value: str, change: Change) -> Written:
+        """A setting, kept below what is configured here."""
+        put_setting(change.connection, name, value)
+        return Written(0)
 
 
 class PredecessorRecords(RecordImport):
@@ -142,8 +210,8 @@ class PredecessorRecords(RecordImport):
 
     def _counts(self, change: Change, number: int, values: Values) -> merge.Counts:
         """What was counted here is not taken back."""
-        own = merge.own_of(change.connection, self.kind.name, number)
-        return merge.Counts(*map(max, merge.counts_of(self.kind.name, values), own))
+        own = merge.own_of(change.connection, self.kind, number)
+        return merge.Counts(*map(max, merge.counts_of(self.kind, values), own))
 
     def _merge(self, change: Change, row: RecordLine, target: int | None) -> Written:
         """One that came from there is written over; one that was here is joined, and ends where it has ended there."""

@@ -10,8 +10,7 @@ import shutil
 
 import apsw
 
-from ctxrank.extensions.bazinga.database.lines import left_out, read_lines
-from ctxrank.extensions.bazinga.database.tables import HINT, READ, Tables
+from ctxrank.extensions.bazinga.database.lines import HINT, READ, Tables, left_out, read_lines
 from ctxrank.extensions.bazinga.records.views import TOKEN_USAGE
 from ctxrank.indexer.care.page_reader import page_reader
 from ctxrank.indexer.exceptions import DamagedError, UsageError

@@ -1,33 +1,15 @@
-"""Task groups in the predecessor's way: made or changed in one call, with what we have no column for kept as JSON."""
+"""Names of task groups: which the predecessor's rules refuse, and what they are renamed to."""
 
 import re
-import time
 
 import apsw
 
-from ctxrank.indexer.clock import SECOND_US, now_us
-from ctxrank.indexer.exceptions import UsageError, require_word
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import (
-    GROUP_STATUSES,
-    find_group,
-    find_session,
-    has_session,
-    list_groups,
-    list_sessions,
-    rename_group,
-    require_group,
-    require_session,
-    set_group_references,
-    update_group,
-)
-from ctxrank.indexer.redaction.engine import RedactionMode
+from ctxrank.indexer.records.sessions import list_groups, list_sessions, rename_group
 from ctxrank.indexer.store.store import Store
 
 MAX_GROUP_CHARS = 64
 RESERVED = ("global", "session", "all", "default")
-TIERS = ("Developer", "Senior Software Engineer")
-_SPECIALIZATIONS = "bazinga/templates/specializations/"
 
 
 class BadGroup(NamedTuple):
@@ -51,67 +33,6 @@ def name_problem(name: str, *, is_task_group: bool = False) -> str:
     if is_task_group and name.lower() in RESERVED:
         return f"group_id '{name}' is reserved ({', '.join(RESERVED)})"
     return ""
-
-
-def save_group(
-    store: Store, session: str, name: str, title: str, status: str | None, more: dict[str, object], mode: RedactionMode
-) -> None:
-    """Make a group, or change the one of this name; None leaves what it says already.
-
-    `more` has no column here. Raises UsageError, NotFoundError, LockedError.
-    """
-    import json  # noqa: PLC0415  writing only
-
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  writing only
-
-    problem = name_problem(name, is_task_group=True)
-    if problem:
-        raise UsageError(problem)
-    if status is not None:
-        require_word(status, GROUP_STATUSES, "a group's status", "Statuses")
-    kept = {**more, "updated_at": _now_text()}
-    given = json.dumps({key: value for key, value in kept.items() if value is not None})
-    texts = IncomingTexts(mode)
-    metadata = texts.json(given, empty="{}")
-    with store.write() as change:
-        owner = require_session(change, session, create=False)
-        group_id = require_group(change, owner.id, name)
-        update_group(change, group_id, title=texts.line(title) or None, status=status, metadata=metadata)
-
-
-def _now_text() -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now_us() // SECOND_US))
-
-
-def specialization(path: str) -> str:
-    """The path of a specialisation in full. Raises UsageError for one that leaves their folder."""
-    if not re.fullmatch(r"[a-zA-Z0-9/_.-]+", path):
-        raise UsageError(f"Invalid specialization path: {path!a} has characters that no path there has.")
-    if ".." in path:
-        raise UsageError(f"Invalid specialization path: {path} leaves its folder.")
-    for start in (_SPECIALIZATIONS, _SPECIALIZATIONS.removeprefix("bazinga/"), "specializations/"):
-        if path.startswith(start):
-            return _SPECIALIZATIONS + path.removeprefix(start)
-    return _SPECIALIZATIONS + path.lstrip("/")
-
-
-def set_references(store: Store, session: str, group: str, package_ids: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Name the packages that a group may see in addition to its own; those among them that the session has not.
-
-    None where there is no such group.
-    """
-    from ctxrank.indexer.records.packages import list_packages  # noqa: PLC0415  loads the file indexing
-
-    with store.write() as change:
-        if not has_session(change.connection, session):
-            return None
-        found = find_group(change.connection, find_session(change.connection, session).id, group)
-        if found is None:
-            return None
-        set_group_references(change, found.id, package_ids)
-        update_group(change, found.id, metadata=f'{{"updated_at": "{_now_text()}"}}')
-        known = {package.id for package in list_packages(change.connection, session=session, include_superseded=True)}
-        return tuple(number for number in package_ids if number not in known)
 
 
 def bad_groups(primary: apsw.Connection) -> list[BadGroup]:

@@ -74,11 +74,14 @@ def rows(primary: apsw.Connection, query: str, values: tuple[Value, ...] = ()) -
     return Rows(columns, tuple(found))
 
 
-def scope_id(session: str, group: str, agent: str, iteration: int, package_id: int) -> str:
-    """The id of one consumption: the same in every process. A session-wide group is ''."""
+def scope_id(*consumption: object) -> str:
+    """The id of one consumption (session, group, agent, iteration, package): the same in every process.
+
+    A session-wide group is ''.
+    """
     import hashlib  # noqa: PLC0415  loads OpenSSL; few callers hash
 
-    return hashlib.sha256(f"{session}:{group}:{agent}:{iteration}:{package_id}".encode()).hexdigest()[:32]
+    return hashlib.sha256(":".join(map(str, consumption)).encode()).hexdigest()[:32]
 
 
 def select(store: Store, query: str) -> Rows:
@@ -89,15 +92,23 @@ def select(store: Store, query: str) -> Rows:
     """
     if not query.strip().upper().startswith("SELECT"):
         raise UsageError("Only SELECT queries are allowed.", "Begin with SELECT.")
-    is_own = not store.primary.readonly("main")
-    connection = _open_read_only(store) if is_own else store.primary
+    connection = store.primary
+    is_own = not connection.readonly("main")
+    if is_own:
+        uri = file_uri(store.location.primary, "mode=ro")
+        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        connection.set_busy_timeout(store.busy_ms)
     heap_bytes = apsw.hard_heap_limit(_MAX_HEAP_BYTES)
+    deadline = time.monotonic() + MAX_SECONDS
     try:
         connection.pragma("temp_store", 2)  # in memory, which is limited: a sort fills no disk
         with _explained():
-            _limit(connection)
+            connection.limit(apsw.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
+            connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CLOCKS)
             _make_views(connection, query)
-            _lock_down(connection)
+            # From here on nothing but reading: no attached files, no settings, no extensions.
+            connection.pragma("query_only", True)
+            connection.set_authorizer(_authorize)
             return _selected(connection, query)
     finally:
         apsw.hard_heap_limit(heap_bytes)
@@ -105,21 +116,9 @@ def select(store: Store, query: str) -> Rows:
             connection.close()
 
 
-def _open_read_only(store: Store) -> apsw.Connection:
-    uri = file_uri(store.location.primary, "mode=ro")
-    connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-    connection.set_busy_timeout(store.busy_ms)
-    return connection
-
-
-def _scope_id_of_row(*values: object) -> str:
-    session, group, agent, iteration, package_id = map(str, values)
-    return scope_id(session, group, agent, int(iteration), int(package_id))
-
-
 def _add_scope_id(connection: apsw.Connection) -> None:
     # Innocuous: a view may call it though nothing in a schema is trusted.
-    connection.create_scalar_function("scope_id", _scope_id_of_row, 5, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
+    connection.create_scalar_function("scope_id", scope_id, 5, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
 
 
 def _make_views(connection: apsw.Connection, query: str) -> None:
@@ -133,27 +132,12 @@ def _make_views(connection: apsw.Connection, query: str) -> None:
             connection.execute(f"CREATE TEMP VIEW {name} AS {text}")
 
 
-def _limit(connection: apsw.Connection) -> None:
-    """No value that is too large, and no endless run."""
-    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
-    deadline = time.monotonic() + MAX_SECONDS
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CLOCKS)
-
-
-def _lock_down(connection: apsw.Connection) -> None:
-    """From here on nothing but reading: no attached files, no settings, no extensions."""
-    connection.pragma("query_only", True)
-    connection.set_authorizer(_authorize)
-
-
 def _authorize(action: int, first: str | None, second: str | None, _schema: str | None, _view: str | None) -> int:
     if action == apsw.SQLITE_READ and ((first or "").lower(), (second or "").lower()) == ("store", "token"):
         return apsw.SQLITE_IGNORE  # NULL: it says whose the store is
-    if action in (apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE):
-        return apsw.SQLITE_OK
-    if action == apsw.SQLITE_FUNCTION and (second or "").lower() != "load_extension":
-        return apsw.SQLITE_OK
-    return apsw.SQLITE_DENY
+    is_reading = action in (apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE)
+    is_calling = action == apsw.SQLITE_FUNCTION and (second or "").lower() != "load_extension"
+    return apsw.SQLITE_OK if is_reading or is_calling else apsw.SQLITE_DENY
 
 
 def _selected(connection: apsw.Connection, query: str) -> Rows:

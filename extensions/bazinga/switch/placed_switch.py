@@ -17,27 +17,30 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 STATE_SCRIPT = "bazinga_db_state.py"
-_CONTEXT = """
+CONTEXT = frozenset(
+    """
 save-context-package get-context-packages mark-context-consumed update-context-references save-consumption
 get-consumption context-block save-error-pattern get-error-patterns update-error-confidence cleanup-error-patterns
 save-strategy get-strategies update-strategy-helpfulness extract-strategies save-reasoning get-reasoning
 reasoning-timeline check-mandatory-phases save-skill-output get-skill-output get-latest-skill-output
 get-skill-output-all check-skill-evidence
-"""
-CONTEXT = frozenset(_CONTEXT.split())
+""".split()
+)
 # Made there, and made here too, because context belongs to them; the answer is the one from there.
 BOTH = ("create-session", "create-task-group", "update-session-status")
 # Tables that `query` reads here, there, or in either: `sessions` and `task_groups` are in both.
-_CONTEXT_TABLES = """
+CONTEXT_TABLES = frozenset(
+    """
 context_packages context_package_consumers consumption_scope error_patterns strategies skill_outputs agent_reasoning
 configuration
-"""
-CONTEXT_TABLES = frozenset(_CONTEXT_TABLES.split())
-_STATE_TABLES = """
+""".split()
+)
+STATE_TABLES = frozenset(
+    """
 orchestration_logs state_snapshots token_usage development_plans success_criteria workflow_transitions agent_markers
 workflow_special_rules schema_version sqlite_master sqlite_schema
-"""
-STATE_TABLES = frozenset(_STATE_TABLES.split())
+""".split()
+)
 _NO_CTXRANK = (
     "Error: ctxrank is neither installed for this python3 nor where it was when it was installed here, nor on PATH.\n"
 )
@@ -75,43 +78,47 @@ def main(scripts: str, arguments: list[str]) -> int:
     if call is None:
         return state_code(scripts)
     root = project_of(scripts, call)
+    is_of_context = call.command in CONTEXT
     if call.command == "query":
         named = tables_of(" ".join(call.arguments))
-        of_context, of_state = sorted(named & CONTEXT_TABLES), sorted(named & STATE_TABLES)
-        if of_context and of_state:
+        is_of_context = bool(named & CONTEXT_TABLES)
+        if is_of_context and named & STATE_TABLES:
             print(
-                f"Error: this query joins tables of two databases: {', '.join(of_context)} are ctxrank's,"
-                f" {', '.join(of_state)} are BAZINGA's. Ask for each alone.",
+                "Error: this query joins tables of two databases:"
+                f" {', '.join(sorted(named & CONTEXT_TABLES))} are ctxrank's,"
+                f" {', '.join(sorted(named & STATE_TABLES))} are BAZINGA's. Ask for each alone.",
                 file=sys.stderr,
             )
             return 1
-        if of_context:
-            return context_code(root, call)
-    if call.command in CONTEXT:
-        return reasoning_code(scripts, root, call) if call.command == "save-reasoning" else context_code(root, call)
+    if call.command == "save-reasoning":
+        return reasoning_code(scripts, root, call)
+    if is_of_context:
+        return told(*asked(words_of(root, call)))
     code = state_code(scripts)
-    if code == 0:
-        if call.command in BOTH:
-            tell(root, [call.command, *call.arguments])
-        elif call.command == "update-task-group":
-            told = status_told(call.arguments)
-            if told:
-                tell(root, told)
+    made = [call.command, *call.arguments] if call.command in BOTH else []
+    if call.command == "update-task-group":
+        made = status_told(call.arguments)
+    if code == 0 and made:
+        tell(root, made)
+    return code
+
+
+def told(code: int, text: str, said: str) -> int:
+    """Print what ctxrank prints and says; returns its exit code."""
+    sys.stdout.write(text)
+    sys.stderr.write(said)
     return code
 
 
 def reasoning_code(scripts: str, root: str, call: ScriptCall) -> int:
     """Keep reasoning here and in the table of the logs, where dashboards read it; there alone where ctxrank can't."""
     code, answer, said = asked(words_of(root, call))
-    is_kept = code == 0
-    if is_kept or is_refusal(code, answer, said):
-        sys.stdout.write(answer)
-        sys.stderr.write(said)
-        if not is_kept:
-            return code
-    else:
+    if code and not is_refusal(code, answer, said):
         warn_of_log(said or answer)
         return state_code(scripts)
+    told(code, answer, said)
+    if code:
+        return code
     there, answer, said = captured(lambda: state_code(scripts))
     if there or '"success": false' in answer:
         print("! BAZINGA's own log did not take it: " + (said or answer).strip()[-300:], file=sys.stderr)
@@ -205,14 +212,6 @@ def words_of(root: str, call: ScriptCall) -> list[str]:
     return [*(["--quiet"] if call.is_quiet else []), "--project-root", root, call.command, *call.arguments]
 
 
-def context_code(root: str, call: ScriptCall) -> int:
-    """Run a command of ctxrank's, and print what it prints; returns its exit code."""
-    code, text, said = asked(words_of(root, call))
-    sys.stdout.write(text)
-    sys.stderr.write(said)
-    return code
-
-
 def asked(words: list[str]) -> tuple[int, str, str]:
     """(exit code, what it prints, what it says) of a command of ctxrank's, also where that cannot be run."""
     try:
@@ -232,13 +231,11 @@ def asked(words: list[str]) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def answered(root: str, arguments: list[str], *, is_quiet: bool = True) -> tuple[int, Any, str]:
+def answered(root: str, arguments: list[str]) -> tuple[int, Any, str]:
     """(exit code, the JSON that ctxrank answers, a text that is none or None, what it said)."""
     import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
 
-    words = [*(["--quiet"] if is_quiet else []), "--project-root", root, *arguments]
-    code, text, said = asked(words)
-    text = text if is_quiet else text[max(text.find("{"), 0) :]
+    code, text, said = asked(["--quiet", "--project-root", root, *arguments])
     try:
         return code, json.loads(text) if text.strip() else None, said.strip()
     except ValueError:
@@ -283,17 +280,12 @@ def command_of_ctxrank() -> list[str]:
 def member(scripts: str, name: str) -> Any:
     """A name of the script that was here; BazingaDB with the methods about context answered by ctxrank."""
     state = state_module(scripts)
-    return joined(state.BazingaDB) if name == "BazingaDB" else getattr(state, name)
-
-
-_JOINED: dict[Any, Any] = {}
-
-
-def joined(original: Any) -> Any:
-    """BAZINGA's class, whose methods about context ask ctxrank."""
-    if original not in _JOINED:
-        _JOINED[original] = type("BazingaDB", (_ContextMethods, original), {"__doc__": original.__doc__})
-    return _JOINED[original]
+    if name != "BazingaDB":
+        return getattr(state, name)
+    if not hasattr(state, "JoinedDB"):
+        bases = (_ContextMethods, state.BazingaDB)
+        state.JoinedDB = type(name, bases, {"__doc__": state.BazingaDB.__doc__})
+    return state.JoinedDB
 
 
 def _words(**flags: Any) -> list[str]:
@@ -362,8 +354,8 @@ class _ContextMethods:
     db_path: str
     quiet: bool
 
-    def _asked(self, *arguments: Any, is_quiet: bool = True) -> tuple[int, Any, str]:
-        return answered(project_of_database(str(self.db_path)), list(arguments), is_quiet=is_quiet)
+    def _asked(self, *arguments: Any) -> tuple[int, Any, str]:
+        return answered(project_of_database(str(self.db_path)), list(arguments))
 
     def _answer(self, *arguments: Any) -> Any:
         """What ctxrank answers. Raises ValueError, as there, with what is wrong."""
@@ -446,10 +438,12 @@ class _ContextMethods:
         import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
 
         words = [session_id, skill_name, json.dumps(output_data), *_words(agent=agent_type, group=group_id)]
-        code, answer, said = self._asked("save-skill-output", *words, is_quiet=False)
-        if code or not isinstance(answer, dict):
-            raise ValueError(said)
-        return answer["iteration"]
+        # The number is printed where it is not quiet, in the last line.
+        root = project_of_database(str(self.db_path))
+        code, text, said = asked(["--project-root", root, "save-skill-output", *words])
+        if code:
+            raise ValueError(said.strip())
+        return json.loads(text.splitlines()[-1])["iteration"]
 
     def check_skill_evidence(
         self, session_id: Any, mandatory_skills: Any, agent_type: Any = None, since_minutes: Any = 30

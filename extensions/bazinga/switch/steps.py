@@ -16,7 +16,6 @@ from collections.abc import Callable, Generator
 
 from ctxrank.extensions.bazinga.switch.tree import (
     BUILDER_FOLDER,
-    BUILDER_SCRIPT,
     DATABASE_FOLDER,
     DATABASE_SCRIPT,
     OWN_FOLDER,
@@ -34,7 +33,6 @@ from ctxrank.indexer.systems import sync
 _MANIFEST = f"{OWN_FOLDER}/manifest.json"
 _SWITCH = f"{OWN_FOLDER}/ctxrank_switch.py"
 _MARK = b"`ctxrank bazinga uninstall` takes it away"
-_HOOK_BEGINS = b"# >>> ctxrank bazinga install"
 _NEW_SUFFIX = ".ctxrank-new"
 _MAX_BYTES = 4_000_000  # of a script
 _FOLDERS = (".claude", DATABASE_FOLDER, BUILDER_FOLDER)  # in which files come and go
@@ -45,7 +43,22 @@ Say = Callable[[str], None]
 def planned(root: str) -> list[tuple[Script, bytes, bytes]]:
     """Each script, what is kept of it, and what takes its place. Raises UsageError for a project that is not known."""
     require_project(root)
-    return [_planned(root, script) for script in SCRIPTS]
+    plan: list[tuple[Script, bytes, bytes]] = []
+    for script in SCRIPTS:
+        path = script.path(root)
+        old = _content(path) or b""
+        if _MARK in old:  # else it is the original, of a first install, a killed one, or a newer version put over it
+            path = script.kept(root)
+            kept = _content(path)
+            if kept is None:
+                raise UsageError(
+                    f"{script.path(root)} is what install put there, and {script.kept_name}, the original, is gone.",
+                    "Put the original back from your version control. Nothing was changed.",
+                )
+            old = kept
+        require_known(script, old, path)
+        plan.append((script, old, _replacement(script, old)))
+    return plan
 
 
 def install(root: str, plan: list[tuple[Script, bytes, bytes]], say: Say, *, is_dry_run: bool = False) -> bool:
@@ -75,16 +88,25 @@ def uninstall(root: str, say: Say, *, is_dry_run: bool = False) -> bool:
     work = _Work(say, is_dry_run)
     with _explained(root):
         for script in reversed(SCRIPTS):
+            path, kept = script.path(root), script.kept(root)
             place = f"{script.folder}/{script.name}"
-            if os.path.lexists(script.kept(root)) and work.begins("would restore", "restored", place):
-                _restore(script.path(root), script.kept(root))
+            if os.path.lexists(kept) and work.begins("would restore", "restored", place):
+                if os.path.samefile(path, kept) or _MARK not in (_content(path) or b""):
+                    os.unlink(kept)  # the original is in its place: a killed install, or a newer version of it
+                else:
+                    os.replace(kept, path)
             if not is_dry_run:
                 _remove_caches(root, script)
         own = os.path.join(root, OWN_FOLDER)
         if os.path.isdir(own) and work.begins("would remove", "removed", f"{OWN_FOLDER}/"):
             shutil.rmtree(own)
     if work.has_changed and not is_dry_run:
-        _restore_times(root, noted)
+        times = noted.get("folder_times")
+        for name, moment in times.items() if is_dict(times) else ():
+            if isinstance(moment, int) and name in _FOLDERS:
+                with contextlib.suppress(OSError):
+                    path = os.path.join(root, str(name))
+                    os.utime(path, ns=(os.stat(path).st_atime_ns, moment))
     return work.has_changed
 
 
@@ -101,23 +123,6 @@ class _Work:
         self.has_changed = True
         self._say(f"{would if self._is_dry_run else does} {place}")
         return not self._is_dry_run
-
-
-def _planned(root: str, script: Script) -> tuple[Script, bytes, bytes]:
-    path, kept = script.path(root), script.kept(root)
-    here = _content(path) or b""
-    if _MARK not in here:
-        # The original: of a first install, of one that was killed, or of a newer version put over what install put.
-        require_known(script, here, path)
-        return script, here, _replacement(script, here)
-    old = _content(kept)
-    if old is None:
-        raise UsageError(
-            f"{path} is what install put there, and {script.kept_name}, the original, is gone.",
-            "Put the original back from your version control. Nothing was changed.",
-        )
-    require_known(script, old, kept)
-    return script, old, _replacement(script, old)
 
 
 def _replacement(script: Script, old: bytes) -> bytes:
@@ -143,14 +148,7 @@ def _replace(root: str, script: Script, old: bytes, new: bytes) -> None:
     _write(path, new, os.stat(path).st_mode & 0o777)
 
 
-def _restore(path: str, kept: str) -> None:
-    if os.path.samefile(path, kept) or _MARK not in (_content(path) or b""):
-        os.unlink(kept)  # the original is in its place: a killed install, or a newer version of it
-        return
-    os.replace(kept, path)
-
-
-def _require_restorable(root: str, script: Script, noted: dict[str, object]) -> None:
+def _require_restorable(root: str, script: Script, noted: dict[object, object]) -> None:
     """Raises UsageError where what would be restored is not what install kept."""
     path, kept = script.path(root), script.kept(root)
     old = _content(kept)
@@ -170,61 +168,45 @@ def _require_restorable(root: str, script: Script, noted: dict[str, object]) -> 
             f"{kept} is not the original that install kept: it was changed.",
             "Make sure that it is what you want, and rename it yourself. Nothing was changed.",
         )
-    if here != _replacement(script, old) and script is BUILDER_SCRIPT and _HOOK_BEGINS not in here:
-        raise UsageError(f"{path} was changed since install.", "Nothing was changed.")
 
 
 def _manifest(root: str, originals: list[tuple[Script, bytes]]) -> bytes:
     """What install notes: what runs ctxrank, and what uninstall holds the originals against."""
-    noted = _noted(root)
-    times = noted.get("folder_times")
+    times = _noted(root).get("folder_times") or {
+        name: os.stat(os.path.join(root, name)).st_mtime_ns for name in _FOLDERS
+    }
     value: dict[str, object] = {
         "about": "Made by 'ctxrank bazinga install'; 'ctxrank bazinga uninstall' needs it.",
         "python": sys.executable,
         "originals": {f"{script.folder}/{script.name}": hashlib.sha256(old).hexdigest() for script, old in originals},
-        "folder_times": times if is_dict(times) else _folder_times(root),
+        "folder_times": _noted(root).get("folder_times") or times,
     }
     return (json.dumps(value, indent=2) + "\n").encode()
 
 
-def _noted(root: str) -> dict[str, object]:
+def _noted(root: str) -> dict[object, object]:
     try:
         value: object = json.loads(_content(os.path.join(root, _MANIFEST)) or b"{}")
     except ValueError:
         return {}
-    return {str(key): part for key, part in value.items()} if is_dict(value) else {}
-
-
-def _folder_times(root: str) -> dict[str, int]:
-    return {name: os.stat(os.path.join(root, name)).st_mtime_ns for name in _FOLDERS}
-
-
-def _restore_times(root: str, noted: dict[str, object]) -> None:
-    times = noted.get("folder_times")
-    for name, moment in times.items() if is_dict(times) else ():
-        path = os.path.join(root, str(name))
-        if isinstance(moment, int) and str(name) in _FOLDERS:
-            with contextlib.suppress(OSError):
-                os.utime(path, ns=(os.stat(path).st_atime_ns, moment))
+    return dict(value) if is_dict(value) else {}
 
 
 def _remove_caches(root: str, script: Script) -> None:
     """What Python compiled of the kept script; the folder where nothing else is in it."""
     folder = os.path.join(root, script.folder, "__pycache__")
-    stem = script.kept_name.removesuffix(".py")
+    stems = (script.kept_name.removesuffix(".py"), script.name.removesuffix(".py"))
     with contextlib.suppress(OSError):
         os.unlink(script.path(root) + _NEW_SUFFIX)  # a killed install wrote it
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
-            if name.split(".")[0] in (stem, script.name.removesuffix(".py")):
+            if name.split(".")[0] in stems:
                 os.unlink(os.path.join(folder, name))
         os.rmdir(folder)
 
 
 def _own_file(name: str) -> bytes:
-    content = _content(os.path.join(os.path.dirname(os.path.abspath(__file__)), name))
-    assert content is not None, name
-    return content
+    return _content(os.path.join(os.path.dirname(os.path.abspath(__file__)), name)) or b""
 
 
 def _content(path: str) -> bytes | None:

@@ -63,8 +63,7 @@ def require_project(root: str) -> None:
 
 def require_known(script: Script, text: bytes, path: str) -> None:
     """Raises UsageError where a script has not what the switch relies on."""
-    missing = _missing(script, text)
-    if missing:
+    if missing := _missing(script, text):
         raise UsageError(
             f"{path} is not a script that ctxrank knows: {missing}.",
             "Nothing was changed. What it is known by is in docs/predecessor.md.",
@@ -96,10 +95,6 @@ def _missing(script: Script, text: bytes) -> str:
 def main_line(module: ast.Module) -> int | None:
     """The line (from 0) of the last statement, `if __name__ == "__main__":`; None for a script that ends otherwise."""
     last = module.body[-1] if module.body else None
-    is_main = (
-        isinstance(last, ast.If)
-        and isinstance(last.test, ast.Compare)
-        and isinstance(last.test.left, ast.Name)
-        and last.test.left.id == "__name__"
-    )
-    return last.lineno - 1 if is_main and last is not None else None
+    if isinstance(last, ast.If) and ast.unparse(last.test).startswith("__name__ =="):
+        return last.lineno - 1
+    return None

@@ -22,29 +22,21 @@ _PRINTED = Expressions("console")
 
 
 def read_failure(data: bytes) -> str:
-    """The text of a command's output; never fails, never longer than the windows above."""
+    """The text of a command's output, in UTF-8; never fails, never longer than the windows above."""
     if len(data) > MAX_HEAD_BYTES + MAX_TAIL_BYTES:
         head, tail = data[:MAX_HEAD_BYTES], data[-MAX_TAIL_BYTES:]
         # A line that was cut in two says something else than the whole line.
         head = head[: head.rfind(b"\n") + 1] or head
-        tail = tail[tail.find(b"\n", 0, -1) + 1 :]
-        return clean(_decode(head)) + "\n" + clean(_decode(tail))
-    return clean(_decode(data))
+        return read_failure(head) + "\n" + read_failure(tail[tail.find(b"\n", 0, -1) + 1 :])
+    return clean(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
 
 
 def clean(text: str) -> str:
     """The text as a terminal would leave it, without colours, with one kind of line end."""
     text = without_escapes(text).replace("\r\n", "\n")
-    if "\b" in text:
-        text = _overstruck(text)
-    lines = [_clean_line(line) for line in text.split("\n")]
-    return "\n".join(_without_timestamps(lines))
-
-
-def _decode(data: bytes) -> str:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace")
-    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    if "\b" in text:  # a spinner, or the bold type of old manual pages
+        text = re.sub(r"[^\n\b]\x08", "", text).replace("\b", "")
+    return "\n".join(_without_timestamps([_clean_line(line) for line in text.split("\n")]))
 
 
 def _clean_line(line: str) -> str:
@@ -58,15 +50,10 @@ def _clean_line(line: str) -> str:
     return line.rstrip()
 
 
-def _overstruck(text: str) -> str:
-    """Backspaces applied: a spinner, or the bold type of old manual pages."""
-    return re.sub(r"[^\n\b]\x08", "", text).replace("\b", "")
-
-
 def _without_timestamps(lines: list[str]) -> list[str]:
     """The lines without the time before each, where most lines have one."""
     some = [line for line in lines[:200] if line]
     for pattern in (_PRINTED["timestamp"], _PRINTED["clock"]):
         if some and sum(pattern.match(line) is not None for line in some) * 3 >= len(some) * 2:
-            return [pattern.sub("", line, count=1) if pattern.match(line) else line for line in lines]
+            return [line[match.end() :] if (match := pattern.match(line)) else line for line in lines]
     return lines

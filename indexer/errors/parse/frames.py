@@ -31,23 +31,27 @@ _CALLS = Expressions("frames")
 # Compiled when a line holds their sign, because a cold start needs one or two of them.
 _notations = cache(lambda: signed_rows("frames"))
 NAMELESS = listed("nameless") | {""}
+JAVA_FILES = (".java", ".kt", ".scala")
 _DEFAULT_PACKAGE = 2  # parts of a Java package that name whose it is: com.example
 
 
 def frame_of(line: str) -> Frame | None:
     """The frame in this line, in whatever runtime's notation; None if it is no frame."""
     if 'File "' in line and (match := _CALLS["python"].match(line)):
-        return _frame(match[1], match[2] or "")
+        return frame_at(match[1], match[2] or "")
     for signs, pattern in _notations():
         if any(sign in line for sign in signs) and (match := re.match(pattern, line)):
             named = match.groupdict()
-            return _frame(named.get("file") or "", named.get("function") or "")
+            return frame_at(named.get("file") or "", named.get("function") or "")
     return None
 
 
 def frame_at(file: str, function: str) -> Frame:
-    """The frame of a call that was printed in a notation of its own."""
-    return _frame(file, function)
+    """The frame of a call, by what is printed of it."""
+    is_foreign = _CALLS["foreign file"].search(file) or _CALLS["foreign function"].match(function)
+    if "." in function and (match := _CALLS["called on"].match(function)) is not None:
+        function = match[1] or ""
+    return Frame(file_name(file), function.strip()[:_MAX_NAME], is_ours=is_foreign is None)
 
 
 def called_above(line: str, frame: Frame, pattern: str) -> Frame:
@@ -59,15 +63,6 @@ def called_above(line: str, frame: Frame, pattern: str) -> Frame:
         function=match[1].rpartition("/")[2][:_MAX_NAME],
         is_ours=frame.is_ours and match[1] != "panic" and _CALLS["foreign function"].match(match[1]) is None,
     )
-
-
-def _frame(file: str, function: str) -> Frame:
-    is_foreign = (
-        _CALLS["foreign file"].search(file) is not None or _CALLS["foreign function"].match(function) is not None
-    )
-    if "." in function and (match := _CALLS["called on"].match(function)) is not None:
-        function = match[1] or ""
-    return Frame(file_name(file), function.strip()[:_MAX_NAME], "", not is_foreign)
 
 
 def file_name(path: str) -> str:
@@ -82,20 +77,15 @@ def own_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     In Java the trace says whose code is the project's: the package of the outermost call that no server makes.
     """
     own = tuple(frame for frame in frames if frame.is_ours) or frames
-    own = tuple(frame for frame in own if not _asserts(frame)) or own
-    root = next(
-        (_package(frame) for frame in own if not _CALLS["surrounds"].search(frame.function) and _package(frame)), ""
-    )
+    own = tuple(frame for frame in own if not _CALLS["asserts"].search(frame.function)) or own
+    packages = (_package(frame) for frame in own if not _CALLS["surrounds"].search(frame.function))
+    root = next(filter(None, packages), "")
     return tuple(frame for frame in own if _package(frame) == root) if root else own
-
-
-def _asserts(frame: Frame) -> bool:
-    return ("assert" in frame.function or "expect" in frame.function) and bool(_CALLS["asserts"].search(frame.function))
 
 
 def _package(frame: Frame) -> str:
     """The part of a Java function's package that says whose it is; '' where it is in none."""
-    if not frame.file.endswith((".java", ".kt", ".scala")):
+    if not frame.file.endswith(JAVA_FILES):
         return ""
     parts = frame.function.split(".")[:-2]
     kept = _DEFAULT_PACKAGE + (_CALLS["framework"].match(frame.function) is not None)

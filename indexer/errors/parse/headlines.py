@@ -38,29 +38,17 @@ def headline_of(line: str, following: str = "") -> Headline | None:
     if not may_announce(line):
         return None
     line = line[:_LONGEST]
-    found = _announced(line, following)
-    if found is None and (mark := re.match(MARK, line)) is not None:
-        found = _announced(line[mark.end() :], following)
-    return found
-
-
-def _announced(line: str, following: str) -> Headline | None:
-    for notation in notations():
-        if any(sign in line for sign in notation.signs):
-            match = re.match(notation.pattern, line)
-            if match is not None:
+    mark = re.match(MARK, line)
+    for said in (line,) if mark is None else (line, line[mark.end() :]):
+        for notation in notations():
+            if any(sign in said for sign in notation.signs) and (match := re.match(notation.pattern, said)):
                 return _taken_apart(match, notation, following)
     return None
 
 
-def belongs(line: str, owns: str) -> bool:
-    """Whether a later line still belongs to an error of a notation that owns such lines."""
-    return bool(owns) and re.match(owns, line) is not None
-
-
 def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> Headline:
-    named = match.groupdict()
-    message = (named.get("message") or named.get("said") or "").strip()
+    named = match.groupdict("")
+    message = (named.get("message") or named.get("said", "")).strip()
     codes = tuple(code for key in ("code", "code2", "flag") if (code := named.get(key)))
     tool = notation.tool
     place_below = ways()["place below"].get(tool)
@@ -70,6 +58,5 @@ def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> He
         tool = next((name for name, pattern in ways()["has code"].items() if re.match(pattern, code)), tool)
     if not codes and (place_below or not tool):
         tool = next((name for name, pattern in ways()["says"].items() if re.search(pattern, message)), tool)
-    error_type = re.split(r"\.|::", named.get("type") or "")[-1]
-    place, function = named.get("place") or "", named.get("function") or ""
-    return Headline(notation, tool, message, error_type, codes, place, function)
+    error_type = re.split(r"\.|::", named.get("type", ""))[-1]
+    return Headline(notation, tool, message, error_type, codes, named.get("place", ""), named.get("function", ""))

@@ -42,7 +42,8 @@ def in_full(message: str, lines: list[str], start: int, end: int, *, may_be_titl
         message, end = below.text, max(end, below.end)
     if may_be_title and (listed := with_first_of_list(message, lines, start + 1)) != message:
         message, end = listed, max(end, start + 1 + _MAX_LIST)
-    if not may_be_title or not message or _names_something(message) or is_summary(message):
+    names_something = len(message.split()) > _LONGEST_TITLE or _BELOW["name"].search(message) is not None
+    if not may_be_title or not message or names_something or is_summary(message):
         return FullMessage(message, start, end)
     if sentence := _sentence_below(lines, end):
         return FullMessage(f"{message}: {sentence.text}", start, sentence.end)
@@ -58,10 +59,6 @@ def with_first_of_list(message: str, lines: list[str], below: int) -> str:
         return message
     items = (line.strip(" -*") for line in lines[below : below + _MAX_LIST])
     return message + next((f" {item}" for item in items if re.search(r"\w", item)), "")
-
-
-def _names_something(message: str) -> bool:
-    return len(message.split()) > _LONGEST_TITLE or _BELOW["name"].search(message) is not None
 
 
 def _said_below(lines: list[str], start: int) -> FullMessage | None:

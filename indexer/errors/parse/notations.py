@@ -6,9 +6,7 @@ find: message, type (of an exception), code, place (file:line), function.
 """
 
 from ctxrank.indexer.errors.parse.tables import rows
-from ctxrank.indexer.light_typing import Literal, NamedTuple, cache, cast
-
-Family = Literal["trace", "compiler", "test", "tool", "text"]
+from ctxrank.indexer.light_typing import NamedTuple, cache
 
 # How much a unit explains; the smallest leads.
 CAUSE = 0  # an exception, a compiler's diagnostic, a failed assertion
@@ -26,7 +24,7 @@ STRUCTURE_SIGNS = ("essage", "msg", "reason", "detail")
 class Notation(NamedTuple):
     """One way to write an error."""
 
-    family: Family
+    family: str  # "trace", "compiler", "test", "tool" or "text"
     tool: str
     rank: int
     owns: str  # what a following line that belongs to it begins with; "" for none
@@ -39,7 +37,7 @@ class Notation(NamedTuple):
 def notations() -> tuple[Notation, ...]:
     """All of them, in the order in which they are tried."""
     return tuple(
-        Notation(cast("Family", family), tool, _RANKS.index(rank), owns, tuple(signs.split("¦")), pattern, why)
+        Notation(family, tool, _RANKS.index(rank), owns, tuple(signs.split("¦")), pattern, why)
         for family, tool, rank, owns, signs, pattern, why in rows("notations")
     )
 
@@ -51,3 +49,8 @@ def ways() -> dict[str, dict[str, str]]:
     for tool, way, pattern in rows("tools"):
         found.setdefault(way, {})[tool] = pattern
     return found
+
+
+def way(name: str, tool: str) -> str:
+    """A tool's expression for one of its ways; what matches nothing where it has none."""
+    return ways()[name].get(tool, NOTHING)

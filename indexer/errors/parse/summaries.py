@@ -32,14 +32,8 @@ def is_summary(message: str) -> bool:
     return re.match(_pattern(), low) is not None
 
 
-@cache
-def _said() -> tuple[str, ...]:
-    return tuple(pattern for (pattern,) in rows("summaries"))
-
-
-@cache
-def _pattern() -> str:
-    return rf"\s*{_WORDED['before'].pattern}(?:{'|'.join(_said())})[.! =]*$"
+_said = cache(lambda: tuple(pattern for (pattern,) in rows("summaries")))
+_pattern = cache(lambda: rf"\s*{_WORDED['before'].pattern}(?:{'|'.join(_said())})[.! =]*$")
 
 
 @cache

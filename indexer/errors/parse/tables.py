@@ -58,9 +58,7 @@ def signed_rows(name: str) -> tuple[tuple[list[str], str], ...]:
     return tuple((signs.split("¦"), pattern) for signs, pattern in rows(name))
 
 
-@cache
-def _lists() -> dict[str, frozenset[str]]:
-    return {name: frozenset(members.split()) for name, members in rows("lists")}
+_lists = cache(lambda: {name: frozenset(members.split()) for name, members in rows("lists")})
 
 
 def listed(name: str) -> frozenset[str]:

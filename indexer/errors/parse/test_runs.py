@@ -9,10 +9,9 @@ than the message. One row of runners.tsv for each way to write it.
 
 import re
 from functools import cached_property
-from operator import itemgetter
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
-from ctxrank.indexer.errors.parse.notations import NOTHING, ways
+from ctxrank.indexer.errors.parse.notations import NOTHING, way
 from ctxrank.indexer.errors.parse.tables import Expressions, rows
 from ctxrank.indexer.light_typing import NamedTuple, cache
 
@@ -87,9 +86,8 @@ class SummaryPlaces:
 
     def of(self, message: str) -> Frame | None:
         """The test of the last line whose words this message begins with."""
-        said = (message[:length] for length in self._lengths if length <= len(message)) if message else ()
-        found = [self._places[one] for one in said if one in self._places]
-        return max(found, key=itemgetter(0))[1] if found else None
+        found = [self._places[said] for length in self._lengths if (said := message[:length]) in self._places]
+        return max(found)[1] if found and message else None
 
     @cached_property
     def _places(self) -> dict[str, tuple[int, Frame]]:
@@ -119,9 +117,9 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
     message, error_type, message_line = "", "", start
     shown_line = shown_function = ""
     detail: list[str] = []
-    line_pattern, function_pattern = (ways()[way].get(runner.tool, NOTHING) for way in ("shows line", "shows function"))
-    at = start + 1
-    while at < limit:
+    line_pattern, function_pattern = way("shows line", runner.tool), way("shows function", runner.tool)
+    at = start
+    while (at := at + 1) < limit:
         line = lines[at]
         if message and not frames and len(detail) < _MAX_DETAIL and not _REPORTED["no detail"].match(line):
             detail.append(line.strip())
@@ -132,50 +130,38 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
         elif match := re.match(function_pattern, line):
             shown_function = match[1]
         if not message and runner.message and (match := re.match(runner.message, line)):
-            message, message_line = _first_group(match)[:_MAX_MESSAGE], at
+            message, message_line = match[match.lastindex or 0][:_MAX_MESSAGE], at
         if runner.place and (match := re.match(runner.place, line)):
-            groups = match.groupdict()
-            frame = frame_of(line) or frame_at(groups["file"] or "", groups.get("function") or "")
-            function = groups.get("function") or shown_function
-            code = shown_line
-            if groups.get("function") and at + 1 < limit:
-                code = lines[at + 1].strip()
+            groups = match.groupdict("")
+            function = groups.get("function", "")
+            frame = frame_of(line) or frame_at(groups["file"], function)
             if line_pattern != NOTHING:
-                frames.append(frame._replace(function=function, code=code))
+                code = lines[at + 1].strip() if function and at + 1 < limit else shown_line
+                frames.append(frame._replace(function=function or shown_function, code=code))
             else:
                 frames.insert(0, frame)  # printed from the innermost call outwards
             error_type = groups.get("type") or error_type
             shown_line = shown_function = ""
-        at += 1
     file = file_name(named.get("file") or "") or next((one.file for one in frames if one.is_ours), "")
-    group = named.get("group")
-    test = Frame(file or (f"{group}" if group else ""), name)
-    calls = _of_project(frames)
+    calls = [frame for frame in frames if frame.is_ours and frame.function]
     if calls and calls[-1].function in NAMELESS:
         calls[-1] = calls[-1]._replace(function=name)
     if kind := _REPORTED["kind"].match(message):
         error_type, message = kind[1], message[kind.end() :]
-    return FailedTest(runner, start, at, name, (test, *calls), error_type, message, message_line, tuple(detail))
-
-
-def _first_group(match: re.Match[str]) -> str:
-    return next((str(group) for group in match.groups() if group), "")
+    places = (Frame(file or named.get("group") or "", name), *calls)
+    return FailedTest(runner, start, at, name, places, error_type, message, message_line, tuple(detail))
 
 
 def _test_name(lines: list[str], start: int, runner: Runner, name: str) -> str:
     """The test's name; some runners write each level of it on a line of its own."""
-    level = ways()["level"].get(runner.tool)
-    if level is None or re.match(level, name):
+    level = way("level", runner.tool)
+    if level == NOTHING or re.match(level, name):
         return re.sub(r"\[.*\]$", "", name).rstrip(":")
     levels = [name]
-    for line in lines[start + 1 : start + 8]:
-        if not line.strip():
+    for line in map(str.strip, lines[start + 1 : start + 8]):
+        if not line:
             break
-        levels.append(line.strip())
+        levels.append(line)
         if re.match(level, line):
             break
     return " > ".join(levels).rstrip(":")
-
-
-def _of_project(frames: list[Frame]) -> list[Frame]:
-    return [frame for frame in frames if frame.is_ours and frame.function]

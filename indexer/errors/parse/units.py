@@ -11,6 +11,7 @@ import re
 
 from ctxrank.indexer.errors.parse.console import clean
 from ctxrank.indexer.errors.parse.frames import (
+    JAVA_FILES,
     NAMELESS,
     Frame,
     called_above,
@@ -18,9 +19,9 @@ from ctxrank.indexer.errors.parse.frames import (
     frame_of,
     own_frames,
 )
-from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
+from ctxrank.indexer.errors.parse.headlines import Headline, headline_of, may_announce
 from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
-from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, ways
+from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, way
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
@@ -58,19 +59,16 @@ class ErrorUnit(NamedTuple):
 def error_units(text: str) -> tuple[ErrorUnit, ...]:
     """The errors in the output, at most MAX_UNITS, the primary one first; none only where nothing is printed."""
     lines = looked_at(text).split("\n")
-    units = _in_step(_leading(_without_summaries(_placed(_units(lines), lines), lines))) or _fallback(lines)
+    units = _without_summaries(_placed(_units(lines), lines), lines)
+    # Warnings explain nothing of what is worse.
+    worst = min((unit.rank for unit in units), default=TEXT)
+    units = _in_step([unit for unit in units if unit.rank < WARNING or worst >= WARNING]) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
-    kept: list[ErrorUnit] = []
-    seen: set[tuple[str, str, tuple[str, ...]]] = set()
+    distinct: dict[tuple[str, str, tuple[str, ...]], ErrorUnit] = {}
     for unit in units:
-        key = (unit.error_type, unit.message, unit.codes)
-        if key not in seen:
-            seen.add(key)
-            kept.append(unit)
-        if len(kept) == MAX_UNITS:
-            break
-    return tuple(kept)
+        distinct.setdefault((unit.error_type, unit.message, unit.codes), unit)
+    return tuple(distinct.values())[:MAX_UNITS]
 
 
 def looked_at(text: str) -> str:
@@ -78,12 +76,6 @@ def looked_at(text: str) -> str:
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
     return "\n".join(unwrapped(clean(text).split("\n")))
-
-
-def _leading(units: list[ErrorUnit]) -> list[ErrorUnit]:
-    """Without warnings where something worse is announced: they explain nothing of it."""
-    worst = min((unit.rank for unit in units), default=TEXT)
-    return [unit for unit in units if unit.rank < WARNING or worst >= WARNING]
 
 
 def _in_step(units: list[ErrorUnit]) -> list[ErrorUnit]:
@@ -103,36 +95,29 @@ def _in_step(units: list[ErrorUnit]) -> list[ErrorUnit]:
 def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     """The units, those inside a test runner's report with the test as their place."""
     tests = failed_tests(lines)
-    kept = [unit for unit in units if not _is_part_of_report(unit, _test_of(unit, tests))]
-    reports = {test.start: _bounded(lines[test.start : test.end]) for test in tests}
+    starts = [test.start for test in tests]
+    reports = [_bounded(lines[test.start : test.end]) for test in tests]
     summary = SummaryPlaces(lines)
-    placed = [
-        _in_summary(unit, summary) if (test := _test_of(unit, tests)) is None
-        else _at_test(unit, test, reports[test.start])
-        for unit in kept
+    placed: list[ErrorUnit] = []
+    told: set[int] = set()
+    for unit in units:
+        at = bisect.bisect_right(starts, unit.line) - 1
+        if at < 0 or unit.line >= tests[at].end:
+            placed.append(_in_summary(unit, summary))
+        elif unit.rank <= CAUSE and unit.line != starts[at]:  # else it is a test's name or a place
+            placed.append(_at_test(unit, tests[at], reports[at]))
+            told.add(at)
+    # What a test's report says where nothing in it announces an error.
+    silent = [test for at, test in enumerate(tests) if test.message and at not in told]
+    if not placed and not silent:
+        silent = [test._replace(message=test.name) for test in tests]
+    return placed + [
+        ErrorUnit(
+            "test", test.runner.tool, test.message, test.error_type, _codes_in(test.message), test.frames, test.detail,
+            text=reports[starts.index(test.start)], line=test.message_line, rank=CAUSE, why="a failed test",
+        )
+        for test in silent
     ]  # fmt: skip
-    told = {test.start for unit in kept if (test := _test_of(unit, tests)) is not None}
-    for test in tests:
-        if test.message and test.start not in told:
-            placed.append(_failure_of(test, reports[test.start]))
-    if placed or not tests:
-        return placed
-    return [_failure_of(test._replace(message=test.name), reports[test.start]) for test in tests]
-
-
-def _test_of(unit: ErrorUnit, tests: list[FailedTest]) -> FailedTest | None:
-    """The test whose report this unit stands in."""
-    at = bisect.bisect_right(tests, unit.line, key=_start_of) - 1
-    return tests[at] if at >= 0 and unit.line < tests[at].end else None
-
-
-def _start_of(test: FailedTest) -> int:
-    return test.start
-
-
-def _is_part_of_report(unit: ErrorUnit, test: FailedTest | None) -> bool:
-    """Whether this unit is a test's name or a place, and not what went wrong."""
-    return test is not None and (unit.rank > CAUSE or unit.line == test.start)
 
 
 def _own_calls(unit: ErrorUnit) -> tuple[Frame, ...]:
@@ -140,7 +125,8 @@ def _own_calls(unit: ErrorUnit) -> tuple[Frame, ...]:
 
 
 def _in_summary(unit: ErrorUnit, summary: SummaryPlaces) -> ErrorUnit:
-    if unit.tool not in ways()["shows line"] or _own_calls(unit) or (frame := summary.of(unit.message)) is None:
+    is_shown = way("shows line", unit.tool) != NOTHING
+    if not is_shown or _own_calls(unit) or (frame := summary.of(unit.message)) is None:
         return unit
     line = f"FAILED {frame.file}::{frame.function} - {unit.message}"
     return unit._replace(frames=(frame,), text=f"{unit.text}\n{line}" if unit.rank == CAUSE else unit.text)
@@ -148,24 +134,12 @@ def _in_summary(unit: ErrorUnit, summary: SummaryPlaces) -> ErrorUnit:
 
 def _at_test(unit: ErrorUnit, test: FailedTest, report: str) -> ErrorUnit:
     own = _own_calls(unit)
-    if own and own[-1].function not in NAMELESS and unit.tool not in ways()["shows line"]:
+    if own and own[-1].function not in NAMELESS and way("shows line", unit.tool) == NOTHING:
         return unit
-    frames = test.frames
-    if own and own[-1].file:
-        # The runner calls a function without a name: its name is the test's.
-        frames = (own[-1]._replace(function=test.name),)
-    return unit._replace(
-        frames=frames, error_type=unit.error_type or test.error_type, family="test" if not own else unit.family,
-        text=report,
-    )  # fmt: skip
-
-
-def _failure_of(test: FailedTest, report: str) -> ErrorUnit:
-    """What a test's report says where nothing in it announces an error."""
-    return ErrorUnit(
-        "test", test.runner.tool, test.message, test.error_type, _codes_in(test.message), test.frames, test.detail,
-        text=report, line=test.message_line, rank=CAUSE, why="a failed test",
-    )  # fmt: skip
+    # The runner calls a function without a name: its name is the test's.
+    frames = (own[-1]._replace(function=test.name),) if own and own[-1].file else test.frames
+    family = unit.family if own else "test"
+    return unit._replace(frames=frames, error_type=unit.error_type or test.error_type, family=family, text=report)
 
 
 def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
@@ -202,11 +176,9 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
         if not may_announce(line):
             at += 1
             continue
-        if match := _PRINTED["traceback"].match(line):
-            unit, end = _traceback(lines, at + 1, match["margin"])
-        elif 'File "' in line and (match := _PRINTED["headless"].match(line)):
+        if match := _PRINTED["traceback"].match(line) or _PRINTED["headless"].match(line):
             unit, end = _traceback(lines, at, match["margin"])
-        elif (match := _PRINTED["stack head"].match(line)) and at + 1 < len(lines) and _starts_stack(lines, at + 1):
+        elif _PRINTED["stack head"].match(line) and _PRINTED["stack below"].match("\n".join(lines[at + 1 : at + 7])):
             unit, end = _stack(lines, at)
         elif (ruby := _PRINTED["ruby"].match(line)) is not None and ".rb" in line:
             unit, end = _ruby(lines, at, ruby)
@@ -221,108 +193,79 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
     return found
 
 
-def _traceback(lines: list[str], start: int, margin: str) -> tuple[ErrorUnit | None, int]:
-    """A traceback from its first frame to the exception's message; the margin is the prefix of each line."""
+def _traceback(lines: list[str], begin: int, margin: str) -> tuple[ErrorUnit | None, int]:
+    """A traceback from its heading or first frame to its message; the margin is the prefix of each line."""
     frames: list[Frame] = []
-    at = start
+    at = begin if 'File "' in lines[begin] else begin + 1
+    head = ""
     while at < len(lines):
-        line = _without_margin(lines[at], margin)
-        if line and not line[0].isspace():
+        head = lines[at].removeprefix(margin)
+        if "|" in margin or "+" in margin:  # the bars of an exception group, else the indentation of a log
+            head = _PRINTED["bars"].sub("", lines[at])
+        if head and not head[0].isspace():
             break
-        if frame := frame_of(line):
+        if frame := frame_of(head):
             frames.append(frame)
             del frames[:-_MAX_FRAMES]
-        elif (
-            frames
-            and not frames[-1].code
-            and line.strip()
-            and not _PRINTED["caret"].match(line)
-            and "[Previous" not in line
-        ):
-            frames[-1] = frames[-1]._replace(code=" ".join(line.split())[:200])
+        elif frames and not frames[-1].code and head.strip() and not _PRINTED["no code"].match(head):
+            frames[-1] = frames[-1]._replace(code=" ".join(head.split())[:200])
         at += 1
-    if at >= len(lines):
-        return None, at
-    head = _without_margin(lines[at], margin)
-    match = _PRINTED["exception"].match(head)
+    match = _PRINTED["exception"].match(head) if at < len(lines) else None
     if match is None:
         return None, at
     end = at + 1
-    message = [match["message"] or ""]
+    message = match["message"] or ""
     detail: list[str] = []
     while end < len(lines) and lines[end].strip() and len(detail) < _MAX_DETAIL_LINES:
         line = lines[end]
-        if (
-            _PRINTED["traceback"].match(line)
-            or headline_of(line, "") is not None
-            or line.startswith((" +", "  +", "  |"))
-        ):
+        if _PRINTED["another"].match(line) or headline_of(line) is not None:
             break
         detail.append(line)
         end += 1
-    error_type = match["type"].rpartition(".")[2]
-    begin = start - 1 if start and _PRINTED["traceback"].match(lines[start - 1]) else start
     unit = ErrorUnit(
-        "trace", "python", _first_said(message, detail), error_type,
-        _codes_in(match["message"] or ""), tuple(frames), tuple(detail),
-        text=_bounded(lines[begin:end]), line=at, rank=CAUSE, why="the exception of the last traceback",
+        "trace", "python", _first_said(message, detail), match["type"].rpartition(".")[2], _codes_in(message),
+        tuple(frames), tuple(detail), text=_bounded(lines[begin:end]), line=at, rank=CAUSE,
+        why="the exception of the last traceback",
     )  # fmt: skip
     return unit, end
 
 
-def _without_margin(line: str, margin: str) -> str:
-    """The line without the bars of an exception group, or the indentation of a log."""
-    if not margin:
-        return line
-    return _PRINTED["bars"].sub("", line) if "|" in margin or "+" in margin else line.removeprefix(margin)
-
-
-def _first_said(message: list[str], detail: list[str]) -> str:
+def _first_said(message: str, detail: list[str]) -> str:
     """The exception's message; its first lines where the first one is empty."""
-    if detail and _PRINTED["counted"].match(message[0]):
-        return " ".join(map(str.strip, [message[0], *detail[:2]]))[:_MAX_MESSAGE]
-    said = message[0].strip() or next((line.strip() for line in detail if line.strip()), "")
-    return said[:_MAX_MESSAGE]
-
-
-def _starts_stack(lines: list[str], at: int) -> bool:
-    """Whether frames follow soon: a message may have several lines."""
-    for line in lines[at : at + 6]:
-        if re.match(r"\s+at \S", line):
-            return True
-        if not line.strip():
-            return False
-    return False
+    if detail and _PRINTED["counted"].match(message):
+        return " ".join(map(str.strip, [message, *detail[:2]]))[:_MAX_MESSAGE]
+    said = [line.strip() for line in (message, *detail)]
+    return next((line for line in said if line), "")[:_MAX_MESSAGE]
 
 
 def _stack(lines: list[str], start: int) -> tuple[ErrorUnit, int]:
     """An exception with its frames below it; of a chain of causes the last, which is where it began."""
-    head, at = start, start
+    at = start
     frames: list[Frame] = []
     detail: list[str] = []
     outer: list[str] = []
-    while at < len(lines):
+    head = start
+    while (at := at + 1) < len(lines):
         line = lines[at]
-        if at > start and line.startswith("Caused by: ") and _PRINTED["stack head"].match(line):
+        if line.startswith("Caused by: ") and _PRINTED["stack head"].match(line):
             outer.append(lines[head].strip())
             head, frames, detail = at, [], []
-        elif at > start and (frame := frame_of(line)):
+        elif frame := frame_of(line):
             frames.append(frame)
             del frames[_MAX_FRAMES:]
-        elif at > start and not re.match(r"\s+(?:\.\.\. \d+ more|at |Suppressed:)|\s*[{}]|\s+\w+: ", line):
+        elif not re.match(r"\s+(?:\.\.\. \d+ more|at |Suppressed:)|\s*[{}]|\s+\w+: ", line):
             if frames or not line.strip() or len(detail) >= _MAX_DETAIL_LINES:
                 break
             detail.append(line)
-        at += 1
     match = _PRINTED["stack head"].match(lines[head])
     assert match is not None, "the line was matched when it became the head"
-    error_type = match["type"].rpartition(".")[2]
-    is_java = any(frame.file.endswith((".java", ".kt", ".scala")) for frame in frames)
+    message = match["message"] or ""
+    is_java = any(frame.file.endswith(JAVA_FILES) for frame in frames)
     unit = ErrorUnit(
-        "trace", "java" if is_java else "node", _first_said([match["message"] or ""], detail), error_type,
-        tuple(filter(None, (match["code"],))) + _codes_in(match["message"] or ""),
-        tuple(reversed(frames)), tuple(detail + outer), text=_bounded(lines[head:at]), line=head,
-        rank=CAUSE, why="the innermost cause of an exception" if outer else "an exception with its stack",
+        "trace", "java" if is_java else "node", _first_said(message, detail), match["type"].rpartition(".")[2],
+        tuple(filter(None, (match["code"],))) + _codes_in(message), tuple(reversed(frames)), tuple(detail + outer),
+        text=_bounded(lines[head:at]), line=head, rank=CAUSE,
+        why="the innermost cause of an exception" if outer else "an exception with its stack",
     )  # fmt: skip
     return unit, at
 
@@ -339,10 +282,10 @@ def _ruby(lines: list[str], start: int, head: re.Match[str]) -> tuple[ErrorUnit,
     if len(frames) > 1 and frames[0].file == frames[1].file and lines[start].split(":in ")[0] in lines[start + 1]:
         del frames[0]
     message = head["message"].strip()[:_MAX_MESSAGE]
-    error_type = head["type"].rpartition("::")[2]
     unit = ErrorUnit(
-        "trace", "ruby", message, error_type, _codes_in(message), tuple(reversed(frames[:_MAX_FRAMES])),
-        text=_bounded(lines[start:end]), line=start, rank=CAUSE, why="an exception with its calls",
+        "trace", "ruby", message, head["type"].rpartition("::")[2], _codes_in(message),
+        tuple(reversed(frames[:_MAX_FRAMES])), text=_bounded(lines[start:end]), line=start, rank=CAUSE,
+        why="an exception with its calls",
     )  # fmt: skip
     return unit, end
 
@@ -353,42 +296,38 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     end = start + 1
     detail: list[str] = []
     frames: list[Frame] = []
-    call, fact = (ways()[way].get(tool, NOTHING) for way in ("call", "fact"))
-    while end < len(lines) and end - start < _MAX_DETAIL_LINES:
+    prefix = _PRINTED["prefix"] if _PRINTED["prefix"].match(lines[start]) else re.compile(NOTHING)
+    call, call_above, fact, name_below = (way(one, tool) for one in ("call", "call above", "fact", "name below"))
+    owned = notation.owns or NOTHING
+    while end < len(lines) and end - start < _MAX_DETAIL_LINES and re.match(owned, lines[end]):
         line = lines[end]
-        if not belongs(line, notation.owns):
-            break
         frame = frame_of(line)
         if frame is None and (called := re.match(call, line)):
             frame = frame_at("", called["function"])
-        if frame is not None and tool in ways()["call above"]:
-            frame = called_above(lines[end - 1], frame, ways()["call above"][tool])
         if frame is not None:
-            frames.append(frame)
+            frames.append(called_above(lines[end - 1], frame, call_above))
         elif line.strip():
-            detail.append(_PRINTED["prefix"].sub("", line) if _PRINTED["prefix"].match(lines[start]) else line)
+            detail.append(prefix.sub("", line))
         end += 1
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
     is_free = not tool and not headline.codes and headline.error_type not in WORDED_BY_LANGUAGE
     message, begin, end = in_full(message, lines, start, end, may_be_title=is_free)
-    if tool in ways()["wraps"] and not headline.message:
+    if way("wraps", tool) != NOTHING and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
-    name_below = ways()["name below"].get(tool, NOTHING)
     if symbol := next(filter(None, (re.match(name_below, line) for line in detail)), None):
         message += f": {symbol[1]}"
     if fact != NOTHING and (not message or is_summary(message) or re.match(fact, message)):
         # The first lines of such a report are facts, what the failed script printed follows.
         said = (line.strip() for line in detail if not re.match(fact, line) and not is_summary(line))
-        message = next(said, message or _PRINTED["prefix"].sub("", lines[start]))
+        message = next(said, message or prefix.sub("", lines[start]))
     kind = re.search(r"\(([A-Z]\w*(?:::\w+)*(?:Error|Exception))\)$", message)
+    error_type = headline.error_type or (kind[1].rpartition("::")[2] if kind else "")
     unit = ErrorUnit(
-        notation.family, tool, message[:_MAX_MESSAGE],
-        headline.error_type or (kind[1].rpartition("::")[2] if kind else ""),
-        headline.codes + tuple(code for code in _codes_in(message) if code not in headline.codes),
-        tuple(reversed(frames[:_MAX_FRAMES])), tuple(detail), headline.place, _bounded(lines[begin:end]), start,
-        notation.rank, notation.why,
+        notation.family, tool, message[:_MAX_MESSAGE], error_type,
+        tuple(dict.fromkeys((*headline.codes, *_codes_in(message)))), tuple(reversed(frames[:_MAX_FRAMES])),
+        tuple(detail), headline.place, _bounded(lines[begin:end]), start, notation.rank, notation.why,
     )  # fmt: skip
     return unit, end
 
@@ -399,14 +338,7 @@ _MAX_TELLING = 6
 
 def _codes_in(message: str) -> tuple[str, ...]:
     """Names of conditions inside a message: ENOENT, an HTTP status."""
-    found: list[str] = []
-    for match in _PRINTED["condition"].finditer(message):
-        if match[1] and match[1] not in ("ERROR", "EXPECTED", "EMPTY", "ELSE", "EXIT", "EXCEPTION", "EACH", "EITHER"):
-            found.append(match[1])
-        elif match[2]:
-            found.append(f"HTTP {match[2]}")
-        elif match[3]:
-            found.append(f"ORA-{match[3]}")
+    found = (code or f"HTTP {status}" for code, status in _PRINTED["condition"].findall(message))
     return tuple(dict.fromkeys(found))[:3]
 
 
@@ -421,10 +353,9 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     denied = next((at for at in (*leading, *telling) if _denies(lines[at])), None)
     if denied is not None:
         return [_plain(lines, denied, "the first line that says what is not so")]
-    if (spoken := _spoken(lines, with_summaries=True)) and (said_before := _said_before(lines, spoken)):
-        return said_before
-    if spoken and len(telling) <= 1:
-        return spoken
+    spoken = _spoken(lines, with_summaries=True)
+    if spoken and ((said_before := _said_before(lines, spoken)) or len(telling) <= 1):
+        return said_before or spoken
     if leading and len(telling) < len(said) and not spoken:
         # What a program says after its message leads back to it: the calls, or where to read more.
         return [_plain(lines, leading[0], "the first line before what only says where")]

@@ -30,20 +30,15 @@ def unwrapped(lines: list[str]) -> list[str]:
             margin = len(line) - len(line.lstrip())
         if margin > 0 and not line[:margin].strip():
             line = line[margin:]
-        if line and line[0] in _BORDERS:
-            line = _without_border(line)
+        if line and line[0] in "\u2502\u2503":  # inside a box that is drawn around a message
+            line = line[1:].removeprefix(" ").rstrip("\u2502\u2503 ")
+        elif line and line[0] in _BORDERS:
+            title = line.strip(_BORDERS + " ")
+            line = f"{title}:" if title and not title.endswith(":") else title
         elif "\u256d\u2500[" in line and found and (marked := _AROUND["marked"].match(found[-1])) is not None:
             found[-1] = f"error: {found[-1][marked.end() :]}"  # a cross or a sign of warning, and the place below
         found.append(_AROUND["prefix"].sub("", line, count=1) if line.startswith(("#", "20")) else line)
     return _without_tap(found) if any(line.startswith("TAP version") for line in found) else found
-
-
-def _without_border(line: str) -> str:
-    """What stands inside a box that is drawn around a message, or in its border."""
-    if line[0] in "\u2502\u2503":
-        return line[1:].removeprefix(" ").rstrip("\u2502\u2503 ")
-    title = line.strip(_BORDERS + " ")
-    return f"{title}:" if title and not title.endswith(":") else title
 
 
 def _without_tap(lines: list[str]) -> list[str]:

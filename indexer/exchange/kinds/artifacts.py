@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.files import Files
-from ctxrank.indexer.exchange.kinds.passages import ImportedPassage, put_passages, read_passages
+from ctxrank.indexer.exchange.kinds.files import Files, ImportedPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun, Written
@@ -27,7 +26,6 @@ from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
 
 ARTIFACT = "artifact"
-NOT_HERE = "the file was not here when it was imported"
 
 
 class _Artifact(NamedTuple):
@@ -73,10 +71,12 @@ class ArtifactImport:
         if known is not None and (known.state != "missing" or row.prepared is None):
             return Written(known.id, is_change=False)
         if row.prepared is not None:
-            artifact_id = artifacts.record(change, root, row.prepared)
+            artifact_id = artifacts.record(change, root, row.prepared.path, row.prepared.file)
             artifacts.refresh_owners(change, artifact_id, row.prepared)
             return Written(artifact_id)
-        artifact_id = rows.insert(change.connection, "artifacts", _missing(root, row, NOT_HERE))
+        artifact_id = rows.insert(
+            change.connection, "artifacts", _missing(root, row, "the file was not here when it was imported")
+        )
         _put_document(change, row, artifact_id)
         return Written(artifact_id)
 
@@ -90,18 +90,12 @@ class ArtifactImport:
             connection, "SELECT id FROM artifacts WHERE root_id = ? AND path = ?", (root_id, row.path), int
         )
         if same is not None and same != number:  # it was removed there and is here again under another number
-            remove_foreign_file(change, same)
+            documents.remove(change, documents.document_id(connection, DocumentRef(ARTIFACT, same)))
+            connection.execute("DELETE FROM artifacts WHERE id = ?", (same,))
         if not rows.update(connection, "artifacts", number, {"path": row.path, "size_bytes": row.size_bytes}):
             rows.insert(connection, "artifacts", {"id": number, **_missing(root_id, row, ELSEWHERE)})
         documents.redate(change, _put_document(change, row, number), row.created_at, is_numbered=False)
         return Written(number)
-
-
-def remove_foreign_file(change: Change, number: int) -> None:
-    """Remove a file of another store, with its document and passages."""
-    document_id = documents.document_id(change.connection, DocumentRef(ARTIFACT, number))
-    documents.remove(change, document_id)
-    change.connection.execute("DELETE FROM artifacts WHERE id = ?", (number,))
 
 
 def _put_document(change: Change, row: _Artifact, number: int) -> int:

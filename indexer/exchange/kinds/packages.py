@@ -12,10 +12,8 @@ import apsw
 from ctxrank.indexer.agents import saved_type
 from ctxrank.indexer.declarations import Kind, Row, Value
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.files import Files
-from ctxrank.indexer.exchange.kinds.hooks import Hooks
-from ctxrank.indexer.exchange.kinds.passages import ImportedPassage, put_passages, read_passages
-from ctxrank.indexer.exchange.kinds.sessions import refer_waiting
+from ctxrank.indexer.exchange.kinds.files import Files, ImportedPassage, put_passages, read_passages
+from ctxrank.indexer.exchange.kinds.hooks import Hooks, refer_waiting
 from ctxrank.indexer.exchange.kinds.usages import ReportedUsage, put_usage, read_usage, unite_waiting
 from ctxrank.indexer.exchange.register import LineIdentity, remove_entry, write_entry
 from ctxrank.indexer.exchange.run import ImportRun
@@ -27,10 +25,10 @@ from ctxrank.indexer.records.sessions import is_session_wide
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_map, read_value
 from ctxrank.indexer.store.freshness import TEXT_PATH
-from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef
 from ctxrank.indexer.store.store import Change
 
-PACKAGE = "package"
+_AWAITED = "awaited versions"  # the register's word for links to packages that are not here yet
 
 
 class _Said(NamedTuple):
@@ -57,7 +55,7 @@ class PackageHooks(Hooks):
             values["scope"] = "global"
         said = _Said(
             read_usage(fields),
-            read_passages(fields, str(values["title"])) if fields.has("passages") else None,
+            None if fields.is_missing("passages") else read_passages(fields, str(values["title"])),
             fields.optional_number("supersedes", least=1),
             fields.optional_number("superseded_by", least=1),
         )
@@ -93,47 +91,36 @@ class PackageHooks(Hooks):
         if not is_new:
             documents.pass_on_facets(change, document_id)
         if said.passages is not None and said.prepared is None:
-            if is_new:
-                _await_file(change, number)
+            artifact = "SELECT artifact_id FROM packages WHERE id = ?"
+            artifact_id = read_value(change.connection, artifact, (number,), int) if is_new else None
+            if artifact_id is not None:  # known and not to be read now; the scan reads it: no rules are as old as 0
+                artifacts.release(change, artifact_id)
+                query = "UPDATE artifacts SET ruleset = 0 WHERE id = ? AND state = 'stale'"
+                change.connection.execute(query, (artifact_id,))
             put_passages(change, document_id, str(values["path"]), said.passages)
         usage = said.usage._replace(consumers=()) if is_new else said.usage
         session_id = values["session_id"]
         assert isinstance(session_id, int), "every package has a session"
-        put_usage(self.run, change, number, session_id, usage)
-        _link(self.run, change, number, said)
+        put_usage(self.run, change, number, session_id, usage, self.run.origin.code)
+        self._link(change, number, said)
         if is_new:
             unite_waiting(self.run, change, number, session_id)
             refer_waiting(change, number)
 
-
-def _await_file(change: Change, package_id: int) -> None:
-    """A file that is known and cannot be read now is read by the scan as soon as it can: no rules are as old as 0."""
-    query = "SELECT artifact_id FROM packages WHERE id = ? AND artifact_id IS NOT NULL"
-    artifact_id = read_value(change.connection, query, (package_id,), int)
-    if artifact_id is not None:
-        artifacts.release(change, artifact_id)
-        query = "UPDATE artifacts SET ruleset = 0 WHERE id = ? AND state = 'stale'"
-        change.connection.execute(query, (artifact_id,))
-
-
-_AWAITED = "awaited versions"  # the register's word for links to packages that are not here yet
-
-
-def _link(run: ImportRun, change: Change, package_id: int, said: _Said) -> None:
-    """Link versions of one origin, in whichever order they come: a link waits in the register for its other end."""
-    connection, local = change.connection, run.origin.local
-    source = run.ledger.source
-    old, new = (None if number is None else local(number) for number in (said.supersedes, said.superseded_by))
-    _set_versions(change, package_id, old, new)
-    if all(number is None or is_here(connection, number) for number in (old, new)):
-        remove_entry(connection, source, _AWAITED, package_id)
-    else:
-        write_entry(connection, source, _AWAITED, package_id, f"{old or ''} {new or ''}", package_id)
-    query = "SELECT target_id, digest FROM imported_rows WHERE source = ? AND kind = ?"
-    for other, links in read_map(connection, query, (source, _AWAITED), int, str).items():
-        old, new = (int(end) if end else None for end in links.split(" "))
-        if package_id in (old, new):
-            _set_versions(change, other, old, new)
+    def _link(self, change: Change, package_id: int, said: _Said) -> None:
+        """Link versions of one origin, in whichever order they come: a link waits in the register for its other end."""
+        connection, source = change.connection, self.run.ledger.source
+        old, new = (number and self.run.origin.local(number) for number in (said.supersedes, said.superseded_by))
+        _set_versions(change, package_id, old, new)
+        if all(number is None or is_here(connection, number) for number in (old, new)):
+            remove_entry(connection, source, _AWAITED, package_id)
+        else:
+            write_entry(connection, source, _AWAITED, package_id, f"{old or ''} {new or ''}", package_id)
+        query = "SELECT target_id, digest FROM imported_rows WHERE source = ? AND kind = ?"
+        for other, links in read_map(connection, query, (source, _AWAITED), int, str).items():
+            old, new = (int(end) if end else None for end in links.split(" "))
+            if package_id in (old, new):
+                _set_versions(change, other, old, new)
 
 
 def _set_versions(change: Change, package_id: int, old: int | None, new: int | None) -> None:

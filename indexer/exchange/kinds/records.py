@@ -1,28 +1,30 @@
-"""Imported records: each kind is read and written by what the catalogue says of its columns.
+"""Imported records: each kind is read, checked, redacted and written by what the catalogue says of its columns.
 
 What a kind does beyond its columns is in its hooks. Only files are more than a row and its document, and have a reader
 and a writer of their own.
 """
 
 import contextlib
-from collections.abc import Generator, Iterable
+import json
+from collections.abc import Callable, Generator, Iterable, Sequence
 
 import apsw
 
-from ctxrank.indexer.declarations import Column, Kind, Meaning, Value
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.declarations import Column, Kind, Meaning, Row, Table, Value
+from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.columns import ColumnReader, Values
 from ctxrank.indexer.exchange.kinds.hooks import Hooks
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import read, revise
-from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.connection import DAMAGED_STEP, read_value
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
+
+Values = dict[str, Value]  # of a record, by column
 
 
 class RecordLine(NamedTuple):
@@ -53,19 +55,41 @@ class RecordImport:
         fixed = ("session_id", "created_at", *kind.identity)
         self._revised = kind.revised or tuple(name for name in self._columns if name not in fixed)
         self._moment = next(column.name for column in table.stored if column.meaning is Meaning.TIME)
-        self._reader = ColumnReader(run.store.primary, kind)
+        self._defaults = _defaults(run.store.primary, table)
+        made_here = (table.key, *kind.left_out)
+        self._readers = tuple(
+            (column.name, column.exported_as, _reader(column, is_required=column.name not in self._defaults))
+            for column in table.columns
+            if column.meaning is not Meaning.REFERENCE and not column.is_ours and column.name not in made_here
+        )
 
     def bring(self, lines: Iterable[Line]) -> None:
         """Bring in what is new or changed."""
         self.run.bring_lines(self.kind.name, lines, self._prepare, self._write)
 
     def _prepare(self, fields: Fields, identity: LineIdentity) -> RecordLine:
-        references = tuple(self._reader.references(fields))
-        values = self._reader.values(fields)
-        said = self._hooks.complete(values, fields, identity)
-        return RecordLine(
-            values, references, said, identity.number, fields.optional_word("project"), fields.store("of")
+        references = tuple(
+            (column, tuple((fields.word if column.is_owner else fields.optional_word)(key) for key, _ in keys))
+            for column in self.kind.table.stored
+            if (keys := column.natural_keys)
         )
+        values = self._values(fields)
+        said = self._hooks.complete(values, fields, identity)
+        project, of = fields.optional_word("project"), fields.store("of")
+        return RecordLine(values, references, said, identity.number, project, of)
+
+    def _values(self, fields: Fields) -> Values:
+        """The values of a line; what it says is checked before what it does not say is missed. Raises UsageError."""
+        values = dict(self._defaults)
+        missing: list[tuple[str, Callable[[Fields], Value]]] = []
+        for name, exported_as, reader in self._readers:
+            if not fields.is_missing(exported_as):
+                values[name] = reader(fields)
+            elif name not in values:
+                missing.append((name, reader))
+        for name, reader in missing:  # says what it is; of JSON it is null, of a time of null the present
+            values[name] = reader(fields)
+        return values
 
     def _write(self, change: Change, row: RecordLine, target: int | None) -> Written:
         if self.kind.is_container:
@@ -82,10 +106,11 @@ class RecordImport:
 
     def _twin(self, change: Change, values: Values) -> int | None:
         """The record here that a new one repeats."""
-        unique = self.kind.unique
-        if not unique or any(values[name] is None for name in unique):
-            return None
-        same = " AND ".join(f"{name} = :{name}" for name in unique)
+        return self._same(change, self.kind.unique, values) if self.kind.unique else None
+
+    def _same(self, change: Change, names: Sequence[str], values: Values) -> int | None:
+        """The record here that has these values, none of which is NULL."""
+        same = " AND ".join(f"{name} = :{name}" for name in names)
         return read_value(change.connection, f"SELECT id FROM {self.kind.table.name} WHERE {same}", values, int)
 
     def _insert(self, change: Change, row: RecordLine, values: Values, number: int | None) -> int:
@@ -120,17 +145,17 @@ class RecordImport:
         """
         kind, values, origin = self.kind, row.values, self.run.origin
         number = self.run.maker(change, row.of).local(row.number) if row.number else None
-        same = self._same(change, values)
+        same = self._same(change, kind.identity, values)
         if row.of is None and number is not None:
             self.run.ledger.record(f"{kind.name} number", str(row.number), "", same or number)
         if same is None:
             same = self._insert(change, row, values, number)
-            merge.note_counts(change, kind.name, same, origin.code, merge.counts_of(kind.name, values))
+            merge.note_counts(change, kind, same, origin.code, merge.counts_of(kind, values))
             return Written(same)
-        is_change = merge.count(change, kind.name, same, origin.code, self._counts(change, same, values))
+        is_change = merge.count(change, kind, same, origin.code, self._counts(change, same, values))
         before = dict(read(change.connection, kind, same) or {})
         text = {name: values[name] for name in (*kind.texts, kind.ages_by)}
-        is_younger = _younger(text, {name: before[name] for name in text}, kind.ages_by)
+        is_younger = _age(text, kind.ages_by) > _age({name: before[name] for name in text}, kind.ages_by)
         first = min(_integer(values["created_at"]), _integer(before["created_at"]))
         new = {**(text if is_younger else {}), "created_at": first}
         if any(value != before[name] for name, value in new.items()):
@@ -142,13 +167,7 @@ class RecordImport:
 
     def _counts(self, change: Change, number: int, values: Values) -> merge.Counts:
         """What the origin counted of a record that is here."""
-        return merge.counts_of(self.kind.name, values)
-
-    def _same(self, change: Change, values: Values) -> int | None:
-        kind = self.kind
-        identity = " AND ".join(f"{name} = ?" for name in kind.identity)
-        query = f"SELECT id FROM {kind.table.name} WHERE {identity}"
-        return read_value(change.connection, query, tuple(values[name] for name in kind.identity), int)
+        return merge.counts_of(self.kind, values)
 
     def revise(self, change: Change, row: RecordLine, number: int) -> Written:
         """Write what changed in the source over the record that it became."""
@@ -202,15 +221,52 @@ def _refusals(kind: Kind) -> Generator[None, None, None]:
         raise UsageError("its values cannot be stored") from error
 
 
-def _younger(one: Values, other: Values, ages_by: str) -> bool:
-    """Which of two versions of a text stays: the younger, and of equal ones the same everywhere."""
-    order = [
-        repr([values[ages_by], sorted((name, str(value)) for name, value in values.items())]) for values in (one, other)
-    ]
-    moments = _integer(one[ages_by]), _integer(other[ages_by])
-    return moments[0] > moments[1] or (moments[0] == moments[1] and order[0] > order[1])
+def _age(text: Row, ages_by: str) -> tuple[int, str]:
+    """Which of two versions of a text stays: the one of the larger age, which is the same everywhere."""
+    return _integer(text[ages_by]), repr(sorted((name, str(value)) for name, value in text.items()))
 
 
 def _integer(value: Value) -> int:
     assert isinstance(value, int), "row ids and moments are whole numbers"
     return value
+
+
+def _defaults(primary: apsw.Connection, table: Table) -> Values:
+    """What it means that a line does not mention a column, for those that it need not mention."""
+    defaults: Values = {column.name: "" for column in table.columns if column.source}
+    query = """
+        SELECT name, coalesce(dflt_value, 'NULL') FROM pragma_table_info(?)
+         WHERE NOT pk AND ("notnull" = 0 OR dflt_value <> '')
+    """
+    for name, default in primary.execute(query, (table.name,)):
+        # A DEFAULT is read and not evaluated: the schema may have come with another user's file.
+        try:
+            defaults[name] = None if default == "NULL" else default[1:-1] if default[0] == "'" else json.loads(default)
+        except ValueError as error:
+            raise DamagedError(f"The default of {name} is none of ctxrank's.", DAMAGED_STEP) from error
+    return defaults
+
+
+_READERS: dict[Meaning, Callable[[Fields, str], Value]] = {
+    Meaning.TEXT: Fields.text,
+    Meaning.LINE: Fields.line,
+    Meaning.PATH: Fields.text,
+    Meaning.JSON: Fields.json,
+    Meaning.TIME: Fields.moment,
+    Meaning.SHARE: Fields.share,
+    Meaning.FLAG: Fields.flag,
+}
+
+
+def _reader(column: Column, *, is_required: bool) -> Callable[[Fields], Value]:
+    """What reads a column's value from a line, checks it and redacts it."""
+    key = column.exported_as
+    if column.words:
+        return lambda fields: fields.choice(key, column.words)
+    if column.is_agent:
+        return lambda fields: fields.agent(key, None if is_required else "")
+    if column.meaning is Meaning.NUMBER:
+        return lambda fields: fields.number(key, least=column.least)
+    named = Fields.name if column.may_be_blank or not is_required else Fields.word
+    read = Fields.json_list if column.is_list else _READERS.get(column.meaning, named)
+    return lambda fields: read(fields, key)

@@ -14,6 +14,7 @@ from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.records.packages import Consumer
 from ctxrank.indexer.store.connection import read_map, read_value
+from ctxrank.indexer.store.ids import origin_code
 from ctxrank.indexer.store.rows import Value, insert, update
 from ctxrank.indexer.store.store import Change
 
@@ -52,7 +53,7 @@ def bring_usages(run: ImportRun, lines: Iterable[Line]) -> None:
             waiting = json.dumps([[list(one) for one in part] for part in usage])
             write_entry(change.connection, _WAITING, run.origin.uuid, package_id, waiting, package_id)
         else:
-            put_usage(run, change, package_id, session_id, usage)
+            put_usage(run, change, package_id, session_id, usage, run.origin.code)
         return Written(package_id, is_change=session_id is not None)
 
     run.bring_lines(USAGE, lines, prepare, write)
@@ -67,7 +68,7 @@ def unite_waiting(run: ImportRun, change: Change, package_id: int, session_id: i
     for uuid, said in read_map(change.connection, query, (_WAITING, str(package_id)), str, str).items():
         consumers, deliveries = cast("tuple[list[list[Any]], list[list[Any]]]", json.loads(said))
         usage = ReportedUsage(tuple(Consumer(*one) for one in consumers), tuple(Delivery(*one) for one in deliveries))
-        put_usage(run, change, package_id, session_id, usage)
+        put_usage(run, change, package_id, session_id, usage, origin_code(change.connection, uuid))
         remove_entry(change.connection, _WAITING, uuid, package_id)
 
 
@@ -79,7 +80,8 @@ def read_usage(fields: Fields) -> ReportedUsage:
 
 def read_consumer(fields: Fields) -> Consumer:
     """For whom a package is, pending while `consumed_at` is None. Raises UsageError."""
-    return Consumer(fields.agent("agent"), fields.optional_number("iteration"), fields.optional_moment("consumed_at"))
+    moment = None if fields.is_missing("consumed_at") else fields.moment("consumed_at")
+    return Consumer(fields.agent("agent"), fields.optional_number("iteration"), moment)
 
 
 def read_delivery(fields: Fields) -> Delivery:
@@ -89,15 +91,19 @@ def read_delivery(fields: Fields) -> Delivery:
     )
 
 
-def put_usage(run: ImportRun, change: Change, package_id: int, session_id: int, usage: ReportedUsage) -> None:
-    """Unite what another store saw of a package with what is here."""
+def put_usage(
+    run: ImportRun, change: Change, package_id: int, session_id: int, usage: ReportedUsage, said_by: int
+) -> None:
+    """Unite what another store saw of a package with what is here; `said_by` is the code of the store that says so."""
     for consumer in usage.consumers:
-        put_consumer(change, package_id, consumer, run.origin.code)
+        put_consumer(change, package_id, consumer, said_by)
     for delivery in usage.deliveries:
-        put_delivery(run, change, package_id, session_id, delivery)
+        put_delivery(run, change, package_id, session_id, delivery, said_by)
 
 
-def put_delivery(run: ImportRun, change: Change, package_id: int, session_id: int, delivery: Delivery) -> bool:
+def put_delivery(
+    run: ImportRun, change: Change, package_id: int, session_id: int, delivery: Delivery, said_by: int
+) -> bool:
     """Record who was shown a package; False where that is recorded already, at this moment or a later one."""
     group_id = run.group_id(change, session_id, delivery.group, delivery.delivered_at)
     change.connection.execute(
@@ -106,16 +112,13 @@ def put_delivery(run: ImportRun, change: Change, package_id: int, session_id: in
             ON CONFLICT DO UPDATE SET delivered_at = excluded.delivered_at, origin = excluded.origin
             WHERE excluded.delivered_at > delivered_at
         """,
-        (package_id, group_id or 0, delivery.agent, delivery.iteration, delivery.delivered_at, run.origin.code),
+        (package_id, group_id or 0, delivery.agent, delivery.iteration, delivery.delivered_at, said_by),
     )
     return bool(change.connection.changes())
 
 
 def put_consumer(change: Change, package_id: int, consumer: Consumer, said_by: int = 0) -> bool:
-    """Add a designation or consumption; what was taken here stays taken, of two moments the later. Whether it is news.
-
-    `said_by` is the code of the store that says so.
-    """
+    """Add a designation or consumption; what was taken here stays taken, of two moments the later. Is it news?"""
     # Who took it at the same iteration, else who may; a designation says nothing of an agent that is known.
     query = """
         SELECT id, consumed_at FROM package_consumers

@@ -22,7 +22,6 @@ from ctxrank.indexer.records.sessions import (
     is_session_wide,
     project_in_force,
 )
-from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, OPENSEARCH, Config, load_config
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
@@ -59,7 +58,7 @@ __all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembl
 
 CATCH_UP_MS = 50
 _MAX_WORDS = 2000  # of a task text; the rarest 32 terms are what counts
-_NAMES = ("group", "model", "project", "lang", "framework", "task_id")
+_NAMES = ("agent", "group", "model", "project", "lang", "framework", "task_id")
 
 
 def assemble(store: Store, request: AssembleRequest, config: Config | None = None) -> Assembly:
@@ -102,7 +101,10 @@ def make_assembly(
         config = load_config(store)
     # The task is given to what reads it alone, and the request without it to all others.
     task = cleaned_task(request.task, config.redaction_mode)
-    request = _cleaned(request._replace(task=""), config.redaction_mode)
+    mode = config.redaction_mode
+    given = ((name, getattr(request, name)) for name in _NAMES)
+    names: dict[str, Any] = {name: cleaned_name(value, mode) for name, value in given if value is not None}
+    request = request._replace(task="", **names)  # with its names as a receipt may keep them
     empty = _empty(request, config)
     agent, zone = empty.agent, empty.usage.zone
     fixed = ""  # the whole text, where nothing is read for it
@@ -139,13 +141,6 @@ def make_assembly(
         )
         result = empty if fixed else _assembled(spawn, empty, task)
         return result, spawn._replace(request=request._replace(task=task))
-
-
-def _cleaned(request: AssembleRequest, mode: RedactionMode) -> AssembleRequest:
-    """The request with its names as a receipt may keep them."""
-    given = ((name, getattr(request, name)) for name in _NAMES)
-    names: dict[str, Any] = {name: cleaned_name(value, mode) for name, value in given if value is not None}
-    return request._replace(agent=cleaned_name(request.agent, mode), **names)
 
 
 def _empty(request: AssembleRequest, config: Config) -> Assembly:
@@ -210,7 +205,10 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
             skills, of_skills = skills_section(spawn, task)
             candidates += skills
             facts |= of_skills
-    applied = None if config.team_log is None else config.team_log.applied
+    state = block.state_line(spawn.session, spawn.group)
+    if config.team_log is not None:
+        # Up to which change of the team's log the store is. No clock: blocks are compared.
+        state += f"Team memory at change {config.team_log.applied}.\n"
     shown = compose(
         empty._replace(
             budget=budget if part is None else budget._replace(limit=part.rest),
@@ -219,7 +217,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
             estimated=tuple(
                 one.item.id for one in candidates if any(passage.counter == ESTIMATE for passage in one.passages)
             ),
-            state=block.state_line(spawn.session, spawn.group) + block.team_line(applied),
+            state=state,
         ),
         candidates,
         spawn.prices,

@@ -47,6 +47,7 @@ SWITCHED_OFF = (
 NO_PACKAGES = "### Relevant Packages (0/0)\n\nNo context packages found for this session/group.\n"
 NOTHING_FITS = "No package fits into the token budget.\n"
 ONLY_LOW = "Only packages of low priority are known; this zone leaves them out.\n"
+OVERFLOW = "📦 +{} more packages available (re-invoke with higher limit to expand)\n"
 # What begins a heading, quotation, fence, table, HTML block or rule; and a list or rule, if no word follows at once.
 _BEGINS_BLOCK = ("#", ">", "`", "~", "|", "=", "<", "___")
 _BULLETS = ("-", "*", "+")
@@ -64,11 +65,6 @@ def state_line(session: Session, group: TaskGroup | None) -> str:
         states.append(("Group", group.name, group.status))
     said = [f"{what} {one_line(name)}: {one_line(status)}." for what, name, status in states if status not in _ORDINARY]
     return f"{' '.join(said)}\n" if said else ""
-
-
-def team_line(change: int | None) -> str:
-    """Up to which change of the team's log the store is; '' for one without a team. No clock: blocks are compared."""
-    return "" if change is None else f"Team memory at change {change}.\n"
 
 
 def zone_line(usage: Usage) -> str:
@@ -147,11 +143,6 @@ def strategy_entry(strategy: IncludedStrategy) -> str:
     return f"**[{one_line(strategy.topic)}]** {one_line(strategy.insight)}\n"
 
 
-def overflow_line(overflow: int) -> str:
-    """What a higher limit would show."""
-    return f"📦 +{overflow} more packages available (re-invoke with higher limit to expand)\n"
-
-
 def _package(package: IncludedDocument) -> str:
     summary = "" if package.detail == "title" else package_summary(package)
     return package_title(package) + summary + "".join(map(passage, package.passages))
@@ -198,7 +189,7 @@ def render(assembly: Assembly, level: str, *, says_nothing_fits: bool) -> tuple[
         shown = getattr(assembly, name)
         if name != "packages" and shown:
             parts += [heading(name, len(shown)), *map(class_.text, shown)]
-    parts.append(overflow_line(assembly.overflow) if assembly.overflow > 0 else "")
+    parts.append(OVERFLOW.format(assembly.overflow) if assembly.overflow > 0 else "")
     parts.append(assembly.skills)
     written = [part for part in parts if part]
     return (*(f"{part}\n" for part in written[:-1]), *written[-1:])
@@ -212,12 +203,8 @@ def is_only_low(assembly: Assembly, level: str) -> bool:
 def quoted_line(text: str) -> str:
     """One line for a quotation, whose first characters cannot be taken for Markdown structure."""
     line = one_line(text)
-    return f"\\{line}" if _is_structure(line) else line
-
-
-def _is_structure(line: str) -> bool:
+    is_structure = line.startswith(_BEGINS_BLOCK) or (line.startswith("[") and line.partition("]")[2].startswith(":"))
     if line.startswith(_BULLETS):
         following = line[1:2]
-        return following in ("", *_BULLETS) or following.isspace()
-    is_reference = line.startswith("[") and line.partition("]")[2].startswith(":")
-    return is_reference or line.startswith(_BEGINS_BLOCK)
+        is_structure = following in ("", *_BULLETS) or following.isspace()
+    return f"\\{line}" if is_structure else line

@@ -28,13 +28,25 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         block.REFERENCE_LINE,
         empty.state,
         block.packages_heading(empty.available, empty.available, level) if empty.available else block.EMPTY,
-        block.overflow_line(empty.available) if empty.available else "",
+        block.OVERFLOW.format(empty.available) if empty.available else "",
         block.ONLY_LOW if block.is_only_low(empty, level) else "",
     )
     items = [one.item for one in candidates]
-    if frame > budget.limit:
-        return _bare(empty, items, price)
-    order = fair_queue(items, _classes(budget, items, price))
+    if frame > budget.limit:  # not even the frame fits
+        text = fitting("", empty.agent, budget, price)
+        left = tuple(step for name in CLASSES for step in level_by_level(items, name))
+        nothing = Purchase((NOT_SHOWN,) * len(items), (), budget.limit, left)
+        omitted = left_out(items, nothing, 0, budget)
+        parts = (text,) if text else ()
+        return empty._replace(parts=parts, used=price.of(text), omitted=omitted, overflow=_overflow(empty, 0))
+    counts = {name: sum(item.kind == name for item in items) for name in CLASSES}
+    shares = budget.shares_with_files if counts["files"] else budget.shares
+    # The packages' heading is always there, and no item pays for it.
+    classes = {
+        name: ItemClass(shares[name], budget.caps.get(name), price.of(block.heading(name, count)))
+        for name, count in counts.items()
+    }
+    order = fair_queue(items, classes)
     purchase = spend(order, frame, budget.limit)
     shown: dict[str, list[Any]] = {name: [] for name in CLASSES}
     by_class = dict.fromkeys(CLASSES, 0)
@@ -67,16 +79,6 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
     return filled._replace(parts=block.render(filled, level, says_nothing_fits=says_so))
 
 
-def _classes(budget: Budget, items: list[Item], price: Prices) -> dict[str, ItemClass]:
-    """The classes of the block; the packages' heading is always there and no item pays for it."""
-    counts = {name: sum(item.kind == name for item in items) for name in CLASSES}
-    shares = budget.shares_with_files if counts["files"] else budget.shares
-    return {
-        name: ItemClass(shares[name], budget.caps.get(name), price.of(block.heading(name, count)))
-        for name, count in counts.items()
-    }
-
-
 def left_out(items: list[Item], purchase: Purchase, barred: int, budget: Budget) -> tuple[Omitted, ...]:
     """What was left out or lowered, with what it would have cost and what limits it.
 
@@ -103,16 +105,6 @@ def left_out(items: list[Item], purchase: Purchase, barred: int, budget: Budget)
             lowered = f"lowered: {'its next detail is ' if has_details else f'shown up to {item.levels[shown_at]}; '}"
         omitted.append(Omitted(item.id, lowered + over, step.cost))
     return tuple(omitted)
-
-
-def _bare(empty: Assembly, items: list[Item], price: Prices) -> Assembly:
-    """What is left where not even the frame fits."""
-    text = fitting("", empty.agent, empty.budget, price)
-    left = tuple(step for name in CLASSES for step in level_by_level(items, name))
-    nothing = Purchase((NOT_SHOWN,) * len(items), (), empty.budget.limit, left)
-    omitted = left_out(items, nothing, 0, empty.budget)
-    parts = (text,) if text else ()
-    return empty._replace(parts=parts, used=price.of(text), omitted=omitted, overflow=_overflow(empty, 0))
 
 
 def _overflow(assembly: Assembly, shown: int) -> int:

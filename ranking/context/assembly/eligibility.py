@@ -29,31 +29,30 @@ class EligiblePackage(NamedTuple):
     is_designated: bool
     is_for_others: bool
     is_delivered: bool
-    is_own_group: bool
-
-    @property
-    def is_foreign(self) -> bool:
-        """Not of the request's group or session: there only because the reach was widened."""
-        return not self.is_own_group
+    is_own_group: bool  # of the request's group or session; else it is there because the reach was widened
 
 
 _QUERY = """
     SELECT p.id, d.id, p.session_id, s.name, g.name, p.path, p.priority, p.type, p.producer, p.summary,
            p.created_at, d.ruleset,
            EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id AND c.agent IN (:agent, :like)),
-           EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id),
+           EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id)
+           AND NOT EXISTS (SELECT 1 FROM package_consumers AS c
+                            WHERE c.package_id = p.id AND c.agent IN (:agent, :like)),
            EXISTS (SELECT 1 FROM deliveries AS v
-                    WHERE v.package_id = p.id AND v.group_id = :group AND v.agent = :agent
+                    WHERE v.package_id = p.id AND v.group_id = coalesce(:group, 0) AND v.agent = :agent
                       AND v.iteration = :iteration AND v.delivered_at < :before)
            OR EXISTS (SELECT 1 FROM package_consumers AS c
                        WHERE c.package_id = p.id AND c.agent = :agent AND c.iteration = :iteration
                          AND c.consumed_at < :before),
-           p.scope = 'global', p.group_id
+           :is_own AND (:group IS NULL OR p.scope = 'global' OR p.group_id = :group OR p.id IN ({references}))
       FROM packages AS p
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id
       LEFT JOIN groups AS g ON g.id = p.group_id
      WHERE p.session_id = :session AND p.superseded_by IS NULL
+       AND (:reach <> 'group' OR :group IS NULL OR p.scope = 'global' OR p.group_id = :group
+            OR p.id IN ({references}))
 """
 
 
@@ -72,20 +71,14 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
         "like": spawn.config.team.like(spawn.agent),
         "iteration": max(request.iteration, 0),
         "before": request.before,
+        "reach": request.reach,
     }
     packages: list[EligiblePackage] = []
     for session_id in (session.id, *earlier):
         is_own = session_id == session.id
         group = spawn.group if is_own else None
-        referenced = group.context_references if group is not None else ()
-        sql = _QUERY
-        if request.reach == "group" and group is not None:
-            # In SQL, because a session's other groups are most of its packages.
-            sql += f" AND (p.scope = 'global' OR p.group_id = :group OR p.id IN ({', '.join(map(str, referenced))}))"
-        for row in primary.execute(sql, {**values, "session": session_id, "group": group.id if group else 0}):
-            is_designated, has_consumers, is_delivered, is_global, group_id = row[12:]
-            is_own_group = group is None or bool(is_global) or group_id == group.id or row[0] in referenced
-            is_for_others = bool(has_consumers) and not is_designated
-            facts = (bool(is_designated), is_for_others, bool(is_delivered), is_own and is_own_group)
-            packages.append(EligiblePackage._make((*row[:12], *facts)))
+        # In SQL, because a session's other groups are most of its packages.
+        sql = _QUERY.format(references=", ".join(map(str, group.context_references)) if group else "")
+        which = {"session": session_id, "is_own": is_own, "group": group.id if group else None}
+        packages += map(EligiblePackage._make, primary.execute(sql, values | which))
     return packages

@@ -90,11 +90,6 @@ def relevant_agents(agent: str, team: Team) -> tuple[str, ...] | None:
     return None if relevant is None else team.with_roles(relevant)
 
 
-def is_escalation(agent: str, iteration: int) -> bool:
-    """Whether an agent follows failed tries: it is the one that others escalate to, or tries again."""
-    return agent not in _COMPLETIONS_ONLY and (iteration > 0 or agent in _ESCALATED_TO)
-
-
 def prior_reasoning(spawn: Spawn) -> list[BlockCandidate]:
     """The relevant agents' entries of a level: the most actionable phase first, of one phase the newest.
 
@@ -110,7 +105,9 @@ def prior_reasoning(spawn: Spawn) -> list[BlockCandidate]:
     level = REASONING_LEVELS[request.reasoning_level]
     rows = _entries(spawn, level)
     critical: dict[tuple[str, str], _Entry] = {}
-    if is_escalation(like, request.iteration):
+    # An agent follows failed tries: it is the one that others escalate to, or tries again.
+    iteration = request.iteration
+    if like not in _COMPLETIONS_ONLY and (iteration > 0 or like in _ESCALATED_TO):
         for row in sorted(rows, key=lambda row: (-row.created_at, -row.id)):
             if row.phase in _CRITICAL_PHASES:
                 critical.setdefault((row.agent, row.phase), row)
@@ -175,7 +172,7 @@ def _entries(spawn: Spawn, level: ReasoningLevel) -> list[_Entry]:
          WHERE place <= ?
          ORDER BY iteration < latest, {_PHASE_ORDER}, created_at DESC, id DESC
     """
-    return [_Entry(*row) for row in spawn.store.primary.execute(query, (*values, level.most_of_phase))]
+    return list(map(_Entry._make, spawn.store.primary.execute(query, (*values, level.most_of_phase))))
 
 
 def _reasoning(spawn: Spawn, entry: _Entry, limits: tuple[int, ...], *, is_first: bool = False) -> BlockCandidate:
@@ -227,7 +224,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
             if fix.match.state != "refuted"
         ]
         failure = CurrentFailure(source, answer.outcome, answer.reason, answer.unit)
-        return [_known_error(spawn, error) for error in errors], failure
+        return [_entry(spawn, "errors", error, f"confidence {error.confidence:.2g}") for error in errors], failure
     if not task.strip():
         return [], None
     from ctxrank.ranking.errors.confidence import confidence_in  # noqa: PLC0415  most spawns meet no error
@@ -249,7 +246,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
         signature, solution = _signature(type_, cleaned(message, ruleset, mode)), cleaned(solution, ruleset, mode)
         confidence = round(confidence_in(confirmations, refutations), 4)
         error = IncludedError(id_, signature, solution, confidence, occurrences, state=state, why="Words of the task.")
-        confirmed.append(_known_error(spawn, error))
+        confirmed.append(_entry(spawn, "errors", error, f"confidence {confidence:.2g}"))
     return confirmed, None
 
 
@@ -258,10 +255,6 @@ def _entry(spawn: Spawn, name: str, shown: IncludedError | IncludedStrategy, rea
     class_ = block.BLOCK_CLASSES[name]
     item = Item(public_id(class_.kind, shown.id), ("entry",), (spawn.prices.of(class_.text(shown)),), kind=name)
     return BlockCandidate(item, (shown,), "entry", reason)
-
-
-def _known_error(spawn: Spawn, error: IncludedError) -> BlockCandidate:
-    return _entry(spawn, "errors", error, f"confidence {error.confidence:.2g}")
 
 
 def _current_failure(spawn: Spawn) -> tuple[str, str]:

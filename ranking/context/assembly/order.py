@@ -214,7 +214,7 @@ def label(package: EligiblePackage, session: str) -> str:
         labels.append("designated for other agents")
     if package.session != session:
         labels.append(f"from session {package.session}")
-    elif package.is_foreign:
+    elif not package.is_own_group:
         labels.append(f"from group {package.group}")
     if package.is_delivered:
         labels.append(DELIVERED)

@@ -54,8 +54,9 @@ def record_assembly(spawn: Spawn, result: Assembly) -> Recording:
     if not is_marking or not (result.packages or result.reasoning):
         return receipts.record(spawn.store, owner, receipt, result.text)
     package_ids = tuple(package.id for package in result.packages)
-    whose = (spawn.session.id, owner.group_id, result.agent, receipt.iteration)
-    delivery = BlockDelivery(*whose, package_ids, result.reasoning)
+    delivery = BlockDelivery(
+        spawn.session.id, owner.group_id, result.agent, receipt.iteration, package_ids, result.reasoning
+    )
     return receipts.record(spawn.store, owner, receipt, result.text, lambda change: mark(change, delivery))
 
 
@@ -126,7 +127,7 @@ def request_of(receipt: Receipt) -> AssembleRequest:
     given: dict[str, Any] = {"with_files": False}  # older receipts are of blocks without them
     try:
         for name in receipt.inputs.keys() & FIELD_TYPES.keys() - set(_NO_INPUTS):
-            type_, text = FIELD_TYPES[name], receipt.inputs[name]
+            type_, text = FIELD_TYPES[name][0], receipt.inputs[name]
             given[name] = text == "True" if type_ is bool else type_(text)
     except ValueError as error:
         raise DamagedError(f"Receipt {receipt.id} is damaged: {error}.", "Another receipt may be whole.") from error
@@ -151,12 +152,9 @@ def mark(change: Change, delivery: BlockDelivery) -> None:
         " VALUES (?, ?, ?, ?, ?)",
         [(id_, delivery.group_id or 0, delivery.agent, delivery.iteration, moment) for id_ in delivery.package_ids],
     )
-    if delivery.reasoning:
-        _record_handoff(change, delivery)
-
-
-def _record_handoff(change: Change, delivery: BlockDelivery) -> None:
-    """The event of the hand-off; SQLite writes its JSON, so that a spawn loads no JSON library."""
+    if not delivery.reasoning:
+        return
+    # The event of the hand-off; SQLite writes its JSON, so that a spawn loads no JSON library.
     from ctxrank.indexer.records.events import REASONING_HANDOFF  # noqa: PLC0415  most spawns hand on no reasoning
 
     entries, group = delivery.reasoning, delivery.group_id or 0

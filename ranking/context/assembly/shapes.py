@@ -1,6 +1,6 @@
 """Shapes: the request of an assembly, what its steps share, what a block can hold, and its answer."""
 
-from ctxrank.indexer.agents import NO_TEAM, UNKNOWN_AGENT_LIKE, Team, fold_agent
+from ctxrank.indexer.agents import UNKNOWN_AGENT_LIKE, Team, fold_agent
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
 from ctxrank.indexer.records.receipts import ReceiptEntry
@@ -25,14 +25,6 @@ TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns as
 # The fields of a request that ask for a section, and the extension that makes it: see context/section.py.
 SECTIONS = {"task_id": "links"}
 NEVER = 1 << 62  # a moment after all
-# The type of each field that a caller gives; where the default is None, that is allowed as well.
-FIELD_TYPES: dict[str, type] = {
-    **dict.fromkeys(("session", "agent", "group", "task", "model", "reach", "detail", "reasoning_level"), str),
-    **dict.fromkeys(("project", "lang", "framework", "testing_mode", "task_id"), str),
-    **dict.fromkeys(("current_tokens", "iteration", "limit", "budget", "as_of", "delivered_before"), int),
-    **dict.fromkeys(("include_reasoning", "is_marking", "is_explained", "with_skills", "with_files"), bool),
-    "error_output": bytes,
-}
 _ALLOWED = {
     "reach": REACHES,
     "detail": (None, *DETAILS),
@@ -81,8 +73,7 @@ class AssembleRequest(NamedTuple):
 
     def check_fields(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
-        for name, type_ in FIELD_TYPES.items():
-            types = (type_, type(None)) if self._field_defaults.get(name, "") is None else (type_,)
+        for name, types in FIELD_TYPES.items():
             require_type(getattr(self, name), name, *types, of="AssembleRequest")
         for name, allowed in _ALLOWED.items():
             value = getattr(self, name)
@@ -93,6 +84,12 @@ class AssembleRequest(NamedTuple):
     def before(self) -> int:
         """The moment from which on deliveries do not count."""
         return NEVER if self.delivered_before is None else self.delivered_before
+
+
+# The types of each field that a caller gives, of one that may be None that as well.
+FIELD_TYPES: dict[str, tuple[type, ...]] = {
+    name: getattr(type_, "__args__", (type_,)) for name, type_ in AssembleRequest.__annotations__.items()
+}
 
 
 class Spawn(NamedTuple):
@@ -301,17 +298,17 @@ class Assembly(NamedTuple):
         return "".join(self.parts)
 
 
-def forgiven_agent(text: str, team: Team = NO_TEAM) -> tuple[str, str]:
+def forgiven_agent(text: str, team: Team) -> tuple[str, str]:
     """(agent, note): an unknown agent is served, with a developer's limits, because a spawn depends on it."""
     agent = fold_agent(text, team)
     if team.knows(agent):
         return agent, ""
-    likeness, near = max((_likeness(agent, name), name) for name in team.agents)
+
+    def likeness_to(name: str) -> float:
+        """The share of two names' pairs of letters that both have; difflib would cost a spawn more than its block."""
+        pairs, others = ({word[at : at + 2] for at in range(len(word) - 1)} for word in (agent, name))
+        return 2 * len(pairs & others) / max(len(pairs) + len(others), 1)
+
+    likeness, near = max((likeness_to(name), name) for name in team.agents)
     known = f"Did you mean {near}?" if likeness >= _LIKE else f"Agents are {', '.join(team.agents)}."
     return agent or UNKNOWN_AGENT_LIKE, f"'{text}' is not an agent; it gets a developer's limits. {known}"
-
-
-def _likeness(one: str, other: str) -> float:
-    """The share of two names' pairs of letters that both have; difflib would cost a spawn more than its block."""
-    pairs, others = ({name[at : at + 2] for at in range(len(name) - 1)} for name in (one, other))
-    return 2 * len(pairs & others) / max(len(pairs) + len(others), 1)

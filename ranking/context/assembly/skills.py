@@ -31,22 +31,15 @@ class Suggestion(NamedTuple):
     reason: str
 
 
-class _Topic(NamedTuple):
-    """Words of a task, as beginnings of words in a pattern, that call for a skill."""
-
-    skill: str
-    beginnings: str
-    reason: str
-
-
 # The words of the skills plan. Three of them begin other words, too: `rest` counts alone, so that no forest and no
 # restart is one, `api` as a part of a name (apis, apiVersion, APIKey, apiv2), so that no apiary is, and an author
 # is not taken for authentication.
 _API = r"apis?(?:(?![^\W_])|(?=v?\d)|(?-i:(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])))"
+# A skill, the words of a task that call for it, as beginnings of words in a pattern, and what they are about.
 _TOPICS = (
-    _Topic("api-contract-validation", rf"{_API}|endpoint|route|rest(?:ful|api)?(?![^\W_])", "an API"),
-    _Topic("db-migration-check", r"migration|schema|database|model", "a database"),
-    _Topic(
+    ("api-contract-validation", rf"{_API}|endpoint|route|rest(?:ful|api)?(?![^\W_])", "an API"),
+    ("db-migration-check", r"migration|schema|database|model", "a database"),
+    (
         "security-scan",
         r"auth(?!or(?:s|ed|ing|ship)?(?![^\W_]))|security|password|token|encrypt",
         "security-sensitive code",
@@ -110,7 +103,7 @@ def skills_section(spawn: Spawn, task: str) -> "tuple[list[BlockCandidate], dict
 
 def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:
     """The optional skills of an agent that words of its task call for; what it must invoke anyway is none."""
-    wanted = [topic for topic in _TOPICS if topic.skill in levels.optional]
+    wanted = [topic for topic in _TOPICS if topic[0] in levels.optional]
     if not wanted or not task:
         return []
     import re  # noqa: PLC0415  start-up: few agents have optional skills that depend on the task
@@ -118,10 +111,10 @@ def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:
     # A word begins after anything that is no letter or digit, and at the hump of a name: user_model, getAuthToken.
     begin = r"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
     suggestions: list[Suggestion] = []
-    for topic in wanted:
-        found = re.search(rf"{begin}(?i:{topic.beginnings})[^\W_]*", task)
+    for skill, beginnings, subject in wanted:
+        found = re.search(rf"{begin}(?i:{beginnings})[^\W_]*", task)
         if found:
-            suggestions.append(Suggestion(topic.skill, f"the task involves {topic.reason} ('{found[0][:40]}')"))
+            suggestions.append(Suggestion(skill, f"the task involves {subject} ('{found[0][:40]}')"))
     return suggestions
 
 

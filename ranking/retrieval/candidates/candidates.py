@@ -8,7 +8,7 @@ matches too many rows, only those are scored that may be among the best (thresho
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from math import fsum
-from operator import itemgetter, sub
+from operator import attrgetter, sub
 
 from ctxrank.indexer.engine import FieldWeights, Row, RowQuery
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -47,14 +47,10 @@ class Candidate(NamedTuple):
     bonuses: tuple[Bonus, ...] = ()
 
 
-_ROWID, _SCORE = Candidate._fields.index("rowid"), Candidate._fields.index("score")
-
-
 def best_first(rows: Iterable[Candidate]) -> list[Candidate]:
     """These rows by falling score, equal ones by their rowid."""
-    ordered = sorted(rows, key=itemgetter(_ROWID))  # two sorts by a field take half the time of one by both
-    ordered.sort(key=itemgetter(_SCORE), reverse=True)
-    return ordered
+    # Two sorts by a field take half the time of one by both.
+    return sorted(sorted(rows, key=attrgetter("rowid")), key=attrgetter("score"), reverse=True)
 
 
 class Candidates(NamedTuple):
@@ -113,10 +109,14 @@ class Scorer:
 
     def frequencies(self, rows: list[Row]) -> Iterator[dict[int, float]]:
         """For each row the weighted tf of the query's terms that it holds, by the place of the term."""
+        none = FieldWeights(0.0, 0.0, 0.0, 0.0)
         counted = [
-            (places, self._engine.frequencies(rows, places.keys(), _of_column(self._weights, column)))
+            (places, self._engine.frequencies(
+                rows, places.keys(),
+                none._replace(**{column: getattr(self._weights, column)}) if column else self._weights,
+            ))
             for column, places in self._places.items()
-        ]
+        ]  # fmt: skip
         for _ in rows:
             found: dict[int, float] = {}
             for places, per_row in counted:
@@ -147,13 +147,6 @@ def term_scores_of(plan: Plan, frequencies: Mapping[int, float], length: int, av
         score = term.value * tf_saturation(tf, length, average_length, k1, b)
         parts.append(TermScore(term, tf, length, average_length, score))
     return sorted(parts, key=lambda part: (-part.score, part.term.text))
-
-
-def _of_column(weights: FieldWeights, column: str) -> FieldWeights:
-    """The weights of one column alone; all of them for ''."""
-    if not column:
-        return weights
-    return FieldWeights(0.0, 0.0, 0.0, 0.0)._replace(**{column: getattr(weights, column)})
 
 
 def no_threshold(scores: list[float]) -> float:

@@ -32,13 +32,16 @@ _LEAST_SHARE = 0.125
 # From the scores so far, the best first: the score below which no row matters.
 ThresholdFn = Callable[[list[float]], float]
 Scoring = Callable[[list[Row]], list[float]]
-# Rows with their scores, whether these are all that match, and how many documents were found that cannot be among the
-# best.
-Generated = tuple[list[Row], list[float], bool, int]
 
 
-def generate_candidates(plan: Plan, query: RowQuery, scored: Scoring, threshold_of: ThresholdFn) -> Generated:
-    """The rows that may be among the best, as many as can be afforded; `query` finds all that match."""
+def generate_candidates(
+    plan: Plan, query: RowQuery, scored: Scoring, threshold_of: ThresholdFn
+) -> tuple[list[Row], list[float], bool, int]:
+    """The rows that may be among the best, as many as can be afforded; `query` finds all that match.
+
+    With their scores, whether these are all that match, and how many documents were found that cannot be among
+    the best.
+    """
     engine, tuning, average_length = plan.engine, plan.tuning, plan.statistics.average_length
     needs_list = bool(query.required) or "passage" in query.scope.kinds or any(term.column for term in plan.terms)
     is_filtered = query.scope != EVERYWHERE or bool(query.excluded)

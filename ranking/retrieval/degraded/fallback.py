@@ -30,9 +30,10 @@ from ctxrank.ranking.retrieval.hits import (
     corrupt_row_notes,
     make_hit,
     show_passage,
+    signals_of,
 )
 from ctxrank.ranking.retrieval.plan import Correction
-from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Query, Term, shown_query
+from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Term, shown_query
 from ctxrank.ranking.retrieval.snippets import Match, MatchedText, Snippet, Span, cut_snippet, shown_text
 
 _SNIPPET_CHARS = 200
@@ -50,13 +51,6 @@ class _TextMatch(NamedTuple):
 
     text: float
     passage: StoredPassage | None
-
-
-class _Found(NamedTuple):
-    parent: ParentDocument
-    match: _TextMatch
-    parts: HeuristicParts
-    score: float
 
 
 class _Words(NamedTuple):
@@ -83,22 +77,27 @@ class _PieceTexts(NamedTuple):
 def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     """The same answer as a search of the index would give, by simpler means."""
     store, request, query, filters, config = question
-    words = _words(query)
+    typed = [(word, term.column) for term in query.terms for word in _WORD.findall(term.text.lower())]
+    # Without stop words, unless there is nothing else.
+    content_words = [(word, column) for word, column in typed if word not in STOPWORDS] or typed
+    words = _Words(dict(content_words), tuple(term for term in query.terms if term.is_phrase), query.excluded)
     corrupt: set[int] = set()
     corrections: tuple[Correction, ...] = ()
     parents: list[ParentDocument] = []
     matches: dict[int, _TextMatch] = {}
     if not filters.is_impossible and words.column_of:
-        stored = parents_in_scope(store.primary, filters.scope)
-        corrupt.update(stored.corrupt)
-        parents = [cleaned_parent(parent, config.redaction_mode) for parent in stored.rows]
+        stored, unreadable = parents_in_scope(store.primary, filters.scope)
+        corrupt.update(unreadable)
+        parents = [cleaned_parent(parent, config.redaction_mode) for parent in stored]
 
         def documents() -> Iterator[tuple[ParentDocument, list[StoredPassage], list[_PieceTexts]]]:
             """Each document with its passages: one at a time, since they may be many."""
             for parent in parents:
-                found = passages_of_parent(store.primary, parent.id)
-                corrupt.update(found.corrupt)
-                yield parent, found.rows, _texts(parent, found.rows)
+                found, unreadable = passages_of_parent(store.primary, parent.id)
+                corrupt.update(unreadable)
+                own = _PieceTexts(_folded(parent.title), _folded(parent.body), _folded(parent.path))
+                parts = (_PieceTexts(_folded(passage.heading), _folded(passage.body), "") for passage in found)
+                yield parent, found, [own, *parts]
 
         def matching(words: _Words, weight: float = 1.0) -> dict[int, _TextMatch]:
             found = ((one[0].id, _match(*one, words, filters.scope)) for one in documents())
@@ -115,15 +114,11 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
                 alike = _alike(parents, words)
                 excluding = {one.id for one, _, texts in documents() if one.id in alike and _is_excluded(texts, words)}
                 matches = {id_: match for id_, match in alike.items() if id_ not in excluding}
-    found: list[_Found] = []
-    for parent in parents:
-        if match := matches.get(parent.id):
-            parts = heuristic(question.signals(parent), BLENDED)
-            found.append(_Found(parent, match, parts, blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)))
-    found.sort(
-        key=lambda hit: (hit.parent.superseded_by is not None, -hit.score, -hit.parent.created_at, -hit.parent.id)
-    )
-    ranked = (_hit(question, one, words) for one in found)
+    found = [parent for parent in parents if parent.id in matches]
+    known = {parent.id: heuristic(signals_of(parent, request.today), BLENDED) for parent in found}
+    scores = {id_: blended(matches[id_].text, parts.total, SEARCH_TEXT_WEIGHT) for id_, parts in known.items()}
+    found.sort(key=lambda one: (one.superseded_by is not None, -scores[one.id], -one.created_at, -one.id))
+    ranked = (_hit(question, one, matches[one.id], known[one.id], words) for one in found)
     if request.is_folded:
         from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  only where a page is read
 
@@ -136,13 +131,6 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     )  # fmt: skip
 
 
-def _words(query: Query) -> _Words:
-    """The words to look for in lower case, without stop words unless there is nothing else."""
-    words = [(word, term.column) for term in query.terms for word in _WORD.findall(term.text.lower())]
-    content_words = [(word, column) for word, column in words if word not in STOPWORDS] or words
-    return _Words(dict(content_words), tuple(term for term in query.terms if term.is_phrase), query.excluded)
-
-
 def _match(
     parent: ParentDocument, passages: list[StoredPassage], texts: list[_PieceTexts], words: _Words, scope: Scope
 ) -> _TextMatch | None:
@@ -151,25 +139,16 @@ def _match(
         return None
     own = texts[0]
     whole = sum(map(len, words.column_of))
-    is_own_wanted = not scope.kinds or parent.kind in scope.kinds
-    best, best_at = 0.0, -1
-    for at, text in enumerate(texts):
-        if at == 0 and not is_own_wanted:
+    best: _TextMatch | None = None
+    for text, passage in zip(texts, (None, *passages), strict=True):
+        if passage is None and scope.kinds and parent.kind not in scope.kinds:
             continue
         held = [word for word, column in words.column_of.items() if text.hold(word, column)]
         also = [word for word, column in words.column_of.items() if word not in held and own.hold(word, column)]
         share = sum(map(len, held + also)) / whole
-        if held and share > best:
-            best, best_at = share, at
-    if best_at < 0:
-        return None
-    return _TextMatch(best, passages[best_at - 1] if best_at > 0 else None)
-
-
-def _texts(parent: ParentDocument, passages: list[StoredPassage]) -> list[_PieceTexts]:
-    """The document's own row, then its passages."""
-    own = _PieceTexts(_folded(parent.title), _folded(parent.body), _folded(parent.path))
-    return [own, *(_PieceTexts(_folded(passage.heading), _folded(passage.body), "") for passage in passages)]
+        if held and (best is None or share > best.text):
+            best = _TextMatch(share, passage)
+    return best
 
 
 def _is_excluded(texts: list[_PieceTexts], words: _Words) -> bool:
@@ -224,8 +203,10 @@ def _alike(parents: list[ParentDocument], words: _Words) -> dict[int, _TextMatch
     return {parents[at].id: _TextMatch(_LIKENESS_WEIGHT * ratio / 100, None) for _, ratio, at in near if ratio >= least}
 
 
-def _hit(question: Question, found: _Found, words: _Words) -> Foldable:
-    parent, match = found.parent, found.match
+def _hit(
+    question: Question, parent: ParentDocument, match: _TextMatch, parts: HeuristicParts, words: _Words
+) -> Foldable:
+    score = blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)
 
     def cut(text: str, first_line: int = 1) -> Snippet:
         return _cut(text, words, parent.path if match.passage else "", first_line)
@@ -237,11 +218,11 @@ def _hit(question: Question, found: _Found, words: _Words) -> Foldable:
     explanation = None
     if question.request.is_explained:
         explanation = Explanation(
-            found.score,
+            score,
             "score = words that occur + what is known",
             (
                 Explanation(SEARCH_TEXT_WEIGHT * match.text, f"{match.text:.2f} of the query's words, by length"),
-                explain_heuristic(found.parts, 1 - SEARCH_TEXT_WEIGHT),
+                explain_heuristic(parts, 1 - SEARCH_TEXT_WEIGHT),
             ),
         )
 
@@ -250,7 +231,7 @@ def _hit(question: Question, found: _Found, words: _Words) -> Foldable:
         return best.snippet.terms | {word for word in words.column_of if word in place}
 
     passages = (best.passage,) if best.passage else ()
-    hit = make_hit(question.store, parent, found.score, best.snippet, passages, explanation)
+    hit = make_hit(question.store, parent, score, best.snippet, passages, explanation)
     return Foldable(hit, best.text, terms)
 
 

@@ -2,11 +2,18 @@
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import IndexHealth
-from ctxrank.indexer.store.parents import ParentDocument, ReadParents, parents_in_scope
+from ctxrank.indexer.store.parents import ParentDocument, parents_in_scope
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.static_features import heuristic
 from ctxrank.ranking.retrieval.explain import explain_heuristic
-from ctxrank.ranking.retrieval.hits import Question, SearchResult, cleaned_parent, corrupt_row_notes, make_hit
+from ctxrank.ranking.retrieval.hits import (
+    Question,
+    SearchResult,
+    cleaned_parent,
+    corrupt_row_notes,
+    make_hit,
+    signals_of,
+)
 from ctxrank.ranking.retrieval.query import shown_query
 from ctxrank.ranking.retrieval.snippets import NOTHING
 
@@ -16,28 +23,26 @@ _SHOWN_CHARS = 200
 def list_documents(question: Question) -> SearchResult:
     """All documents that pass the filters, by the heuristic alone: without a score, and nothing is folded."""
     store, request, query, filters, config = question
-    parents, corrupt = ReadParents([], [])
-    if not filters.is_impossible:
-        parents, corrupt = parents_in_scope(store.primary, filters.scope)
+    today = request.today
+    parents, corrupt = ([], []) if filters.is_impossible else parents_in_scope(store.primary, filters.scope)
 
     def order(parent: ParentDocument) -> tuple[bool, float, int, int]:
-        known = heuristic(question.signals(parent)).total
+        known = heuristic(signals_of(parent, today)).total
         return parent.superseded_by is not None, -known, -parent.created_at, -parent.id
 
     parents.sort(key=order)
     hits = tuple(
         make_hit(
             store, parent, None, NOTHING._replace(text=one_line(parent.body[:_SHOWN_CHARS])), (),
-            explain_heuristic(heuristic(question.signals(parent))) if request.is_explained else None,
+            explain_heuristic(heuristic(signals_of(parent, today))) if request.is_explained else None,
         )
         for parent in (cleaned_parent(parent, config.redaction_mode) for parent in parents[: max(request.limit, 0)])
     )  # fmt: skip
     facets = None
     if request.has_facets:
-        from ctxrank.ranking.retrieval.facet_counts import FacetRow, counted  # noqa: PLC0415  few searches ask for them
+        from ctxrank.ranking.retrieval.facet_counts import counted  # noqa: PLC0415  few searches ask for them
 
-        rows = (FacetRow(parent.kind, parent.session, parent.priority, parent.created_at) for parent in parents)
-        facets = counted(rows, now_us())
+        facets = counted(parents, now_us())
     return SearchResult(
         shown_query(query), "degraded" if corrupt else "matched" if hits else "no_match",
         reason=IndexHealth.CORRUPT_ROWS if corrupt else "", total=len(parents), is_exact=not corrupt, hits=hits,

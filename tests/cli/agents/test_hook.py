@@ -1,6 +1,8 @@
 """What `ctxrank hook` says and keeps, event by event."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 import time
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 from builders import make_store, save
 from exported import bring, exported_bytes
-from runner_events import Runner, configure
+from runner_events import Runner, configure, logged
 
 from ctxrank.cli.agents.session import branch_of
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
@@ -209,6 +211,78 @@ def test_codex_says_by_an_exit_code_that_a_command_failed(empty: Path) -> None:
 
     assert all("make generate first" in ends(response) for response in failed)
     assert not any(map(ends, others))
+
+
+def _written_down(file: Path, id_: str, code: int | None, output: str = "") -> None:
+    """A command as Codex writes it down before it calls the hook."""
+    item = {"type": "CommandExecution", "id": id_, "aggregated_output": output, "exit_code": code}
+    line = {"type": "event_msg", "payload": {"type": "item_completed", "item": item}}
+    with file.open("a") as rollout:
+        rollout.write(json.dumps(line) + "\n")
+
+
+def test_codex_says_in_its_own_file_that_a_command_failed(empty: Path) -> None:
+    rollout = empty / "rollout.jsonl"
+    runner = Runner(empty, turn_id="t", transcript_path=str(rollout))
+
+    def ends(id_: str, response: str) -> str:
+        told = {"tool_name": "Bash", "tool_use_id": id_, "tool_input": {"command": "make test"}}
+        return runner.hears("PostToolUse", tool_response=response, **told)
+
+    error = "src/queue.c:3:1: error: expected ';' before 'return'"
+    assert ends("of no file", error) == ""
+    _written_down(rollout, "runs on", None)
+    _written_down(rollout, "failed", 2, error)
+    _written_down(rollout, "failed 2", 0, "x" * 400_000)
+    assert ends("runs on", error) == ends("never came", error) == ""
+    with open_project_store(str(empty)) as store:
+        assert store.primary.execute("SELECT count(*) FROM error_sightings").fetchone() == (0,)
+    assert ends("failed", error) == ""
+    (empty / "queue.c").write_text("fixed")
+    assert ends("failed 2", "ok") == ""
+    with rollout.open("a") as file:
+        file.write('{"CommandExecution": "failed 3"}\n"CommandExecution" "failed 3" and no JSON\n')
+    assert ends("failed 3", error) == ""
+    _written_down(rollout, "failed 3", 1, error)
+    assert "queue.c" in ends("failed 3", error)
+
+
+def test_codex_is_read_of_a_file_and_of_nothing_else(empty: Path) -> None:
+    os.mkfifo(empty / "pipe")
+    for path in (empty / "pipe", empty, empty / "no file", "", "a\0b"):
+        runner = Runner(empty, turn_id="t", transcript_path=str(path))
+        told = {"tool_name": "Bash", "tool_use_id": "u", "tool_input": {"command": "make"}}
+        assert runner.hears("PostToolUse", tool_response="error: no such file", **told) == ""
+    assert logged() == []
+
+
+def _named(text: str) -> set[str]:
+    return set(re.findall(r"(?:package|reasoning|error):\d+", text))
+
+
+def test_an_agent_that_codex_starts_is_told_once(shop: Path) -> None:
+    runner = Runner(shop, turn_id="t1")
+    task = "fix the locked database in the queue"
+    spawn = {"tool_name": "spawn_agent", "tool_use_id": "use-1", "tool_input": {"message": task}}
+    agent = {"agent_id": "one", "agent_type": "default"}
+    assert runner.says("PreToolUse", **spawn) is None
+    assert runner.says("PostToolUse", tool_response='{"agent_id":"one"}', **spawn) is None  # before it starts, or after
+    block = runner.hears("SubagentStart", **agent)
+    assert "matches" in block and _named(block)
+    assert not _named(block) & _named(runner.hears("UserPromptSubmit", prompt=task, **agent))
+    # What this one has seen, neither another one nor the main agent has.
+    another = runner.hears("UserPromptSubmit", prompt=task, agent_id="two", agent_type="default")
+    assert _named(block) & _named(another)
+    assert runner.prompt(task) == another
+
+
+def test_a_spawn_that_codex_refused_waits_for_no_start(shop: Path) -> None:
+    runner = Runner(shop, turn_id="t1")
+    spawn = {"tool_name": "spawn_agent", "tool_use_id": "use-1", "tool_input": {"message": "look at passkeys"}}
+    runner.says("PreToolUse", **spawn)
+    runner.says("PostToolUse", tool_response="too many agents", **spawn)
+    runner.says("PreToolUse", **{**spawn, "tool_use_id": "use-2", "tool_input": {"message": "fix the locked database"}})
+    assert "matches" in runner.hears("SubagentStart", agent_id="one", agent_type="default")
 
 
 def test_an_open_failure_is_counted_at_the_next_start_and_nothing_is_quoted_of_it(empty: Path) -> None:

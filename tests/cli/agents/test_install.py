@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ _THEIRS = (
     '{"permissions":{"allow":["Bash(ls:*)"]},\n'
     '   "hooks":{"Stop":[{"hooks":[{"type":"command","command":"notify done"}]}]}}'
 )
+
+
+def test_what_an_install_writes_for_itself_is_not_indexed(project: Path) -> None:
+    assert run(["init"]) == run(["install", "claude-code"]) == run(["install", "codex"]) == 0
+    skills = [os.path.relpath(path, project) for path in project.rglob("SKILL.md")]
+    assert len(skills) == 2
+    for paths in ([], skills):
+        added = answer_of(partial(run, ["--json", "index", *paths])).json()["added"]
+        assert not [path for path in added if "SKILL" in path]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from builders import Answer
 from predecessor import PredecessorDb
 from tables import each_row
 
-from ctxrank.extensions.bazinga.records.context_block import context_budget
+from ctxrank.extensions.bazinga.commands.block import context_budget
 from ctxrank.indexer.text.tokens import estimate_tokens
 
 WORDS = "The token refresh takes the lock of the session row and keeps it until the request is answered. "

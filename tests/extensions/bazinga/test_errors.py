@@ -8,7 +8,7 @@ from bazinga_project import Project
 from builders import run_child, search_ids, start_child
 from tables import each_row
 
-from ctxrank.extensions.bazinga.records.signature import masked, signature, signature_hash
+from ctxrank.extensions.bazinga.commands.errors import masked, signature_hash
 from ctxrank.indexer.clock import DAY_US, now_us
 
 MESSAGE = "No module named 'foo.bar' at /home/u/app/src/x.py line 42"
@@ -21,10 +21,11 @@ def project(tmp_path: Path) -> Project:
 
 
 def test_the_signature_and_its_hash_are_the_predecessors() -> None:
-    signed = signature("ModuleNotFoundError", MESSAGE, ("import", "venv"))
-    assert signed.message == "No module named '...' at .../x.py line N"
-    assert signature_hash(signed) == "5e5a9e7812db023cb496854e3df43b0420442a582dec079d8e9ce86651ea85fb"
-    assert signature_hash(signed._replace(context_hints=("venv", "import"))) == signature_hash(signed)
+    message = masked(MESSAGE)
+    assert message == "No module named '...' at .../x.py line N"
+    signed = signature_hash("ModuleNotFoundError", message, ("import", "venv"))
+    assert signed == "5e5a9e7812db023cb496854e3df43b0420442a582dec079d8e9ce86651ea85fb"
+    assert signature_hash("ModuleNotFoundError", message, ("venv", "import")) == signed
 
 
 @each_row(

@@ -25,7 +25,7 @@ ALLOWED = {
         "import\tctxrank.cli.commands\tImport a predecessor's store, or an export.",
         "bazinga\tctxrank.extensions.bazinga\tRun the predecessor's own commands on this store.",
     ),
-    "cli/actions/upkeep/surroundings.py": (
+    "cli/actions/upkeep/stores.py": (
         '_DATABASE = os.path.join("bazinga", "bazinga.db")',
         """yield f"a store of BAZINGA: 'ctxrank import bazinga {_DATABASE} --root .' takes it in\"""",
     ),

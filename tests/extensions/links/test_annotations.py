@@ -57,21 +57,21 @@ def test_code_is_looked_through_once_and_prose_never(store: Store) -> None:
         ("src/billing/invoice/generator.py", 3, "SPEC-BILLING-001"),
         ("src/billing/invoice/generator.py", 4, "DEC-LEDGER-001"),
     ]
-    assert first.read == 2
-    assert sync_annotations(store, tree_of(store)).read == 0
+    assert first[1] == 2
+    assert sync_annotations(store, tree_of(store))[1] == 0
 
 
 def test_a_changed_file_is_read_and_a_deleted_one_forgotten(store: Store, tmp_path: Path) -> None:
     sync_annotations(store, tree_of(store))
     age(write_file(store, "src/billing/invoice/generator.py", "# @spec SPEC-LAYOUT-001\n"), seconds=50)
     (tmp_path / "src/billing/currency/rates.ts").unlink()
-    assert sync_annotations(store, tree_of(store)).read == 1
+    assert sync_annotations(store, tree_of(store))[1] == 1
     assert stored(store) == [("src/billing/invoice/generator.py", 1, "SPEC-LAYOUT-001")]
 
 
 def test_ignored_files_and_unwanted_folders_are_left_alone(store: Store) -> None:
     write_file(store, ".gitignore", "src/billing/currency/\n")
-    assert sync_annotations(store, tree_of(store), ("src/billing/currency/**", "src/other/**")).read == 0
+    assert sync_annotations(store, tree_of(store), ("src/billing/currency/**", "src/other/**"))[1] == 0
     assert stored(store) == []
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ctxrank.extensions.links.budget import Footer, cheapest_first, linked_limit, spend_with_footer
+from ctxrank.extensions.links.pack import Footer, cheapest_first, linked_limit, spend_with_footer
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.ranking.context.budget import Item, Purchase, spend
 

@@ -11,9 +11,8 @@ from builders import make_store
 from linked_builders import copy_fixture, tree_of, write_artifact
 
 from ctxrank.cli.main import run
-from ctxrank.extensions.links.context import ContextRequest
+from ctxrank.extensions.links.context import ContextRequest, make_context
 from ctxrank.extensions.links.pack import LinkedPart
-from ctxrank.extensions.links.receipt import make_context
 from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.vocabulary import local_counter

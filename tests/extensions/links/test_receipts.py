@@ -11,8 +11,7 @@ from linked_builders import copy_fixture, write_artifact
 from ranking_builders import block_for
 
 from ctxrank.cli.main import run
-from ctxrank.extensions.links.context import ContextRequest
-from ctxrank.extensions.links.receipt import ContextDraft, make_context, record_context
+from ctxrank.extensions.links.context import ContextDraft, ContextRequest, make_context, record_context
 from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer.records import receipts
 from ctxrank.indexer.records.receipts import KEPT_PER_GROUP, Receipt, Recording, list_receipts

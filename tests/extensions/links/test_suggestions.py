@@ -8,7 +8,7 @@ from builders import make_store
 from linked_builders import copy_fixture, write_artifact
 
 from ctxrank.cli.main import run
-from ctxrank.extensions.links.suggestions import sightings
+from ctxrank.extensions.links.actions import sightings
 from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry
 from ctxrank.indexer.store.store import Store

@@ -10,8 +10,7 @@ from linked_builders import copy_fixture, write_artifact
 from ranking_builders import block_for
 
 from ctxrank.cli.main import run
-from ctxrank.extensions.links.context import ContextRequest
-from ctxrank.extensions.links.receipt import make_context, record_context
+from ctxrank.extensions.links.context import ContextRequest, make_context, record_context
 from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts

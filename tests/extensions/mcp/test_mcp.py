@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator, validate
 
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.text.tokens import estimate_tokens
+from ctxrank.indexer.text.vocabulary import local_counter
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -24,7 +25,8 @@ from mcp import Client, MCPError  # noqa: E402
 from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: E402
 
 from ctxrank.cli.call import Call  # noqa: E402
-from ctxrank.extensions.mcp.mcp import server  # noqa: E402
+from ctxrank.extensions.mcp.schemas import described, tools  # noqa: E402
+from ctxrank.extensions.mcp.sdk import server  # noqa: E402
 
 TOOLS = {
     "search", "read", "context", "match_error", "save_finding", "save_reasoning", "confirm_fix", "why",
@@ -45,16 +47,26 @@ CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
 
 
 Ask = Callable[[Client], Awaitable[None]]
+Within = Callable[[Call, Ask], None]
 
 
-def _within(call: Call, ask: Ask) -> None:
-    """Ask a server in this process."""
+@pytest.fixture(params=["stdio", "sdk"])
+def within(request: pytest.FixtureRequest, tmp_path: Path) -> Within:
+    """Asks a process over stdio, which speaks the protocol itself, or a server in this one, for which the SDK does."""
 
-    async def main() -> None:
-        async with Client(server(call, "mcp-test")) as client:
-            await ask(client)
+    def asked(call: Call, ask: Ask) -> None:
+        async def main() -> None:
+            if request.param == "sdk":
+                async with Client(server(call, "mcp-test")) as client:
+                    await ask(client)
+                return
+            assert call.db
+            async with _over_stdio(tmp_path, "--db", call.db) as client:
+                await ask(client)
 
-    anyio.run(main)
+        anyio.run(main)
+
+    return asked
 
 
 def _text(result: Any) -> str:
@@ -66,7 +78,7 @@ def call(loaded: Location) -> Call:
     return Call(db=loaded.primary)
 
 
-def test_a_model_is_told_of_eight_tools_with_schemas_and_when_to_use_them(call: Call) -> None:
+def test_a_model_is_told_of_eight_tools_with_schemas_and_when_to_use_them(call: Call, within: Within) -> None:
     async def ask(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == TOOLS
@@ -78,10 +90,36 @@ def test_a_model_is_told_of_eight_tools_with_schemas_and_when_to_use_them(call: 
         assert [name for name, is_reading in hints.items() if is_reading] == ["search", "read", "why"]
         assert estimate_tokens(json.dumps([tool.model_dump() for tool in tools.values()])) < 6000
 
-    _within(call, ask)
+    within(call, ask)
 
 
-def test_every_tool_answers_in_words_and_in_fields_of_its_schema(call: Call) -> None:
+def test_what_a_model_reads_of_the_tools_is_short() -> None:
+    told = [described(tool) for tool in tools().values()]
+    count = local_counter()
+    assert count is not None
+    text = json.dumps([{key: one[key] for key in ("name", "description", "inputSchema")} for one in told])
+    assert count.count(text) <= 1200
+
+
+def test_values_as_some_models_write_them_are_taken(call: Call, within: Within) -> None:
+    async def ask(client: Client) -> None:
+        taken: tuple[dict[str, object], ...] = (
+            {"limit": "1"},
+            {"kinds": "package"},
+            {"kinds": []},
+            {"since": None, "path": ""},
+        )
+        for given in taken:
+            result = await client.call_tool("search", {"query": "database is locked", **given})
+            assert not result.is_error and "package:7" in _text(result), (given, _text(result))
+        for worked in ("true", True, None, "false"):
+            result = await client.call_tool("confirm_fix", {"id": "error:1", "worked": worked})
+            assert not result.is_error, _text(result)
+
+    within(call, ask)
+
+
+def test_every_tool_answers_in_words_and_in_fields_of_its_schema(call: Call, within: Within) -> None:
     async def ask(client: Client) -> None:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
         for name, arguments, wanted in CALLS:
@@ -90,10 +128,10 @@ def test_every_tool_answers_in_words_and_in_fields_of_its_schema(call: Call) -> 
             validate(result.structured_content, schemas[name] or {}, cls=Draft202012Validator)
             assert estimate_tokens(_text(result)) <= 2000
 
-    _within(call, ask)
+    within(call, ask)
 
 
-def test_a_block_is_explained_by_its_receipt(call: Call) -> None:
+def test_a_block_is_explained_by_its_receipt(call: Call, within: Within) -> None:
     async def ask(client: Client) -> None:
         found = (await client.call_tool("context", {"task": "the database is locked"})).structured_content
         assert found is not None and found["receipt"] > 0
@@ -103,10 +141,10 @@ def test_a_block_is_explained_by_its_receipt(call: Call) -> None:
         ):
             assert wanted in _text(await client.call_tool("why", {"id": id_, "receipt": found["receipt"]}))
 
-    _within(call, ask)
+    within(call, ask)
 
 
-def test_what_one_saves_the_next_finds(call: Call) -> None:
+def test_what_one_saves_the_next_finds(call: Call, within: Within) -> None:
     async def save(client: Client) -> None:
         given = {"text": "zorblax needs a frobnicated lock", "phase": "decisions", "session": "mine"}
         assert not (await client.call_tool("save_reasoning", given)).is_error
@@ -114,11 +152,11 @@ def test_what_one_saves_the_next_finds(call: Call) -> None:
     async def find(client: Client) -> None:
         assert "zorblax" in _text(await client.call_tool("search", {"query": "frobnicated"}))
 
-    _within(call, save)
-    _within(call, find)
+    within(call, save)
+    within(call, find)
 
 
-def test_a_finding_is_kept_with_its_text_and_read_again(call: Call) -> None:
+def test_a_finding_is_kept_with_its_text_and_read_again(call: Call, within: Within) -> None:
     given = {
         "title": "Why frobnication stalls", "summary": "The frobnicator waits for a lock that nobody frees.",
         "text": "# Frobnication\n\nThe lock is taken twice in zorblax.py.", "type": "investigation", "priority": "high",
@@ -134,10 +172,10 @@ def test_a_finding_is_kept_with_its_text_and_read_again(call: Call) -> None:
         block = _text(await client.call_tool("context", {"task": "frobnication stalls", "group": ""}))
         assert "zorblax.py" in block
 
-    _within(call, ask)
+    within(call, ask)
 
 
-def test_a_long_document_is_read_in_parts(call: Call) -> None:
+def test_a_long_document_is_read_in_parts(call: Call, within: Within) -> None:
     async def ask(client: Client) -> None:
         given: dict[str, object] = {"id": "package:7", "max_tokens": 300}
         parts: list[str] = []
@@ -151,7 +189,7 @@ def test_a_long_document_is_read_in_parts(call: Call) -> None:
         assert len(parts) > 1 and whole is not None
         assert "".join(parts) == whole["text"].split("\n\n", 1)[1]
 
-    _within(call, ask)
+    within(call, ask)
 
 
 @pytest.mark.parametrize(
@@ -163,29 +201,42 @@ def test_a_long_document_is_read_in_parts(call: Call) -> None:
         ("confirm_fix", {"id": "error:99"}, "There is no error 99."),
         ("search", {"query": "x", "since": "when"}, "when"),
         ("search", {"query": "x", "limit": 0}, "limit"),
-        ("search", {}, "query"),
+        ("search", {}, "'search' needs query."),
+        ("search", {"query": "x", "limt": 2}, "'search' has no argument 'limt'. It has query, limit, kinds, path,"),
+        ("search", {"query": "x", "limit": 51}, "'limit' is a whole number from 1 to 50, not 51."),
+        ("search", {"query": "x", "limit": 2.5}, "'limit' is a whole number"),
+        ("search", {"query": "x", "kinds": [7.5]}, "'kinds' is a list of texts, not [7.5]."),
+        ("search", {"query": ["x"]}, "'query' is a text, not ['x']."),
+        ("confirm_fix", {"id": "error:1", "worked": "perhaps"}, "'worked' is true or false, not 'perhaps'."),
         ("save_reasoning", {"text": "x", "phase": "musing"}, "phase"),
     ],
 )
-def test_a_mistake_is_an_error_in_words(call: Call, tool: str, arguments: dict[str, object], said: str) -> None:
+def test_a_mistake_is_an_error_in_words(
+    call: Call, within: Within, tool: str, arguments: dict[str, object], said: str
+) -> None:
     async def ask(client: Client) -> None:
         result = await client.call_tool(tool, arguments)
-        assert result.is_error and said in _text(result) and "Traceback" not in _text(result)
+        assert (
+            result.is_error
+            and said in _text(result)
+            and "Traceback" not in _text(result)
+            and "://" not in _text(result)
+        )
 
-    _within(call, ask)
+    within(call, ask)
 
 
-def test_without_a_store_every_tool_says_so(tmp_path: Path) -> None:
+def test_without_a_store_every_tool_says_so(tmp_path: Path, within: Within) -> None:
     async def ask(client: Client) -> None:
         for name, arguments, _ in CALLS:
             result = await client.call_tool(name, arguments)
             assert result.is_error and "ctxrank init" in _text(result), name
         assert (await client.list_resources()).resources == []
 
-    _within(Call(db=str(tmp_path / "ctxrank.db")), ask)
+    within(Call(db=str(tmp_path / "ctxrank.db")), ask)
 
 
-def test_packages_and_linked_artifacts_are_resources(call: Call) -> None:
+def test_packages_and_linked_artifacts_are_resources(call: Call, within: Within) -> None:
     async def ask(client: Client) -> None:
         uris = [str(one.uri) for one in (await client.list_resources()).resources]
         assert "ctxrank://package/7" in uris
@@ -194,28 +245,48 @@ def test_packages_and_linked_artifacts_are_resources(call: Call) -> None:
         with pytest.raises(MCPError, match="There is no package:999"):
             await client.read_resource("ctxrank://package/999")
 
-    _within(call, ask)
+    within(call, ask)
 
 
 @asynccontextmanager
-async def _over_stdio(folder: Path) -> AsyncGenerator[Client]:
+async def _over_stdio(folder: Path, *words: str, mode: str = "auto") -> AsyncGenerator[Client]:
     command = StdioServerParameters(
-        command=sys.executable, args=["-m", "ctxrank.cli", "mcp"], cwd=folder, env=dict(os.environ)
+        command=sys.executable, args=["-m", "ctxrank.cli", *words, "mcp"], cwd=folder, env=dict(os.environ)
     )
     with open(folder / "stderr", "w", encoding="utf-8") as stderr:
-        async with Client(stdio_client(command, errlog=stderr)) as client:
+        async with Client(stdio_client(command, errlog=stderr), mode=mode) as client:
             yield client
 
 
-def test_over_stdio_a_runner_gets_the_same_and_no_noise(loaded: Location, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
+def test_over_stdio_a_runner_gets_the_same_and_no_noise(
+    loaded: Location, tmp_path: Path, mode: str, version: str
+) -> None:
     async def main() -> None:
-        async with _over_stdio(tmp_path) as client:
+        async with _over_stdio(tmp_path, mode=mode) as client:
+            assert client.protocol_version == version and client.server_info and client.server_info.name == "ctxrank"
             assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
             assert CALLS[0][2] in _text(await client.call_tool("search", CALLS[0][1]))
             assert (await client.call_tool("read", {"id": "package:999"})).is_error
 
     anyio.run(main)
     assert (tmp_path / "stderr").read_text(encoding="utf-8") == ""
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_what_a_command_says_while_it_runs_is_progress(loaded: Location, tmp_path: Path, mode: str) -> None:
+    told: list[str] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append(f"{progress:g} {message}")
+
+    async def main() -> None:
+        given: dict[str, object] = {"task": "the database is locked", "agent": "nobody"}
+        async with _over_stdio(tmp_path, mode=mode) as client:
+            assert not (await client.call_tool("context", given, progress_callback=hear)).is_error
+
+    anyio.run(main)
+    assert told and told[0].startswith("1 ") and "nobody" in told[0]
 
 
 _INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from ctxrank.cli.main import run
-from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError, Login
+from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError
 from ctxrank.extensions.opensearch.updater import Refused, Sent, index_name, send_changes
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of
 
@@ -77,7 +77,6 @@ def test_a_busy_cluster_is_asked_again_each_time_after_twice_as_long(status: int
         cluster.close()
     assert slept == [0.1, 0.2, 0.4]
     assert cluster.waits == 3
-    assert cluster.waited_s == pytest.approx(0.7)
 
 
 def test_patience_ends() -> None:
@@ -103,7 +102,7 @@ def test_a_node_that_is_away_is_passed_over_and_counted() -> None:
 
 
 def test_a_login_is_sent_to_https_alone() -> None:
-    login = Login("reader", "x")
+    login = ("reader", "x")
     with pytest.raises(ClusterError, match="https alone"):
         Cluster(["https://127.0.0.1:1", "http://127.0.0.1:2"], login=login)
 
@@ -116,10 +115,10 @@ def test_a_login_goes_to_a_node_whose_certificate_a_named_authority_signed(tmp_p
         return 200, {"ok": 1}
 
     with _serving(reply, tmp_path, seen) as url:
-        cluster = Cluster([url], login=Login("reader", "x"), authority=str(authority))
+        cluster = Cluster([url], login=("reader", "x"), authority=str(authority))
         assert cluster.required("GET", "/") == {"ok": 1}
         cluster.close()
-        stranger = Cluster([url], login=Login("reader", "x"), patience_s=0)
+        stranger = Cluster([url], login=("reader", "x"), patience_s=0)
         with pytest.raises(ClusterError, match=r"the certificate of 127\.0\.0\.1 is not trusted"):
             stranger.ask("GET", "/")
     assert seen == ["Basic " + base64.b64encode(b"reader:x").decode()]
@@ -284,7 +283,7 @@ def test_each_refusal_has_its_own_words(status: int, body: str, said: str) -> No
 def test_a_password_that_is_refused_names_its_user(tmp_path: Path) -> None:
     authority = _certificate(tmp_path)
     with _serving(lambda _method, _path, _body: (401, "Unauthorized"), tmp_path, is_json=False) as url:
-        cluster = Cluster([url], login=Login("reader", "x"), authority=str(authority))
+        cluster = Cluster([url], login=("reader", "x"), authority=str(authority))
         with pytest.raises(ClusterError, match=r"the cluster refuses the password of reader \(401\)"):
             cluster.ask("GET", "/")
         cluster.close()

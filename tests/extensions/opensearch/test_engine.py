@@ -10,6 +10,7 @@ from builders import make_store, run_child, save
 
 from ctxrank.extensions.opensearch.settings import password_of
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking import AssembleRequest, SearchRequest, assemble, search
@@ -54,6 +55,15 @@ def test_a_project_cannot_name_a_cluster(store: Store) -> None:
     config = load_config(store)
     assert (config.wide, store.wide) == (None, None)
     assert len(config.notes) == 2 and "'wide' is refused" in config.notes[0] and "no cluster" in config.notes[1]
+
+
+def test_a_store_says_which_cluster_it_asks_before_its_configuration_was_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTXRANK_WIDE", "http://search.example:9200")
+    monkeypatch.setenv("CTXRANK_ENGINE", "opensearch")
+    assert store.wide is not None and store.wide.hosts == "search.example:9200"
+    assert engine_of(store).name == "opensearch"
 
 
 def test_a_cluster_without_the_engine_is_asked_by_no_search(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,7 +136,7 @@ def test_sessions_and_groups_are_named_again_from_their_indexes(shop: Location) 
         before = [store.primary.execute(query).fetchall() for query in names]
     without_logs(shop)
     spoil(shop.primary, "sessions", "groups")
-    assert salvage(shop, busy_ms=BUSY_MS).report.lost == 0
+    assert salvage(shop, busy_ms=BUSY_MS)[0].lost == 0
     with open_store(shop.primary) as store:
         assert [store.primary.execute(query).fetchall() for query in names] == before
         assert len(search_ids(store, "token refresh", group="AUTH", session="shop-2026-10")) > 2
@@ -163,7 +163,7 @@ def test_records_are_made_again_from_their_documents(shop: Location) -> None:
     for page in packages_leaves:
         data = zeroed(data, page)
     Path(shop.primary).write_bytes(data)
-    report = salvage(shop, busy_ms=BUSY_MS).report
+    report = salvage(shop, busy_ms=BUSY_MS)[0]
     assert {table.name for table in report.tables if table.rebuilt} >= {"packages", "reasoning", "error_patterns"}
     with open_store(shop.primary) as store:
         assert store.primary.execute(said).fetchall() == packages
@@ -181,7 +181,7 @@ def test_documents_are_made_again_from_their_records_and_passages_from_files(sho
     for page in leaves_of(shop.primary, "documents")[:4]:
         data = zeroed(data, page)
     Path(shop.primary).write_bytes(data)
-    report = salvage(shop, busy_ms=BUSY_MS).report
+    report = salvage(shop, busy_ms=BUSY_MS)[0]
     assert report.needs_index and report.lost
     with open_store(shop.primary) as store:
         index_artifacts(store)
@@ -219,7 +219,7 @@ def test_d10_every_table_is_saved(shop: Location) -> None:
 def test_the_file_as_it_was_is_kept(shop: Location) -> None:
     spoil(shop.primary, "sessions")
     damaged = Path(shop.primary).read_bytes()
-    kept = Path(salvage(shop, busy_ms=BUSY_MS).backup)
+    kept = Path(salvage(shop, busy_ms=BUSY_MS)[1])
     assert kept.read_bytes()[PAGE:] == damaged[PAGE:]
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert [path.name for path in kept.parent.iterdir()] == ["ctxrank.db"]
@@ -229,7 +229,8 @@ def test_a_dry_run_counts_and_leaves_no_trace(shop: Location) -> None:
     spoil(shop.primary, "sessions")
     damaged, names = Path(shop.primary).read_bytes(), {".gitignore", "ctxrank.db", "index.db"}
     tried = salvage(shop, busy_ms=BUSY_MS, is_dry_run=True)
-    assert tried.backup == "" and tried.report.rebuilt == 2
+    report, backup = tried
+    assert backup == "" and report.rebuilt == 2
     assert Path(shop.primary).read_bytes() == damaged
     assert {name for name in os.listdir(shop.folder) if not name.endswith(("-wal", "-shm", ".lock"))} == names
 
@@ -281,7 +282,7 @@ def test_a_file_that_cannot_be_opened_is_left_alone_while_others_have_it_open(sh
     assert Path(shop.primary).read_bytes() == damaged
     child.kill()
     child.communicate(timeout=60)
-    assert salvage(shop, busy_ms=BUSY_MS).report.is_complete
+    assert salvage(shop, busy_ms=BUSY_MS)[0].is_complete
 
 
 _HOLDS = """
@@ -358,7 +359,7 @@ def test_a_salvaged_store_has_every_table_index_and_trigger_of_a_new_one(shop: L
 def test_a_document_that_the_index_cannot_take_is_dropped_and_counted(shop: Location) -> None:
     with open_store(shop.primary) as store, store.write() as change:
         change.connection.execute("UPDATE documents SET kind = 'pasrage' WHERE kind = 'passage' AND id = 2")
-    report = salvage(shop, busy_ms=BUSY_MS).report
+    report = salvage(shop, busy_ms=BUSY_MS)[0]
     assert {table.name: table.lost for table in report.tables if table.lost} == {"documents": 1}
     with open_store(shop.primary) as store:
         assert store.catch_up() == 0 and has_no_ghosts(store)

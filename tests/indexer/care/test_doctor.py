@@ -72,6 +72,7 @@ def test_a_store_that_is_well_is_well_in_every_check(shop: Location) -> None:
     assert alarms(shop, is_deep=True) == {}
 
 
+@pytest.mark.needs("salvage")
 def test_doctor_changes_nothing(shop: Location, ask: Callable[..., Any]) -> None:
     spoil(shop.primary, "sessions")
     change(shop.index_file, "UPDATE state SET documents = 3")
@@ -112,6 +113,7 @@ _PRIMARYS: list[tuple[str, str, Result]] = [
 ]
 
 
+@pytest.mark.needs("salvage")
 @pytest.mark.parametrize(("statement", "check", "result"), _PRIMARYS)
 def test_what_is_wrong_with_the_primary_is_said(shop: Location, statement: str, check: str, result: Result) -> None:
     change(shop.primary, statement)
@@ -215,6 +217,7 @@ def test_a_plan_says_what_a_repair_would_do(shop: Location, ask: Callable[..., t
     assert [step["id"] for step in answer["repair"]["steps"]] == ["permissions", "salvage", "rebuild-index"]
 
 
+@pytest.mark.needs("salvage")
 def test_a_repair_of_a_damaged_primary_makes_it_well(
     shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]
 ) -> None:
@@ -227,6 +230,7 @@ def test_a_repair_of_a_damaged_primary_makes_it_well(
     assert {table["name"]: table["rebuilt"] for table in repair["tables"] if table["rebuilt"]} == {"groups": 7}
 
 
+@pytest.mark.needs("salvage")
 def test_a_repair_that_loses_records_says_so_with_its_exit_code(
     shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]
 ) -> None:
@@ -328,6 +332,7 @@ def test_a_store_is_looked_at_while_others_write(shop: Location) -> None:
         assert len(search_ids(store, "ibex", limit=99)) == 40
 
 
+@pytest.mark.needs("salvage")
 def test_people_get_a_table_and_the_next_step(shop: Location, capsys: pytest.CaptureFixture[str]) -> None:
     spoil(shop.primary, "groups")
     assert run(["--db", shop.primary, "doctor"]) == 5

@@ -11,7 +11,7 @@ from tables import each_row
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.care.finding import Repair
-from ctxrank.indexer.care.identity import is_foreign
+from ctxrank.indexer.care.primary_checks import is_foreign
 from ctxrank.indexer.care.repair import repair
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.store.location import Location, at
@@ -91,6 +91,7 @@ def _zeros(path: Path) -> Path:
     return path
 
 
+@pytest.mark.needs("salvage")
 @each_row("name", FILES)
 def test_a_foreign_file_is_never_touched(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], name: str
@@ -113,6 +114,7 @@ def test_a_foreign_file_is_never_touched(
         assert _state(folder) == before, call
 
 
+@pytest.mark.needs("salvage")
 def test_a_repair_refuses_a_foreign_file_whatever_it_is_asked(tmp_path: Path) -> None:
     path = _wiped(_predecessor(tmp_path), 2)
     before = _state(tmp_path)
@@ -121,6 +123,7 @@ def test_a_repair_refuses_a_foreign_file_whatever_it_is_asked(tmp_path: Path) ->
     assert _state(tmp_path) == before
 
 
+@pytest.mark.needs("salvage")
 @each_row("pages", [(0,), (0, 1, 2), (5,), ()])
 def test_a_store_of_ours_is_known_whatever_page_it_lost(loaded: Location, pages: tuple[int, ...]) -> None:
     _wiped(Path(loaded.primary), *pages)

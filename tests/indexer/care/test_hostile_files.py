@@ -69,6 +69,7 @@ def test_making_a_store_writes_through_no_link(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists() and not (tmp_path / "elsewhere.db").exists()
 
 
+@pytest.mark.needs("links")
 @pytest.mark.parametrize("name", [".ctxrank/config.yaml", "bazinga/skills_config.json", ".contextia/config.yaml"])
 def test_a_projects_configuration_quotes_no_file_of_the_users(
     project: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
@@ -115,6 +116,7 @@ def test_a_store_in_which_reading_or_writing_would_run_something_is_refused(
     assert "which ctxrank did not make" in capsys.readouterr().err
 
 
+@pytest.mark.needs("evaluation")
 @pytest.mark.parametrize("umask", [0o000, pytest.param(0o077, marks=pytest.mark.slow)])
 def test_whatever_a_command_leaves_in_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -> None:
     (tmp_path / "mine").mkdir()

@@ -17,8 +17,8 @@ from ctxrank.cli.schema import answer_schema, commands_of
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.exchange.forwarding import last_number
-from ctxrank.indexer.exchange.import_jsonl import import_jsonl
+from ctxrank.indexer.exchange.exchange import import_jsonl
+from ctxrank.indexer.exchange.export import last_number
 from ctxrank.indexer.exchange.origin_removal import forget_origin
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
@@ -329,6 +329,24 @@ def test_one_origin_is_taken_in_and_one_is_taken_out(anna: Store, ben: Store, tm
         tell(anna, carol)
         assert len(search_ids(carol, "zebra")) == 2
         assert [line["record"] for line in exported(carol)[1:]] == ["end"]
+
+
+def test_what_a_store_saw_of_a_package_before_that_came_goes_with_the_store(
+    anna: Store, ben: Store, tmp_path: Path
+) -> None:
+    save(anna, "a.md", "zebra\n", consumers=("developer",))
+    tell(anna, ben)
+    (package,) = list_packages(ben.primary)
+    consume(ben, package.id, "developer", 1)
+    taken = "SELECT count(*) FROM package_consumers WHERE consumed_at IS NOT NULL"
+    with make_store(tmp_path / "carol") as carol:
+        tell(ben, carol)
+        assert carol.primary.execute(taken).get == 0
+        tell(anna, carol)
+        assert carol.primary.execute(taken).get == 1
+        forget_origin(carol, name_of(ben))
+        assert carol.primary.execute(taken).get == 0
+        assert search_ids(carol, "zebra") == [f"package:1@{name_of(anna)}"]
 
 
 def test_a_line_cannot_change_a_record_of_ours(anna: Store, ben: Store) -> None:

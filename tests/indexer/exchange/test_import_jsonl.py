@@ -34,7 +34,7 @@ from ctxrank.indexer.exchange import lines as jsonl_lines
 from ctxrank.indexer.exchange import run as import_run
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.passages import read_passages
+from ctxrank.indexer.exchange.kinds.files import read_passages
 from ctxrank.indexer.exchange.register import Entry, Ledger, Origin
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.retention import prune_older
@@ -573,7 +573,7 @@ def test_the_command_reports_lines_and_refuses_what_is_no_file(
 
 
 def test_progress_is_told_in_bytes(store: Store, other: Store, tmp_path: Path) -> None:
-    from ctxrank.indexer.exchange.import_jsonl import import_jsonl
+    from ctxrank.indexer.exchange.exchange import import_jsonl
 
     path = tmp_path / "x.jsonl"
     path.write_bytes(exported_bytes(other))

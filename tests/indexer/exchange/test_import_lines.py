@@ -11,7 +11,7 @@ from exported import ANOTHER, ISO, THIRD, bring, export_of, row_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exchange import import_lines
 from ctxrank.indexer.exchange.run import ImportReport
-from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
+from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.privacy.purge import forget_document
 from ctxrank.indexer.records.packages import get_package
@@ -118,7 +118,7 @@ def test_the_index_follows_a_large_import_in_a_second_process(store: Store, monk
     applied: list[int] = []
 
     @contextlib.contextmanager
-    def watched(of: Store) -> Generator[BackgroundIndexer | None, None, None]:
+    def watched(of: Store) -> Generator[Notify | None, None, None]:
         with background_indexer(of) as other:
             yield other
         applied.append(index_of(of).state().documents)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
+from ctxrank.indexer.extensions import EXTENSIONS
 from ctxrank.indexer.files.git import MAX_SECONDS
 
 ROOT = Path(__file__).parents[3]
@@ -49,6 +50,7 @@ def _starts(path: Path) -> bool:
     return False
 
 
+@pytest.mark.needs(*EXTENSIONS)
 def test_no_other_module_starts_a_process() -> None:
     found = {
         path.relative_to(ROOT).as_posix()

@@ -450,7 +450,7 @@ def test_a_companion_follows(store: Store, tmp_path: Path) -> None:
     with background_indexer(store) as other:
         if other is None:
             pytest.skip("there is one core alone")
-        assert other.notify()
+        assert other()
     assert rows(store, "SELECT seq FROM store") == [(index_of(store).state().applied_seq,)]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from builders import found, hold_the_index, make_store, open_again, save, search_ids, start_child
 
-from ctxrank.indexer.fulltext.bulk_catch_up import FILE, Announcement, bulk_catch_up_in_progress
+from ctxrank.indexer.fulltext.bulk_catch_up import FILE, LockFile, bulk_catch_up_in_progress
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.store.store import Store
 
@@ -65,7 +65,7 @@ def test_a_search_leaves_a_backlog_to_the_process_that_works_on_it(store: Store)
     for number in range(10):
         save(store, f"{number}.md", "heron")
     _save_unseen(store, "late.md", "zebra")
-    with Announcement(store.location.folder):
+    with LockFile(store.location.folder, FILE):
         result = found(store, "zebra heron")
         assert (result.outcome, len(result.hits)) == ("stale", 10)
         assert result.stale == store.last_seq() - index_of(store).state().applied_seq
@@ -97,10 +97,10 @@ def test_whoever_reads_waits_a_little_for_a_save_that_is_being_indexed(store: St
 def test_a_run_bulk_catch_up_in_progress_until_it_ends(store: Store) -> None:
     folder = store.location.folder
     assert not bulk_catch_up_in_progress(folder)
-    with Announcement(folder) as announcement, open_again(store) as other, Announcement(folder) as second:
+    with LockFile(folder, FILE) as announcement, open_again(store) as other, LockFile(folder, FILE) as second:
         assert bulk_catch_up_in_progress(other.location.folder)
-        announcement.repeat()
-        second.repeat()
+        announcement.take()
+        second.take()
     assert not bulk_catch_up_in_progress(folder)
 
 
@@ -108,14 +108,14 @@ def test_who_asks_keeps_nobody_from_announcing_for_long_and_is_not_taken_for_a_r
     import fcntl
 
     folder = store.location.folder
-    with Announcement(folder):
+    with LockFile(folder, FILE):
         pass
     with (Path(folder) / FILE).open() as asking:
         fcntl.flock(asking, fcntl.LOCK_SH)
-        with Announcement(folder) as announcement:
+        with LockFile(folder, FILE) as announcement:
             assert not bulk_catch_up_in_progress(folder)
             fcntl.flock(asking, fcntl.LOCK_UN)
-            announcement.repeat()
+            announcement.take()
             assert bulk_catch_up_in_progress(folder)
 
 

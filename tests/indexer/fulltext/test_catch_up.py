@@ -16,8 +16,9 @@ from index_contents import has_no_ghosts, index_contents
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.fulltext import catch_up
-from ctxrank.indexer.fulltext.catch_up import KeptUpdater, rebuild
+from ctxrank.indexer.fulltext.catch_up import IndexUpdater, rebuild
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+from ctxrank.indexer.fulltext.index_file import Index
 from ctxrank.indexer.records.packages import supersede
 from ctxrank.indexer.store import change_log
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
@@ -91,8 +92,6 @@ def test_a_bounded_follow_does_a_part_and_says_what_is_left(tmp_path: Path) -> N
 
 def test_terms_keep_their_ids_apart_when_another_process_rebuilds_between_two_batches(store: Store) -> None:
     """The updater remembers the ids of terms; those of an index that was emptied in between are others."""
-    from ctxrank.indexer.fulltext.catch_up import IndexUpdater
-
     save(store, "0.md", "zebra")
     holder = hold_the_index(store)
     save(store, "1.md", "walrus heron")
@@ -114,7 +113,7 @@ def test_terms_keep_their_ids_apart_when_another_process_rebuilds_between_two_ba
 def test_an_updater_that_is_kept_takes_in_what_others_wrote_and_is_dropped_when_it_fails(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = KeptUpdater()
+    kept = dict[Index, IndexUpdater]()
     engine = fts5_of(store)
     for number, words in enumerate(["zebra", "walrus heron", "zebra ibex", "gannet walrus"]):
         holder = hold_the_index(store)

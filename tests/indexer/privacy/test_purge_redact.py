@@ -15,8 +15,8 @@ from ctxrank.cli.main import COMMANDS, run
 from ctxrank.indexer.care.status import read_status
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.exceptions import LockedError, UsageError
+from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.exchange.export import export_lines
-from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy import redact_again as redact_again_module
 from ctxrank.indexer.privacy.erase import is_erasing_due

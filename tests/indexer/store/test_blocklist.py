@@ -10,7 +10,7 @@ from written import Strategy, write
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.blocklist import PATH, Blocklist, block
+from ctxrank.indexer.store.blocklist import PATH, block
 from ctxrank.indexer.store.store import Store
 
 PURGED = Strategy("shop_general_1", "shop", "general", "Drop the cache first.", last_seen=1, created_at=1)
@@ -48,12 +48,12 @@ def test_an_empty_blocklist_is_read_once_and_only_when_it_is_asked(store: Store)
         statements.append(statement)
         return True
 
-    blocklist = Blocklist(store.primary)
-    store.primary.exec_trace = traced
-    assert not statements
-    assert not any(blocklist.holds_path(f"docs/{number}.md") for number in range(100))
-    assert len(statements) == 2  # what is blocked, and the secrets
-    assert not any("FROM store" in statement for statement in statements)
+    with store.write() as change:
+        store.primary.exec_trace = traced
+        assert not statements
+        assert not any(change.blocklist.holds_path(f"docs/{number}.md") for number in range(100))
+        assert len(statements) == 2  # what is blocked, and the secrets
+        assert not any("FROM store" in statement for statement in statements)
 
 
 def test_a_folder_is_blocked_with_all_below_it(store: Store) -> None:

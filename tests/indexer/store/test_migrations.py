@@ -104,6 +104,7 @@ def test_there_is_one_file_for_the_first_schema_and_one_for_each_after_it() -> N
     assert sorted(file.name for file in SQL_FOLDER.glob("*.sql")) == [*later, "schema.sql"]
 
 
+@pytest.mark.needs("links")
 def test_every_text_column_says_what_it_holds() -> None:
     """In the words that schema.sql explains at its top."""
     files = [SQL_FOLDER / "schema.sql", *(Path(owner.folder, "schema_001.sql") for owner in installed_owners())]

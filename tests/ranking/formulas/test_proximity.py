@@ -82,7 +82,7 @@ def test_neighbours_are_words_of_one_sentence(tmp_path: Path, query: str, pairs:
         engine = engine_of(store)
         with engine.snapshot() as statistics:
             plan = make_plan(parse_query(query), engine, statistics)
-        assert [(pair.first, pair.second) for pair in plan.pairs] == pairs
+        assert [(first, second) for first, second, _, _ in plan.pairs] == pairs
 
 
 def test_what_a_passage_is_a_part_of_supports_it(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking import search
 from ctxrank.ranking.retrieval.candidates import candidates
 from ctxrank.ranking.retrieval.hits import SearchRequest
-from ctxrank.ranking.retrieval.rerank import MAX_RERANKED, reranked_count
+from ctxrank.ranking.retrieval.rerank import MAX_RERANKED, MAX_TIED, count_with_ties
 
 _DAY_US = 86_400_000_000
 _FIRST_US = 1_700_000_000_000_000
@@ -162,4 +162,4 @@ def test_the_order_of_saves_and_what_was_before_change_no_score(
     ],
 )
 def test_equal_scores_are_reranked_all_or_none(scores: list[float], count: int) -> None:
-    assert reranked_count(scores) == count
+    assert count_with_ties(scores, MAX_RERANKED, MAX_TIED) == count

@@ -14,10 +14,11 @@ from cluster_nodes import ClusterNode, NoNodesError, jars, java, running
 from load import load
 from scale_store import write_store
 
-from ctxrank.extensions.opensearch.engine import connect
+from ctxrank.extensions.opensearch.engine import connect, engine_for
 from ctxrank.extensions.opensearch.updater import index_name, index_size, send_changes
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of
 from ctxrank.indexer.opening import open_project_store
+from ctxrank.indexer.store.config import OPENSEARCH, load_config
 from ctxrank.indexer.store.parents import count_documents
 from ctxrank.indexer.store.wide_settings import WideSettings
 from ctxrank.ranking import SearchRequest, search
@@ -56,12 +57,13 @@ class _Searcher(threading.Thread):
 
     def run(self) -> None:
         with open_project_store(str(self._folder)) as store:
-            store.wide = self._settings
-            expected = [self._hits(search(store, SearchRequest(text))) for text in _QUESTIONS]
+            config = load_config(store)._replace(engine=OPENSEARCH, wide=self._settings)
+            engine = engine_for(store, self._settings)
+            expected = [self._hits(search(store, SearchRequest(text), config, engine)) for text in _QUESTIONS]
             while not self._is_stopped.wait(0.05):
                 text = _QUESTIONS[self.asked % len(_QUESTIONS)]
                 started = time.monotonic()
-                result = search(store, SearchRequest(text))
+                result = search(store, SearchRequest(text), config, engine)
                 self.longest_s = max(self.longest_s, time.monotonic() - started)
                 if self._hits(result) != expected[self.asked % len(_QUESTIONS)] or result.engine != "opensearch":
                     self.failed.append(f"{text}: {result.outcome} {result.reason}")

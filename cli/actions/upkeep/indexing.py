@@ -1,0 +1,82 @@
+"""A run of `index`, by whoever calls for one: files, then the step of an extension, then dates.
+
+The step is a port: what is read from a folder of its own, besides the files that a search finds. Where the extension is
+absent, the folder is not read, and what a store has of it stays as it was.
+"""
+
+import gc
+from collections.abc import Callable, Sequence
+
+from ctxrank.cli.call import Call, Extended
+from ctxrank.cli.output.progress import progress_bar
+from ctxrank.indexer.extensions import INDEX_STEP, is_installed, provided
+from ctxrank.indexer.files.git_dates import DateReport, date_documents
+from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
+from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.store import Store
+
+STEP_FOLDER = ".contextia"
+
+
+class StepReport(NamedTuple):
+    """How many files the folder has, how many were written and removed, how many files of code were read for it."""
+
+    files: int
+    written: int
+    removed: int
+    code_files_read: int
+
+
+# Brings what is stored of the folder, of a root or of wherever a store has found one, in step with the disk; None where
+# there is no such folder. Raises LockedError.
+IndexStep = Callable[[Store, RedactionMode], StepReport | None]
+
+
+class Indexed(NamedTuple):
+    """What a run found and did; a dry run makes neither linked artifacts nor dates."""
+
+    report: IndexReport
+    linked: StepReport | None = None
+    dates: DateReport | None = None
+
+
+def bring_up_to_date(
+    store: Store,
+    mode: RedactionMode,
+    paths: Sequence[str] = (),
+    progress: Progress | None = None,
+    *,
+    is_dry_run: bool = False,
+) -> Indexed:
+    """Index what is new or changed, with linked artifacts and dates: what `index` does. Raises LockedError."""
+    first_seq = store.last_seq()
+    report = index_artifacts(store, paths, mode=mode, is_dry_run=is_dry_run, progress=progress)
+    if is_dry_run:
+        return Indexed(report)
+    linked = cast("IndexStep", provided(INDEX_STEP, "index"))(store, mode) if is_installed("links") else None
+    return Indexed(report, linked, date_documents(store, first_seq))
+
+
+def index_for_search(call: Call, store: Store, mode: RedactionMode) -> None:
+    """What `search --fresh` does first: the whole root, and only what has changed in it."""
+    gc.enable()  # as in `index`
+    with progress_bar("indexing", call) as advance:
+        bring_up_to_date(store, mode, progress=advance)
+
+
+def text_notes(done: Indexed) -> tuple[str, ...]:
+    """What the JSON says by its fields."""
+    notes = [f"{root} is not there; its artifacts are kept and marked stale." for root in done.report.stale_roots]
+    notes += [
+        f"{root} was not looked at: the store names it, and you did not. 'ctxrank index --root {root}' allows it."
+        for root in done.report.refused_roots
+    ]
+    if done.dates is not None and done.dates.reason:
+        notes.append(f"some files are dated by their modification, not by their last commit: {done.dates.reason}.")
+    return tuple(notes)
+
+
+def answer_of(done: Indexed, *, dry_run: bool = False) -> Extended:
+    """The answer of a run."""
+    return Extended(done.report, {"dry_run": dry_run, "linked": done.linked, "dates": done.dates})

@@ -1,0 +1,45 @@
+"""What Codex wrote down of a command that has ended: its PostToolUse tells what was printed, and no exit code.
+
+    {"type": "event_msg", "payload": {"type": "item_completed", "item": {
+        "type": "CommandExecution", "id": "<tool_use_id>", "exit_code": 2, …}}}
+
+The line is in the session's file before the hook is called.
+"""
+
+import json
+from collections.abc import Mapping
+
+from ctxrank.cli.agents.event import object_of
+from ctxrank.indexer.beneath import read_end
+
+# Of the file's end: few commands print so much that their line is longer than the first of these.
+_END_BYTES = (256 * 1024, 4 * 1024 * 1024)
+
+
+def item_of(fields: Mapping[str, object]) -> Mapping[str, object]:
+    """What a line says has been completed; empty for any other line."""
+    payload = object_of(fields.get("payload"))
+    return object_of(payload.get("item")) if payload.get("type") == "item_completed" else {}
+
+
+def exit_code_of(path: str, tool_use_id: str) -> int | None:
+    """The exit code of a command; None where the file does not say, as of one that still runs."""
+    id_ = json.dumps(tool_use_id).encode()
+    for most in _END_BYTES:
+        try:
+            end = read_end(path, most)
+        except (OSError, ValueError):
+            return None
+        for line in reversed(end.split(b"\n")):
+            if b'"CommandExecution"' not in line or id_ not in line:
+                continue
+            try:
+                item = item_of(object_of(json.loads(line)))
+            except (ValueError, RecursionError):
+                continue
+            code = item.get("exit_code")
+            if item.get("id") == tool_use_id:
+                return code if isinstance(code, int) else None
+        if len(end) < most:
+            return None
+    return None
