@@ -118,9 +118,7 @@ def _fallback(call: Call, request: AssembleRequest, error: Exception, form: str)
 
 
 def _answer(result: "Assembly") -> Extended:
-    budget = {
-        "limit": result.budget.limit, "used": result.used, "counter": result.counter, "by_class": result.by_class
-    }  # fmt: skip
+    budget = {"limit": result.budget.limit, "used": result.used, "counter": result.counter, "by_class": result.by_class}
     usage = {"zone": result.usage.zone.value, "usage_pct": result.usage.shown_percent}
     return Extended(result, {**usage, "budget": budget, "state": result.state.strip()})
 

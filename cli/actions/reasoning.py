@@ -125,9 +125,7 @@ def _with_references(entry: ReasoningEntry) -> Extended:
 
 def _entry_lines(call: Call, entry: ReasoningEntry, *, is_full: bool) -> Iterator[str]:
     """An entry for a person: a line of facts, then the content, indented so that it cannot look like one."""
-    about = facts(
-        _who(entry), entry.group or _WHOLE_SESSION, format_day(entry.created_at), *_circumstances(entry)
-    )  # fmt: skip
+    about = facts(_who(entry), entry.group or _WHOLE_SESSION, format_day(entry.created_at), *_circumstances(entry))
     yield f"{call.bold(public_id(_KIND, entry.id))} {entry.phase} · {call.dim(about)}"
     yield from text_lines(entry.content, is_full=is_full)
     if entry.refs != "[]":

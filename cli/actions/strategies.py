@@ -62,7 +62,7 @@ def extract(call: Call, session: str, group: str | None, project: str | None, **
         config = load_config(store)
         saved = extract_strategies(
             store, session, group, project, mode=config.redaction_mode, team=config.team, **options
-        )  # fmt: skip
+        )
         if not saved:
             note_unknown_group(call, store, find_session(store.primary, session), group)
     nothing = f"nothing to extract: no completion of an agent other than {', '.join(JUDGES)}."
@@ -82,6 +82,6 @@ def _stored_lines(call: Call, strategy: StoredStrategy, *, is_full: bool) -> Ite
     fits = place(strategy.lang, strategy.framework)
     about = facts(
         strategy.project, fits, f"helpfulness {strategy.helpfulness}", f"seen {format_day(strategy.last_seen)}"
-    )  # fmt: skip
+    )
     yield f"{call.bold(public_id(_KIND, strategy.id))} {strategy.topic} · {call.dim(about)}"
     yield from text_lines(strategy.insight, is_full=is_full)

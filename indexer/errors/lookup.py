@@ -29,9 +29,7 @@ MAX_POSTINGS = 256
 _MAX_READ = 800  # pattern numbers read for one question
 MAX_SAME = 64  # patterns of one fingerprint that are compared
 CANDIDATES = 12
-_KEPT_FEATURES = (
-    "codes", "conditions", "values", "frames", "details", "notes", "message", "missing", "outcome"
-)  # fmt: skip
+_KEPT_FEATURES = ("codes", "conditions", "values", "frames", "details", "notes", "message", "missing", "outcome")
 
 
 class Whose(NamedTuple):

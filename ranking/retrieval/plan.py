@@ -226,10 +226,10 @@ def _expansions(
 ) -> "list[Expansion]":
     """What stands in for words of the query that no document holds; of phrases, prefixes and machine text nothing."""
     tokens = [
-        token for token in content_tokens
-        if not (token.key.is_prefix or query.terms[token.typed].is_phrase)
-        and len(token.surface) <= MAX_CORRECTED_CHARS
-    ]  # fmt: skip
+        token
+        for token in content_tokens
+        if not (token.key.is_prefix or query.terms[token.typed].is_phrase) and len(token.surface) <= MAX_CORRECTED_CHARS
+    ]
     if len(tokens) > MAX_EXPANDED:
         return []
     tokens = [

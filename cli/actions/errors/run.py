@@ -80,7 +80,7 @@ def _learn(call: Call, store: Store, command: tuple[str, ...], finished: "Finish
     key = fingerprint(*command, "\x1e", folder, project)
     run = CommandRun(
         key=key, command=shown_command(join(command), mode), folder=folder, project=project, mode=mode, **about
-    )  # fmt: skip
+    )
     if not finished.code:
         learn_from_success(call, store, run)
         return
