@@ -4,15 +4,7 @@ import hashlib
 import os
 from pathlib import Path
 
-METHODS = (
-    "save_context_package", "get_context_packages", "mark_context_consumed", "update_context_references",
-    "save_reasoning", "get_reasoning", "reasoning_timeline", "check_mandatory_phases", "save_error_pattern",
-    "get_error_patterns", "update_error_pattern_confidence", "cleanup_expired_patterns", "save_consumption",
-    "get_consumption", "save_strategy", "get_strategies", "update_strategy_helpfulness", "extract_strategies",
-    "save_skill_output", "get_skill_output", "get_skill_output_all", "check_skill_evidence", "query",
-)  # fmt: skip
-
-DATABASE_SCRIPT = f'''\
+DATABASE_SCRIPT = """\
 #!/usr/bin/env python3
 import json
 import sys
@@ -24,30 +16,9 @@ class BazingaDB:
     def __init__(self, db_path, quiet=False):
         self.db_path = db_path
 
-    def create_session(self, session_id, mode, requirements, initial_branch=None, metadata=None):
-        return {{"made": session_id}}
-
-    def create_task_group(self, group_id, session_id, name, status="pending", assigned_to=None):
-        return {{"made": group_id}}
-
-    def update_task_group(self, group_id, session_id, status=None):
-        return None
-
-    def update_session_status(self, session_id, status):
-        return None
-
     def get_session(self, session_id):
         return "state"
 
-{
-    "".join(
-        f"""
-    def {name}(self, *words, **more):
-        return "state"
-"""
-        for name in METHODS
-    )
-}
 
 def main():
     with open("calls.txt", "a") as file:
@@ -58,7 +29,7 @@ def main():
 
 if __name__ == "__main__":
     main()
-'''
+"""
 
 # The same, with commands that write to the database beside it as the predecessor's do: whole seconds, rules of its own.
 LIVE_SCRIPT = (

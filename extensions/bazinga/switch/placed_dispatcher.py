@@ -24,7 +24,7 @@ def _switch() -> Any:
 def __getattr__(name: str) -> Any:  # a name of the script that was here
     if name.startswith("__"):
         raise AttributeError(name)
-    return _switch().member(_HERE, name)
+    return getattr(_switch().state_module(_HERE), name)
 
 
 if __name__ == "__main__":
