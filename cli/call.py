@@ -82,12 +82,14 @@ class Call(NamedTuple):
         return f"\x1b[1m{text}\x1b[0m" if self.is_colored else text
 
     def linked(self, text: str, path: str) -> str:
-        """The text, which opens a file where a terminal shows links."""
+        """The text, which opens a file where a terminal shows links (OSC 8; others show plain text)."""
         if not self.is_colored:
             return text
-        from ctxrank.cli.output.terminal import linked  # noqa: PLC0415  only a terminal gets links
+        from socket import gethostname  # noqa: PLC0415  only a terminal gets links
+        from urllib.parse import quote  # noqa: PLC0415  as above
 
-        return linked(text, path)
+        address = f"file://{gethostname()}{quote(os.fsencode(os.path.abspath(path)))}"
+        return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def dim(self, text: str) -> str:
         """The text toned down where a terminal shows it."""
@@ -169,9 +171,7 @@ def run_command(command: Command, call: Call, values: Mapping[str, object]) -> i
     """Run a command's action and print its reply; returns the exit code."""
     if call.is_json and command.prints[1:]:
         raise UsageError(*command.prints[1:])
-    if call.verbosity <= 0:
-        return finish(call, act(command, call, values))
-    return _timed(command, call, values)
+    return finish(call, act(command, call, values))
 
 
 def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
@@ -197,25 +197,6 @@ def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
     return reply._replace(payload=as_json)
 
 
-def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
-    """The same, and afterwards where the time went."""
-    from time import perf_counter, process_time  # noqa: PLC0415  only --verbose asks
-
-    started = process_time()  # all that the process has done so far
-    begun = perf_counter()
-    imported(command.action, command.name)
-    loaded = perf_counter()
-    reply = act(command, call, values)
-    answered_at = perf_counter()
-    code = finish(call, reply)
-    parts = (
-        ("to start", started), ("to load the command", loaded - begun), ("to answer", answered_at - loaded),
-        ("to print", perf_counter() - answered_at),
-    )  # fmt: skip
-    call.note(", ".join(f"{seconds * 1000:.0f} ms {what}" for what, seconds in parts) + ".")
-    return code
-
-
 def finish(call: Call, reply: Reply) -> int:
     """Print a reply in the form that the call asks for; returns its exit code."""
     is_json = call.is_json or reply.form == "json"
@@ -225,15 +206,10 @@ def finish(call: Call, reply: Reply) -> int:
         payload = cast("Mapping[str, object]", reply.payload())
         print_json(envelope(payload, outcome=reply.outcome, engine=reply.engine))
     elif not is_json:
-        if sys.stdout.isatty():
-            from ctxrank.cli.output.terminal import print_to_a_person  # noqa: PLC0415  a program reads no pager
-
-            print_to_a_person("".join(f"{line}\n" for line in reply.lines) + reply.text)
-        else:
-            for line in reply.lines:
-                print(line)
-            if reply.text:
-                sys.stdout.write(reply.text)
+        for line in reply.lines:
+            print(line)
+        if reply.text:
+            sys.stdout.write(reply.text)
         for note in reply.text_notes:
             call.note(note)
     for note in reply.notes:

@@ -218,7 +218,7 @@ GLOBALS = (
     parameter("option", "--root DIR", "file", help="Where artifacts' paths start [default: .ctxrank/'s parent]."),
     parameter("flag", "--json as_json", help="Answer in JSON."),
     parameter("flag", "-q --quiet", help="No notes on stderr."),
-    parameter("flag", "-v --verbose", help="More notes on stderr, and where the time went."),
+    parameter("flag", "-v --verbose", help="More notes on stderr."),
     parameter("flag", "--no-color", help="No colour, even if NO_COLOR is not set."),
 )
 GLOBAL_NAMES = tuple(one.name for one in GLOBALS)

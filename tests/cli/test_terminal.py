@@ -1,4 +1,4 @@
-"""What only a person sees: on a terminal answers are indented, linked and paged, elsewhere as short as can be."""
+"""What only a person sees: on a terminal answers are indented and linked, elsewhere as short as can be."""
 
 import fcntl
 import json
@@ -14,10 +14,8 @@ import pytest
 from builders import copy_store
 
 from ctxrank.cli.actions.upkeep.stores import proposals
+from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
-from ctxrank.cli.output import terminal
-from ctxrank.cli.output.terminal import linked
-from ctxrank.indexer.exceptions import CtxrankError
 
 SEARCH = ("search", "why is the database locked")
 
@@ -62,37 +60,14 @@ def test_json_is_one_line_in_a_pipe_and_indented_on_a_terminal(shop: Path, capsy
 def test_a_path_is_a_link_on_a_terminal_and_plain_elsewhere(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SEARCH]) == 0
     printed = capsys.readouterr().out
-    shown = _on_a_terminal(shop, *SEARCH, PAGER="cat")
+    shown = _on_a_terminal(shop, *SEARCH)
     assert "\x1b" not in printed
     assert "\x1b]8;;file://" in shown and f"{shop}/" in shown
-    assert "\x1b]8;;" not in _on_a_terminal(shop, *SEARCH, PAGER="cat", NO_COLOR="1")
+    assert "\x1b]8;;" not in _on_a_terminal(shop, *SEARCH, NO_COLOR="1")
 
 
 def test_a_name_in_a_link_cannot_end_it() -> None:
-    assert linked("x", "/a b/\x1b\\c%").split("\x1b")[1].endswith("/a%20b/%1B%5Cc%25")
-
-
-@pytest.mark.parametrize("pager", ["sed s/^/paged:/", "no-such-pager", "cat", ""])
-def test_what_is_longer_than_the_screen_goes_through_the_pager(shop: Path, pager: str) -> None:
-    long = _on_a_terminal(shop, "package", "list", CTXRANK_PAGER=pager, NO_COLOR="1")
-    short = _on_a_terminal(shop, "group", "list", "--session", "shop-2026-10", CTXRANK_PAGER=pager, NO_COLOR="1")
-    assert ("paged:" in long) == pager.startswith("sed")
-    assert "paged:" not in short and short.count("\n") > 1
-
-
-def test_a_pager_that_is_no_command_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "_rows", lambda: 1)
-    monkeypatch.setenv("CTXRANK_PAGER", "less '")
-    with pytest.raises(CtxrankError) as said:
-        terminal.print_to_a_person("a\nb\n")
-    assert "CTXRANK_PAGER=cat" in said.value.hint
-
-
-def test_verbose_says_where_the_time_went(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([*SEARCH, "-v"]) == 0
-    assert "ms to start" in capsys.readouterr().err
-    assert run([*SEARCH]) == 0
-    assert "ms to start" not in capsys.readouterr().err
+    assert Call().linked("x", "/a b/\x1b\\c%").split("\x1b")[1].endswith("/a%20b/%1B%5Cc%25")
 
 
 @pytest.mark.needs("transcripts")

@@ -18,7 +18,6 @@ _SOON_S = MAX_SECONDS / 2  # after MAX_SECONDS what waits for a pipe is ended
 STARTERS = {
     "extensions/mcp/serve.py": "itself, to follow the disk beside what it serves",
     "extensions/team/wake.py": "itself, to exchange with a team's log while nobody waits",
-    "cli/output/terminal.py": "the pager that the user chose, on a terminal",
     "cli/streams.py": "itself again, in UTF-8, before anything is begun",
     "cli/actions/errors/passthrough.py": "the command that a user gives `error run`",
     "extensions/bazinga/bazinga_db.py": "ctxrank, for a python3 that lacks it",
