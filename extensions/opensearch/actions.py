@@ -98,9 +98,13 @@ def _send(call: Call, store: Store, settings: WideSettings, cluster: Cluster) ->
                 advance(min(sent, missing), missing)
 
         return send_changes(
-            store.primary, cluster, engine_for(store, settings).tokens,
-            shards=settings.shards, replicas=settings.replicas, advance=tell,
-        )  # fmt: skip
+            store.primary,
+            cluster,
+            engine_for(store, settings).tokens,
+            shards=settings.shards,
+            replicas=settings.replicas,
+            advance=tell,
+        )
 
 
 def _reply(store: Store, done: Sent, settings: WideSettings) -> Reply:

@@ -186,9 +186,11 @@ class WideEngine(Dictionary):
         if query.also:
             ranked = {"bool": {"must": ranked, "should": names_query(query.also)}}
         body: Query = {
-            "query": self._bounded(ranked, query), "size": most, "track_total_hits": False,
+            "query": self._bounded(ranked, query),
+            "size": most,
+            "track_total_hits": False,
             "sort": [{"_score": "desc"}, {"row": "asc"}],
-        }  # fmt: skip
+        }
         return self._rows_in(self.ask("_search?search_type=dfs_query_then_fetch", body))
 
     def row_bounds(
@@ -287,9 +289,11 @@ class WideEngine(Dictionary):
     def _owners(self, clause: Clause) -> list[int]:
         """The documents that hold something anywhere. Raises ClusterError where they are too many to be named."""
         asked: Query = {
-            "size": 0, "track_total_hits": False, "query": clause_query(clause, self.tokens),
+            "size": 0,
+            "track_total_hits": False,
+            "query": clause_query(clause, self.tokens),
             "aggs": {"owners": {"terms": {"field": "owner", "size": MOST_VALUES - 1}}},
-        }  # fmt: skip
+        }
         found = value_at(self.ask("_search", asked), "aggregations", "owners")
         if value_at(found, "sum_other_doc_count"):
             raise ClusterError(f"a phrase or an exclusion is in more than {MOST_VALUES - 1} documents")
@@ -305,9 +309,12 @@ class WideEngine(Dictionary):
         while most is None or len(rows) < most:
             size = _ROWS_AT_ONCE if most is None else min(_ROWS_AT_ONCE, most - len(rows))
             body: Query = {
-                "query": all_of([query]), "size": size, "track_total_hits": False, "sort": [{"row": "asc"}],
+                "query": all_of([query]),
+                "size": size,
+                "track_total_hits": False,
+                "sort": [{"row": "asc"}],
                 "search_after": [after],
-            }  # fmt: skip
+            }
             if not source:
                 body["_source"] = False
             found = self._rows_in(self.ask("_search", body))

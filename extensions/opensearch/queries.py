@@ -52,9 +52,12 @@ def scope_filters(scope: Scope) -> list[Query]:
             kinds.append("passage")
         filters.append({"terms": {"kind": kinds}})
     for field, values in (
-        ("session", scope.session_ids), ("group", scope.group_ids), ("agent", scope.agents), ("type", scope.types),
+        ("session", scope.session_ids),
+        ("group", scope.group_ids),
+        ("agent", scope.agents),
+        ("type", scope.types),
         ("priority", scope.priorities),
-    ):  # fmt: skip
+    ):
         if values:
             filters.append(values_query(field, values))
     if scope.is_current:

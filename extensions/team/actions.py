@@ -45,13 +45,15 @@ def init(call: Call, project: str, machines: tuple[str, ...]) -> Reply:
         lines.append(f"admitted {shown(machine)}{f', password {password}' if password else ' (a role that was there)'}")
     return Reply(
         lambda: {
-            "created": made.is_new, "project": project, "project_created": made.is_new_project,
+            "created": made.is_new,
+            "project": project,
+            "project_created": made.is_new_project,
             "machines": [{"role": machine, "password": made.passwords.get(machine)} for machine in made.admitted],
         },
         lines,
         notes=made.notes,
         text_notes=("a password is shown this once: it belongs into that machine's ~/.pgpass.",) * bool(made.passwords),
-    )  # fmt: skip
+    )
 
 
 def join(call: Call, project: str, snapshot: str | None) -> Reply:

@@ -38,9 +38,12 @@ def is_due(primary: apsw.Connection, state: TeamState, stale_us: int) -> bool:
 def as_json(state: TeamState) -> dict[str, object]:
     """How up to date the team's memory is here, as the fields of an answer."""
     return {
-        "project": state.project, "as_of": format_us(state.asked_at) if state.asked_at else None,
-        "change": state.applied, "behind": state.behind, "trouble": state.trouble or None,
-    }  # fmt: skip
+        "project": state.project,
+        "as_of": format_us(state.asked_at) if state.asked_at else None,
+        "change": state.applied,
+        "behind": state.behind,
+        "trouble": state.trouble or None,
+    }
 
 
 def sentence(state: TeamState) -> str:

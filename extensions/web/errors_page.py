@@ -23,9 +23,13 @@ def values(ask: Commands, given: Parameters) -> Json:
     output, project = given("output"), given("project")
     listed = ask("error list", project=project or None, limit=_LISTED).fields
     shown: Json = {
-        "output": output, "project": project, "errors": listed.get("errors", []), "total": listed.get("total"),
-        "found": None, "nearest": None,
-    }  # fmt: skip
+        "output": output,
+        "project": project,
+        "errors": listed.get("errors", []),
+        "total": listed.get("total"),
+        "found": None,
+        "nearest": None,
+    }
     if output:
         found = ask("error match", stdin=output, file="-", project=project or None, with_units=True, limit=6).fields
         for near in (*found.get("unsure", []), *found.get("elsewhere", [])):

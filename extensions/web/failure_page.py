@@ -14,6 +14,9 @@ def values(ask: Commands, given: Parameters) -> Json:
         raise NotFoundError(f"There is no {id_!a} in {name}.", "The marks of a session's timeline open its failures.")
     known = failure["of"]
     return {
-        "name": name, "failure": failure, "known": known, "title": ask.title(known) if known else "",
+        "name": name,
+        "failure": failure,
+        "known": known,
+        "title": ask.title(known) if known else "",
         "fix": next((one for one in records if one["kind"] == "fix" and one["of"] == id_), None),
-    }  # fmt: skip
+    }

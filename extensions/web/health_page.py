@@ -14,12 +14,14 @@ def values(ask: Commands, given: Parameters) -> Json:
     documents = status["documents"]
     folder = os.path.dirname(status["store"])
     return {
-        "status": status, "documents": documents,
+        "status": status,
+        "documents": documents,
         "total": sum(one for kind, one in documents.items() if kind != "passage"),
-        "files": _sizes(folder), **examined(ask, given),
+        "files": _sizes(folder),
+        **examined(ask, given),
         "purged": ask("purge", is_list=True).fields.get("kept_out", [])[-_PURGES:][::-1],
         "injections": ask("receipt list", of_hooks=True, limit=_INJECTIONS).fields.get("injections", []),
-    }  # fmt: skip
+    }
 
 
 def examined(ask: Commands, given: Parameters) -> Json:
