@@ -7,9 +7,10 @@ The engine is RE2 (the package google-re2). It has neither lookarounds nor backr
 clock: no pattern makes it try a text in more ways than one. Places are in characters, whatever the text.
 """
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -76,7 +77,7 @@ class LinearPattern(NamedTuple):
         return _compiled(self.pattern, self.owner).search(text) is not None
 
 
-def _spans_in_pieces(regexp: "_Regexp", group: int, text: str, start: int) -> Iterator[tuple[int, int]]:
+def _spans_in_pieces(regexp: "re.Pattern[str]", group: int, text: str, start: int) -> Iterator[tuple[int, int]]:
     """As before, from there on; each piece overlaps the next by as much as a match may have."""
     done = start
     while start < len(text):
@@ -96,37 +97,18 @@ def _spans_in_pieces(regexp: "_Regexp", group: int, text: str, start: int) -> It
         done = max(done, start)
 
 
-class _Match(Protocol):
-    """What is used of a match of RE2."""
-
-    def span(self, group: int = 0, /) -> tuple[int, int]: ...
-    def end(self) -> int: ...
-
-
-class _Regexp(Protocol):
-    """What is used of a compiled pattern of RE2, which has no types of its own."""
-
-    @property
-    def groupindex(self) -> dict[str, int]: ...
-    @property
-    def programsize(self) -> int: ...
-
-    def finditer(self, text: str, pos: int = 0, /) -> Iterator[_Match]: ...
-    def fullmatch(self, text: str, /) -> _Match | None: ...
-    def search(self, text: str, /) -> _Match | None: ...
-
-
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str, owner: str) -> _Regexp:
+def _compiled(pattern: str, owner: str) -> "re.Pattern[str]":
+    """The pattern in RE2, of which nothing is used but what a pattern of `re` has, too."""
     import re2  # type: ignore[import-untyped]  # noqa: PLC0415  start-up: only where a user has rules
 
-    engine = cast("Any", re2)
+    engine: Any = re2
     if len(pattern) > MAX_PATTERN_CHARS:
         raise UsageError(f"{owner}: the pattern has {len(pattern)} characters.", f"At most {MAX_PATTERN_CHARS} count.")
     options = engine.Options()
     options.log_errors = False
     try:
-        regexp = cast("_Regexp", engine.compile(pattern, options))
+        regexp = engine.compile(pattern, options)
     except UnicodeEncodeError as error:
         raise UsageError(f"{owner}: the pattern holds half a character.", "Write it in UTF-8.") from error
     except engine.error as error:
@@ -140,7 +122,7 @@ def _compiled(pattern: str, owner: str) -> _Regexp:
         )
     if regexp.fullmatch("") is not None:
         raise UsageError(f"{owner}: the pattern matches nothing at all.", "Let it ask for at least one character.")
-    return regexp
+    return cast("re.Pattern[str]", regexp)
 
 
 def _named(pattern: str, reason: str) -> str:
