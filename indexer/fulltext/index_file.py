@@ -12,7 +12,7 @@ import apsw
 
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, IndexHealth
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.store.connection import file_uri, immediate, open_database
 from ctxrank.indexer.store.facets import SENTINEL
 from ctxrank.indexer.text.identifiers import FoundWords, find_words
@@ -144,7 +144,8 @@ class Index:
 
     def tokens(self, text: str) -> list[str]:
         """The terms that the index's own tokenizer makes of a text, in order."""
-        return cast("list[str]", self._tokenize(text.encode("utf-8", "replace"), include_offsets=False))
+        found: list[str] = self._tokenize(text.encode("utf-8", "replace"), include_offsets=False)
+        return found
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
@@ -163,7 +164,8 @@ class Index:
 
     def tokens_of_bytes(self, text: bytes) -> list[tuple[int, int, str]]:
         """The same of a text in UTF-8."""
-        return cast("list[tuple[int, int, str]]", self._tokenize(text, include_offsets=True))
+        found: list[tuple[int, int, str]] = self._tokenize(text, include_offsets=True)
+        return found
 
     def word_with(self, term: str, text: str) -> str:
         """The first word of a text that the tokenizer makes this term of, in lower case; else the term."""
@@ -176,13 +178,15 @@ class Index:
     def unstemmed(self, surface: str) -> str:
         """A word as the tokenizer makes it before it is stemmed."""
         name, *arguments = TOKENIZER[1]
-        found = _tokenized(self.connection.fts5_tokenizer(name, arguments), surface.encode(), include_offsets=False)
-        return " ".join(cast("list[str]", found))
+        tokenizer: Any = self.connection.fts5_tokenizer(name, arguments)
+        options = {"include_offsets": False, "include_colocated": False}
+        return " ".join(tokenizer(surface.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, **options))
 
-    def _tokenize(self, text: bytes, *, include_offsets: bool) -> object:
+    def _tokenize(self, text: bytes, *, include_offsets: bool) -> "Any":
         if self._tokenizer is None:
             self._tokenizer = self.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
-        return _tokenized(self._tokenizer, text, include_offsets=include_offsets)
+        options = {"include_offsets": include_offsets, "include_colocated": False}
+        return self._tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, **options)
 
     def close(self) -> None:
         """Close the connection; the object is of no further use."""
@@ -193,11 +197,6 @@ class Index:
             self._connection.close()
             self._connection = None
             self._finder = None  # which refers back to this index
-
-
-def _tokenized(tokenizer: apsw.FTS5Tokenizer, text: bytes, *, include_offsets: bool) -> object:
-    options = {"include_offsets": include_offsets, "include_colocated": False}
-    return tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, **options)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
