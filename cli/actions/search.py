@@ -116,16 +116,6 @@ def _out_of_date(store: Store, result: SearchResult) -> "list[OutOfDate]":
 
 def _text_notes(result: SearchResult, files: "list[OutOfDate]", team: "TeamState | None") -> Iterator[str]:
     """What the JSON says by its fields."""
-    yield from _notes_on_hits(result)
-    if files:
-        named = ", ".join(f"{file.path} ({file.state})" for file in files[:_NAMED_FILES])
-        more = f" and {len(files) - _NAMED_FILES} more" if len(files) > _NAMED_FILES else ""
-        yield f"out of date: {named}{more}; 'ctxrank index' takes in what has changed, and so does 'search --fresh'."
-    if team is not None and (team.behind or team.trouble):  # the log is away or this store is behind it
-        yield f"{_sharing().sentence(team)}."
-
-
-def _notes_on_hits(result: SearchResult) -> Iterator[str]:
     if result.reason:
         by = "by heuristics" if result.engine == "heuristic" else "of the index that is here"
         yield f"degraded: {result.reason}; these hits are {by}."
@@ -133,24 +123,28 @@ def _notes_on_hits(result: SearchResult) -> Iterator[str]:
         yield f"stale: {result.stale} changes are not in the index yet."
     for typed, used in result.corrections:
         yield f"also searched for: {', '.join(used)} (for '{one_line(typed)}')."
-    if not result.hits:
-        if not result.query:
-            yield "nothing was asked. 'ctxrank search WORDS' finds what has any of the words, 'kind:error' all errors."
-            return
+    if result.hits:
+        explained = {one.typed for one in result.corrections}
+        if unknown := [f"'{one_line(word)}'" for word in result.unknown if word not in explained]:
+            yield f"in no document: {', '.join(unknown)}."
+        if (others := _hidden(result)) > 0:
+            yield f"{others}{' or' if result.is_capped else ''} more; -n shows more at once."
+        if any(hit.folded for hit in result.hits):
+            yield "hits that are like a better one are folded; --all shows them."
+    elif not result.query:
+        yield "nothing was asked. 'ctxrank search WORDS' finds what has any of the words, 'kind:error' all errors."
+    else:
         yield f"nothing found for: {result.query}"
         if result.suggestions:
             yield f"did you mean: {', '.join(result.suggestions)}?"
         else:
             yield "fewer words or filters find more, 'pre*' takes any ending; 'ctxrank index' takes in new files."
-        return
-    explained = {one.typed for one in result.corrections}
-    if unknown := [f"'{one_line(word)}'" for word in result.unknown if word not in explained]:
-        yield f"in no document: {', '.join(unknown)}."
-    more = _hidden(result)
-    if more > 0:
-        yield f"{more}{' or' if result.is_capped else ''} more; -n shows more at once."
-    if any(hit.folded for hit in result.hits):
-        yield "hits that are like a better one are folded; --all shows them."
+    if files:
+        named = ", ".join(f"{file.path} ({file.state})" for file in files[:_NAMED_FILES])
+        more = f" and {len(files) - _NAMED_FILES} more" if len(files) > _NAMED_FILES else ""
+        yield f"out of date: {named}{more}; 'ctxrank index' takes in what has changed, and so does 'search --fresh'."
+    if team is not None and (team.behind or team.trouble):  # the log is away or this store is behind it
+        yield f"{_sharing().sentence(team)}."
 
 
 def _hidden(result: SearchResult) -> int:

@@ -10,15 +10,10 @@ _SHOWN_SKIPPED = 10
 
 def import_reply(report: ImportReport) -> Reply:
     """The report in both forms; in text, its notes and what was skipped are said on stderr."""
-    return Reply(lambda: report, _lines(report), text_notes=tuple(_notes(report)))
-
-
-def _notes(report: ImportReport) -> Iterator[str]:
-    yield from report.notes
-    for row in report.skipped[:_SHOWN_SKIPPED]:
-        yield f"skipped {row.kind} {row.key}: {row.reason}"
+    notes = [*report.notes, *(f"skipped {row.kind} {row.key}: {row.reason}" for row in report.skipped[:_SHOWN_SKIPPED])]
     if len(report.skipped) > _SHOWN_SKIPPED:
-        yield f"and {len(report.skipped) - _SHOWN_SKIPPED} more rows skipped; --json lists them."
+        notes.append(f"and {len(report.skipped) - _SHOWN_SKIPPED} more rows skipped; --json lists them.")
+    return Reply(lambda: report, _lines(report), text_notes=tuple(notes))
 
 
 def _lines(report: ImportReport) -> Iterator[str]:
