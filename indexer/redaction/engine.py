@@ -13,7 +13,7 @@ host; prose about passwords, code that passes them around and `${PLACEHOLDERS}` 
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 
@@ -149,25 +149,23 @@ def _claims_of(
 ) -> "_Claims":
     """What each part of the mode sees: what stands first names what several see."""
     claims = _Claims(text, mode.rules)
-    for secret in _secrets(text, lower, places, mode):
-        claims.add(secret.start, secret.end, secret.label, secret.rule)
-    claims.add_copies(known)
-    return claims
-
-
-def _secrets(text: str, lower: str, places: dict[str, list[int]], mode: RedactionMode) -> Iterator[Secret]:
     if "private>" in lower and mode.value != "off":
         for start, end in _private_blocks(text):
-            yield Secret(start, end, "[PRIVATE]", _PRIVATE_RULE)
+            claims.add(start, end, "[PRIVATE]", _PRIVATE_RULE)
+    seen_by: list[Iterable[Secret]] = []
     if mode.rules is not None:
-        yield from mode.rules.find_purged(text)
+        seen_by.append(mode.rules.find_purged(text))
     if mode.sees_forms and places:
-        yield from _forms(text, places, lower)
+        seen_by.append(_forms(text, places, lower))
     if mode.rules is not None:
-        yield from mode.rules.find(text)
+        seen_by.append(mode.rules.find(text))
+    for secret in chain.from_iterable(seen_by):
+        claims.add(secret.start, secret.end, secret.label, secret.rule)
     if mode.sees_randomness:
         for start, end in find_random(text):
-            yield Secret(start, end, "[REDACTED]", "entropy")
+            claims.add(start, end, "[REDACTED]", "entropy")
+    claims.add_copies(known)
+    return claims
 
 
 # Of text that a replacement left alone, no rule sees anything new but near it: a rule looks this far ahead and back.
