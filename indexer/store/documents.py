@@ -111,28 +111,23 @@ _UPDATE = f"UPDATE documents SET {', '.join(f'{column} = ?' for column in _COLUM
 
 
 def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
-    identifiers = _identifiers(document.kind, document.title, document.body, document.path)
+    """The columns; the identifiers are the parts of compound words and, of a passage, the names that it defines."""
+    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
+
+    identifiers = split_identifiers(searchable(document.title), searchable(document.body))
+    if document.kind == "passage" and document.path:
+        from ctxrank.indexer.text.definitions import (  # noqa: PLC0415  start-up: writing passages only
+            defined_names,
+            with_names,
+        )
+
+        identifiers = with_names(identifiers, defined_names(document.body, document.path))
     counted = document.counted or (change.count_tokens and change.count_tokens(document.body))
     if counted is None:
         from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
 
         counted = estimate_tokens(document.body), ESTIMATE
     return (*document[:-2], change.next_seq(), identifiers, *counted)
-
-
-def _identifiers(kind: str, title: str, body: str, path: str) -> str:
-    """The parts of compound words and, of a passage, the names that it defines."""
-    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
-
-    identifiers = split_identifiers(searchable(title), searchable(body))
-    if kind == "passage" and path:
-        from ctxrank.indexer.text.definitions import (  # noqa: PLC0415  start-up: writing passages only
-            defined_names,
-            with_names,
-        )
-
-        return with_names(identifiers, defined_names(body, path))
-    return identifiers
 
 
 def remove(change: Change, document_id: int) -> None:
