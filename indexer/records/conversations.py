@@ -66,12 +66,17 @@ def note_prompt(store: Store, new: NewSession, runner: str, title: str) -> None:
             create_session(change, new)
         elif find_session(change.connection, new.name).ended_at is not None:
             set_session_status(change, new.name, "active")
-        query = """
-            UPDATE sessions SET metadata = json_patch(?, metadata)
-             WHERE name = ? AND metadata ->> 'title' IS NULL
-        """
-        about = json.dumps({"title": title, "runner": runner}, ensure_ascii=False)
-        change.connection.execute(query, (about, new.name))
+        entitle(change, new.name, runner, title)
+
+
+def entitle(change: Change, session: str, runner: str, title: str) -> None:
+    """Say what a runner's session is called, unless that is said already."""
+    query = """
+        UPDATE sessions SET metadata = json_patch(?, metadata)
+         WHERE name = ? AND metadata ->> 'title' IS NULL
+    """
+    about = json.dumps({"title": title, "runner": runner}, ensure_ascii=False)
+    change.connection.execute(query, (about, session))
 
 
 def note_end(store: Store, session: str) -> None:
