@@ -63,7 +63,8 @@ def _prepare(runner: RealRunner, data: Path) -> dict[str, str]:
     known = _rows(data / "known.jsonl")
     for one in known:
         words = ("error", "save", "-", "--solution", one["solution"], "--replace")
-        runner.ctxrank(*words, stdin=one["text"])
+        saved = runner.ctxrank(*words, stdin=one["text"])
+        runner.ctxrank("error", "confirm", str(saved["id"]))  # it has helped: no prompt is given it before
     notes = runner.project / "notes"
     notes.mkdir()
     for note in sorted((data / "notes").iterdir()):
