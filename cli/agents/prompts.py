@@ -87,7 +87,9 @@ def _finding(finding: PromptFinding, *, is_short: bool = False) -> tuple[str, st
     """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
     parent = finding.parent
     id_ = public_id(parent.kind, parent.number)
-    head = f"**[{parent.priority.upper()}]** " if parent.priority else ""
+    # An error is called one in its line: a line of its own is what a tool prints, and would count as our echo there.
+    head = "**Known error** " if parent.kind == "error" else ""
+    head = f"**[{parent.priority.upper()}]** " if parent.priority else head
     name = shorten(one_line(parent.path or parent.title), _SHORT_SUMMARY_CHARS)
     facts = [id_, parent.type, format_day(parent.created_at), f"shares {', '.join(map(one_line, finding.words[:3]))}"]
     summary = quoted_line(shorten(one_line(parent.body), _SUMMARY_CHARS))

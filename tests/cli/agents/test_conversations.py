@@ -13,6 +13,7 @@ from runner_events import Runner, configure
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.opening import open_project_store
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
@@ -123,3 +124,27 @@ def test_where_nothing_is_kept_there_is_no_session(shop: Path) -> None:
     Runner(shop, "one").prompt("make the tests pass")
     with open_project_store(str(shop)) as store:
         assert store.primary.execute("SELECT count(*) FROM sessions").get == 0
+
+
+def test_an_error_that_a_prompt_was_given_is_known_when_it_is_printed(shop: Path) -> None:
+    """What was injected is no echo of ours when a tool prints it: the failure itself."""
+    with open_project_store(str(shop)) as store:
+        error = save_error(store, NewKnownError("ImportError: libfrob.so.1: cannot open shared object file", "Get it."))
+        confirm(store, error.id, has_helped=True)
+        store.catch_up()
+    assert "libfrob" in Runner(shop, "one").prompt("the import of libfrob cannot open its shared object file")
+    output = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    import frob\n'
+    failed = f"{output}ImportError: libfrob.so.1: cannot open shared object file"
+    assert "Get it." in Runner(shop, "two").fails("python a.py", failed)
+
+
+def test_an_error_that_a_note_quotes_is_known_when_it_is_printed(shop: Path) -> None:
+    line = "ImportError: libfrob.so.1: cannot open shared object file"
+    (shop / "notes").mkdir()
+    (shop / "notes" / "frob.md").write_text(_NOTE.replace("Cents.", f"The import of libfrob failed:\n\n{line}"))
+    Runner(shop, "one").stops("")
+    with open_project_store(str(shop)) as store:
+        save_error(store, NewKnownError(line, "Get it."))
+        store.catch_up()
+    assert line in Runner(shop, "two").prompt("why can libfrob of the import not open its shared object file?")
+    assert "Get it." in Runner(shop, "three").fails("python a.py", line)

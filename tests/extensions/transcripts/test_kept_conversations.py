@@ -45,8 +45,8 @@ def _converse(
     """A session with one question, an edit and an answer, and its end."""
     at = now_us() - age_us
     path = folder.parent / f"{session}.jsonl"
-    edit = {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": str(folder / "src" / "lease.py")}}
-    edit["input"] |= {"old_string": "1", "new_string": "2"}
+    changed = {"file_path": str(folder / "src" / "lease.py"), "old_string": "1", "new_string": "2"}
+    edit = {"type": "tool_use", "id": "t1", "name": "Edit", "input": changed}
     lines = [
         ("user", "<command-name>/clear</command-name>"), ("user", asked), ("assistant", [edit]),
         ("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]),
