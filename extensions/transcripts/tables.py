@@ -33,13 +33,19 @@ CONVERSATION = Kind(
     Table(
         "conversations",
         (
-            *numbers("id"), session_reference(), group_reference(), agent("agent"), line("title"), text("content"),
+            *numbers("id"),
+            session_reference(),
+            group_reference(),
+            agent("agent"),
+            line("title"),
+            text("content"),
             *times("created_at"),
         ),
         counted_as="conversation",
     ),
     document=DocumentShape(title=_title, body="content", agent="agent", is_low=_is_low),
-    ages_by="created_at", is_exported=False,
-)  # fmt: skip
+    ages_by="created_at",
+    is_exported=False,
+)
 
 OWNER = Owner("transcripts", version=VERSION, folder=os.path.dirname(__file__), kinds=(CONVERSATION,))
