@@ -459,9 +459,9 @@ def aging_kinds(kinds: Mapping[str, Kind] = KINDS) -> tuple[str, ...]:
     return tuple(kind.name for kind in kinds.values() if kind.ages_by and not kind.is_container)
 
 
-def kinds_with_documents() -> tuple[Kind, ...]:
+def kinds_with_documents(kinds: Mapping[str, Kind] = KINDS) -> tuple[Kind, ...]:
     """The kinds whose records have a document each, which is made from nothing but the record."""
-    return tuple(kind for kind in KINDS.values() if kind.document is not None)
+    return tuple(kind for kind in kinds.values() if kind.document is not None)
 
 
 def document_kinds(kinds: Mapping[str, Kind] = KINDS) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ EXTENSIONS: Mapping[str, str] = {
 }
 _OURS = "ctxrank."
 _PACKAGE = f"{_OURS}extensions"
-OWNERS = ("links",)  # those that may have tables in a store
+OWNERS = ("links", "transcripts")  # those that may have tables in a store
 
 ENGINE = f"{_PACKAGE}.opensearch.port:CLUSTER"  # engine.ClusterIndex
 OWNER = f"{_PACKAGE}.{{}}.tables:OWNER"  # indexer.owners.Owner, of each of OWNERS

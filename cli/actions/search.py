@@ -11,7 +11,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import one_line, session_label
 from ctxrank.ranking.retrieval.hits import Hit, SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search as search_store
 from ctxrank.ranking.retrieval.snippets import MARK, Span, is_code, marked
@@ -173,7 +173,7 @@ _FILE_STATES = {
 
 def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
     score = "" if hit.score is None else f"score {hit.score:.3f}"
-    where = "/".join(filter(None, (hit.session, hit.group)))
+    where = "/".join(filter(None, (session_label(hit.session, hit.session_title), hit.group)))
     about = (hit.id, hit.priority, hit.type, where, format_day(hit.created_at), score)
     yield f"{place}. {call.bold(one_line(hit.title))}"
     yield f"   {call.dim(one_line(' · '.join(filter(None, about))))}"

@@ -8,6 +8,7 @@ from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records import sessions as records
+from ctxrank.indexer.records.conversations import Conversation, read_conversation
 from ctxrank.indexer.records.packages import get_package
 from ctxrank.indexer.records.session_records import SessionRecord, session_records
 from ctxrank.indexer.records.sessions import NewSession, Session, TaskGroup, find_session
@@ -15,7 +16,7 @@ from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import local_ref
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import one_line, shorten
 
 _TITLE_CHARS = 200  # of a record in a session's list
 
@@ -52,7 +53,12 @@ def list_sessions(call: Call, limit: int) -> Reply:
 def _session_line(call: Call, session: Session) -> str:
     ended = "" if session.ended_at is None else f", ended {format_day(session.ended_at)}"
     about = facts(f"project {session.project}", session.status, f"began {format_day(session.created_at)}{ended}")
-    return f"{call.bold(shown(session.name))} · {about}"
+    title = (
+        f"{call.bold(shown(session.title))} · {shown(session.name)}"
+        if session.title
+        else call.bold(shown(session.name))
+    )
+    return f"{title} · {about}"
 
 
 def show_session(call: Call, name: str, with_records: bool) -> Reply:
@@ -65,14 +71,32 @@ def show_session(call: Call, name: str, with_records: bool) -> Reply:
         )
         counts = read_map(store.primary, query, (session.id,), str, int)
         found = session_records(store.primary, session.id) if with_records else []
+        came_of = read_conversation(store.primary, session.id) if session.title else None
     found = [one._replace(title=one_line(one.title)[:_TITLE_CHARS]) for one in found]
     return Reply(
         lambda: {
             "session": session, "groups": [group.name for group in groups], "documents": counts,
-            **({"records": found} if with_records else {}),
+            **({"records": found} if with_records else {}), **({"conversation": came_of} if came_of else {}),
         },
-        (*_session_lines(call, session, groups, counts), *(_record_line(call, one) for one in found)),
+        (
+            *_session_lines(call, session, groups, counts), *(_conversation_lines(came_of) if came_of else ()),
+            *(_record_line(call, one) for one in found),
+        ),
     )  # fmt: skip
+
+
+def _conversation_lines(came_of: Conversation) -> Iterator[str]:
+    if came_of.changed:
+        yield f"   changed: {shown(', '.join(came_of.changed))}"
+    for failure in came_of.failures:
+        ended = "still open" if failure.resolved_at is None else f"over {format_us(failure.resolved_at)}"
+        yield f"   failed: {facts(_line(failure.error), ended, _line(failure.ended_by))}"
+    for decision in came_of.decisions:
+        yield f"   decided: {_line(decision)}"
+
+
+def _line(text: str) -> str:
+    return shorten(one_line(text), _TITLE_CHARS)
 
 
 def _record_line(call: Call, one: SessionRecord) -> str:
@@ -81,6 +105,8 @@ def _record_line(call: Call, one: SessionRecord) -> str:
 
 
 def _session_lines(call: Call, session: Session, groups: list[TaskGroup], counts: dict[str, int]) -> Iterator[str]:
+    if session.title:
+        yield call.bold(shown(session.title))
     yield f"{call.bold(shown(session.name))} · {shown(session.project)} · {session.mode} · {session.status}"
     ended = "" if session.ended_at is None else f", ended {format_us(session.ended_at)}"
     yield f"   since {format_us(session.created_at)}, branch {shown(session.initial_branch)}{ended}"

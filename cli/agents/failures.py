@@ -44,12 +44,16 @@ def on_tool_end(call: HookCall) -> str:
         if command and call.settings.learn:
             _learn_from_success(call, command)
         return ""
-    output = without_echo(public_part(_output(call))[:MAX_OUTPUT_CHARS], injected_lines(call.store.primary))
+    printed = public_part(_output(call))[:MAX_OUTPUT_CHARS]
+    output = without_echo(printed, injected_lines(call.store.primary))
     if command and call.settings.learn:
         answer = _learn_from_failure(call, command, output)
     else:
         answer = _recognised(call, output)
     known = () if answer is None else answer.fixes
+    if not known and output != printed:  # a note may quote the very line that a tool prints
+        answer = _recognised(call, printed)
+        known = () if answer is None else answer.fixes
     fixes = [_fix(fix) for fix in known if fix.match.state != "refuted"]
     return call.say("This failure is known:\n", fixes[:_MAX_FIXES], FIX_TOKENS)
 

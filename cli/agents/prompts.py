@@ -7,9 +7,13 @@ instruction to the next session.
 from collections.abc import Iterator
 
 from ctxrank.cli.agents.injected_text import fenced, public_part
+from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.clock import format_day
+from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.conversations import TITLE_CHARS, needs_note, note_prompt
+from ctxrank.indexer.records.sessions import NewSession
 from ctxrank.indexer.records.unconfirmed import is_unconfirmed
 from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
 from ctxrank.indexer.store.ids import PACKAGE, public_id
@@ -17,11 +21,12 @@ from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.context.assembly.block import quoted_line
 from ctxrank.ranking.context.findings import PromptFinding, relevant_findings
-from ctxrank.ranking.retrieval.cleaning import cleaned
+from ctxrank.ranking.retrieval.cleaning import cleaned, cleaned_task
 
 PROMPT_TOKENS, START_TOKENS = 600, 200
 _MAX_FINDINGS = 3
 _MAX_PROMPT_CHARS = 20_000  # a longer one is a document
+_MAX_TITLE_SOURCE_CHARS = 2_000
 _PASSAGE_CHARS = 600
 _SUMMARY_CHARS = 300
 _NEWS = 5
@@ -34,6 +39,8 @@ def on_prompt(call: HookCall) -> str:
     prompt = public_part(call.event.text("prompt"))[:_MAX_PROMPT_CHARS]
     if _is_runners_own(prompt):
         return ""
+    if call.settings.learn and needs_note(call.store.primary, call.event.session):
+        _note_prompt(call, prompt)
     shown, project = call.shown, call.project
 
     def is_wanted(parent: ParentDocument) -> bool:
@@ -43,6 +50,16 @@ def on_prompt(call: HookCall) -> str:
     heading = "What ctxrank has on this:\n"
     short = [_finding(one, is_short=True) for one in findings[:1]]
     return call.say(heading, list(map(_finding, findings)), PROMPT_TOKENS) or call.say(heading, short, PROMPT_TOKENS)
+
+
+def _note_prompt(call: HookCall, prompt: str) -> None:
+    """Entitle the session by its first prompt, or let it go on; a prompt is answered where that cannot be written."""
+    clean = cleaned_task(prompt[:_MAX_TITLE_SOURCE_CHARS], call.config.redaction_mode)
+    try:
+        new = NewSession(call.event.session, call.project)
+        note_prompt(call.store, new, call.event.runner, shorten(one_line(clean), TITLE_CHARS))
+    except CtxrankError as error:
+        note_failure(f"{call.event.name}: the session has no title: {error.message}", call.event.cwd)
 
 
 def _is_runners_own(prompt: str) -> bool:
@@ -70,7 +87,9 @@ def _finding(finding: PromptFinding, *, is_short: bool = False) -> tuple[str, st
     """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
     parent = finding.parent
     id_ = public_id(parent.kind, parent.number)
-    head = f"**[{parent.priority.upper()}]** " if parent.priority else ""
+    # An error is called one in its line: a line of its own is what a tool prints, and would count as our echo there.
+    head = "**Known error** " if parent.kind == "error" else ""
+    head = f"**[{parent.priority.upper()}]** " if parent.priority else head
     name = shorten(one_line(parent.path or parent.title), _SHORT_SUMMARY_CHARS)
     facts = [id_, parent.type, format_day(parent.created_at), f"shares {', '.join(map(one_line, finding.words[:3]))}"]
     summary = quoted_line(shorten(one_line(parent.body), _SUMMARY_CHARS))

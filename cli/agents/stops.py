@@ -4,6 +4,7 @@ import os
 
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.extensions import TRANSCRIPTS, is_installed, provided
+from ctxrank.indexer.records.conversations import note_end
 
 
 def on_stop(call: HookCall) -> None:
@@ -23,6 +24,8 @@ def on_stop(call: HookCall) -> None:
 
 
 def on_session_end(call: HookCall) -> None:
-    """Have what is in the runner's transcript read, where there is a reader of transcripts."""
+    """Say that the session is over, and have the runner's transcript read, where there is a reader of transcripts."""
+    if call.settings.learn:
+        note_end(call.store, call.event.session)
     if is_installed("transcripts"):
         provided(TRANSCRIPTS, "import transcripts")(call)

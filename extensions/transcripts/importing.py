@@ -17,6 +17,13 @@ from ctxrank.cli.agents.messages import keep_text
 from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
+from ctxrank.extensions.transcripts.conversations import (
+    Place,
+    is_prompt_of_person,
+    keep_said,
+    prune_conversations,
+    title_of,
+)
 from ctxrank.extensions.transcripts.reading import Story, TranscriptFailure, TranscriptReader
 from ctxrank.extensions.transcripts.steps import Said, Where
 from ctxrank.indexer.beneath import is_inside
@@ -28,8 +35,10 @@ from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, pattern_of, save_error
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.privacy.retention import UNCONFIRMED_DAYS, prune_unconfirmed
+from ctxrank.indexer.records.conversations import entitle, note_changed
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.records.reasoning import NewReasoning
@@ -45,7 +54,7 @@ from ctxrank.indexer.records.unconfirmed import unconfirmed_name
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_column, read_value
-from ctxrank.indexer.store.hook_settings import HookSettings, hook_settings
+from ctxrank.indexer.store.hook_settings import CONVERSATIONS, HookSettings, hook_settings
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 
@@ -98,7 +107,7 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
             reason = "This project keeps nothing of its sessions (hooks.learn is off)."
             raise UsageError(reason, "Switch it on to import.")
         place = folder or _default_folder(runner, os.path.realpath(store.location.root))
-        importer = _Importer(store, config, settings, oldest)
+        importer = _Importer(store, config, settings, oldest, runner)
         files = list(_files(place))
         sizes = [os.path.getsize(path) for path in files]
         with progress_bar("reading bytes", call) as advance:
@@ -109,6 +118,7 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
         if not dry_run:
             importer.learn_fixes()
             prune_unconfirmed(store)
+            prune_conversations(store)
     counts = importer.counts
     return Reply(
         lambda: {"folder": place, "runner": runner, "dry_run": dry_run, **counts},
@@ -123,12 +133,14 @@ def on_session_end(call: HookCall) -> None:
         return
     if os.path.isfile(path):
         gc.enable()
-        importer = _Importer(call.store, call.config, call.settings, now_us() - UNCONFIRMED_DAYS * DAY_US)
+        oldest = now_us() - UNCONFIRMED_DAYS * DAY_US
+        importer = _Importer(call.store, call.config, call.settings, oldest, call.event.runner)
         of_subagents = os.path.join(path.removesuffix(".jsonl"), "subagents")
         for one in (path, *(_files(of_subagents) if os.path.isdir(of_subagents) else ())):
             importer.bring(one, is_dry_run=False)
         importer.learn_fixes()
     prune_unconfirmed(call.store)
+    prune_conversations(call.store)
 
 
 def _lines(place: str, counts: dict[str, int], *, is_dry_run: bool) -> Iterator[str]:
@@ -170,8 +182,9 @@ def _files(place: str) -> list[str]:
 class _Importer:
     """One import: what all its files share, and what it counts."""
 
-    def __init__(self, store: Store, config: Config, settings: HookSettings, oldest: int) -> None:
+    def __init__(self, store: Store, config: Config, settings: HookSettings, oldest: int, runner: str) -> None:
         self._store = store
+        self._runner = runner
         self._config = config
         self._mode = config.redaction_mode
         self._settings = settings
@@ -213,6 +226,7 @@ class _Importer:
             self._keep_failure(failed)
         for message in (one for one in story.messages if one.end > seen):
             self._keep_message(message)
+        self._keep_conversation(story, seen)
         waiting = [place for place in (reader.unanswered(), story.waits_from()) if place is not None]
         resume = min(waiting, default=reader.offset)
         if reader.offset - resume > _MAX_BACK_BYTES:
@@ -325,6 +339,38 @@ class _Importer:
         phases = () if message.is_last else ("decisions",)
         kept = keep_text(self._store, session, entry, message.text, self._injected, self._mode, phases)
         self.counts["entries"] += kept
+
+    def _keep_conversation(self, story: Story, seen: int) -> None:
+        """Entitle sessions by their first prompts, note what they changed, and keep what was said if asked to."""
+        prompts = [one for one in story.prompts if is_prompt_of_person(one)]
+        is_kept = self._settings.keep == CONVERSATIONS
+        for prompt in {one.where.session: one for one in reversed(prompts)}.values():
+            if is_kept or has_session(self._store.primary, prompt.where.session):
+                name = self._session(prompt.where).name
+                with self._store.write() as change:
+                    entitle(change, name, self._runner, title_of(prompt.text, self._mode))
+        for where, paths in story.changed.items():
+            if has_session(self._store.primary, where.session):
+                with self._store.write() as change:
+                    note_changed(change, self._session(where).id, self._names(where, paths))
+        answers = [one for one in story.messages if one.is_last and not one.where.agent]
+        for said in sorted((*prompts, *answers), key=lambda one: one.end) if is_kept else ():
+            if said.end > seen:
+                self._keep_said(said)
+
+    def _names(self, where: Where, paths: Iterable[str]) -> list[str]:
+        """Files by their paths from the root, without those that lie elsewhere or whose path holds a secret."""
+        whole = (os.path.realpath(os.path.join(where.cwd, path)) for path in paths)
+        names = (os.path.relpath(path, self._top) for path in whole if is_inside(self._top, path))
+        return [name for name in names if not holds_secret(name, self._mode)]
+
+    def _keep_said(self, said: Said) -> None:
+        session = self._session(said.where)
+        agent = "" if said.is_prompt else role_of(self._config, self._settings, "main")
+        title = find_session(self._store.primary, session.name).title or ""
+        with self._store.write() as change:
+            group = group_id(change, session.id, group_of(said.where.branch))
+            keep_said(change, said, Place(session.id, group, agent, title), self._injected, self._mode)
 
     def learn_fixes(self) -> None:
         """Of each failure that ended in this import, what it has ended after in two sessions or more."""

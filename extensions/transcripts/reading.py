@@ -4,6 +4,8 @@
     for step in reader.steps(): story.add(step)
     story.failures()     what failed, what was done until the same command succeeded
     story.messages       what agents said last, and where they named decisions
+    story.prompts        what the person said
+    story.changed        the files that were written
 
 One JSON object a line, as Claude Code writes them: `type`, `timestamp`, `sessionId`, `cwd`, `gitBranch`, and a
 `message` of texts, tool calls and tool results; rollouts.py reads those of Codex. Lines may be megabytes, and the last
@@ -175,6 +177,8 @@ class Story:
     def __init__(self) -> None:
         self._ended: list[TranscriptFailure] = []
         self.messages: list[Said] = []
+        self.prompts: list[Said] = []
+        self.changed: dict[Where, dict[str, None]] = {}  # files that were written, by who wrote them
         self._open: dict[str, _Waiting] = {}  # by session
         self._last: dict[tuple[str, str], Said] = {}
         self._files: dict[tuple[str, str], dict[str, None]] = {}
@@ -206,6 +210,7 @@ class Story:
 
     def _add_said(self, said: Said) -> None:
         if said.is_prompt:
+            self.prompts.append(said)
             self._keep_last(_who(said.where))
             return
         if "ecision" in said.text:  # a line of it may be a heading of decisions; most texts have no such word
@@ -266,6 +271,8 @@ class Story:
         files = self._files.setdefault(who, {})
         if len(files) < _MAX_FILES:
             files.setdefault(name)
+        if call.tool in _EDITING:
+            self.changed.setdefault(call.where, {}).setdefault(path)
         for old, new in _edits(call):
             base = os.path.basename(name)
             changed = _changed_lines(old, new)

@@ -64,7 +64,8 @@ def values(ask: Commands, given: Parameters) -> Json:
     least, most = (0 if low is None else low * 1000), (sys.maxsize if high is None else high * 1000)
     records = [one for one in found["records"] if least <= one["at_us"] <= most]
     shown |= {
-        "session": found["session"], "documents": found["documents"], "records": records[::-1],
+        "session": found["session"], "conversation": found.get("conversation"), "documents": found["documents"],
+        "records": records[::-1],
         "is_zoomed": low is not None or high is not None, "picture": None, "kinds": KINDS,
     }  # fmt: skip
     if records:

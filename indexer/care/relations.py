@@ -109,7 +109,7 @@ def _name_lost_sessions(primary: apsw.Connection, rebuilt: Counter[str]) -> None
 
 def _rebuild_records(primary: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[str]) -> None:
     """Make records again from their documents, and from what the indexes still hold."""
-    for kind in kinds_with_documents():
+    for kind in kinds_with_documents(kinds_of(primary)):
         table = kind.table.name
         query = f"""
             SELECT record_id, session_id, group_id, agent, type, priority, title, body, path, superseded_by, created_at
@@ -129,7 +129,7 @@ def _rebuild_documents(change: Change, lost: Known, rebuilt: Counter[str]) -> No
     """Make documents again from their records, under the id they had where that is known."""
     primary = change.connection
     old_ids = {(known.get("kind"), known.get("record_id")): number for number, known in lost.items()}
-    for kind in kinds_with_documents():
+    for kind in kinds_with_documents(kinds_of(primary)):
         names = [column.name for column in kind.table.stored]
         query = f"""
             SELECT {", ".join(names)} FROM {kind.table.name}

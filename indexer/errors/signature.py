@@ -23,8 +23,9 @@ from ctxrank.indexer.text.digests import sha256_of
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
 # has a name; 6: what a test saw; options are words; 7: one wording
 # for all shells; what was expected is missing; 8: lines and positions are no values; 9: the name of which a
-# message says that it is not there is missing; titles, places and structures are no messages.
-NORMALISER_VERSION = 9
+# message says that it is not there is missing; titles, places and structures are no messages;
+# 10: what a module lacks is missing.
+NORMALISER_VERSION = 10
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from ctxrank.indexer.agents import UNCONFIRMED
-from ctxrank.indexer.catalogue import KINDS, aging_kinds
+from ctxrank.indexer.catalogue import KINDS, aging_kinds, kinds_of
 from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.declarations import Kind
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.removal import remove_records, unchecked_references
@@ -58,10 +59,11 @@ def prune_older(
 
     Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
     """
-    wanted = _wanted(kinds, session, (*aging_kinds(), SESSION))
-    rules = [_Rule(kind, f"{KINDS[kind].ages_by} < ?", (before,)) for kind in wanted if kind != SESSION]
+    known = kinds_of(store.primary)
+    wanted = _wanted(known, kinds, session, (*aging_kinds(known), SESSION))
+    rules = [_Rule(kind, f"{known[kind].ages_by} < ?", (before,)) for kind in wanted if kind != SESSION]
     if SESSION in wanted:
-        rules.append(_empty_sessions(rules, before))
+        rules.append(_empty_sessions(known, rules, before))
     return _prune(store, rules, session, is_dry_run=is_dry_run)
 
 
@@ -80,7 +82,7 @@ def prune_expired(
     """
     moment = now_us() if now is None else now
     rules: list[_Rule] = []
-    for kind in _wanted(kinds, session, aging_kinds()):
+    for kind in _wanted(KINDS, kinds, session, aging_kinds()):
         conditions, values = list[str](), list[int]()
         if kind in ttl_us:
             conditions.append(f"{KINDS[kind].ages_by} < ?")
@@ -104,9 +106,11 @@ def prune_unconfirmed(store: Store, *, now: int | None = None) -> int:
     return _prune(store, [rule], None, is_dry_run=False).total
 
 
-def _wanted(kinds: Sequence[str], session: str | None, allowed: tuple[str, ...]) -> list[str]:
+def _wanted(
+    known: Mapping[str, Kind], kinds: Sequence[str], session: str | None, allowed: tuple[str, ...]
+) -> list[str]:
     """The kinds to look at, in their usual order."""
-    within = [kind for kind in allowed if session is None or kind == SESSION or KINDS[kind].is_of_a_session]
+    within = [kind for kind in allowed if session is None or kind == SESSION or known[kind].is_of_a_session]
     for kind in kinds:
         if kind not in allowed:
             raise UsageError(f"'{kind}' is not a kind that can be pruned.", f"Kinds are {', '.join(allowed)}.")
@@ -115,17 +119,17 @@ def _wanted(kinds: Sequence[str], session: str | None, allowed: tuple[str, ...])
     return [kind for kind in within if kind in kinds or not kinds]
 
 
-def _empty_sessions(rules: Sequence[_Rule], before: int) -> _Rule:
+def _empty_sessions(known: Mapping[str, Kind], rules: Sequence[_Rule], before: int) -> _Rule:
     """Sessions that have ended before a moment and of which the rules leave nothing."""
     conditions = ["status <> 'active'", "coalesce(ended_at, created_at) < ?"]
     values = [before]
     by_kind = {rule.kind: rule for rule in rules}
-    for kind in aging_kinds():
-        if KINDS[kind].is_of_a_session:
+    for kind in aging_kinds(known):
+        if known[kind].is_of_a_session:
             goes = by_kind.get(kind, _Rule(kind, "0", ()))
             values += goes.values
             within = f"session_id = sessions.id AND NOT ({goes.condition})"
-            conditions.append(f"NOT EXISTS (SELECT 1 FROM {KINDS[kind].table.name} WHERE {within})")
+            conditions.append(f"NOT EXISTS (SELECT 1 FROM {known[kind].table.name} WHERE {within})")
     return _Rule(SESSION, " AND ".join(conditions), tuple(values))
 
 
@@ -147,13 +151,14 @@ def _prune(store: Store, rules: Sequence[_Rule], session: str | None, *, is_dry_
 
 
 def _count(primary: apsw.Connection, rule: _Rule) -> int:
-    query = f"SELECT count(*) FROM {KINDS[rule.kind].table.name} WHERE {rule.condition}"
+    query = f"SELECT count(*) FROM {kinds_of(primary)[rule.kind].table.name} WHERE {rule.condition}"
     return require_value(primary, query, rule.values, int)
 
 
 def _remove(store: Store, rule: _Rule) -> int:
     """Remove what a rule says, batch by batch; each is whole or not at all."""
-    query = f"SELECT id FROM {KINDS[rule.kind].table.name} WHERE ({rule.condition}) AND id > ? ORDER BY id LIMIT ?"
+    table = kinds_of(store.primary)[rule.kind].table.name
+    query = f"SELECT id FROM {table} WHERE ({rule.condition}) AND id > ? ORDER BY id LIMIT ?"
     removed, last_id = 0, FIRST_ID
     while True:
         with store.write() as change:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import apsw
 
-from ctxrank.indexer.catalogue import forget_memories, kinds_with_documents, tables_of
+from ctxrank.indexer.catalogue import forget_memories, kinds_of, kinds_with_documents, tables_of
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import owners, require_owners
@@ -152,7 +152,8 @@ def _holding(
     """The places that hold a secret: the keys of their rows, and their texts."""
     # What a redaction has counted, a dry run does not count again under another name. An error can have
     # expired and lost its document; it is counted under both names.
-    counted = {"documents", "receipts", *(kind.table.name for kind in kinds_with_documents() if kind.name != "error")}
+    found = kinds_with_documents(kinds_of(primary))
+    counted = {"documents", "receipts", *(kind.table.name for kind in found if kind.name != "error")}
     counted |= {table.name for owner in owners(primary) for kind in owner.kinds for table in kind.parts}
     for place in _places(primary):
         if is_dry_run and place.table in counted and place.column != "path":

@@ -10,8 +10,9 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
-from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
+from ctxrank.indexer.store.ids import PACKAGE, SESSION_TITLE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import session_label
 
 
 class ShownPassage(NamedTuple):
@@ -44,10 +45,11 @@ class ShownDocument(NamedTuple):
     passages: tuple[ShownPassage, ...]
     file_state: str = ""  # current, changed, missing, elsewhere; '' for none
     details: tuple[tuple[str, str], ...] = ()  # fields of this kind besides the text, by name
+    session_title: str | None = None
 
     def facts(self) -> list[str]:
         """Where it comes from, in the order a person reads it; some may be ''."""
-        where = "/".join(part for part in (self.session, self.group) if part)
+        where = "/".join(filter(None, (session_label(self.session, self.session_title), self.group)))
         replaced = f"superseded by {public_id(PACKAGE, self.superseded_by)}" if self.superseded_by else ""
         path = f"{self.path} ({ELSEWHERE})" if self.file_state == "elsewhere" else self.path
         moment = format_us(self.created_at)
@@ -58,9 +60,10 @@ def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> Sho
     """One document. Raises NotFoundError."""
     number = document_id(store.primary, ref)
     row = store.primary.execute(
-        """
+        f"""
         SELECT d.kind, d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority, d.created_at,
-               d.superseded_by, d.tokens, d.token_counter
+               d.superseded_by, d.tokens, d.token_counter,
+               {SESSION_TITLE}
           FROM documents AS d
           LEFT JOIN sessions AS s ON s.id = d.session_id
           LEFT JOIN groups AS g ON g.id = d.group_id
@@ -74,7 +77,8 @@ def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> Sho
     if with_passages:
         query = "SELECT id, title, start_line, end_line, body FROM documents WHERE owner_id = ? ORDER BY start_line, id"
         passages = tuple(read_rows(store.primary, query, (number,), ShownPassage))
-    values: tuple[Any, ...] = (str(ref), *row, passages, state_of(store, ref), tuple(_details(store, ref)))
+    details = tuple(_details(store, ref))
+    values: tuple[Any, ...] = (str(ref), *row[:-1], passages, state_of(store, ref), details, row[-1])
     return ShownDocument(*values)
 
 

@@ -7,6 +7,7 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
 from ctxrank.indexer.store.connection import Page, read_column, read_map, read_page, read_row, read_value
+from ctxrank.indexer.store.ids import SESSION_TITLE
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import is_one_line
 
@@ -35,6 +36,7 @@ class Session(NamedTuple):
     initial_branch: str
     created_at: int
     ended_at: int | None
+    title: str | None = None  # of a runner's: see conversations.py
 
 
 class TaskGroup(NamedTuple):
@@ -63,7 +65,7 @@ class NewSession(NamedTuple):
     ended_at: int | None = None
 
 
-_SESSIONS = f"SELECT {', '.join(Session._fields)} FROM sessions"
+_SESSIONS = f"SELECT {', '.join(Session._fields[:-1])}, {SESSION_TITLE} FROM sessions AS s"
 _GROUPS = "SELECT id, session_id, name, title, status, context_references, created_at FROM groups WHERE session_id = ?"
 
 

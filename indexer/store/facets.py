@@ -21,7 +21,7 @@ import apsw
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_column
 
-KINDS = ("package", "artifact", "passage", "reasoning", "error", "strategy", "skill", "linked")
+KINDS = ("package", "artifact", "passage", "reasoning", "error", "strategy", "skill", "linked", "conversation")
 _KIND_CODES = {kind: code for code, kind in enumerate(KINDS, start=1)}
 
 # A package or artifact is also found by its passages.

@@ -3,6 +3,7 @@
     hooks:
       enabled: on              off: no event is answered and nothing is kept
       learn: on                off: questions are answered; nothing of a session is kept
+      keep: off                conversations: what is said in a session is kept as well, for a search
       spawn: prompt            prompt: the block goes before a spawned agent's prompt; start: it is given as it starts
       spawn_tokens: 2000       the most that a block for a spawned agent takes
       folders: [notes]         files that agents write here are indexed when they stop
@@ -19,6 +20,7 @@ from ctxrank.indexer.store.setting_checks import choice, entries, number, switch
 
 MAX_SPAWN_TOKENS = 2500  # of 10,000 characters, which is what a runner takes
 _MAX_FOLDERS = 20
+CONVERSATIONS = "conversations"
 # What runners call their agents, where a configuration does not say.
 DEFAULT_ROLES: Mapping[str, str] = {
     "general-purpose": "developer",
@@ -33,6 +35,7 @@ class HookSettings(NamedTuple):
 
     enabled: bool = True
     learn: bool = True
+    keep: str = ""
     spawn: str = ""
     spawn_tokens: int = 2000
     folders: tuple[str, ...] = ("notes",)
@@ -47,9 +50,14 @@ def _folders(value: object, name: str) -> tuple[str, ...]:
     return folders
 
 
+def _keep(value: object, name: str) -> str:
+    return "" if value is False or value == "off" else choice("off", CONVERSATIONS)(value, name)
+
+
 _FIELDS = {
     "enabled": switch,
     "learn": switch,
+    "keep": _keep,
     "spawn": choice("prompt", "start"),
     "spawn_tokens": number(0, MAX_SPAWN_TOKENS),
     "folders": _folders,

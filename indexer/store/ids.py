@@ -28,6 +28,11 @@ _CODES = 1 << 32
 _UUID_DIGITS = 32
 _NUMBER_DIGITS = 15
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
+# The title of a session `s`, which its metadata have (records/conversations.py); NULL for none.
+SESSION_TITLE = """
+    CASE WHEN json_valid(s.metadata) THEN
+         CASE json_type(s.metadata, '$.title') WHEN 'text' THEN s.metadata ->> 'title' END END
+"""
 _HINT = "'ctxrank search' and 'ctxrank list packages' show ids."
 
 # Of the stores of this process: what each origin is printed as. Only a foreign id asks for it.

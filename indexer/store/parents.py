@@ -11,6 +11,7 @@ import apsw
 from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.store.connection import read_rows, require_value
 from ctxrank.indexer.store.facets import Scope, document_condition, id_list
+from ctxrank.indexer.store.ids import SESSION_TITLE
 
 
 class ParentDocument(NamedTuple):
@@ -31,6 +32,7 @@ class ParentDocument(NamedTuple):
     superseded_by: int | None
     ruleset: int
     artifact_id: int | None
+    session_title: str | None = None
 
 
 class StoredPassage(NamedTuple):
@@ -63,18 +65,20 @@ class FeatureBounds(NamedTuple):
 _NONE = type(None)
 _Types = tuple[type | tuple[type, ...], ...]
 _PARENT_TYPES: _Types = (
-    int, str, int, str, str, str, (str, _NONE), (str, _NONE), str, str, str, int, (int, _NONE), int, (int, _NONE)
+    int, str, int, str, str, str, (str, _NONE), (str, _NONE), str, str, str, int, (int, _NONE), int, (int, _NONE),
+    (str, _NONE)
 )  # fmt: skip
 _PASSAGE_TYPES: _Types = (int, str, int, int, str, int)
 
-_PARENT = """
+_PARENT = f"""
     SELECT d.id, d.kind, coalesce(d.record_id, d.id), d.title, d.body, d.path, s.name, g.name, d.agent, d.type,
            d.priority, d.created_at, d.superseded_by, d.ruleset,
            CASE d.kind WHEN 'artifact' THEN d.record_id
-                       WHEN 'package' THEN (SELECT artifact_id FROM {schema}.packages WHERE id = d.record_id) END
-      FROM {schema}.documents AS d
-      LEFT JOIN {schema}.sessions AS s ON s.id = d.session_id
-      LEFT JOIN {schema}.groups AS g ON g.id = d.group_id
+                       WHEN 'package' THEN (SELECT artifact_id FROM {{schema}}.packages WHERE id = d.record_id) END,
+           {SESSION_TITLE}
+      FROM {{schema}}.documents AS d
+      LEFT JOIN {{schema}}.sessions AS s ON s.id = d.session_id
+      LEFT JOIN {{schema}}.groups AS g ON g.id = d.group_id
 """
 _PASSAGE = "SELECT id, title, start_line, end_line, body, ruleset FROM {schema}.documents"
 

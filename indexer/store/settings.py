@@ -94,7 +94,7 @@ def _read_by(module: str, name: str) -> Check:
 
 def _over_hooks(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """A switch that is off stays off: a project cannot switch on what its user has switched off."""
-    off = {key: False for key in ("enabled", "learn") if known.get(key) is False}
+    off = {key: known[key] for key in ("enabled", "learn", "keep") if known.get(key, True) in (False, "")}
     return {**known, **given, **off, "roles": {**known.get("roles", {}), **given.get("roles", {})}}
 
 

@@ -4,6 +4,7 @@ _KEPT_CONTROLS = "\n\t"
 _SHOWN_ASCII = bytes([*range(0x20, 0x7F), *_KEPT_CONTROLS.encode()])
 # A run of zeros that no text has: where one is, pages of the file were wiped, and SQLite cannot know.
 WIPED = "\0" * 16
+_LABEL_CHARS = 40
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in _KEPT_CONTROLS} | {ord("\r"): "\n"}
 
 
@@ -78,6 +79,11 @@ def fence(text: str) -> str:
 def shorten(text: str, limit: int) -> str:
     """The text, or its first `limit` characters cut at a word, with `...` where something is missing."""
     return text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + "..."
+
+
+def session_label(name: str | None, title: str | None) -> str:
+    """What a person reads of a session: the beginning of its title, else its name; '' for no session."""
+    return f'"{shorten(one_line(title), _LABEL_CHARS)}"' if title else name or ""
 
 
 def joined(*parts: str) -> str:

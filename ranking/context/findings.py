@@ -6,7 +6,7 @@ A search always has a best hit. Here a finding counts only above a floor, which 
     coverage    Σ idf of the shared words / Σ idf of all words of the prompt, those that no document holds included
 
 Three shared words are enough at a low coverage, two at a high one, one never: a word in common is chance. Words that
-say what is wanted and not what it is about (REQUEST_WORDS) are neither shared nor counted.
+say what is wanted and not what it is about (REQUEST_WORDS) are neither shared nor counted, nor is a digit alone.
 
 The floor was set on 50 prompts of fixtures/prompts (every other line); the other 50 were asked once, afterwards
 (2026-11). About nothing in the store: 24 of 25 get no answer, and of those kept aside 25 of 25. About a finding: 25 of
@@ -51,7 +51,21 @@ put refactor remove rename replace review rewrite run say says see set setup sho
 sure take tell test tests thank thanks thing things think today translate try turn undo update upgrade use want
 wants way work works write wrong yes
 """
-REQUEST_WORDS = frozenset(_REQUEST_WORDS.split())
+# Of anything that goes wrong; beside them all that a request is made of may stand in another form.
+_TROUBLE_WORDS = (
+    "error errors failed failure failures idea issue issues problem problems question resolve solve solved tried"
+)
+
+
+def _forms(word: str) -> tuple[str, ...]:
+    """A word, and the forms of it as a verb: get, gets, getting; make, makes, making."""
+    stem = word.removesuffix("e")
+    return word, f"{word}s", f"{stem}ed", f"{stem}ing", f"{word}{word[-1]}ed", f"{word}{word[-1]}ing"
+
+
+REQUEST_WORDS = frozenset(form for word in _REQUEST_WORDS.split() for form in _forms(word)) | set(
+    _TROUBLE_WORDS.split()
+)
 
 
 class PromptFinding(NamedTuple):
@@ -133,7 +147,8 @@ def is_above_floor(shared: int, coverage: float) -> bool:
 
 
 def _is_telling(word: str) -> bool:
-    return word.lower() not in REQUEST_WORDS
+    """Whether a word says what a prompt is about; a digit alone is part of a version or a list."""
+    return word.lower() not in REQUEST_WORDS and not (len(word) == 1 and word.isdigit())
 
 
 def _shared(plan: Plan, group: HitGroup) -> dict[str, float]:

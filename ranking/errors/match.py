@@ -60,6 +60,7 @@ _CAUSED_OUTSIDE = words("caused_outside")
 _WORDED_BY_INTERPRETER = words("worded_by_interpreter")
 # What nothing speaks against, in either family of calibration.py, has at least this recognition.
 _LEAST_OF_THE_SAME = 0.97
+_OF_MODULE = ("module",)  # an AttributeError of a module: another version of it is installed, wherever it is asked
 
 
 class ErrorMatch(NamedTuple):
@@ -97,11 +98,12 @@ class KnownCandidate(NamedTuple):
     score: float
     margin: float | None = None
     rivals: int = 0
+    stands_alone: bool = False  # the very same message, which means the same wherever it is printed
 
     @property
     def family(self) -> CalibrationFamily:
-        """Which table the comparison is calibrated by."""
-        return "trace" if self.likeness.frames > 0 else "message"
+        """Which table the comparison is calibrated by: a place takes nothing away from what a message says alone."""
+        return "trace" if self.likeness.frames > 0 and not self.stands_alone else "message"
 
     @property
     def evidence(self) -> Evidence:
@@ -171,7 +173,8 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         if objection := _objection(asked, known.signature, likeness):
             objections.append((score, known.pattern_id, objection))
         else:
-            eligible.append(KnownCandidate(known, likeness, score))
+            stands_alone = likeness.is_instance and likeness.frames == 1 and not _is_local(asked)
+            eligible.append(KnownCandidate(known, likeness, score, stands_alone=stands_alone))
     eligible.sort(
         key=lambda one: (
             -one.score,
@@ -245,6 +248,7 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
         or likeness.same_code
         or likeness.frames > 0
         or bool(likeness.notes)
+        or not set(asked.conditions).isdisjoint(known.conditions)
         or headlines.is_of_another_kind
         or headlines.is_worded_alike
         or headlines.share >= _TEXT_ALONE
@@ -282,7 +286,7 @@ def _is_local(asked: Signature) -> bool:
 
     Measured for Python alone: of 4,925 pairs of equal messages at different places not one had the same cause.
     """
-    if asked.missing and asked.error_type not in RAISED_ANYWHERE:
+    if asked.missing and (asked.error_type not in RAISED_ANYWHERE or asked.words[:1] == _OF_MODULE):
         return False
     if asked.family == "test" or (asked.family == "trace" and not asked.error_type):
         return True  # a panic has no type

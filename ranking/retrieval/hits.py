@@ -123,6 +123,7 @@ class Hit(NamedTuple):
     marks: tuple[Span, ...] = ()
     folded: tuple[FoldedHit, ...] = ()
     shares: "ScoreShares | None" = None  # where it is explained
+    session_title: str | None = None
 
 
 class Foldable(NamedTuple):
@@ -205,7 +206,7 @@ def make_hit(
             store, parent.artifact_id, parent.number if parent.kind == PACKAGE else None, folders
         ),
         passages=passages, explanation=explanation, marks=snippet.marks,
-        shares=shares,
+        shares=shares, session_title=parent.session_title,
     )  # fmt: skip
 
 

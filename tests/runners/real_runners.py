@@ -136,9 +136,9 @@ class RealRunner:
         """A tool of our MCP server that the model calls."""
         return Tool(f"mcp__ctxrank__{name}", arguments) if self.is_claude else Tool(name, arguments, "mcp__ctxrank")
 
-    def ctxrank(self, *words: str) -> Any:
+    def ctxrank(self, *words: str, stdin: str = "") -> Any:
         """What a command says of the project's store, as its JSON."""
-        return json.loads(self._run("ctxrank", *words, "--json"))
+        return json.loads(self._run("ctxrank", *words, "--json", stdin=stdin))
 
     def only(self, kind: str, *words: str) -> Any:
         """The one record of a kind that is listed."""
@@ -150,9 +150,10 @@ class RealRunner:
         """All bytes of the store's files."""
         return b"".join(path.read_bytes() for path in (self.project / ".ctxrank").rglob("*") if path.is_file())
 
-    def _run(self, *words: str) -> str:
+    def _run(self, *words: str, stdin: str = "") -> str:
         done = subprocess.run(
-            words, cwd=self.project, env=self._environment, input="", capture_output=True, text=True, timeout=_LONGEST_S
+            words, cwd=self.project, env=self._environment, input=stdin, capture_output=True, text=True,
+            timeout=_LONGEST_S,
         )  # fmt: skip
         assert done.returncode == 0 or (words[0] == "ctxrank" and done.returncode == 1), (
             words,

@@ -63,6 +63,10 @@ def test_what_failed_is_known_with_the_file_that_mended_it(runner: RealRunner) -
     assert len(sent) == 4 and ERROR in sent[1]
     known = runner.only("errors")
     assert "KeyError" in json.dumps(known) and "prices.json" in known["solution"]
+    session = runner.only("sessions")
+    assert (session["title"], session["status"]) == ("make the tests pass", "completed") and session["ended_at"]
+    came_of = runner.ctxrank("show", f"session:{session['session_id']}")["conversation"]
+    assert came_of["changed"] == ["prices.json"] and "prices.json" in came_of["failures"][0]["ended_by"]
 
 
 def test_the_same_failure_in_the_next_session_gets_the_known_fix(runner: RealRunner) -> None:

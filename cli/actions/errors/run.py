@@ -19,6 +19,7 @@ from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, no
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
+from ctxrank.indexer.records.conversations import note_changed
 from ctxrank.indexer.records.sessions import project_in_force, session_id_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -156,6 +157,8 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
         session_id = session_id_of(change.connection, run.session or "")
         if session_id is not None and answer.signature is not None:
             resolve(change, session_id, instance=answer.signature.instance)
+        if session_id is not None:
+            note_changed(change, session_id, changes.names)
 
 
 def _save_proposal(call: Call, store: Store, run: CommandRun, unit: str, changes: TreeChanges) -> None:

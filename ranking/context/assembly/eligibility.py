@@ -8,6 +8,7 @@
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.ids import SESSION_TITLE
 from ctxrank.ranking.context.assembly.shapes import Spawn
 
 
@@ -30,9 +31,10 @@ class EligiblePackage(NamedTuple):
     is_for_others: bool
     is_delivered: bool
     is_own_group: bool  # of the request's group or session; else it is there because the reach was widened
+    session_title: str | None
 
 
-_QUERY = """
+_QUERY = f"""
     SELECT p.id, d.id, p.session_id, s.name, g.name, p.path, p.priority, p.type, p.producer, p.summary,
            p.created_at, d.ruleset,
            EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id AND c.agent IN (:agent, :like)),
@@ -45,14 +47,15 @@ _QUERY = """
            OR EXISTS (SELECT 1 FROM package_consumers AS c
                        WHERE c.package_id = p.id AND c.agent = :agent AND c.iteration = :iteration
                          AND c.consumed_at < :before),
-           :is_own AND (:group IS NULL OR p.scope = 'global' OR p.group_id = :group OR p.id IN ({references}))
+           :is_own AND (:group IS NULL OR p.scope = 'global' OR p.group_id = :group OR p.id IN ({{references}})),
+           {SESSION_TITLE}
       FROM packages AS p
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id
       LEFT JOIN groups AS g ON g.id = p.group_id
      WHERE p.session_id = :session AND p.superseded_by IS NULL
        AND (:reach <> 'group' OR :group IS NULL OR p.scope = 'global' OR p.group_id = :group
-            OR p.id IN ({references}))
+            OR p.id IN ({{references}}))
 """
 
 

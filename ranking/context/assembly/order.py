@@ -12,6 +12,7 @@ from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import TaskGroup
 from ctxrank.indexer.store.facets import Scope, document_id_of
+from ctxrank.indexer.text.lines import session_label
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.shapes import Spawn
@@ -213,7 +214,7 @@ def label(package: EligiblePackage, session: str) -> str:
     if package.is_for_others:
         labels.append("designated for other agents")
     if package.session != session:
-        labels.append(f"from session {package.session}")
+        labels.append(f"from session {session_label(package.session, package.session_title)}")
     elif not package.is_own_group:
         labels.append(f"from group {package.group}")
     if package.is_delivered:

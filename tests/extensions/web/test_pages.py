@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from linked_builders import copy_fixture
+from runner_events import Runner
 from tables import each_row
 
 pytest.importorskip("jinja2", reason="the extra web is not installed")
@@ -215,6 +216,16 @@ class TestSessions:
         found = _get(page, "/sessions", name="shop-2026-10")
         assert "failure" in found.text and "fix" in found.text and found.elements["path"] >= 1
         assert "/finding?id=error%3A1&back=sessions%3Fname%3Dshop-2026-10" in found.links
+
+    def test_a_runners_session_is_named_by_its_title_and_says_what_came_of_it(
+        self, page: Served, loaded: Location
+    ) -> None:
+        runner = Runner(Path(loaded.root), "3f0c9a52-7d51")
+        runner.prompt("make the walrus tests pass")
+        runner.stops("## Decisions\n\nWe keep walruses in a table of their own, since they are no birds.")
+        found = _get(page, "/sessions", name="3f0c9a52-7d51")
+        assert "make the walrus tests pass" in found.text and "We keep walruses in a table" in found.text
+        assert "make the walrus tests pass" in _get(page, "/", q="walruses table").text
 
     def test_a_failure_that_nothing_explains_opens_as_it_was_seen(self, page: Served, loaded: Location) -> None:
         failure = ["--type", "KeyError", "--message", "'walrus'", "--session", "shop-2026-10"]

@@ -75,6 +75,37 @@ def test_the_same_error_is_exact_and_the_same_message_with_other_values_a_templa
     assert grades(store, "error: the lockfile of 'other' cannot be read by this version") == ["template"]
 
 
+def test_what_a_module_lacks_is_known_from_any_place_and_another_name_is_not(store: Store) -> None:
+    save(
+        store, AT.format("prices", 3, "load", "np.float(1)", "AttributeError: module 'numpy' has no attribute 'float'.")
+    )
+    other = AT.format("rates", 9, "main", "np.float(2)", "AttributeError: module 'numpy' has no attribute 'float'.")
+    assert len(grades(store, other)) == 1
+    assert grades(store, "AttributeError: module 'collections' has no attribute 'Mapping'") == []
+
+
+def test_what_pip_says_at_the_end_is_no_part_of_the_message(store: Store) -> None:
+    text = "Error: pg_config executable not found.\n\n    Add its folder to the PATH.\n\n"
+    save(store, f'{text}Command "python setup.py egg_info" failed with error code 1 in /tmp/pip-build-a1/psycopg2/\n')
+    assert grades(store, text) == ["exact"]
+
+
+def test_a_condition_by_name_speaks_for_a_message_in_a_longer_one(store: Store) -> None:
+    save(store, "Error: ENOSPC: System limit for number of file watchers reached, watch '/srv/shop/a.json'")
+    reached = "Error: ENOSPC: System limit for number of file watchers reached, watch '/app/b.js'"
+    assert grades(store, f"web_1 | Error from chokidar (/app): {reached}") == ["near"]
+
+
+def test_the_same_message_in_the_same_function_is_as_sure_as_from_anywhere(store: Store) -> None:
+    text = (
+        "Error: error:0308010C:digital envelope routines::unsupported\n"
+        "    at Object.createHash (node:crypto:130:10)\n    at module.exports ({0}/lib/util/createHash.js:{1}:53)\n"
+        "    at NormalModule._initBuildHash ({0}/lib/NormalModule.js:{1}:16)\n"
+    )
+    save(store, text.format("/srv/shop/node_modules/webpack", 135) + "    at run (/srv/shop/lib/run.js:3:1)\n")
+    assert len(grades(store, text.format("/home/ada/wallet/node_modules/webpack", 137))) == 1
+
+
 def test_another_wording_is_near_and_says_what_differs(store: Store) -> None:
     save(store, "error: only traits defined in the current crate can be implemented for kind Frob and friends")
     (match,) = ask(
