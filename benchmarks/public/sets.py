@@ -166,8 +166,8 @@ def _collection(folder: str, name: str) -> PublicSet:
 
 
 def _typed(data: str) -> Iterator[PublicSet]:
-    """The questions that typed.py made, each half a set."""
-    for half in ("seen", "unseen"):
+    """The questions that typed.py made, each half a set; the ones made later are sets of their own."""
+    for half in ("seen", "unseen", "more-seen", "more-unseen"):
         path = os.path.join(data, "typed", f"{half}.json")
         if not os.path.isfile(path):
             continue
