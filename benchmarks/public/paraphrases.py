@@ -60,7 +60,7 @@ def _stems(text: str) -> set[str]:
     words = " ".join(word for word in re.findall(r"\w+", text.lower()) if word not in STOPWORDS)
     tokenizer = apsw.Connection("").fts5_tokenizer("porter", ["unicode61"])
     found = tokenizer(words.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False)
-    return {str(stem) for stem, *_ in found}
+    return {token if isinstance(token, str) else str(token[0]) for token in found}
 
 
 if __name__ == "__main__":
