@@ -358,11 +358,13 @@ def _names(
     path = query.terms[0].text.removesuffix("()") if len(query.terms) == 1 else ""
     is_alone = path != "" and all(char.isalnum() or char in "_$.:#>-" for char in path)
     for name, times in names.items():
+        stems = tuple(engine.tokens(name))
+        if not stems:  # `_("text")` calls a name without a word
+            continue
         for field, weight in ((DEFINITION, DEFINITION_WEIGHT), (HEADING, HEADING_WEIGHT)):
             found = engine.look_up(name, field) or engine.look_up(name.lower(), field)
             if found is not None:
                 idf = inverse_document_frequency(statistics.documents, found.df)
-                stems = tuple(engine.tokens(name))
                 idf = max(idf, sum(idfs.get(stem, 0.0) for stem in stems))
                 share = 1.0 if is_alone else min(1.0, len(stems) / tokens)
                 terms.append(QueryTerm(

@@ -111,3 +111,13 @@ def test_the_usual_paths_of_tests_are_known(path: str) -> None:
 @pytest.mark.parametrize("path", ["web/testing_tools.py", "latest.py", "contest.py", "protest/a.py", "test.md", ""])
 def test_other_paths_are_no_tests(path: str) -> None:
     assert not is_test(path)
+
+
+def test_a_name_without_a_word_is_asked_for_by_no_name(store: Store) -> None:
+    """`_("text")` calls what some file defines; the tokenizer leaves nothing of it."""
+    write_file(store, "a.py", "def _(text):\n    return text\n")
+    index_artifacts(store)
+    engine = engine_of(store)
+    with engine.snapshot() as statistics:
+        terms = make_plan(plain_query('_("text") is returned'), engine, statistics).terms
+    assert all(term.stems for term in terms)
