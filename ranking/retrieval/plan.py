@@ -110,6 +110,8 @@ class Plan(NamedTuple):
     pairs: tuple[tuple[str, str, float, float], ...] = ()
     tuning: Tuning = DEFAULT
     corrections: tuple[Correction, ...] = ()
+    # Words one after the other that something typed as one stands for: what holds them so is most likely meant.
+    wholes: tuple[PhraseClause, ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -197,7 +199,18 @@ def make_plan(
         unknown_value=inverse_document_frequency(statistics.documents, 0),
         pairs=tuple(_pairs(content_tokens, terms, expansions)), tuning=tuning,
         corrections=tuple(starmap(Correction, used.items())),
+        wholes=tuple(_wholes(content_tokens, expansions)) if expands else (),
     )  # fmt: skip
+
+
+def _wholes(content_tokens: list[Token], expansions: "list[Expansion]") -> Iterator[PhraseClause]:
+    """The pairs of each run of CJK, and the parts of each name that was written together."""
+    for token in content_tokens:
+        if max(token.surface) >= FIRST_CJK and not token.key.column and len(pairs := split_word(token.surface)) > 1:
+            yield PhraseClause(" ".join(pairs), "identifiers")
+    for expansion in expansions:
+        if expansion.parts:
+            yield PhraseClause(expansion.parts)
 
 
 def _pairs(
@@ -234,7 +247,7 @@ def _expansions(
         return []
     tokens = [
         token._replace(
-            is_known=bool(query_terms[token.key].by_field),
+            is_known=bool(query_terms[token.key].by_field) and not _is_cut_part(token),
             is_name=query.terms[token.typed].text.replace("_", "").isalnum(),
         )
         for token in tokens
@@ -245,6 +258,12 @@ def _expansions(
     from ctxrank.ranking.retrieval.expansion import expansions_of  # noqa: PLC0415  most queries need none
 
     return expansions_of(tokens, joined, engine)
+
+
+def _is_cut_part(token: Token) -> bool:
+    """Whether the stemmer took the one letter that is left of a name's last part: ImportE is no import."""
+    end = token.surface[-2:]
+    return end[:1].islower() and end[1:].isupper() and token.key.term != token.surface.lower()
 
 
 def _joined(tokens: list[Token], engine: Engine) -> dict[int, list[IndexTerm]]:
@@ -289,7 +308,7 @@ def _stand_ins(
     """Stand-ins as terms of the query; one that was typed itself is there already."""
     known = {(stem, term.column) for term in terms if not term.is_extra for stem in term.stems}
     found: list[QueryTerm] = []
-    for typed, stand_ins in expansions:
+    for typed, stand_ins, _ in expansions:
         for stand_in in stand_ins:
             key = TermKey(stand_in.term.term, is_prefix=False, column=stand_in.column)
             if (key.term, key.column) in known:

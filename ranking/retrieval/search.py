@@ -11,6 +11,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import (
     ENGINE_ERRORS,
     INDEX_READ_ERRORS,
+    PATH,
     SWITCHED_OFF,
     Engine,
     IndexHealth,
@@ -225,11 +226,18 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     # A name, a file or a line of code may be meant: a file among other words has a line, too.
     text = request.text
     is_one = len(call.question.query.terms) == 1 or ":" in text or ", line " in text
-    may_name = (is_one and ("-" in text or "." in text)) or (not request.is_syntax and is_line_of_code(text))
+    is_in_paths = any(term.path_ids or term.field == PATH for term in plan.terms)
+    may_name = (is_one and ("-" in text or "." in text or is_in_paths)) or (
+        not request.is_syntax and is_line_of_code(text)
+    )
     if may_name and not request.is_by_passage:
         from ctxrank.ranking.retrieval.exact_names import with_what_is_named  # noqa: PLC0415  few queries are names
 
         found, first = with_what_is_named(plan, call.question, found)
+    if plan.wholes and not plan.required:
+        from ctxrank.ranking.retrieval.exact_names import with_rows_of_wholes  # noqa: PLC0415  few queries have any
+
+        found = with_rows_of_wholes(plan, filters.scope, found)
     rows = reranked(plan, found).rows
     if request.is_by_passage:
         from ctxrank.ranking.retrieval.passage_hits import passage_groups  # noqa: PLC0415  only on request
