@@ -7,6 +7,7 @@ summary its first paragraph.
 """
 
 import argparse
+import glob
 import json
 import os
 import re
@@ -23,12 +24,17 @@ _NO_PROSE = re.compile(r"\s*(?:$|[.:<|`#>=*^~-]{2}|[#<|>]|:\w)|    ")
 
 
 def main() -> None:
-    """Print the share of each set and tree, and the stems of those that have some in common."""
+    """Report on the folder that is named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True)
-    data = parser.parse_args().data
-    for name in ("seen", "unseen", "more-seen", "more-unseen"):
-        with open(os.path.join(data, "typed", f"{name}.json"), encoding="utf-8") as file:
+    report(parser.parse_args().data)
+
+
+def report(data: str) -> None:
+    """Print the share of each set and tree, and the stems of those that have some in common."""
+    for path in sorted(glob.glob(os.path.join(data, "typed", "*seen.json"))):
+        name = os.path.basename(path).removesuffix(".json")
+        with open(path, encoding="utf-8") as file:
             trees = json.load(file)
         for tree, about in trees.items():
             asked = [(text, paths[0]) for kind, text, paths in about["questions"] if kind == "paraphrase"]
