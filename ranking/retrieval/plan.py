@@ -53,6 +53,7 @@ _SENTENCE_ENDS = (".", "?", "!", ";", ":")
 # arguments, whose names are used and not defined, a little worse with more (benchmarks/typed).
 DEFINITION_WEIGHT = 2.0
 HEADING_WEIGHT = 0.7
+_MAX_NAME_WORDS = 4  # typed apart
 _MAX_NAMES = 16  # of one query; a task has more, and then they say little
 # The parts of getUserById found one by one say less than the whole: measured on code search.
 PART_WEIGHT = 0.5
@@ -163,7 +164,7 @@ def make_plan(
     query_terms: dict[TermKey, _QueryCount] = {}
     unknown: dict[str, None] = {}
     parts_of = [_parts(token, engine) for token in content_tokens]
-    names = query_names(query)
+    names = query_names(query) | _names_of_words(query)
     engine.expect(
         [token.key.term for some in (content_tokens, *parts_of) for token in some if not token.key.is_prefix],
         [*names, *map(str.lower, names)],
@@ -373,6 +374,7 @@ def _names(
     """
     terms: list[QueryTerm] = []
     idfs = {stem: term.idf for term in words for stem in term.stems}
+    together = "".join(term.text for term in query.terms).lower()
     # A name with what it is in, and without arguments.
     path = query.terms[0].text.removesuffix("()") if len(query.terms) == 1 else ""
     is_alone = path != "" and all(char.isalnum() or char in "_$.:#>-" for char in path)
@@ -385,7 +387,8 @@ def _names(
             if found is not None:
                 idf = inverse_document_frequency(statistics.documents, found.df)
                 idf = max(idf, sum(idfs.get(stem, 0.0) for stem in stems))
-                share = 1.0 if is_alone else min(1.0, len(stems) / tokens)
+                is_whole = is_alone or name.replace("_", "") == together
+                share = 1.0 if is_whole else min(1.0, len(stems) / tokens)
                 terms.append(QueryTerm(
                     text=name, ids=(found.id,), stems=stems,
                     weight=weight * share * share * query_tf_saturation(times), df=found.df, idf=idf, column="",
@@ -419,6 +422,14 @@ def query_names(query: Query) -> dict[str, float]:
                     if len(names) == _MAX_NAMES:
                         return names
     return names
+
+
+def _names_of_words(query: Query) -> dict[str, float]:
+    """What a few words are the name of when they are written together."""
+    words = [term.text.lower() for term in query.terms if term.is_plain_word]
+    if not 1 < len(words) == len(query.terms) <= _MAX_NAME_WORDS:
+        return {}
+    return {"".join(words): 1.0, "_".join(words): 1.0}
 
 
 def _name_places(text: str) -> list[tuple[int, int]]:
