@@ -7,13 +7,14 @@
 
 A question about code has more words in common with a README, a list of changes or a test that describes what the code
 does than with the code. So where source is among the best files, what is none counts less; not where a question asks
-how something is used or what was found (questions.py), not where it names the folder, and not a file that alone has all
-of a few words. A record (package, reasoning, error …) is no file, and counts in full.
+what was found, and not documentation where it asks how something is used (questions.py). What is in a folder that the
+question names counts in full, and so does a file that alone has all of a few words. A record (package, reasoning,
+error …) is no file, and counts in full.
 
 32 repositories with 635 questions about their code (nDCG@10 of files and of passages, 2026-11): .784 and .701 without,
 .821 and .734 with the kinds, .850 and .776 with the names, too, and .842 with the halves. Weights from .3 to .6 for
 names and from .3 to .4 for documentation differ by .002. Reports of bugs in two further ones (MRR@10): .334 and .641;
-questions about their use .477 and .492.
+questions about their use .477 and .475.
 """
 
 import re
@@ -35,7 +36,11 @@ _FEW_WORDS = 4
 RECORD, SOURCE, TEST, EXAMPLE, PROSE, DATA, GENERATED = (
     "", "source", "a test", "an example", "documentation", "settings or data", "generated",
 )  # fmt: skip
-_WORTH = {SOURCE: 1.0, TEST: 0.7, EXAMPLE: 0.7, PROSE: 0.4, DATA: 0.4, GENERATED: 0.4}
+_ABOUT_CODE = {SOURCE: 1.0, TEST: 0.7, EXAMPLE: 0.7, PROSE: 0.4, DATA: 0.4, GENERATED: 0.4}
+_WORTH = {
+    CODE: _ABOUT_CODE,
+    USE: _ABOUT_CODE | {PROSE: 1.0},
+}
 _EXAMPLES = frozenset(
     ("example examples sample samples demo demos tutorial tutorials playground bench benches benchmark benchmarks fuzz")
     .split()
@@ -72,16 +77,13 @@ def kind_of(path: str) -> str:
 class Priors:
     """What the files of one answer are worth to its question.
 
-    `worth` is by kind, `folder` what the question may name, in lower case, and `in_full` are documents that count in
-    full whatever they are.
+    `folder` is what it may name, in lower case; `in_full` are documents that count in full whatever they are.
     """
 
     highest = 1.0 + NAME_SHARE
 
-    def __init__(
-        self, plan: Plan, worth: Mapping[str, float], folder: str, in_full: set[int], *, is_by_passage: bool
-    ) -> None:
-        self._plan, self._worth, self._folder, self._in_full = plan, worth, folder, in_full
+    def __init__(self, plan: Plan, folder: str, in_full: set[int], *, aim: str, is_by_passage: bool) -> None:
+        self._plan, self._folder, self._in_full, self._aim = plan, folder, in_full, aim
         self._stems = {stem for term in plan.terms for stem in term.stems}
         self._is_by_passage = is_by_passage
         self._seen: dict[str, int] = {}
@@ -92,13 +94,14 @@ class Priors:
         if kind == RECORD:
             return 1.0, kind
         folders, _, name = path.rpartition("/")
-        is_whole = document in self._in_full or (self._folder and self._folder in folders.lower().split("/"))
+        is_named = self._folder != "" and self._folder in folders.lower().split("/")
+        worth = 1.0 if is_named or document in self._in_full else _WORTH[self._aim][kind]
         words = [
             part for word in re.findall(r"[^\W_]+", name.partition(".")[0]) for part in split_word(word) or (word,)
         ]
         stems = set(self._plan.engine.tokens(" ".join(words)))
-        share = len(stems & self._stems) / len(stems) if stems else 0.0
-        factor = (1.0 if is_whole else self._worth[kind]) * (1.0 + NAME_SHARE * share)
+        share = len(stems & self._stems) / len(stems) if stems and (kind == PROSE or self._aim == CODE) else 0.0
+        factor = worth * (1.0 + NAME_SHARE * share)
         if self._is_by_passage and kind != PROSE:
             factor *= REPEAT_SHARE ** self._seen.get(path, 0)
             self._seen[path] = self._seen.get(path, 0) + 1
@@ -120,9 +123,8 @@ def priors_of(plan: Plan, question: Question, groups: Mapping[int, HitGroup], mo
         in_full = _holding_all(plan, {id_: groups[id_] for id_ in kinds})
         if any(kinds[id_] == SOURCE for id_ in in_full):
             in_full = set()
-    worth = {**_WORTH, PROSE: 1.0} if aim == USE else _WORTH
     folder = text.strip().strip("/").lower() if len(query.terms) == 1 else ""
-    return Priors(plan, worth, folder, in_full, is_by_passage=question.request.is_by_passage)
+    return Priors(plan, folder, in_full, aim=aim, is_by_passage=question.request.is_by_passage)
 
 
 def _holding_all(plan: Plan, groups: Mapping[int, HitGroup]) -> set[int]:
