@@ -128,11 +128,11 @@ def with_named_paths(plan: Plan, found: Candidates, named: list[str]) -> Candida
 def with_rows_of_wholes(plan: Plan, scope: Scope, found: Candidates) -> Candidates:
     """All candidates, and rows that hold what was typed as one the way it is written, with a bonus."""
     rows = {row.rowid: row for row in found.rows}
-    for whole in plan.wholes:
+    for whole, gain in plan.wholes:
         holding = _scored(plan, RowQuery(whole, scope, excluded=plan.excluded))
         if len(holding) < _MOST_ROWS:
             for row in holding:
-                rows[row.rowid] = _lifted(plan, rows.get(row.rowid, row), whole.text)
+                rows[row.rowid] = _lifted(plan, rows.get(row.rowid, row), whole.text, gain)
     return found._replace(rows=list(rows.values()))
 
 

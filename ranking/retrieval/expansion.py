@@ -52,7 +52,7 @@ _LEAST_FOR_TWO_EDITS, _LEAST_FOR_TWO_AMONG_KNOWN = 6, 8
 _LEAST_STEM_FOR_TWO, _LEAST_STEM_FOR_FIRST = 6, 5
 _LEAST_INNER = 5  # letters of a part
 _LEAST_HALF = 4  # of a word that is two
-_LEAST_PART = 3  # of one that is more, or of a name
+_LEAST_PART = 3  # of one that is more: `anyone` is no `any one`
 _MOST_TRIED = 12  # ways to part a name that are looked for in documents
 _MOST_TYPED = 48
 _NEAR_TERMS = 60
@@ -269,11 +269,11 @@ class _Expander:
             if stem in known:
                 ends.setdefault(start, []).append((end, known[stem]))
         ways = sorted(_ways(typed, ends), key=lambda way: (len(way), -min(term.df for _, term in way)))
-        for way in ways[:_MOST_TRIED]:
+        halves = [way for way in ways if len(way) == 2 and all(len(word) >= _LEAST_HALF for word, _ in way)]
+        for way in [*halves, *(way for way in ways if len(way) > 2)][:_MOST_TRIED]:
             if self._engine.row_ids(RowQuery(PhraseClause(" ".join(word for word, _ in way))), 1):
                 return way
-        halves = (way for way in ways if len(way) == 2 and all(len(word) >= _LEAST_HALF for word, _ in way))
-        return next(halves, [])
+        return halves[0] if halves else []
 
     def _one_edit_away(self, typed: str) -> dict[IndexTerm, list[str]]:
         """Terms of words that one edit of a letter makes, with these words."""

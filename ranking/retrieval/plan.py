@@ -111,8 +111,8 @@ class Plan(NamedTuple):
     pairs: tuple[tuple[str, str, float, float], ...] = ()
     tuning: Tuning = DEFAULT
     corrections: tuple[Correction, ...] = ()
-    # Words one after the other that something typed as one stands for: what holds them so is most likely meant.
-    wholes: tuple[PhraseClause, ...] = ()
+    # Words one after the other that something typed as one stands for, and what a row gains that holds them so.
+    wholes: tuple[tuple[PhraseClause, float], ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -193,25 +193,29 @@ def make_plan(
     used: dict[str, tuple[str, ...]] = {}
     for stand_in in stand_ins:
         used[stand_in.typed] = (*used.get(stand_in.typed, ()), stand_in.text)
+    unknown_value = inverse_document_frequency(statistics.documents, 0)
     required = [clause for term in query.terms if term.is_phrase and (clause := _phrase(term, engine))]
     excluded = [clause for term in query.excluded if (clause := _phrase(term, engine))]
     return Plan(
         engine, statistics, tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
-        unknown_value=inverse_document_frequency(statistics.documents, 0),
+        unknown_value=unknown_value,
         pairs=tuple(_pairs(content_tokens, terms, expansions)), tuning=tuning,
         corrections=tuple(starmap(Correction, used.items())),
-        wholes=tuple(_wholes(content_tokens, expansions)) if expands else (),
+        wholes=tuple(_wholes(content_tokens, expansions, terms, unknown_value)) if expands else (),
     )  # fmt: skip
 
 
-def _wholes(content_tokens: list[Token], expansions: "list[Expansion]") -> Iterator[PhraseClause]:
-    """The pairs of each run of CJK, and the parts of each name that was written together."""
+def _wholes(
+    content_tokens: list[Token], expansions: "list[Expansion]", terms: list[QueryTerm], unknown_value: float
+) -> Iterator[tuple[PhraseClause, float]]:
+    """The pairs of each run of CJK, which are worth what they are, and the parts of each name written together."""
+    values = {term.text: term.value for term in terms if not term.field}
     for token in content_tokens:
         if max(token.surface) >= FIRST_CJK and not token.key.column and len(pairs := split_word(token.surface)) > 1:
-            yield PhraseClause(" ".join(pairs), "identifiers")
+            yield PhraseClause(" ".join(pairs), "identifiers"), sum(values.get(pair, 0.0) for pair in pairs)
     for expansion in expansions:
         if expansion.parts:
-            yield PhraseClause(expansion.parts)
+            yield PhraseClause(expansion.parts), unknown_value
 
 
 def _pairs(
