@@ -69,6 +69,7 @@ def _measure(one: PublicSet, peers: str, out: str, home: str) -> None:
     found: dict[str, Ranked] = defaultdict(lambda: {view: {} for view in one.views})
     versions: dict[str, str] = {}
     for corpus in one.corpora:
+        sys.stderr.write(f"{one.name}: {corpus.name}\n")
         with tempfile.TemporaryDirectory(dir=home) as folder:
             corpus.write(folder)
             paths = index_files(folder)

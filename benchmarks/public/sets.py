@@ -60,15 +60,15 @@ def _semble(data: str) -> Iterator[PublicSet]:
         corpora, skipped = list[Corpus](), list[str]()
         for repository in wanted:
             annotated = os.path.join(data, "semble", "annotations", f"{repository}.json")
-            one = specifications[repository]
+            one = specifications.get(repository)
+            if one is None or not os.path.isfile(annotated):
+                skipped.append(f"{repository} has no annotations here")
+                continue
             slug = one["url"].removeprefix("https://github.com/").removesuffix(".git")
             try:
                 write = partial(_write_both, _tree(data, slug, one["revision"]), one.get("benchmark_root") or "", {})
             except NoSuchTree as error:
                 skipped.append(str(error))
-                continue
-            if not os.path.isfile(annotated):
-                skipped.append(f"{repository} has no annotations here")
                 continue
             corpora.append(Corpus(repository, one["revision"], write, tuple(_annotations(annotated, repository))))
         yield PublicSet(name, ("files", "passages"), ("nDCG@10",), tuple(corpora), tuple(skipped))
@@ -166,8 +166,8 @@ def _collection(folder: str, name: str) -> PublicSet:
 
 
 def _typed(data: str) -> Iterator[PublicSet]:
-    """The questions that typed.py made, each half a set."""
-    for half in ("seen", "unseen"):
+    """The questions that typed.py made, each half a set; the ones made later are sets of their own."""
+    for half in ("seen", "unseen", "more-seen", "more-unseen"):
         path = os.path.join(data, "typed", f"{half}.json")
         if not os.path.isfile(path):
             continue

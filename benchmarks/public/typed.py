@@ -1,10 +1,10 @@
-"""Questions as they are typed, made with a seed from trees that nobody has asked before: two halves, seen and unseen.
+"""Questions as they are typed, made with a seed from trees that nobody has asked before: halves, seen and unseen.
 
-    PYTHONPATH=benchmarks python -m public.typed --data DATA        # writes DATA/typed/{seen,unseen}.json
+    PYTHONPATH=benchmarks python -m public.typed --data DATA        # writes DATA/typed/{,more-}{seen,unseen}.json
     PYTHONPATH=benchmarks python -m public.typed --data DATA --list # rewrites typed-items.json beside this file, too
 
-Trees, their commits and the questions that people wrote are in typed-trees.json; all others are drawn here. What
-answers a question is known by how it was made, so no engine has a say in it.
+Trees, their commits and the questions that people wrote are in typed-trees.json and, made later, more-trees.json; all
+others are drawn here. What answers a question is known by how it was made, so no engine has a say in it.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from public.trees import repository_of, write_tree
@@ -35,6 +36,9 @@ _DEFINED = re.compile(
 )
 _NAME = re.compile(r"\b[A-Za-z_]\w{6,}\b")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_WORD = re.compile(r"\b[a-z]{5,14}\b")
+_PROSE_WORD = re.compile(r"\b[a-zà-öø-ÿœß]{5,24}\b")  # German and French
+_HEADING = re.compile(r"^(?:#+ +(.+)|(.+)(?=\n[=~*^-]{5,}\n))", re.M)
 _HAN = re.compile(r"[\u4e00-\u9fff]{4,}")
 _LITERAL = re.compile(r"\"([^\"\\\n{}%]{18,90})\"|'([^'\\\n{}%]{18,90})'")
 _OPENINGS = ("what did we find about", "why did we change", "what was decided about", "what was learnt about")
@@ -80,7 +84,7 @@ def folders(texts: Texts) -> Iterator[Item]:
 def _holders(texts: Texts, pattern: re.Pattern[str] = _NAME) -> dict[str, list[str]]:
     holders: dict[str, list[str]] = defaultdict(list)
     for path, text in texts.items():
-        for name in dict.fromkeys(pattern.findall(text)):
+        for name in dict.fromkeys(found[found.lastindex or 0] for found in pattern.finditer(text)):
             holders[name].append(path)
     return holders
 
@@ -147,12 +151,12 @@ def literals(texts: Texts) -> Iterator[Item]:
             yield "literal that a test quotes", text, paths
 
 
-def misspelt(texts: Texts) -> Iterator[Item]:
+def misspelt(texts: Texts, word: re.Pattern[str] = _WORD) -> Iterator[Item]:
     """Three words of a file that no other file has together, two letters of the longest in the wrong order."""
-    words = {path: set(re.findall(r"\b[a-z]{5,14}\b", text)) for path, text in texts.items()}
-    counted = Counter(word for some in words.values() for word in some)
+    words = {path: set(word.findall(text)) for path, text in texts.items()}
+    counted = Counter(one for some in words.values() for one in some)
     for path, some in words.items():
-        rare = sorted(word for word in some if counted[word] <= 3)
+        rare = sorted(one for one in some if counted[one] <= 3)
         for at in range(0, min(len(rare), 12) - 2, 3):
             three = rare[at : at + 3]
             longest = max(three, key=len)
@@ -162,7 +166,7 @@ def misspelt(texts: Texts) -> Iterator[Item]:
             if wrong != longest and wrong not in counted and together == [path]:
                 yield (
                     "three words, one misspelt",
-                    " ".join(wrong if word == longest else word for word in three),
+                    " ".join(wrong if one == longest else one for one in three),
                     [path],
                 )
 
@@ -179,17 +183,48 @@ def lines_of_code(texts: Texts) -> Iterator[Item]:
             yield "line of code", line, paths
 
 
-def four_characters(texts: Texts) -> Iterator[Item]:
-    """Four Chinese characters that stand together in a few files."""
+def four_characters(texts: Texts, share: float = 0.02) -> Iterator[Item]:
+    """Four Chinese characters that stand together in a few files; of so large a share of runs."""
     chance = random.Random(_SEED)
     for text in [text for path, text in texts.items() if path.endswith(".md")]:
         for run in dict.fromkeys(_HAN.findall(text)):
             at = chance.randrange(len(run) - 3)
             answers = (
-                [other for other, whole in texts.items() if run[at : at + 4] in whole] if chance.random() < 0.02 else []
+                [other for other, whole in texts.items() if run[at : at + 4] in whole]
+                if chance.random() < share
+                else []
             )
             if 0 < len(answers) <= _MAX_ANSWERS:
                 yield "four CJK characters", run[at : at + 4], answers
+
+
+def headings(texts: Texts) -> Iterator[Item]:
+    """A heading of three words or more that one file has, in lower case."""
+    holders = _holders(texts, _HEADING)
+    for heading, paths in holders.items():
+        words = re.findall(r"\w+", heading.lower())
+        if len(paths) == 1 and len(words) > 2:
+            yield "heading", " ".join(words), paths
+
+
+def paragraphs(texts: Texts) -> Iterator[Item]:
+    """Four words of a paragraph, in its order, that no other file has together."""
+    chance = random.Random(_SEED)
+    words = {path: set(_PROSE_WORD.findall(text.lower())) for path, text in texts.items()}
+    counted = Counter(word for some in words.values() for word in some)
+    for path, text in texts.items():
+        for paragraph in re.split(r"\n\s*\n", text):
+            usual = [word for word in dict.fromkeys(_PROSE_WORD.findall(paragraph.lower())) if counted[word] > 1]
+            if len(usual) > 7 and re.match(r"\w", paragraph):
+                kept = set(chance.sample(usual, 4))
+                if [other for other, those in words.items() if those.issuperset(kept)] == [path]:
+                    yield "words of a paragraph", " ".join(word for word in usual if word in kept), [path]
+
+
+def _prose(texts: Texts) -> Iterator[Item]:
+    texts = {path: text for path, text in texts.items() if path.endswith((".md", ".rst", ".txt"))}
+    for make in (headings, paragraphs, partial(misspelt, word=_PROSE_WORD)):
+        yield from make(texts)
 
 
 _CODE: tuple[Callable[[Texts], Iterator[Item]], ...] = (
@@ -197,15 +232,15 @@ _CODE: tuple[Callable[[Texts], Iterator[Item]], ...] = (
 )  # fmt: skip
 
 
-def drawn(items: Iterator[Item], chance: random.Random) -> list[Item]:
-    """At most _OF_EACH of each kind, each question once."""
+def drawn(items: Iterator[Item], chance: random.Random, most: int) -> list[Item]:
+    """At most so many of each kind, each question once."""
     by_kind: dict[str, dict[str, Item]] = defaultdict(dict)
     for item in items:
         by_kind[item[0]].setdefault(item[1], item)
     return [
         one
         for kind in sorted(by_kind)
-        for one in _some([by_kind[kind][key] for key in sorted(by_kind[kind])], chance, _OF_EACH)
+        for one in _some([by_kind[kind][key] for key in sorted(by_kind[kind])], chance, most)
     ]
 
 
@@ -240,6 +275,18 @@ def notes_of(repository: str, commit: str, texts: Texts, chance: random.Random) 
     return [item for item, _, _ in kept_notes], {path: text for _, path, text in kept_notes}
 
 
+def written_notes(repository: str, asked: list[tuple[str, str]]) -> tuple[list[Item], Texts]:
+    """Commit messages as notes, and what somebody asked who wants to know what they say: commit and question."""
+    items: list[Item] = []
+    notes: Texts = {}
+    for commit, text in asked:
+        message = subprocess.check_output(["git", "-C", repository, "show", "-s", "--format=%s%n%n%b", commit])
+        path = f"notes/{commit}.md"
+        notes[path] = f"# {message.decode(errors='replace').strip()}\n"
+        items.append(("note in other words", text, [path]))
+    return items, notes
+
+
 def made_of(data: str, name: str, tree: dict[str, Any]) -> dict[str, Any]:
     """The questions about one tree."""
     repository = repository_of(data, tree["repository"])
@@ -247,12 +294,17 @@ def made_of(data: str, name: str, tree: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         write_tree(repository, tree["commit"], folder, tree.get("below", ""))
         texts = read_texts(folder)
-    makers = _CODE if tree["kind"] == "code" else (four_characters,) if tree["kind"] == "cjk" else ()
-    items = drawn((item for make in makers for item in make(texts)), chance)
+    many_characters = partial(four_characters, share=tree.get("share", 0.02))
+    by_kind: dict[str, tuple[Callable[[Texts], Iterator[Item]], ...]]
+    by_kind = {"code": _CODE, "cjk": (many_characters,), "prose": (_prose,)}
+    makers = by_kind.get(tree["kind"], ())
+    items = drawn((item for make in makers for item in make(texts)), chance, tree.get("of_each", _OF_EACH))
     notes: Texts = {}
     if tree["kind"] == "code":
         asked, notes = notes_of(repository, tree["commit"], texts, chance)
         items += asked
+    elif tree["kind"] == "notes":
+        items, notes = written_notes(repository, tree["asked_of_notes"])
     items += [("paraphrase", text, [path]) for path, text in tree.get("asked", ())]
     return {
         **{key: tree[key] for key in ("repository", "commit", "below") if key in tree},
@@ -261,20 +313,26 @@ def made_of(data: str, name: str, tree: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _trees() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The trees of each set, by its name."""
+    for file_name, prefix in (("typed-trees.json", ""), ("more-trees.json", "more-")):
+        with open(os.path.join(_HOME, file_name), encoding="utf-8") as file:
+            for half, trees in json.load(file).items():
+                yield f"{prefix}{half}", trees
+
+
 def main() -> None:
-    """Write both halves, and print their digests."""
+    """Write all halves, and print their digests."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    with open(os.path.join(_HOME, "typed-trees.json"), encoding="utf-8") as file:
-        trees = json.load(file)
     os.makedirs(os.path.join(options.data, "typed"), exist_ok=True)
     listed: dict[str, Any] = {}
-    for half in ("seen", "unseen"):
-        made = {name: made_of(options.data, name, tree) for name, tree in trees[half].items()}
+    for name_of_set, trees in _trees():
+        made = {name: made_of(options.data, name, tree) for name, tree in trees.items()}
         content = json.dumps(made, ensure_ascii=False, sort_keys=True, indent=1).encode()
-        with open(os.path.join(options.data, "typed", f"{half}.json"), "wb") as written:
+        with open(os.path.join(options.data, "typed", f"{name_of_set}.json"), "wb") as written:
             written.write(content)
         items = [
             f"{name}: {kind}: {hashlib.sha256(text.encode()).hexdigest()[:8]}: {paths[0]}"
@@ -282,8 +340,9 @@ def main() -> None:
             for kind, text, paths in tree["questions"]
         ]
         kinds = Counter(item[0] for tree in made.values() for item in tree["questions"])
-        listed[half] = {"sha256": hashlib.sha256(content).hexdigest(), "kinds": kinds, "items": items, "dropped": {}}
-        print(half, listed[half]["sha256"], dict(kinds))
+        digest = hashlib.sha256(content).hexdigest()
+        listed[name_of_set] = {"sha256": digest, "kinds": kinds, "items": items, "dropped": {}}
+        print(name_of_set, digest, dict(kinds))
     if options.list:
         with open(os.path.join(_HOME, "typed-items.json"), "w", encoding="utf-8") as file:
             json.dump(listed, file, ensure_ascii=False, indent=0)

@@ -3,6 +3,7 @@
     SPEC-BILLING-001, single-flight        the linked artifact of that id; what has the name in its title; what holds it
     cmdline.py, scrapy/cmdline.py:42       the file whose path ends so, of it the passage with that line
     scrapy.cmdline, scrapy.cmdline.run     the file with this module's path
+    tests, src/tui                         the file or the folder of this name
     a traceback, a compiler's message      the innermost of the files in it that exist here, then the others
     client.get("/users", timeout=5)        what has this line as it stands, but for its white space
 
@@ -28,6 +29,7 @@ from ctxrank.ranking.retrieval.candidates.candidates import (
 from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import Query, is_line_of_code
+from ctxrank.ranking.retrieval.rerank import count_with_ties
 
 _NAME = re.compile(r"\w+(-\w+)+")
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
@@ -39,7 +41,12 @@ _FRAME = r'File "([^"\n]{1,400})", line (\d{1,7})'
 _PLACE = r"(?<![\w./\\@+-])([\w./\\@+-]{1,300}\.[A-Za-z]\w{0,7}):(\d{1,7})(?![\w/])"
 # What a module's file may be called when it is a folder's.
 _OF_FOLDER = ("__init__", "index", "mod")
+# What a file gains that a query names without its extension, or whose folder it names, of what the rarest meaning of
+# the name is worth: more than one that repeats the word, less than one that defines a name. Of 25 names of folders (MRR
+# at 10, 2026-11) 0.72 without, 0.85 with 1.25 and 0.88 with 2; symbols of 32 repositories, nDCG@10, 0.918 and 0.927.
+NAMED_SHARE = 2.0
 _MOST_ROWS = 2000  # looked at for one file: a name like __init__.py is many
+_MOST_NAMED = 100  # of the best rows, whose paths are read for a name
 _MOST_FILES = 12  # of one query
 _MOST_READ = 200  # rows with the words of a line of code in its order, of which each is looked at
 _MAX_CHARS = 100_000  # of one of them
@@ -63,7 +70,10 @@ def with_what_is_named(plan: Plan, question: Question, found: Candidates) -> tup
     if len(query.terms) != 1:
         return found, []
     term = query.terms[0]
-    if term.is_phrase or term.is_prefix or term.column or _NAME.fullmatch(term.text) is None:
+    if term.is_phrase or term.is_prefix or term.column:
+        return found, []
+    found = with_named_paths(plan, found, term.text.strip("/").split("/"))
+    if _NAME.fullmatch(term.text) is None:
         return found, []
     groups: list[frozenset[int]] = []
     if is_installed("links"):
@@ -101,15 +111,40 @@ def with_rows_of_line(
     return found._replace(rows=list(known.values()), is_complete=is_complete), groups
 
 
+def with_named_paths(plan: Plan, found: Candidates, named: list[str]) -> Candidates:
+    """The same candidates; of the best, those gain something whose file or folder has this name."""
+    best = best_first(found.rows)
+    del best[count_with_ties([row.score for row in best], _MOST_NAMED, _MOST_ROWS) :]
+    texts = plan.engine.texts([row.rowid for row in best], 0)
+    gain = NAMED_SHARE * max((term.value for term in plan.terms), default=0.0)
+    rows = {row.rowid: row for row in found.rows}
+    for row in best:
+        parts = _EXTENSION.sub("", texts[row.rowid][3]).split("/") if row.rowid in texts else []
+        if any(parts[at : at + len(named)] == named for at in range(len(parts))):
+            rows[row.rowid] = _lifted(plan, row, "/".join(named), gain)
+    return found._replace(rows=list(rows.values()))
+
+
+def with_rows_of_wholes(plan: Plan, scope: Scope, found: Candidates) -> Candidates:
+    """All candidates, and rows that hold what was typed as one the way it is written, with a bonus."""
+    rows = {row.rowid: row for row in found.rows}
+    for whole, gain in plan.wholes:
+        holding = _scored(plan, RowQuery(whole, scope, excluded=plan.excluded))
+        if len(holding) < _MOST_ROWS:
+            for row in holding:
+                rows[row.rowid] = _lifted(plan, rows.get(row.rowid, row), whole.text, gain)
+    return found._replace(rows=list(rows.values()))
+
+
 def _scored(plan: Plan, query: RowQuery) -> list[Candidate]:
     """The rows that a query finds, by what they score."""
     rows = plan.engine.rows(query, _MOST_ROWS)
     return [Candidate(row[0], row[1], score) for row, score in zip(rows, Scorer(plan).scores(rows), strict=True)]
 
 
-def _lifted(plan: Plan, row: Candidate, name: str) -> Candidate:
-    """A row with a bonus that puts it first."""
-    bonus = Bonus(name, "", max(sum(plan.values), 1.0))
+def _lifted(plan: Plan, row: Candidate, name: str, gain: float = 0.0) -> Candidate:
+    """A row with a bonus; without a gain it puts it first."""
+    bonus = Bonus(name, "", gain or max(sum(plan.values), 1.0))
     return row._replace(score=row.score + bonus.score, bonuses=(*row.bonuses, bonus))
 
 

@@ -6,6 +6,8 @@
     iddlewar           middleware            a part of a term
     Daten Bank         datenbank             two neighbours that are one word, with or without a linking letter
     datenbank          daten, bank           a word that is two
+    getzipimporter     get, zip, importer    a name without what parts it: words that stand so in some document
+    StyleE             styleelement          a name that is cut inside its last part
 
 What the index has is never corrected, a number never stands for a word, and digits must be equal. Runs of CJK are left
 as they are: their pairs are in the index. `plan.py` gives stand-ins less weight than words that were found.
@@ -34,6 +36,7 @@ from ctxrank.indexer.text.identifiers import FIRST_CJK, split_word
 from ctxrank.ranking.retrieval.query import COMPLETIONS, LINKERS, Token
 
 MOST_STAND_INS = 3  # of one word
+MOST_PARTS = 4  # of a name that is written together
 MOST_UNKNOWN = 4  # words of one query for which terms are looked for: more are a text, not typing mistakes
 TYPO_WEIGHT = 0.7
 PART_WEIGHT = 0.7
@@ -49,6 +52,8 @@ _LEAST_FOR_TWO_EDITS, _LEAST_FOR_TWO_AMONG_KNOWN = 6, 8
 _LEAST_STEM_FOR_TWO, _LEAST_STEM_FOR_FIRST = 6, 5
 _LEAST_INNER = 5  # letters of a part
 _LEAST_HALF = 4  # of a word that is two
+_LEAST_PART = 3  # of one that is more: `anyone` is no `any one`
+_MOST_TRIED = 12  # ways to part a name that are looked for in documents
 _MOST_TYPED = 48
 _NEAR_TERMS = 60
 _CONTAINING = 32
@@ -57,6 +62,7 @@ _LEAST_BEGINNING = 2
 _ROWS_OF_NAME = 100
 _TRIMMED = 3  # letters of a cut word that its ending may have lost to the stemmer
 _MAX_CHARS = 6000  # of a text that shows how a stand-in is written
+_Way = list[tuple[str, IndexTerm]]  # the words that make one, with their terms
 _ONE_EACH = FieldWeights(1.0, 1.0, 1.0, 1.0)
 
 
@@ -77,6 +83,7 @@ class Expansion(NamedTuple):
 
     typed: str
     stand_ins: tuple[StandIn, ...]
+    parts: str = ""  # the words, where it is a name without what parts them
 
 
 def expansions_of(
@@ -123,10 +130,11 @@ class _Expander:
         terms: Sequence[IndexTerm],
         weight: float,
         forms: Mapping[IndexTerm, Sequence[str]] | None = None,
+        parts: str = "",
     ) -> Expansion:
-        """The terms as stand-ins of a word; `forms` are what they may have been meant as."""
+        """The terms as stand-ins of a word, which is made of `parts`; `forms` are what they may have been meant as."""
         stand_ins: list[StandIn] = []
-        for term in terms[:MOST_STAND_INS]:
+        for term in terms[: MOST_PARTS if parts else MOST_STAND_INS]:
             surfaces = _completed(term.term)
             stems = self._stems(surfaces)
             is_found = term.term in stems
@@ -134,7 +142,7 @@ class _Expander:
             written = self._written(term.term, surface)
             meant = tuple((forms or {}).get(term, ()))
             stand_ins.append(StandIn(term, weight, word.position, word.key.column, surface, written, meant))
-        return Expansion(typed, tuple(stand_ins))
+        return Expansion(typed, tuple(stand_ins), parts)
 
     def _written(self, term: str, surface: str) -> str:
         """A word of the corpus with this term, in lower case: as the first document that holds it writes it."""
@@ -164,11 +172,14 @@ class _Expander:
         weight = PART_WEIGHT
         if not typed.isalnum() or typed[0].isdigit() or max(typed) >= FIRST_CJK:  # a number, a hash, a run of CJK
             return Expansion(word.surface, ())
-        if not word.is_known and split_word(word.surface):  # its parts are known: getUserById
-            terms, weight = self._containing(typed), NAME_WEIGHT
+        if not word.is_known and (parts := split_word(word.surface)):  # its parts are known: getUserById
+            terms, weight = self._beginning(typed, parts) or self._containing(typed), NAME_WEIGHT
         elif near := self._one_edit_away(typed):
             terms, weight = [*near], TYPO_WEIGHT
-        elif not (terms := self._halves(typed) or self._containing(typed)):
+        elif way := self._parts_of(typed):
+            together = " ".join(part for part, _ in way)
+            return self.expansion(word.surface, word, [term for _, term in way], weight, parts=together)
+        elif not (terms := self._containing(typed)):
             terms, weight = self._two_edits_away(typed), TYPO_WEIGHT
         return self.expansion(word.surface, word, terms, weight, near)
 
@@ -208,10 +219,7 @@ class _Expander:
             rows = self._engine.rows(RowQuery(AnyClause(phrases)), _ROWS_OF_NAME) if phrases else []
             if rows:
                 break
-        counts: Counter[int] = Counter()
-        ids = {term.id for term in (*endings, *beginnings)}
-        for row in self._engine.frequencies(rows, ids, _ONE_EACH):
-            counts.update(id_ for id_, _ in row)
+        counts = self._counts(rows, (*endings, *beginnings))
         ends: dict[int, list[IndexTerm]] = {}
         for word, terms in ((first, endings), (last, beginnings)):
             most = max((counts[term.id] for term in terms), default=0)
@@ -230,22 +238,42 @@ class _Expander:
                 return found
         return []
 
-    def _halves(self, typed: str) -> list[IndexTerm]:
-        """The two terms that a word is made of: of all cuts, the one whose rarer half is the most frequent."""
-        cuts = [
-            (typed[: at - len(linker)], typed[at:])
-            for at in range(_LEAST_HALF, len(typed) - _LEAST_HALF + 1)
-            for linker in LINKERS
-            if typed[:at].endswith(linker) and at - len(linker) >= _LEAST_HALF
+    def _beginning(self, typed: str, parts: Sequence[str]) -> list[IndexTerm]:
+        """Names that begin so, the last part perhaps cut, those that the most rows have first."""
+        begun = PhraseClause(" ".join(parts), "identifiers", is_prefix=True)
+        rows = self._engine.rows(RowQuery(begun), _ROWS_OF_NAME)
+        terms = self._engine.look_up_prefix(typed, (), _BEGINNING) if rows else []
+        counts = self._counts(rows, terms)
+        return sorted((term for term in terms if counts[term.id]), key=lambda term: (-counts[term.id], term.df))
+
+    def _counts(self, rows: list[Row], terms: Sequence[IndexTerm]) -> Counter[int]:
+        """How many of the rows hold each of the terms."""
+        counts: Counter[int] = Counter()
+        for row in self._engine.frequencies(rows, {term.id for term in terms}, _ONE_EACH):
+            counts.update(id_ for id_, _ in row)
+        return counts
+
+    def _parts_of(self, typed: str) -> _Way:
+        """The words that a word is made of, with their terms: as few as some row has one after the other; or else two,
+        of which the rarer one is the most frequent.
+        """
+        spans = [
+            (start, end)
+            for start in range(len(typed) - _LEAST_PART + 1)
+            for end in range(start + _LEAST_PART, len(typed) + 1)
         ]
-        stems = self._stems([half for cut in cuts for half in cut])
+        stems = self._stems([typed[start:end] for start, end in spans])
         known = {term.term: term for term in self._engine.look_up_any(stems)} if stems else {}
-        both = [
-            (known[first], known[second])
-            for first, second in zip(stems[::2], stems[1::2], strict=True)
-            if first in known and second in known
-        ]
-        return list(max(both, key=lambda halves: min(half.df for half in halves), default=()))
+        ends: dict[int, list[tuple[int, IndexTerm]]] = {}
+        for (start, end), stem in zip(spans, stems, strict=False):
+            if stem in known:
+                ends.setdefault(start, []).append((end, known[stem]))
+        ways = sorted(_ways(typed, ends), key=lambda way: (len(way), -min(term.df for _, term in way)))
+        halves = [way for way in ways if len(way) == 2 and all(len(word) >= _LEAST_HALF for word, _ in way)]
+        for way in [*halves, *(way for way in ways if len(way) > 2)][:_MOST_TRIED]:
+            if self._engine.row_ids(RowQuery(PhraseClause(" ".join(word for word, _ in way))), 1):
+                return way
+        return halves[0] if halves else []
 
     def _one_edit_away(self, typed: str) -> dict[IndexTerm, list[str]]:
         """Terms of words that one edit of a letter makes, with these words."""
@@ -279,6 +307,25 @@ class _Expander:
             if edits <= 2:
                 found.append((edits, -term.df, term.term, term))
         return [one[-1] for one in sorted(found)]
+
+
+def _ways(typed: str, ends: Mapping[int, list[tuple[int, IndexTerm]]]) -> list[_Way]:
+    """All ways to make a word of two or more known ones, with a linking letter between two halves."""
+    length = len(typed)
+    ways = [
+        [(typed[:end], first), (typed[start:], second)]
+        for end, first in ends.get(0, ())
+        for linker in LINKERS
+        if typed.startswith(linker, end)
+        for start in (end + len(linker),)
+        for last, second in ends.get(start, ())
+        if last == length
+    ]
+    begun: list[tuple[int, _Way]] = [(0, [])]
+    for _ in range(MOST_PARTS):
+        begun = [(end, [*way, (typed[at:end], term)]) for at, way in begun for end, term in ends.get(at, ())]
+        ways += [way for end, way in begun if end == length and len(way) > 2]
+    return ways
 
 
 def _completed(term: str) -> list[str]:

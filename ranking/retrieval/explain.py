@@ -36,10 +36,16 @@ def explain_blend(
         blended(text, parts.total, weight),
         "score = text + what is known",
         (
-            Explanation(text_value, f"text: {weight:g} × {text:.3f} (BM25 {total:.2f}, calibrated)", tuple(rows)),
+            Explanation(
+                text_value, f"text: {weight:g} × {text:.3f} (BM25 {total:.2f}{_prior(group)}, calibrated)", tuple(rows)
+            ),
             explain_heuristic(parts, 1 - weight),
         ),
     )
+
+
+def _prior(group: HitGroup | None) -> str:
+    return "" if group is None or group.prior == 1.0 else f" × {group.prior:.2f} as {group.kind}"
 
 
 def _term_scores(plan: Plan, candidate: Candidate) -> list[TermScore]:

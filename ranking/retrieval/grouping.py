@@ -20,15 +20,18 @@ OTHERS_SHARE = 0.1
 class HitGroup:
     """The rows that one document was found by; `passages` are best first.
 
-    `support` is what else counts: with which share, and what it is.
+    `support` is what else counts: with which share, and what it is. `prior` is what the document is worth to the
+    question (file_kinds.py), and `kind` why.
     """
 
-    __slots__ = ("own", "passages", "support")
+    __slots__ = ("kind", "own", "passages", "prior", "support")
 
     def __init__(self) -> None:
         self.own: Candidate | None = None
         self.passages: list[Candidate] = []
         self.support: list[tuple[float, Candidate, str]] = []
+        self.prior = 1.0
+        self.kind = ""
 
     @property
     def score(self) -> float:

@@ -53,6 +53,7 @@ _SENTENCE_ENDS = (".", "?", "!", ";", ":")
 # arguments, whose names are used and not defined, a little worse with more (benchmarks/typed).
 DEFINITION_WEIGHT = 2.0
 HEADING_WEIGHT = 0.7
+_MAX_NAME_WORDS = 4  # typed apart
 _MAX_NAMES = 16  # of one query; a task has more, and then they say little
 # The parts of getUserById found one by one say less than the whole: measured on code search.
 PART_WEIGHT = 0.5
@@ -110,6 +111,8 @@ class Plan(NamedTuple):
     pairs: tuple[tuple[str, str, float, float], ...] = ()
     tuning: Tuning = DEFAULT
     corrections: tuple[Correction, ...] = ()
+    # Words one after the other that something typed as one stands for, and what a row gains that holds them so.
+    wholes: tuple[tuple[PhraseClause, float], ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -161,7 +164,7 @@ def make_plan(
     query_terms: dict[TermKey, _QueryCount] = {}
     unknown: dict[str, None] = {}
     parts_of = [_parts(token, engine) for token in content_tokens]
-    names = query_names(query)
+    names = query_names(query) | _names_of_words(query)
     engine.expect(
         [token.key.term for some in (content_tokens, *parts_of) for token in some if not token.key.is_prefix],
         [*names, *map(str.lower, names)],
@@ -190,14 +193,29 @@ def make_plan(
     used: dict[str, tuple[str, ...]] = {}
     for stand_in in stand_ins:
         used[stand_in.typed] = (*used.get(stand_in.typed, ()), stand_in.text)
+    unknown_value = inverse_document_frequency(statistics.documents, 0)
     required = [clause for term in query.terms if term.is_phrase and (clause := _phrase(term, engine))]
     excluded = [clause for term in query.excluded if (clause := _phrase(term, engine))]
     return Plan(
         engine, statistics, tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
-        unknown_value=inverse_document_frequency(statistics.documents, 0),
+        unknown_value=unknown_value,
         pairs=tuple(_pairs(content_tokens, terms, expansions)), tuning=tuning,
         corrections=tuple(starmap(Correction, used.items())),
+        wholes=tuple(_wholes(content_tokens, expansions, terms, unknown_value)) if expands else (),
     )  # fmt: skip
+
+
+def _wholes(
+    content_tokens: list[Token], expansions: "list[Expansion]", terms: list[QueryTerm], unknown_value: float
+) -> Iterator[tuple[PhraseClause, float]]:
+    """The pairs of each run of CJK, which are worth what they are, and the parts of each name written together."""
+    values = {term.text: term.value for term in terms if not term.field}
+    for token in content_tokens:
+        if max(token.surface) >= FIRST_CJK and not token.key.column and len(pairs := split_word(token.surface)) > 1:
+            yield PhraseClause(" ".join(pairs), "identifiers"), sum(values.get(pair, 0.0) for pair in pairs)
+    for expansion in expansions:
+        if expansion.parts:
+            yield PhraseClause(expansion.parts), unknown_value
 
 
 def _pairs(
@@ -234,7 +252,7 @@ def _expansions(
         return []
     tokens = [
         token._replace(
-            is_known=bool(query_terms[token.key].by_field),
+            is_known=bool(query_terms[token.key].by_field) and not _is_cut_part(token),
             is_name=query.terms[token.typed].text.replace("_", "").isalnum(),
         )
         for token in tokens
@@ -245,6 +263,12 @@ def _expansions(
     from ctxrank.ranking.retrieval.expansion import expansions_of  # noqa: PLC0415  most queries need none
 
     return expansions_of(tokens, joined, engine)
+
+
+def _is_cut_part(token: Token) -> bool:
+    """Whether the stemmer took the one letter that is left of a name's last part: ImportE is no import."""
+    end = token.surface[-2:]
+    return end[:1].islower() and end[1:].isupper() and token.key.term != token.surface.lower()
 
 
 def _joined(tokens: list[Token], engine: Engine) -> dict[int, list[IndexTerm]]:
@@ -289,7 +313,7 @@ def _stand_ins(
     """Stand-ins as terms of the query; one that was typed itself is there already."""
     known = {(stem, term.column) for term in terms if not term.is_extra for stem in term.stems}
     found: list[QueryTerm] = []
-    for typed, stand_ins in expansions:
+    for typed, stand_ins, _ in expansions:
         for stand_in in stand_ins:
             key = TermKey(stand_in.term.term, is_prefix=False, column=stand_in.column)
             if (key.term, key.column) in known:
@@ -354,17 +378,21 @@ def _names(
     """
     terms: list[QueryTerm] = []
     idfs = {stem: term.idf for term in words for stem in term.stems}
+    together = "".join(term.text for term in query.terms).lower()
     # A name with what it is in, and without arguments.
     path = query.terms[0].text.removesuffix("()") if len(query.terms) == 1 else ""
     is_alone = path != "" and all(char.isalnum() or char in "_$.:#>-" for char in path)
     for name, times in names.items():
+        stems = tuple(engine.tokens(name))
+        if not stems:  # `_("text")` calls a name without a word
+            continue
         for field, weight in ((DEFINITION, DEFINITION_WEIGHT), (HEADING, HEADING_WEIGHT)):
             found = engine.look_up(name, field) or engine.look_up(name.lower(), field)
             if found is not None:
                 idf = inverse_document_frequency(statistics.documents, found.df)
-                stems = tuple(engine.tokens(name))
                 idf = max(idf, sum(idfs.get(stem, 0.0) for stem in stems))
-                share = 1.0 if is_alone else min(1.0, len(stems) / tokens)
+                is_whole = is_alone or name.replace("_", "") == together
+                share = 1.0 if is_whole else min(1.0, len(stems) / tokens)
                 terms.append(QueryTerm(
                     text=name, ids=(found.id,), stems=stems,
                     weight=weight * share * share * query_tf_saturation(times), df=found.df, idf=idf, column="",
@@ -398,6 +426,14 @@ def query_names(query: Query) -> dict[str, float]:
                     if len(names) == _MAX_NAMES:
                         return names
     return names
+
+
+def _names_of_words(query: Query) -> dict[str, float]:
+    """What a few words are the name of when they are written together."""
+    words = [term.text.lower() for term in query.terms if term.is_plain_word]
+    if not 1 < len(words) == len(query.terms) <= _MAX_NAME_WORDS:
+        return {}
+    return {"".join(words): 1.0, "_".join(words): 1.0}
 
 
 def _name_places(text: str) -> list[tuple[int, int]]:

@@ -82,6 +82,11 @@ class Term(NamedTuple):
     is_prefix: bool = False
     column: str = ""
 
+    @property
+    def is_plain_word(self) -> bool:
+        """Whether it is letters alone, for any column."""
+        return self.text.isalpha() and not (self.is_phrase or self.is_prefix or self.column)
+
     def __str__(self) -> str:
         column = f"{self.column}:" if self.column else ""
         text = _quoted(self.text) if self.is_phrase else self.text

@@ -1,7 +1,9 @@
 """Questions: whether a sentence asks for an explanation, which documents of prose give, or for what code has.
 
-    how do I delay a job        can it run on Windows?        I want single quotes        prose
-    where is the delay computed        which class keeps them        the worker dies at night        as it is
+    how do I delay a job        can it run on Windows?        I want single quotes        prose, its use
+    how is the delay computed        how the worker keeps them        prose, and the code
+    where is the delay computed        which class keeps them        the worker dies at night        the code
+    why did we drop retries        what was decided about retries        what was found
 
 Only the form of the words is looked at. What is not recognised is ranked as any other query, so a list that knows too
 few words costs less than one that knows too many: a report of a bug names what happens, and is about code.
@@ -26,6 +28,31 @@ _MARKS = ".,;:?!()'\"`"
 _CODE_KINDS = frozenset(["class", "function", "method", "module", "file", "code", "source", "struct", "type"])
 _OUR_CODE = frozenset(["code", "source", "sources", "implementation"])
 _MADE = frozenset(("implemented", "defined"))
+
+
+# What a question is about.
+CODE, USE, FINDING = "code", "use", "finding"
+_FOUND = frozenset(["decided", "decision", "decisions", "learnt", "learned", "agreed", "chose", "chosen"])
+_OURS = (["did", "we"], ["have", "we"], ["had", "we"], ["was", "found"])
+# Behind `how`: somebody wants to do something, or asks for a figure. Else it is how something works.
+_DOING = frozenset(["to", "can", "could", "should", "may", "must", "many", "much", "long", "often"])
+_OUR_PERSONS = _PERSONS | {"we", "our", "us", "one"}
+
+
+def aim_of(query: Query) -> str:
+    """What a query is about: CODE, its USE or a FINDING."""
+    if not query.is_sentence:
+        return CODE
+    words = [term.text.lower().strip(_MARKS) for term in query.terms]
+    pairs = [words[at : at + 2] for at in range(len(words))]
+    is_question = words[0] in _ASKING or words[0] in _UNCERTAIN or words[0] in ("have", "had", "was")
+    if is_question and (not _FOUND.isdisjoint(words) or any(pair in pairs for pair in _OURS)):
+        return FINDING
+    if not asks_for_prose(query):
+        return CODE
+    is_personal = any(word.partition("'")[0] in _OUR_PERSONS for word in words)
+    works = any(pair[0] == "how" and pair[-1] not in _DOING for pair in pairs)
+    return CODE if works and not is_personal else USE
 
 
 def asks_for_prose(query: Query) -> bool:

@@ -11,12 +11,13 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import (
     ENGINE_ERRORS,
     INDEX_READ_ERRORS,
+    PATH,
     SWITCHED_OFF,
     Engine,
     IndexHealth,
     Readiness,
 )
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.facets import document_id_of
@@ -56,10 +57,13 @@ from ctxrank.ranking.retrieval.query import (
 from ctxrank.ranking.retrieval.rerank import reranked
 from ctxrank.ranking.retrieval.snippets import NOTHING, Snippet, snippet, terms_in
 
+if TYPE_CHECKING:
+    from ctxrank.ranking.retrieval.file_kinds import Priors
+
 CATCH_UP_MS = 2000
 _RELAXED = "Nothing has all of that: the query was asked again as plain words."
 _TOO_LONG = f"The query has {{:,}} characters: its first and last {MAX_QUERY_CHARS // 2:,} were asked."
-_LEAST_CHOICE = 10
+_LEAST_CHOICE_OF_FILES = 60
 # Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read, then
 # each time twice as many.
 _FIRST_CHUNK = 2
@@ -194,6 +198,7 @@ class _Page(NamedTuple):
     groups: dict[int, HitGroup]
     first: list[frozenset[int]]  # documents that come first, whatever their score
     shown: list[Foldable]
+    priors: "Priors | None" = None  # of files, where their kind counts
 
 
 class _Ranked(NamedTuple):
@@ -217,19 +222,26 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     if filters.is_impossible:
         return _Page(Candidates([], is_complete=True), {}, [], [])
     # A passage has the support of its whole file, so a low row may still come out high.
-    # A file of prose may have that of its whole, and a short page must not have fewer files to choose from.
-    least = _LEAST_CHOICE if call.wants_prose else 0
+    # So may one of a file whose kind counts less leave its place to others.
+    least = _LEAST_CHOICE_OF_FILES if call.limits.has_passages else 0
     threshold_of = no_threshold if request.is_by_passage else top_k_threshold(max(limit, least), call.limits)
     found = find_candidates(plan, filters.scope, threshold_of=threshold_of)
     first: list[frozenset[int]] = []
     # A name, a file or a line of code may be meant: a file among other words has a line, too.
     text = request.text
     is_one = len(call.question.query.terms) == 1 or ":" in text or ", line " in text
-    may_name = (is_one and ("-" in text or "." in text)) or (not request.is_syntax and is_line_of_code(text))
+    is_in_paths = any(term.path_ids or term.field == PATH for term in plan.terms)
+    may_name = (is_one and ("-" in text or "." in text or is_in_paths)) or (
+        not request.is_syntax and is_line_of_code(text)
+    )
     if may_name and not request.is_by_passage:
         from ctxrank.ranking.retrieval.exact_names import with_what_is_named  # noqa: PLC0415  few queries are names
 
         found, first = with_what_is_named(plan, call.question, found)
+    if plan.wholes and not plan.required:
+        from ctxrank.ranking.retrieval.exact_names import with_rows_of_wholes  # noqa: PLC0415  few queries have any
+
+        found = with_rows_of_wholes(plan, filters.scope, found)
     rows = reranked(plan, found).rows
     if request.is_by_passage:
         from ctxrank.ranking.retrieval.passage_hits import passage_groups  # noqa: PLC0415  only on request
@@ -241,7 +253,12 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         from ctxrank.ranking.retrieval.whole_files import add_wholes  # noqa: PLC0415  few queries ask for prose
 
         add_wholes(plan, rows, groups)
-    page = _Page(found, groups, first, [])
+    priors = None
+    if call.limits.has_passages:
+        from ctxrank.ranking.retrieval.file_kinds import priors_of  # noqa: PLC0415  start-up: only files have passages
+
+        priors = priors_of(plan, call.question, groups, _LEAST_CHOICE_OF_FILES)
+    page = _Page(found, groups, first, [], priors)
     page.shown.extend(_hits(call, page, limit))
     return page
 
@@ -299,6 +316,7 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
     ranked: list[_Ranked] = []
     waiting = dict(page.groups)
     half, weight, today = call.limits.half, call.plan.tuning.text, call.question.request.today
+    most_lifted = page.priors.highest if page.priors is not None else 1.0
     for ids in (*page.first, frozenset(waiting)):
         groups = {id_: waiting.pop(id_) for id_ in ids if id_ in waiting}
         by_text = sorted([(group.score, parent_id) for parent_id, group in groups.items()], reverse=True)
@@ -306,14 +324,19 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
         wanted = max(limit, 0) - len(ranked)
         start, end = 0, min(_FIRST_CHUNK * wanted, _CHUNK)
         while wanted and start < len(by_text):
-            highest = blended(calibrated(by_text[start][0], half), call.limits.heuristic, weight)
+            highest = blended(calibrated(by_text[start][0] * most_lifted, half), call.limits.heuristic, weight)
             if len(best) == wanted and not best[-1].signals.is_superseded and best[-1].score > highest:
                 break
-            for signals in call.plan.engine.signals([parent_id for _, parent_id in by_text[start:end]]):
-                text = calibrated(groups[signals.id].score, half)
+            ids_read = [parent_id for _, parent_id in by_text[start:end]]
+            known = {signals.id: signals for signals in call.plan.engine.signals(ids_read)}
+            for signals in [known[id_] for id_ in ids_read if id_ in known]:
+                group = groups[signals.id]
+                if page.priors is not None:
+                    group.prior, group.kind = page.priors.of(signals.id, signals.path)
+                text = calibrated(group.score * group.prior, half)
                 parts = heuristic(signals_of(signals, today), BLENDED)
                 score = blended(text, parts.total, weight)
-                best.append(_Ranked(signals, groups[signals.id], text, parts, score))
+                best.append(_Ranked(signals, group, text, parts, score))
             best.sort(key=lambda row: row.order)
             del best[wanted:]
             start, end = end, end + min(2 * (end - start), _CHUNK)

@@ -34,6 +34,7 @@ class FeatureLimits(NamedTuple):
     heuristic: float  # the highest H in the store
     half: float  # of the query, see blend.py
     weight: float  # of the text
+    has_passages: bool
 
 
 def feature_limits(plan: Plan) -> FeatureLimits:
@@ -41,7 +42,7 @@ def feature_limits(plan: Plan) -> FeatureLimits:
     bounds = plan.engine.feature_bounds(PRIORITY_WEIGHTS)
     rows = 1.0 + OWN_SHARE + OTHERS_SHARE * (SHOWN_PASSAGES - 1) if bounds.has_passages else 1.0
     highest = max(_heuristic(priority, 0) for priority in bounds.priorities or (_USUAL_PRIORITY,))
-    return FeatureLimits(rows, highest, half_score(plan.values), plan.tuning.text)
+    return FeatureLimits(rows, highest, half_score(plan.values), plan.tuning.text, bounds.has_passages)
 
 
 def _heuristic(priority: str, days: int) -> float:

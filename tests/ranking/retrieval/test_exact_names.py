@@ -177,3 +177,17 @@ def test_files_of_one_name_stay_inside_the_filters(web: Store) -> None:
         write_file(web, f"{folder}/same.py", f"in_{folder} = True\n")
     index_artifacts(web)
     assert [hit.path for hit in found(web, "same.py path:one/*").hits] == ["one/same.py"]
+
+
+@each_row("asked", ["shell", "shell/", "lib/shell", "lib/shell/"])
+def test_files_in_a_folder_and_the_file_of_that_name_come_before_what_repeats_the_word(
+    tmp_path_factory: pytest.TempPathFactory, asked: str
+) -> None:
+    with make_store(tmp_path_factory.mktemp("store")) as store:
+        write_file(store, "lib/shell/history.sh", "keep_lines() { :; }\n")
+        write_file(store, "lib/shell.py", "ask = input\n")
+        for number in range(5):
+            write_file(store, f"{number}.md", "# Shell\n\n" + "A shell runs in a shell. " * 9)
+        index_artifacts(store)
+        first = [hit.path for hit in found(store, asked).hits[:2]]
+    assert sorted(first) == ["lib/shell.py", "lib/shell/history.sh"]

@@ -185,3 +185,30 @@ def test_a_long_word_takes_no_memory_with_the_square_of_its_length(store: Store)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("query", "used", "wanted"),
+    [
+        ("getzipimporter", {"getzipimporter": ("get", "zip", "importer")}, "package:1"),  # without what parts it
+        ("StyleE", {"StyleE": ("styleelement",)}, "package:2"),  # one letter of the last part, which the stemmer takes
+        ("rowsI", {"rowsI": ("rowsinserted",)}, "package:2"),
+        ("getzipstyle", {}, None),  # words of the index, but nowhere one after the other
+    ],
+)
+def test_a_name_is_found_without_what_parts_it_and_with_one_letter_of_its_end(
+    tmp_path: Path, query: str, used: dict[str, tuple[str, ...]], wanted: str | None
+) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "zip.py", "def get_zip_importer(path): zip the style, get an importer", summary="zip")
+        save(store, "style.js", "const made = new StyleElement(rowsInserted)", summary="style")
+        save(store, "words.md", "get a zip, then a style of an importer; rows of elements", summary="words")
+        assert _used(store, query) == used
+        assert search_ids(store, query)[:1] == ([wanted] if wanted else [])
+
+
+def test_a_text_that_has_a_run_of_characters_comes_before_one_that_has_its_pairs(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "run.md", "在网页中加载这个模块的脚本文件，然后执行其他代码。" * 3, summary="a")
+        save(store, "pairs.md", "加载 载这 这个 加载 载这 这个", summary="b")
+        assert search_ids(store, "加载这个") == ["package:1", "package:2"]

@@ -111,3 +111,28 @@ def test_the_usual_paths_of_tests_are_known(path: str) -> None:
 @pytest.mark.parametrize("path", ["web/testing_tools.py", "latest.py", "contest.py", "protest/a.py", "test.md", ""])
 def test_other_paths_are_no_tests(path: str) -> None:
     assert not is_test(path)
+
+
+def test_a_name_without_a_word_is_asked_for_by_no_name(store: Store) -> None:
+    """`_("text")` calls what some file defines; the tokenizer leaves nothing of it."""
+    write_file(store, "a.py", "def _(text):\n    return text\n")
+    index_artifacts(store)
+    engine = engine_of(store)
+    with engine.snapshot() as statistics:
+        terms = make_plan(plain_query('_("text") is returned'), engine, statistics).terms
+    assert all(term.stems for term in terms)
+
+
+@each_row("asked", ["strip last end", "Strip Last End"])
+def test_the_words_of_a_name_find_what_defines_it_before_what_has_them(
+    tmp_path_factory: pytest.TempPathFactory, asked: str
+) -> None:
+    for name in ("stripLastEnd", "strip_last_end"):
+        with make_store(tmp_path_factory.mktemp("store")) as store:
+            write_file(
+                store, "src/a.js", f"let x = 1;\n\nfunction {name}(text) {{\n" + "    step(text);\n" * 40 + "}\n"
+            )
+            for number in range(4):
+                write_file(store, f"{number}.md", "Strip the last end. The strip, the last end.\n")
+            index_artifacts(store)
+            assert found(store, asked).hits[0].path == "src/a.js"

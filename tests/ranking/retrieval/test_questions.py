@@ -3,7 +3,7 @@
 import pytest
 
 from ctxrank.ranking.retrieval.query import parse_query
-from ctxrank.ranking.retrieval.questions import asks_for_prose, is_prose
+from ctxrank.ranking.retrieval.questions import CODE, FINDING, USE, aim_of, asks_for_prose, is_prose
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,22 @@ def test_words_and_phrases_are_no_sentence(text: str) -> None:
 def test_prose_is_told_by_its_path() -> None:
     assert all(map(is_prose, ["docs/a.md", "A.RST", "notes/README", "LICENSE-MIT", ""]))
     assert not any(map(is_prose, ["a.py", "docs/conf.toml", "Makefile", ".md", "src/md/mod.rs"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "aim"),
+    [
+        ("how is the delay of a retry computed", CODE),
+        ("how the worker keeps its jobs", CODE),
+        ("The worker does not get any work after it was connected again", CODE),
+        ("response model serialization", CODE),
+        ("how do I delay a job by ten minutes", USE),
+        ("how to get rid of what is still in the queue", USE),
+        ("Can jobs be written in another language than Python?", USE),
+        ("why did we drop retries of uploads", FINDING),
+        ("what was decided about the retries of uploads", FINDING),
+        ("what have we learnt about the queue", FINDING),
+    ],
+)
+def test_the_form_of_a_question_says_what_it_is_about(text: str, aim: str) -> None:
+    assert aim_of(parse_query(text)) == aim

@@ -1,0 +1,112 @@
+"""What files are, and how much of their score counts where source is among them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ctxrank.indexer import create_store
+from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.records.packages import NewPackage, save_package
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking import SearchRequest, search
+from ctxrank.ranking.retrieval.file_kinds import kind_of
+
+_FILES = {
+    "README.md": "# Limits\n\nThe server limits uploads: a large upload is refused; upload limits are listed.\n",
+    "CHANGES.rst": "Changes\n=======\n\nUpload limits: uploads above the upload limits are refused by the server.\n",
+    "tests/test_limits.py": "def test_upload_limits(server):\n    assert server.refuses(upload(limits=uploads))\n",
+    "src/server/limits.py": "def check(request):\n    '''Refuse uploads above the upload limits of a server.'''\n",
+    "settings.yaml": "upload_limits: 20  # uploads above the upload limits are refused by the server\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Iterator[Store]:
+    """A small program whose papers and tests say more of it than its code."""
+    for path, text in _FILES.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    with create_store(str(tmp_path)) as store:
+        index_artifacts(store)
+        store.catch_up()
+        yield store
+
+
+def _paths(store: Store, text: str) -> list[str]:
+    return [hit.path for hit in search(store, SearchRequest(text)).hits]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("src/app.py", "source"), ("lib/index.ts", "source"), ("Sources/Vapor/Request.swift", "source"),
+        ("tests/test_app.py", "a test"), ("src/app_test.go", "a test"), ("spec/models/user_spec.rb", "a test"),
+        ("examples/basic/main.rs", "an example"), ("benches/parse.rs", "an example"),
+        ("docs/guide.md", "documentation"), ("README", "documentation"), ("CHANGES.rst", "documentation"),
+        ("package.json", "settings or data"), ("Makefile", "settings or data"), (".github/ci.yml", "settings or data"),
+        ("dist/app.js", "generated"), ("api/v1_pb2.py", "generated"), ("poetry.lock", "generated"), ("", ""),
+    ],
+)  # fmt: skip
+def test_a_path_says_what_a_file_is(path: str, kind: str) -> None:
+    assert kind_of(path) == kind
+
+
+def test_source_comes_before_what_describes_and_tests_it(tree: Store) -> None:
+    for text in ("upload limits", "how the server refuses uploads above the limits", "where are upload limits checked"):
+        assert _paths(tree, text)[0] == "src/server/limits.py", text
+    found = _paths(tree, "upload limits server")
+    assert found.index("tests/test_limits.py") < found.index("README.md")
+
+
+def test_who_wants_to_use_it_gets_the_papers(tree: Store) -> None:
+    assert _paths(tree, "How do I see the upload limits that the server has listed?")[0] == "README.md"
+
+
+def test_where_it_is_asked_what_was_decided_files_count_as_they_are(tree: Store) -> None:
+    new = NewPackage("s", None, "decisions", "-", "lead", "Upload limits", title="Upload limits stay at twenty")
+    text = "We keep the upload limits: the server refuses larger uploads."
+    save_package(tree, new, text=text, create_session=True)
+    request = SearchRequest("what was decided about the upload limits of the server", is_explained=True)
+    hits = search(tree, request).hits
+    assert {"package", "artifact"} <= {hit.kind for hit in hits}
+    assert not any(" as " in line for hit in hits if hit.explanation for line in hit.explanation.lines()[:2])
+
+
+def test_a_folder_that_is_named_and_a_file_that_alone_has_all_words_count_in_full(tree: Store, tmp_path: Path) -> None:
+    assert _paths(tree, "tests")[0] == "tests/test_limits.py"
+    assert _paths(tree, "upload limits listed large")[0] == "README.md"
+
+
+def test_without_source_nothing_counts_less(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Upload limits\n\nAll uploads have limits.\n")
+    with create_store(str(tmp_path)) as store:
+        index_artifacts(store)
+        store.catch_up()
+        hit = search(store, SearchRequest("upload limits", is_explained=True)).hits[0]
+    assert hit.explanation is not None and "as documentation" not in "\n".join(hit.explanation.lines())
+
+
+def test_the_explanation_says_the_factor_and_still_adds_up(tree: Store) -> None:
+    for hit in search(tree, SearchRequest("upload limits", is_explained=True)).hits:
+        assert hit.explanation is not None and hit.shares is not None
+        lines = "\n".join(hit.explanation.lines())
+        assert ("× 0.40 as documentation" in lines) == (hit.path in ("README.md", "CHANGES.rst")), hit.path
+        shares = hit.shares
+        parts = shares.words + shares.together + shares.priority + shares.group + shares.recency
+        assert parts == pytest.approx(hit.score, abs=1e-5)
+        assert sum(part.value for part in hit.explanation.parts) == pytest.approx(hit.explanation.value)
+
+
+def test_further_passages_of_one_file_of_code_leave_room_for_other_files(tmp_path: Path) -> None:
+    body = "\n\n".join(
+        f"def retry_{n}(job):\n    '''Retry the job with a backoff.'''\n    {'x = 1; ' * 60}" for n in range(9)
+    )
+    (tmp_path / "retries.py").write_text(body)
+    (tmp_path / "worker.py").write_text("def run(job):\n    '''A job that fails is put back: retry, backoff.'''\n")
+    with create_store(str(tmp_path)) as store:
+        index_artifacts(store)
+        store.catch_up()
+        hits = search(store, SearchRequest("retry job backoff", is_by_passage=True)).hits
+    paths = [hit.path for hit in hits]
+    assert paths.count("retries.py") > 2 and "worker.py" in paths[:3]
