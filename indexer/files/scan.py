@@ -28,7 +28,7 @@ from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple, cache
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
-from ctxrank.indexer.store.allowed_roots import allowed_folder
+from ctxrank.indexer.store.allowed_roots import allowed_folder, is_removed_worktree
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.location import BACKUPS, FOLDER, own_files
@@ -178,6 +178,8 @@ class _Scan:
         try:
             os.scandir(root.folder).close()
         except OSError as error:
+            if not root.is_main and is_removed_worktree(self._store.location, database, root.folder):
+                return Changes([], [], [], list(known.values()), [], [])
             self._mark_stale(root, known, "stale_roots", f"the folder: {error.strerror or error}")
             return None
         if not root.is_allowed:

@@ -390,6 +390,13 @@ def git_folder(folder: str) -> str:
         return ""
 
 
+def has_worktree(project: str, folder: str) -> bool:
+    """Whether git still lists a folder as a worktree of a project, be it there or not. Raises OSError."""
+    kept = os.path.join(project, ".git", "worktrees")
+    names = os.listdir(kept) if os.path.isdir(kept) else []
+    return os.path.join(folder, ".git") in [_first_line(os.path.join(kept, name), "gitdir") for name in names]
+
+
 def _first_line(folder: str, name: str) -> str:
     from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
 
