@@ -153,7 +153,8 @@ def untrusted(primary: str) -> UntrustedError:
     """The error for a store that the state folder does not know."""
     folder = os.path.dirname(primary)
     return UntrustedError(
-        f"The store in {folder} was not made by you: it may have come with a repository or an archive.",
+        f"The store in {folder} was not made by you under this HOME: it may have come with a repository or an archive,"
+        " or you made it under another HOME (a container, sudo, CI).",
         f"If you trust its source, run 'ctxrank trust {os.path.dirname(folder)}'.",
     )
 
