@@ -149,7 +149,7 @@ def _lines(call: Call, changes: list[_Change], *, dry_run: bool) -> Iterator[str
     for change in changes:
         if change.kind == "none":
             continue
-        for line in _diff(change):
+        for line in _diff(change) if dry_run else ():
             yield shown(line) if line[:1] not in " +-" else line[0] + _visible(line[1:])
         yield f"{'would be ' if dry_run else ''}{change.kind}: {call.bold(shown(change.path))}"
         if change.copy is not None:

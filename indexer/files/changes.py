@@ -38,6 +38,7 @@ class Changes(NamedTuple):
     marks: list[tuple[Artifact, str, str]]
     gone: list[Artifact]
     skipped: list[Skipped]
+    skipped_before: list[str]  # those of `skipped` that an earlier run wrote down with the same reason
 
 
 def compare(
@@ -51,7 +52,7 @@ def compare(
     """
     reported: dict[str, Skipped | Unreadable] = {}
     to_read, same, unseen = compare_stats(_files(entries, reported), known, _is_same)
-    changes = Changes(to_read, [], [], [], [])
+    changes = Changes(to_read, [], [], [], [], [])
     for found, artifact in same:
         _place_same(changes, found, artifact)
     real_root = os.path.realpath(root)
@@ -89,7 +90,7 @@ def _is_same(found: FoundFile, known: Artifact) -> bool:
 
 def _place_same(changes: Changes, found: FoundFile, known: Artifact) -> None:
     if known.state == "skipped":
-        changes.skipped.append(Skipped(found.path, known.reason))
+        _place_unfit(changes, known, known.reason)
         return
     changes.unchanged.append(found.path)
     if known.state == "stale":
@@ -132,7 +133,9 @@ def _place_unseen(
 
 
 def _place_unfit(changes: Changes, known: Artifact, reason: str) -> None:
-    if (known.state, known.reason) != ("skipped", reason):
+    if (known.state, known.reason) == ("skipped", reason):
+        changes.skipped_before.append(known.path)
+    else:
         changes.marks.append((known, "skipped", reason))
     changes.skipped.append(Skipped(known.path, reason))
 

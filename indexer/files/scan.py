@@ -28,7 +28,7 @@ from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple, cache
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
-from ctxrank.indexer.store.allowed_roots import allowed_folder
+from ctxrank.indexer.store.allowed_roots import allowed_folder, is_removed_worktree
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.location import BACKUPS, FOLDER, own_files
@@ -61,6 +61,7 @@ class IndexReport(NamedTuple):
     removed: tuple[str, ...] = ()
     unchanged: int = 0
     skipped: tuple[Skipped, ...] = ()
+    skipped_before: tuple[str, ...] = ()  # those that an earlier run has reported, for the same reason
     stale_roots: tuple[str, ...] = ()  # folders that cannot be looked at now
     refused_roots: tuple[str, ...] = ()  # folders that the store names, and the user did not
     made_room: tuple[str, ...] = ()  # what another store exported of that path went: a file is here now
@@ -177,6 +178,8 @@ class _Scan:
         try:
             os.scandir(root.folder).close()
         except OSError as error:
+            if not root.is_main and is_removed_worktree(self._store.location, database, root.folder):
+                return Changes([], [], [], list(known.values()), [], [])
             self._mark_stale(root, known, "stale_roots", f"the folder: {error.strerror or error}")
             return None
         if not root.is_allowed:
@@ -222,6 +225,9 @@ class _Scan:
         """Do in one root what the comparison asks for."""
         self._counts["unchanged"] += len(changes.unchanged)
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
+        self._paths["skipped_before"] += [
+            without_secret(root.shown(path), self._mode) for path in changes.skipped_before
+        ]
         for chunk, size in self._chunks(root, changes):
             with Root(root.folder) as opened:
                 read = [self._read(opened, found, known) for found, known in chunk]
@@ -305,6 +311,8 @@ class _Scan:
             self._counts["passages_written"] += artifacts.refresh_owners(change, artifact_id, prepared)
         elif isinstance(outcome, ReadSkip):
             self._skipped.append(Skipped(path, outcome.reason))
+            if known is not None and (known.state, known.reason) == ("skipped", outcome.reason):
+                self._paths["skipped_before"].append(without_secret(path, self._mode))
             if sha256:  # the bytes were read, and they are no text
                 if known is not None:
                     artifacts.withdraw(change, known.id)
@@ -348,7 +356,7 @@ class _Scan:
     def report(self) -> IndexReport:
         """The tally, in path order."""
         skipped = (Skipped(without_secret(path, self._mode), reason) for path, reason in self._skipped)
-        for field in ("added", "changed", "removed", "made_room"):
+        for field in ("added", "changed", "removed", "made_room", "skipped_before"):
             self._paths[field].sort()
         values: dict[str, object] = {field: tuple(paths) for field, paths in self._paths.items()}
         values |= {"moved": tuple(sorted(self._moved)), "skipped": tuple(sorted(skipped)), **self._counts}

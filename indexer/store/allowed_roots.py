@@ -15,7 +15,15 @@ from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.known_stores import alone_in, make_folder_of_ours, write_privately
-from ctxrank.indexer.store.location import Location, identity_of, is_known, known_lines, main_worktree, read_state
+from ctxrank.indexer.store.location import (
+    Location,
+    has_worktree,
+    identity_of,
+    is_known,
+    known_lines,
+    main_worktree,
+    read_state,
+)
 
 _FILE = "roots"
 _HEADER = "# Folders that a store may read files from besides its own project: the store's uuid, a tab, the folder.\n"
@@ -49,6 +57,20 @@ def _is_own(project: str, folder: str) -> bool:
         return True
     main = main_worktree(folder)
     return main is not None and os.path.realpath(main) == project
+
+
+def is_removed_worktree(location: Location, connection: apsw.Connection, name: str) -> bool:
+    """Whether a root was a worktree that git has removed: it is gone, git lists it no more, and no user named it.
+
+    A worktree whose folder alone is gone is still listed until `git worktree prune`: its disk may come back.
+    """
+    project = os.path.realpath(location.project)
+    if os.path.lexists(name) or name in _recorded(connection) or not os.path.isdir(os.path.join(project, ".git")):
+        return False
+    try:
+        return not has_worktree(project, name)
+    except (OSError, ValueError):  # what cannot be read proves nothing
+        return False
 
 
 def allow(location: Location, connection: apsw.Connection, folder: str) -> None:

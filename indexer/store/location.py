@@ -153,7 +153,8 @@ def untrusted(primary: str) -> UntrustedError:
     """The error for a store that the state folder does not know."""
     folder = os.path.dirname(primary)
     return UntrustedError(
-        f"The store in {folder} was not made by you: it may have come with a repository or an archive.",
+        f"The store in {folder} was not made by you under this HOME: it may have come with a repository or an archive,"
+        " or you made it under another HOME (a container, sudo, CI).",
         f"If you trust its source, run 'ctxrank trust {os.path.dirname(folder)}'.",
     )
 
@@ -388,6 +389,13 @@ def git_folder(folder: str) -> str:
         return own if os.path.realpath(back) == os.path.realpath(marker) else ""
     except (OSError, ValueError):  # a path with a zero byte is no path
         return ""
+
+
+def has_worktree(project: str, folder: str) -> bool:
+    """Whether git still lists a folder as a worktree of a project, be it there or not. Raises OSError."""
+    kept = os.path.join(project, ".git", "worktrees")
+    names = os.listdir(kept) if os.path.isdir(kept) else []
+    return os.path.join(folder, ".git") in [_first_line(os.path.join(kept, name), "gitdir") for name in names]
 
 
 def _first_line(folder: str, name: str) -> str:

@@ -61,7 +61,8 @@ _CHANGES_MARKED = 1_000_000
 # A writer lets the index catch up for about this long: what is left is applied by a later call.
 CATCH_UP_AFTER_WRITE_MS = 250
 
-_GITIGNORE = "# The store is local: only its configuration is worth sharing.\n*\n!.gitignore\n!config.yaml\n"
+# It hides itself, too: git has nothing to show of a store that has no configuration.
+_GITIGNORE = "# The store is local: only its configuration is worth sharing.\n*\n!config.yaml\n"
 
 
 class Change:

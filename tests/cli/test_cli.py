@@ -269,6 +269,37 @@ def test_init_makes_a_private_store_once(
     assert sorted(os.listdir(".ctxrank")) == [".gitignore", "ctxrank.db"]
 
 
+def test_git_shows_nothing_of_a_store_without_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    status = ("git", "status", "--short", "--untracked-files=all")
+    subprocess.run(("git", "init", "--quiet"), check=True)
+    (tmp_path / "a.md").write_text("zebras\n")
+    assert run(["init"]) == run(["index"]) == 0
+    assert subprocess.check_output(status, text=True) == "?? a.md\n"
+    (tmp_path / ".ctxrank" / "config.yaml").write_text("{}\n")
+    assert subprocess.check_output(status, text=True) == "?? .ctxrank/config.yaml\n?? a.md\n"
+
+
+def test_a_skipped_picture_is_named_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
+    assert run(["init"]) == 0
+
+    def named(*options: str) -> list[str]:
+        assert run([*options, "index"]) == 0
+        output = capsys.readouterr()
+        assert f"{1 + (tmp_path / 'b.png').exists()} skipped" in output.out
+        return [line.split()[1] for line in output.err.splitlines() if line.startswith("skipped")]
+
+    assert named() == ["a.png"] and named() == [] and named("-v") == ["a.png"]
+    (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\1")
+    assert named() == ["b.png"]
+    os.utime(tmp_path / "a.png", (1, 1))
+    assert named() == []
+
+
 @pytest.mark.parametrize("way", ["--db", "CTXRANK_DB"])
 def test_init_makes_the_store_that_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], way: str

@@ -54,7 +54,9 @@ def _lines(call: Call, done: Indexed, *, dry_run: bool) -> Iterator[str]:
     yield from _path_lines(call, "moved", [f"{before} -> {after}" for before, after in report.moved])
     if call.verbosity >= 0:
         # Among the lines, so that a terminal shows them in their place.
-        for line in _path_lines(call, "skipped", [f"{path} ({reason})" for path, reason in report.skipped]):
+        before = frozenset(report.skipped_before if call.verbosity == 0 else ())
+        skipped = [f"{path} ({reason})" for path, reason in report.skipped if path not in before]
+        for line in _path_lines(call, "skipped", skipped):
             print(line, file=sys.stderr)
     counts = (
         f"{len(report.added)} added, {len(report.changed)} changed, {len(report.moved)} moved, "

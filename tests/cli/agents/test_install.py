@@ -442,3 +442,9 @@ def test_a_section_is_put_in_once_and_taken_out_to_the_byte(text: str) -> None:
 def test_there_is_no_other_runner() -> None:
     with pytest.raises(UsageError):
         runner_files("agents-md", InstallPlace(os.sep, True), "ctxrank", with_mcp=False)
+
+
+def test_an_install_names_its_files_and_shows_no_diff(project: Path) -> None:
+    for words, verb in (("install claude-code --mcp", "made"), ("uninstall claude-code", "removed")):
+        lines = _call(*words.split()).out.splitlines()
+        assert len(lines) == 3 and all(line.startswith(f"{verb}: {project}") for line in lines)

@@ -107,6 +107,21 @@ def test_the_refusal_has_a_kind_of_its_own(clone: Path) -> None:
         open_store(start=str(clone))
 
 
+def test_a_second_home_of_the_same_user_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "first"))
+    monkeypatch.chdir(tmp_path)
+    assert call("init").code == 0
+    for home in ("second", "first", "second"):
+        monkeypatch.setenv("HOME", str(tmp_path / home))
+        answer = call("status")
+        if home == "second" and not (tmp_path / home).exists():
+            assert answer.code == 3 and "another HOME" in answer.err and f"'ctxrank trust {tmp_path}'" in answer.err
+            assert call("trust", str(tmp_path)).code == 0
+        else:
+            assert answer.code == 0
+
+
 def test_a_spawn_gets_the_minimal_block(clone: Path) -> None:
     answer = call(*ASSEMBLE)
     assert answer.code == 0 and "was not made by you" in answer.err
