@@ -4,7 +4,8 @@
     python tests/mutants.py --area errors --list   what there is
 
 Exit codes: 0 enough were killed, 1 too few, 2 a mutation cannot be made or its tests say nothing (a text that does not
-stand exactly once, a test file that is not there, a test that fails without a mutation, too).
+stand exactly once, a test file that is not there, a test that fails without a mutation, too, or tests that do not end
+in time with or without one).
 """
 
 import argparse
@@ -207,10 +208,10 @@ class Copies:
         with self.one() as copy:
             return copy.judge(mutation, place)
 
-    def run(self, tests: Sequence[str]) -> Run:
+    def run(self, tests: Sequence[str], k: str = "") -> Run:
         """Some tests, without a mutation."""
         with self.one() as copy:
-            return copy.run(tests)
+            return copy.run(tests, k)
 
 
 def run(places: dict[Mutation, Place], folder: Path) -> list[Verdict]:
@@ -225,11 +226,17 @@ def run(places: dict[Mutation, Place], folder: Path) -> list[Verdict]:
             print(f"{verdict.outcome:8} {verdict.seconds:5.1f} s  {verdict.mutation}{killer}", flush=True)
         killers = sorted({verdict.killer for verdict in verdicts if verdict.killer})
         runs = list(pool.map(copies.run, [killers[at::_PARTS] for at in range(min(_PARTS, len(killers)))]))
+        # Tests that did not end in time name no killer. On a busy machine they do not end without a mistake either.
+        unnamed = [one for one in verdicts if one.outcome == KILLED and not one.killer]
+        asked = {one.mutation: (places[one.mutation].tests, one.mutation.k) for one in unnamed}
+        again = {each: pool.submit(copies.run, *each) for each in set(asked.values())}
+    void = {mutation for mutation, each in asked.items() if again[each].result().code != _PASSED}
     # What fails without a mutation, too, has noticed none.
     useless = {name for one in runs for name in one.failed}
     if any(one.code not in (_PASSED, _FAILED) for one in runs):
         useless.update(killers)
-    return [verdict._replace(outcome=BROKEN) if verdict.killer in useless else verdict for verdict in verdicts]
+    void.update(verdict.mutation for verdict in verdicts if verdict.killer in useless)
+    return [verdict._replace(outcome=BROKEN) if verdict.mutation in void else verdict for verdict in verdicts]
 
 
 def report(verdicts: list[Verdict]) -> float:
