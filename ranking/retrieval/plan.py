@@ -361,7 +361,7 @@ def _names(
         for field, weight in ((DEFINITION, DEFINITION_WEIGHT), (HEADING, HEADING_WEIGHT)):
             found = engine.look_up(name, field) or engine.look_up(name.lower(), field)
             if found is not None:
-                idf = inverse_document_frequency(statistics.documents, found.df)
+                idf = inverse_document_frequency(statistics.documents, min(found.df, statistics.documents))
                 stems = tuple(engine.tokens(name))
                 idf = max(idf, sum(idfs.get(stem, 0.0) for stem in stems))
                 share = 1.0 if is_alone else min(1.0, len(stems) / tokens)
