@@ -51,6 +51,7 @@ class RankingSignals(NamedTuple):
     priority: str
     created_at: int
     is_superseded: bool
+    path: str = ""  # of a file that is indexed; '' for a record
 
 
 class FeatureBounds(NamedTuple):
@@ -98,7 +99,8 @@ def read_signals(
 ) -> list[RankingSignals]:
     """What ranks of these documents, of those that are still there and not newer than the index."""
     query = f"""
-        SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL
+        SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL,
+               CASE WHEN d.kind IN ('artifact', 'passage') THEN d.path ELSE '' END
           FROM json_each(?) AS wanted
          CROSS JOIN {schema}.documents AS d ON d.id = wanted.value AND d.seq <= ?
     """

@@ -28,7 +28,7 @@ from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_candidates, no_threshold
 from ctxrank.ranking.retrieval.candidates.top_k import FeatureLimits, feature_limits, top_k_threshold
 from ctxrank.ranking.retrieval.filters import resolve_filters
-from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
+from ctxrank.ranking.retrieval.grouping import OWN_SHARE, PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import (
     Foldable,
     Hit,
@@ -310,12 +310,23 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
             if len(best) == wanted and not best[-1].signals.is_superseded and best[-1].score > highest:
                 break
             for signals in call.plan.engine.signals([parent_id for _, parent_id in by_text[start:end]]):
-                text = calibrated(groups[signals.id].score, half)
+                group = groups[signals.id]
+                group.own_share = _own_share(signals.path)
+                text = calibrated(group.score, half)
                 parts = heuristic(signals_of(signals, today), BLENDED)
                 score = blended(text, parts.total, weight)
-                best.append(_Ranked(signals, groups[signals.id], text, parts, score))
+                best.append(_Ranked(signals, group, text, parts, score))
             best.sort(key=lambda row: row.order)
             del best[wanted:]
             start, end = end, end + min(2 * (end - start), _CHUNK)
         ranked += best
     return sorted(ranked, key=lambda row: row.signals.is_superseded)  # sorting is stable
+
+
+def _own_share(path: str) -> float:
+    """How much of the score of a file's title and path supports its best passage; `path` is '' of a record."""
+    if not path:
+        return OWN_SHARE
+    from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  only where a hit is a file
+
+    return PROSE_OWN_SHARE if is_prose(path) else OWN_SHARE
