@@ -111,3 +111,18 @@ def test_the_usual_paths_of_tests_are_known(path: str) -> None:
 @pytest.mark.parametrize("path", ["web/testing_tools.py", "latest.py", "contest.py", "protest/a.py", "test.md", ""])
 def test_other_paths_are_no_tests(path: str) -> None:
     assert not is_test(path)
+
+
+def test_a_message_is_found_in_the_source_before_the_test_that_quotes_it(store: Store) -> None:
+    write_file(
+        store,
+        "pool.py",
+        'def take(pool):\n    """One of many."""\n    raise Empty("no worker is left idle in the pool")\n',
+    )
+    write_file(store, "test_pool.py", 'def test_take():\n    assert "no worker is left idle" in said()  # left idle\n')
+    index_artifacts(store)
+    store.catch_up()
+    hits = found(store, "no worker left idle", is_explained=True).hits
+    assert [hit.path for hit in hits] == ["pool.py", "test_pool.py"]
+    assert hits[1].explanation is not None
+    assert "a text that a source has" in "\n".join(hits[1].explanation.lines())
