@@ -87,8 +87,8 @@ class Statistics(NamedTuple):
     """The position of an index in the change log, in one snapshot."""
 
     applied_seq: int  # every change up to this number is in it
-    documents: int
-    average_length: float  # tokens of the average document; 1 for an empty index, so that nothing divides by zero
+    documents: int  # those with a text: the titles of files are not counted, since their passages are
+    average_length: float  # tokens of the average one; 1 for an empty index, so that nothing divides by zero
 
 
 class FieldWeights(NamedTuple):

@@ -136,9 +136,11 @@ class MemoryEngine:
     @contextlib.contextmanager
     def snapshot(self) -> Generator[Statistics, None, None]:
         """Documents stay as they are until the next `apply`."""
-        total = sum(held.length for held in self._held.values())
-        average_length = max(total / len(self._held), 1.0) if self._held else 1.0
-        yield Statistics(self._applied_seq, len(self._held), average_length)
+        lengths = [
+            held.length for held in self._held.values() if held.document.body or held.document.kind != "artifact"
+        ]
+        average_length = max(sum(lengths) / len(lengths), 1.0) if lengths else 1.0
+        yield Statistics(self._applied_seq, len(lengths), average_length)
 
     def apply(self, batch: ChangeBatch) -> None:
         """Upsert and delete by version."""

@@ -148,7 +148,11 @@ class WideEngine(Dictionary):
         """Pin the primary database; what the cluster shows changes only when a run of the updater ends."""
         self.forget_terms()
         self._read = {}
-        asked: Query = {"size": 0, "track_total_hits": True, "aggs": {"length": {"sum": {"field": "length"}}}}
+        title = {"bool": {"filter": [{"term": {"kind": "artifact"}}], "must_not": [{"exists": {"field": "body"}}]}}
+        asked: Query = {
+            "size": 0, "track_total_hits": True, "query": {"bool": {"must_not": [title]}},
+            "aggs": {"length": {"sum": {"field": "length"}}},
+        }  # fmt: skip
         with snapshot(self._primary):
             body = self.ask("_search", asked)
             documents = int(str(value_at(body, "hits", "total", "value") or 0))

@@ -35,6 +35,7 @@ class _Expected(NamedTuple):
     words: set[str]  # as FTS5 lists them
     df: Counter[str]  # by term and field
     total_length: int
+    titles_length: list[int]  # of each title of a file
     wrong_forward: list[int]
     shortest: dict[str, list[int]]  # by term and level
 
@@ -63,7 +64,9 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         miscounted = sum(counts.get(term) != df for term, df in expected.df.items())
         miscounted += len(counts.keys() - expected.df.keys())
         totals, tokens = (state.documents, state.total_length), expected.total_length
-        case = "wrong" * bool(miscounted or totals != (documents, tokens))
+        titles = (len(expected.titles_length), sum(expected.titles_length))
+        is_wrong = totals != (documents, tokens) or (state.titles, state.titles_length) != titles
+        case = "wrong" * bool(miscounted or is_wrong)
         facts = {"wrong": miscounted, "totals": totals, "documents": documents, "tokens": tokens}
         yield find("index-statistics", case, **facts)
         # Ghosts included: the table of terms and that of their trigrams forget a term together.
@@ -88,6 +91,7 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
     df: Counter[str] = Counter()
     sums: dict[int, int] = {0: _sum_of(_COLUMNS["scope"], [SENTINEL])}
     total_length = 0
+    titles_length: list[int] = []
     wrong: list[int] = []
     words: set[str] = set()
     shortest: dict[str, list[int]] = {}
@@ -118,11 +122,14 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
             least[LEVEL_OF[packed]] = min(least[LEVEL_OF[packed]], length, NONE - 1)
         df.update(counts.keys())
         total_length += length
-        query = "SELECT owner_id, length, terms FROM main.forward WHERE id = ?"
+        is_title = index_file.is_title(kind, texts[1])
+        if is_title:
+            titles_length.append(length)
+        query = "SELECT owner_id, length, is_title, terms FROM main.forward WHERE id = ?"
         entry = connection.execute(query, (rowid,)).fetchone()
-        if entry is None or entry[:2] != (owner or id_, length) or _stored(entry[2], names) != counts:
+        if entry is None or entry[:3] != (owner or id_, length, is_title) or _stored(entry[3], names) != counts:
             wrong.append(rowid)
-    return _Expected(sums, words, df, total_length, wrong, shortest)
+    return _Expected(sums, words, df, total_length, titles_length, wrong, shortest)
 
 
 def _sum_of(place: int, tokens: Iterable[str]) -> int:

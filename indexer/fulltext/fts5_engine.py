@@ -154,7 +154,7 @@ class Fts5Engine:
         with snapshot(index.connection):
             state = index.state()
             self._applied_seq = state.applied_seq
-            yield Statistics(state.applied_seq, state.documents, state.average_length)
+            yield Statistics(state.applied_seq, state.texts, state.average_length)
 
     # The dictionary
 

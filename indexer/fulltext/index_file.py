@@ -32,10 +32,10 @@ TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _FINDER_FROM_BYTES = 16_000
 _FINDER_FROM_ALL_BYTES = 48_000
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
-FORMAT = 7
+FORMAT = 8
 # Everything except the change log that the index is a function of. A difference rebuilds it. Receipts name it.
 FINGERPRINT = (
-    "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=2 splitter=2 text=2"
+    "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=3 splitter=2 text=2"
 )
 
 # A term is a word of a title, a body or a part of a compound word (`lock`); or, with a mark before it, a word of a path
@@ -60,12 +60,27 @@ class IndexState(NamedTuple):
     history_id: int
     documents: int
     total_length: int
+    titles: int  # of the documents: the titles of files alone
+    titles_length: int
     generation: int
 
     @property
     def average_length(self) -> float:
-        """Tokens of the average document; 1 for an empty index, so that nothing divides by zero."""
-        return max(self.total_length / self.documents, 1.0) if self.documents else 1.0
+        """Tokens of the average text; 1 for an empty index, so that nothing divides by zero."""
+        return max((self.total_length - self.titles_length) / self.texts, 1.0) if self.texts else 1.0
+
+    @property
+    def texts(self) -> int:
+        """How many documents are more than a title; a file with one passage counts once."""
+        return self.documents - self.titles
+
+
+def is_title(kind: str, body: str) -> bool:
+    """Whether a document is the title of a file alone.
+
+    Its passages have the text. Counted as well, a file with one passage would be two documents and half as long.
+    """
+    return kind == "artifact" and not body
 
 
 class Index:
@@ -102,7 +117,10 @@ class Index:
 
     def state(self) -> IndexState:
         """The state of the index, as of the current snapshot."""
-        query = "SELECT applied_seq, history_id, documents, total_length, generation FROM main.state WHERE id = 1"
+        query = (
+            "SELECT applied_seq, history_id, documents, total_length, titles, titles_length, generation"
+            " FROM main.state WHERE id = 1"
+        )
         row = self.connection.execute(query).fetchone()
         if row is None:
             raise apsw.CorruptError("the index has lost its state row")
@@ -296,7 +314,8 @@ def start_empty(connection: apsw.Connection) -> None:
     """Write the state of an index that has applied nothing, and its sentinel row."""
     connection.execute(
         "INSERT OR REPLACE INTO main.state (id, store_uuid, fingerprint, format, applied_seq, history_id, documents,"
-        f" total_length, generation) SELECT 1, uuid, ?, ?, 0, 0, 0, 0, random() FROM {PRIMARY}.store",
+        " total_length, titles, titles_length, generation)"
+        f" SELECT 1, uuid, ?, ?, 0, 0, 0, 0, 0, 0, random() FROM {PRIMARY}.store",
         (FINGERPRINT, FORMAT),
     )
     connection.execute("INSERT OR REPLACE INTO main.fts (rowid, scope) VALUES (0, ?)", (SENTINEL,))

@@ -13,7 +13,9 @@ CREATE TABLE state (
     history_id    INTEGER NOT NULL,     -- of the store's history_checkpoints at applied_seq
     generation    INTEGER NOT NULL,     -- random: another one means that the index was emptied in between
     documents     INTEGER NOT NULL,     -- how many it has
-    total_length  INTEGER NOT NULL      -- tokens of all documents, for the average length
+    total_length  INTEGER NOT NULL,     -- tokens of all documents
+    titles        INTEGER NOT NULL,     -- how many of them are the titles of files alone, which the ranking does not count
+    titles_length INTEGER NOT NULL      -- tokens of these
 ) STRICT;
 
 -- `body` first: a position in the first column is written without the column's number, which is two bytes less for nearly
@@ -61,5 +63,6 @@ CREATE TABLE forward (
     id        INTEGER PRIMARY KEY,      -- rowid of `fts`
     owner_id  INTEGER NOT NULL,         -- rowid of the document a hit is shown as
     length    INTEGER NOT NULL,         -- tokens in all text columns
+    is_title  INTEGER NOT NULL,         -- bool: the title of a file, whose text is in rows of its own
     terms     BLOB    NOT NULL          -- ids of its terms and their counts in each column
 ) STRICT;

@@ -46,7 +46,7 @@ MAX_EXPANDED = 12  # words of a query; what has more is a text, whose unknown wo
 MAX_EXPANSIONS = 64  # terms that a prefix expands to, the most frequent first
 _LEAST_JOINED = 3  # letters of each half
 # Two words of a query are neighbours with up to two stop words between them, and never across the end of a sentence.
-_NEIGHBOUR_TOKENS = 3
+NEIGHBOUR_TOKENS = 3
 _SENTENCE_ENDS = (".", "?", "!", ";", ":")
 # A name that a text of code defines is worth so much more than its words, and that of a heading so much: definitions
 # stand above uses. With 1.4 to 3 the definitions of scrapy are found alike (MRR 0.99; 0.68 without), and calls with
@@ -156,7 +156,7 @@ def make_plan(
     for place, term in enumerate(query.terms):
         found = _tokens(term, engine, position, place)
         tokens += found
-        position += len(found) + (_NEIGHBOUR_TOKENS if term.text.endswith(_SENTENCE_ENDS) else 0)
+        position += len(found) + (NEIGHBOUR_TOKENS if term.text.endswith(_SENTENCE_ENDS) else 0)
     # A query of nothing but stop words keeps them all.
     content_tokens = [
         token for token in tokens if token.key.is_prefix or token.surface.lower() not in STOPWORDS
@@ -229,7 +229,7 @@ def _pairs(
             stand_ins.setdefault(stand_in.position, []).append(stand_in.term.term)
     times: dict[tuple[str, str], float] = {}
     for token, following in pairwise(content_tokens):
-        if token.key.is_prefix or following.key.is_prefix or following.position - token.position > _NEIGHBOUR_TOKENS:
+        if token.key.is_prefix or following.key.is_prefix or following.position - token.position > NEIGHBOUR_TOKENS:
             continue
         for first in (token.key.term, *stand_ins.get(token.position, ())):
             for second in (following.key.term, *stand_ins.get(following.position, ())):
@@ -389,7 +389,7 @@ def _names(
         for field, weight in ((DEFINITION, DEFINITION_WEIGHT), (HEADING, HEADING_WEIGHT)):
             found = engine.look_up(name, field) or engine.look_up(name.lower(), field)
             if found is not None:
-                idf = inverse_document_frequency(statistics.documents, found.df)
+                idf = inverse_document_frequency(statistics.documents, min(found.df, statistics.documents))
                 idf = max(idf, sum(idfs.get(stem, 0.0) for stem in stems))
                 is_whole = is_alone or name.replace("_", "") == together
                 share = 1.0 if is_whole else min(1.0, len(stems) / tokens)

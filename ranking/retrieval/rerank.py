@@ -16,17 +16,19 @@ from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates, best_first
-from ctxrank.ranking.retrieval.plan import DEFINITION_WEIGHT, Plan, QueryTerm
+from ctxrank.ranking.retrieval.plan import DEFINITION_WEIGHT, NEIGHBOUR_TOKENS, Plan, QueryTerm
 
 MAX_RERANKED = 30
 MAX_TIED = 90
 TEST = "a test"  # in place of a word, in the bonus of a row that counts less
-# A test that uses a name stands below code that uses it: so much of its score it loses where a query is that name.
+# A test that uses a name stands below code that uses it: so much of its score it loses where a query is that name, or
+# what a source has word by word, as a message that the test quotes.
 TEST_DEMOTION = 0.3
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing", "testdata"})
 _TEST_ENDINGS = ("_test", "_spec", ".test", ".spec")
 _TEST_WORDS = ("Test", "Tests", "Spec")  # behind the name of what they test
 _EXTENSION_CHARS = 5
+_LEAST_QUOTED = 2  # neighbours of a query: three words
 _PATH = TEXT_COLUMNS.index("path")
 _MAX_CHARS = 6000  # of one row; a passage has at most 2,400
 _NOTHING: RowText = (0, "", "", "", "")  # gone since the index was made: it is dropped later
@@ -55,7 +57,7 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     share = share_of_bonus(len(plan.terms))
     # How much of the query is the name of something that code defines: what its term is worth says so.
     names = [min(term.weight / DEFINITION_WEIGHT, 1.0) for term in plan.terms if term.field == DEFINITION]
-    demotion = TEST_DEMOTION * max(names, default=0.0)
+    demotion = TEST_DEMOTION * (1.0 if _is_quoted(plan, read) else max(names, default=0.0))
     forms = _forms(plan, plain, read)
     best: list[Candidate] = []
     for row in read:
@@ -67,6 +69,25 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
             total -= demotion * total
         best.append(Candidate(rowid, owner_id, total, known + bonuses))
     return found._replace(rows=best + rows[count:])
+
+
+def _is_quoted(plan: Plan, read: list[_Read]) -> bool:
+    """Whether the whole query stands word by word in a source that is no test."""
+    if len(plan.pairs) < _LEAST_QUOTED or plan.unknown:
+        return False
+    from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  few queries are quotations
+
+    for row in read:
+        has_all = all(_follows(row.positions, first, second) for first, second, _, _ in plan.pairs)
+        if has_all and not (is_prose(row.path) or is_test(row.path)):
+            return True
+    return False
+
+
+def _follows(positions: dict[str, list[int]], first: str, second: str) -> bool:
+    """Whether the second word stands behind the first, with stop words between them at most."""
+    behind = positions.get(second, ())
+    return any(0 < other - at <= NEIGHBOUR_TOKENS for at in positions.get(first, ()) for other in behind)
 
 
 def count_with_ties(scores: list[float], most: int, most_tied: int) -> int:

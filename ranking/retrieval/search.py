@@ -29,7 +29,7 @@ from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_candidates, no_threshold
 from ctxrank.ranking.retrieval.candidates.top_k import FeatureLimits, feature_limits, top_k_threshold
 from ctxrank.ranking.retrieval.filters import resolve_filters
-from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
+from ctxrank.ranking.retrieval.grouping import OWN_SHARE, PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import (
     Foldable,
     Hit,
@@ -331,6 +331,7 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
             known = {signals.id: signals for signals in call.plan.engine.signals(ids_read)}
             for signals in [known[id_] for id_ in ids_read if id_ in known]:
                 group = groups[signals.id]
+                group.own_share = _own_share(signals.path)
                 if page.priors is not None:
                     group.prior, group.kind = page.priors.of(signals.id, signals.path)
                 text = calibrated(group.score * group.prior, half)
@@ -342,3 +343,12 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
             start, end = end, end + min(2 * (end - start), _CHUNK)
         ranked += best
     return sorted(ranked, key=lambda row: row.signals.is_superseded)  # sorting is stable
+
+
+def _own_share(path: str) -> float:
+    """How much of the score of a file's title and path supports its best passage; `path` is '' of a record."""
+    if not path:
+        return OWN_SHARE
+    from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  only where a hit is a file
+
+    return PROSE_OWN_SHARE if is_prose(path) else OWN_SHARE

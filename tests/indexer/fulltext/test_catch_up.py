@@ -41,6 +41,24 @@ def test_a_save_does_not_wait_for_the_index(tmp_path: Path) -> None:
         holder.close()
 
 
+def test_the_title_of_a_file_counts_in_no_statistics(store: Store) -> None:
+    page = write_file(store, "note.md", "# Zebra\n\nzebras and walruses\n")
+    write_file(store, "other.md", "# Walrus\n\nzebras and walruses\n")
+    index_artifacts(store)
+    store.catch_up()
+    state = index_of(store).state()
+    assert (state.documents, state.titles, state.texts) == (4, 2, 2)
+    assert state.average_length * 2 == state.total_length - state.titles_length
+    page.unlink()
+    index_artifacts(store)
+    store.catch_up()
+    state = index_of(store).state()
+    assert (state.documents, state.titles, state.texts) == (2, 1, 1)
+    rebuilt = index_contents(store)
+    rebuild(fts5_of(store))
+    assert (index_contents(store), index_of(store).state()[2:6]) == (rebuilt, state[2:6])
+
+
 def test_a_search_beside_a_held_index_says_how_much_it_lacks(store: Store) -> None:
     for number in range(10):
         save(store, f"{number}.md", "zebra")

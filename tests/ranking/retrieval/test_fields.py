@@ -136,3 +136,18 @@ def test_the_words_of_a_name_find_what_defines_it_before_what_has_them(
                 write_file(store, f"{number}.md", "Strip the last end. The strip, the last end.\n")
             index_artifacts(store)
             assert found(store, asked).hits[0].path == "src/a.js"
+
+
+def test_a_message_is_found_in_the_source_before_the_test_that_quotes_it(store: Store) -> None:
+    write_file(
+        store,
+        "pool.py",
+        'def take(pool):\n    """One of many."""\n    raise Empty("no worker is left idle in the pool")\n',
+    )
+    write_file(store, "test_pool.py", 'def test_take():\n    assert "no worker is left idle" in said()  # left idle\n')
+    index_artifacts(store)
+    store.catch_up()
+    hits = found(store, "no worker left idle", is_explained=True).hits
+    assert [hit.path for hit in hits] == ["pool.py", "test_pool.py"]
+    assert hits[1].explanation is not None
+    assert "a text that a source has" in "\n".join(hits[1].explanation.lines())

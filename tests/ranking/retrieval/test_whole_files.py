@@ -85,3 +85,17 @@ def test_a_short_page_of_hits_is_the_beginning_of_a_long_one(tree: Store) -> Non
         text = "How do I delay the start of a job by ten minutes?"
         long = search(tree, SearchRequest(text, limit=10)).hits
         assert search(tree, SearchRequest(text, limit=1)).hits[0].score == long[0].score
+
+
+def test_the_title_of_a_page_supports_it_less_than_that_of_code(tmp_path: Path) -> None:
+    (tmp_path / "delay.md").write_text("# Delay\n\nA delay puts the job off, and a longer delay longer.\n")
+    (tmp_path / "delay.py").write_text("# delay: a delay puts the job off, and a longer delay longer\n")
+    store = create_store(str(tmp_path))
+    index_artifacts(store)
+    store.catch_up()
+    with store:
+        hits = search(store, SearchRequest("delay", is_explained=True)).hits
+        lines = {hit.path: "\n".join(hit.explanation.lines()) for hit in hits if hit.explanation}
+    assert lines["delay.md"].count("× 0.1") == 1
+    assert "× 0.4" not in lines["delay.md"]
+    assert lines["delay.py"].count("× 0.4") == 1
