@@ -139,7 +139,7 @@ _INDEXES: list[tuple[str, str]] = [
     ("UPDATE forward SET owner_id = owner_id + 1", "index-forward"),
     ("UPDATE forward SET terms = zeroblob(length(terms)) WHERE id = (SELECT max(id) FROM forward)", "index-forward"),
     ("DELETE FROM forward WHERE id = (SELECT max(id) FROM forward)", "index-forward"),
-    ("INSERT INTO forward VALUES (77, 77, 0, x'')", "index-ghosts"),
+    ("INSERT INTO forward VALUES (77, 77, 0, 0, x'')", "index-ghosts"),
     ("INSERT INTO fts (rowid, body) VALUES (77, 'phantom')", "index-ghosts"),
     ("INSERT INTO fts (rowid, body) VALUES (77, 'phantom')", "index-vocabulary"),
     ("DELETE FROM fts WHERE rowid = (SELECT max(id) FROM forward)", "index-postings"),
