@@ -2,7 +2,7 @@
 
     python benchmarks/road.py DATA STORES [NAME…]
 
-    issues      a reported issue (SWE-bench) looks for the note of the pull request that fixed it, among 300 notes of one
+    issues      a reported issue (SWE-bench) looks for the note of the pull request that fixed it, among 300 of one
                 program: the messages of its commits and the files it changed
     questions   a question about a dialogue (LoCoMo) looks for the note of the session that answers it: its summary, and
                 what was said
@@ -30,7 +30,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 
-SETS = {
+SETS: dict[str, tuple[str, ...] | range] = {
     "issues-seen": ("sphinx-doc/sphinx",),
     "questions-seen": range(5),
     "issues-unseen": ("pytest-dev/pytest", "pydata/xarray", "pylint-dev/pylint", "astropy/astropy"),
