@@ -11,6 +11,7 @@ Where no package has a bearing on the task (FLOOR), text says nothing: the order
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.order import (
+    ABOVE_ANY_FLOOR,
     FLOOR,
     RankedPackage,
     ZoneSelection,
@@ -40,7 +41,8 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     today = spawn.now // DAY_US
     rows = rank_packages(eligible, texts, spawn.group, today, lowers_others=True)
     if calibrated(best, half_known) < FLOOR:
-        known = with_reserved([row._replace(is_best_known=True) for row in rows], spawn.limit)
+        said = [row._replace(is_best_known=row.package.priority not in ABOVE_ANY_FLOOR) for row in rows]
+        known = with_reserved(said, spawn.limit)
         within = with_matches(spawn, plan, groups, known[: spawn.limit])
         return ZoneSelection(within + known[spawn.limit :], [], "")
 
