@@ -274,14 +274,18 @@ def _package_candidates(
     room = budget.limit * budget.shares["packages"] / sum(budget.shares.values()) * ROUTED_SHARE
     places = spawn.limit
     for rank, one in enumerate(selection.packages):
+        if one.standing == IS_ROUTED and places <= 0 and room < 0:
+            reason = "no word of the task is in it, and no place is free"
+            unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
+            continue
         candidate = package_candidate(spawn, one, folders, has_detail=rank < most_detailed)
         if one.standing == IS_ROUTED:
             room -= candidate.item.prices[0]
             places -= 1
+            candidate = candidate._replace(item=candidate.item._replace(is_last=places < 0))
             if places < 0 and room < 0:
                 unnamed.append(Omitted(candidate.item.id, "no word of the task is in it, and no place is free", 0))
                 continue
-            candidate = candidate._replace(item=candidate.item._replace(is_last=places < 0))
         candidates.append(candidate)
     return candidates, unnamed
 

@@ -52,12 +52,15 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     bearing = [_standing(row, share(row)) for row in rows if share(row) >= BEARS]
     bearing.sort(key=lambda row: (row.package.is_delivered, share(row) < FIRST, -row.score, *_newest(row)))
     # What text says nothing of is in the order of a block without a task.
-    by_priority = rank_packages(eligible, None, spawn.group, today)
+    others = [row.package for row in rows if share(row) < BEARS]
+    by_priority = rank_packages(others, None, spawn.group, today)
     place = {row.package.id: at for at, row in enumerate(by_priority)}
-    others = sorted((row for row in rows if share(row) < BEARS), key=lambda row: place[row.package.id])
-    routed = [row._replace(standing=IS_ROUTED) for row in others if _is_routed(spawn, row.package)]
-    hidden = tuple(row for row in others if not _is_routed(spawn, row.package))
-    return ZoneSelection(with_matches(spawn, plan, groups, bearing + routed), [], "", hidden, is_by_bearing=True)
+    unsaid = rank_packages(others, {}, spawn.group, today, lowers_others=True)
+    unsaid.sort(key=lambda row: place[row.package.id])
+    routed = [row._replace(standing=IS_ROUTED) for row in unsaid if _is_routed(spawn, row.package)]
+    hidden = tuple(row for row in unsaid if not _is_routed(spawn, row.package))
+    known = with_matches(spawn, plan, groups, bearing) + with_matches(spawn, plan, {}, routed)
+    return ZoneSelection(known, [], "", hidden, is_by_bearing=True)
 
 
 def _standing(row: RankedPackage, share: float) -> RankedPackage:
