@@ -11,7 +11,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.store.connection import Page, read_page, read_row, read_value, wait_for_locks
+from ctxrank.indexer.store.connection import Page, read_column, read_page, read_row, read_value, wait_for_locks
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
@@ -246,8 +246,8 @@ def delivered_to_run(primary: apsw.Connection, session_id: int, run: str, before
          WHERE session_id = ? AND created_at < ? AND instr(char(10) || inputs || char(10), ?)
     """
     said = f"\n{DELIVERED_TO}\t{_escaped(run)}\n"
-    rows = primary.execute(query, (session_id, before, said)).fetchall()
-    entries = (_entry(line) for (lines,) in rows for line in lines.split("\n") if line)
+    kept = read_column(primary, query, (session_id, before, said), str)
+    entries = (_entry(line) for lines in kept for line in lines.split("\n") if line)
     return [entry.id for entry in entries if entry.is_included and entry.detail != "line"]
 
 

@@ -390,7 +390,9 @@ def test_what_has_no_bearing_on_the_task_stays_out_unless_it_is_routed_here(stor
     assert {entry.reason for entry in block.omitted} == {"it has no bearing on the task"} and block.available == 5
     listing = "All of them: `ctxrank list packages --session S`"
     assert f"\n\nNot shown: 1 high, 1 medium, 1 low. {listing}\n" in block.text
-    assert len(files_for(store, reach="session", limit=_PLENTY, is_marking=False)) == 5  # without a task there is no floor
+    assert (
+        len(files_for(store, reach="session", limit=_PLENTY, is_marking=False)) == 5
+    )  # without a task there is no floor
 
 
 def test_what_passes_the_floor_is_above_every_package_without_a_word_of_the_task(store: Store) -> None:
