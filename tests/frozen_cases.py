@@ -1051,6 +1051,7 @@ ASSEMBLE_REACH = Family(
             f"{DEVELOPER} --format html",
         ),
         *both(f"{DEVELOPER} --strict --no-mark {AS_OF}"),
+        *[Case(f"{DEVELOPER} --run a1 --limit 1 --task 'token refresh' {AS_OF}")] * 2,
         Case(f"{DEVELOPER} --no-mark --task -", stdin="fix the\ntoken refresh\n", env={"CTXRANK_NOW": TODAY}),
         Case(f"{DEVELOPER} --no-mark --task-file task.txt {AS_OF}", files={"task.txt": "fix the token refresh\n"}),
         Case(f"{DEVELOPER} --no-mark --task-file gone.txt {AS_OF}"),

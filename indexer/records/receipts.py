@@ -11,7 +11,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.store.connection import Page, read_page, read_row, read_value, wait_for_locks
+from ctxrank.indexer.store.connection import Page, read_column, read_page, read_row, read_value, wait_for_locks
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
@@ -23,6 +23,7 @@ ASSEMBLY = "assemble"  # the kinds of receipts, as the commands are called
 CONTEXT = "context"
 # Inputs that say what a text had to find, and follow from it.
 NEWEST = "newest artifact"
+DELIVERED_TO = "delivered to run"
 LOCK_WAIT_MS = 250  # a spawn does not wait longer to be recorded
 MAX_OMITTED_ENTRIES = 400  # a session-wide request may leave thousands out: the first of them are enough
 KEPT_PER_GROUP = 50  # or task
@@ -236,6 +237,18 @@ def list_receipts(
     """
     values = {"session": session, "group": group, "agent": agent, "kind": kind, "naming": naming}
     return read_page(primary, query, values, _receipt, limit=limit)
+
+
+def delivered_to_run(primary: apsw.Connection, session_id: int, run: str, before: int) -> list[str]:
+    """Ids of what the blocks of a run have shown before a moment with more than a line."""
+    query = """
+        SELECT entries FROM receipts
+         WHERE session_id = ? AND created_at < ? AND instr(char(10) || inputs || char(10), ?)
+    """
+    said = f"\n{DELIVERED_TO}\t{_escaped(run)}\n"
+    kept = read_column(primary, query, (session_id, before, said), str)
+    entries = (_entry(line) for lines in kept for line in lines.split("\n") if line)
+    return [entry.id for entry in entries if entry.is_included and entry.detail != "line"]
 
 
 def _receipt(*columns: "Any") -> Receipt:

@@ -13,12 +13,15 @@ not depend on the limit. `spend` takes steps from its beginning until the next o
 * what does not fit is lowered before it is dropped: a level is a later step than the level below.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
 from ctxrank.indexer.light_typing import NamedTuple
 
 NOT_SHOWN = -1
+# Of a class that has both, where there is more than it can show.
+DETAIL_SHARE, LINE_SHARE = 0.7, 0.3
 
 
 class Step(NamedTuple):
@@ -34,7 +37,8 @@ class Item(NamedTuple):
 
     `reserve` is kept free as long as the item is not at its last level: the price of its entry in a footer.
     `kind` is its class, where classes have shares; there what `is_first` is raised to its last level before others
-    get their first.
+    get their first. The first level of one that `has_line` is a line, the others are details: two queues of its class.
+    What `is_last` comes after all other classes.
     """
 
     id: str
@@ -43,6 +47,8 @@ class Item(NamedTuple):
     reserve: int = 0
     kind: str = ""
     is_first: bool = False
+    has_line: bool = False
+    is_last: bool = False
 
     def price(self, at: int) -> int:
         """The price of the item at a level, with what is reserved for it; of an item that is NOT_SHOWN, too."""
@@ -111,12 +117,12 @@ def fair_queue(items: Sequence[Item], classes: Mapping[str, ItemClass]) -> Order
 
     Ties go by the order of `classes`. A step above its class's cap is barred with all later ones of its item.
     """
-    queue: list[tuple[float, Step]] = []
+    queue: list[tuple[bool, float, Step]] = []
     barred: list[Step] = []
     for kind, class_ in classes.items():
         spent = 0
         dropped: set[int] = set()
-        for step in level_by_level(items, kind):
+        for step in lines_and_details(items, kind):
             if not spent:
                 step = step._replace(cost=step.cost + class_.heading)
             if step.place in dropped or (class_.cap is not None and spent + step.cost > class_.cap):
@@ -124,11 +130,42 @@ def fair_queue(items: Sequence[Item], classes: Mapping[str, ItemClass]) -> Order
                 barred.append(step)
                 continue
             spent += step.cost
-            queue.append((spent / class_.share if class_.share else inf, step))
-    queue.sort(key=lambda entry: entry[0])  # sorting is stable: ties stay as they were queued
+            is_last = items[step.place].is_last
+            queue.append((is_last, spent / class_.share if class_.share else inf, step))
+    queue.sort(key=lambda entry: entry[:2])  # sorting is stable: ties stay as they were queued
     start = (NOT_SHOWN,) * len(items)
     price = sum(item.price(NOT_SHOWN) for item in items)
-    return Order(start, price, tuple(step for _, step in queue), tuple(barred))
+    return Order(start, price, tuple(step for _, _, step in queue), tuple(barred))
+
+
+def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
+    """The steps of a class: its details and its lines by turns, as their shares say, each level by level.
+
+    An item's line comes at once before its first detail, where it has not come before.
+    """
+    details: deque[Step] = deque()
+    lines: deque[Step] = deque()
+    for step in level_by_level(items, kind):
+        (lines if items[step.place].has_line and step.at == 0 else details).append(step)
+    spent_details, spent_lines = 0.0, 0.0
+    shown: set[int] = set()
+    while lines or details:
+        if lines and lines[0].place in shown:
+            lines.popleft()
+        elif lines and (not details or (spent_lines + lines[0].cost) * DETAIL_SHARE <= spent_details * LINE_SHARE):
+            step = lines.popleft()
+            shown.add(step.place)
+            spent_lines += step.cost
+            yield step
+        else:
+            step = details.popleft()
+            if items[step.place].has_line and step.place not in shown:
+                shown.add(step.place)
+                line = items[step.place].step(step.place, 0)
+                spent_details += line.cost
+                yield line
+            spent_details += step.cost
+            yield step
 
 
 def level_by_level(items: Sequence[Item], kind: str) -> Iterator[Step]:

@@ -4,7 +4,7 @@
 
     priority         critical 4, high 3, medium 2, low 1
     same_group       1 if the document's group is the one that asks
-    agent_relevance  1 if the agent that asks is a designated consumer
+    agent_relevance  1 if the agent that asks is a designated consumer; for a task, -1 if others are and it is not
     days             whole days since the document was made; bounded below by 0
 
 Next to a text score two summands differ: 1·same_group, and recency = 3·2^(−days/30), because by 1/(days + 1) a week is
@@ -34,6 +34,7 @@ class Signals(NamedTuple):
     is_same_group: bool = False
     is_designated: bool = False
     days: int = 0
+    is_for_others: bool = False
 
 
 class Part(NamedTuple):
@@ -74,5 +75,5 @@ def heuristic(signals: Signals, parts: tuple[Part, ...] = ALONE) -> HeuristicPar
     days = max(signals.days, 0)
     recency = 0.5 ** (days / HALF_LIFE_DAYS) if parts is BLENDED else 1 / (days + 1)
     priority = PRIORITY_WEIGHTS.get(signals.priority, _USUAL_WEIGHT) / 4
-    shares = (priority, signals.is_same_group, signals.is_designated, recency)
+    shares = (priority, signals.is_same_group, signals.is_designated - signals.is_for_others, recency)
     return HeuristicParts(parts, tuple(part.maximum * share for part, share in zip(parts, shares, strict=True)))

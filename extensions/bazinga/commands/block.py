@@ -253,7 +253,7 @@ def context_budget(agent: str, model: str) -> int:
 def render(assembly: Assembly, limit: int) -> ContextBlock:
     """As much of the assembly as `limit` tokens hold, each class in its order."""
     texts: dict[str, list[str]] = {kind: [] for kind in _HEADINGS}
-    for package in assembly.packages:
+    for package in assembly.packages[:MAX_PACKAGES]:
         label = f" ({one_line(package.label)})" if package.label else ""
         title = f"**[{package.priority.upper()}]** {one_line(package.path)} (id {package.id}){label}\n"
         texts["packages"].append(f"{title}> {_cut(quoted_line(package.summary), MAX_SUMMARY_CHARS)}\n")

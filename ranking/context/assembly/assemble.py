@@ -6,6 +6,8 @@
 With a task text and an index the score is the blend; else it is the heuristic alone.
 """
 
+from collections import Counter
+
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, IndexHealth, Readiness
 from ctxrank.indexer.exceptions import NotFoundError
@@ -28,17 +30,20 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import joined
 from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
 from ctxrank.ranking.context.assembly import block, memory
+from ctxrank.ranking.context.assembly.bearing import IS_ROUTED, select_by_bearing
 from ctxrank.ranking.context.assembly.composition import compose, fitting
 from ctxrank.ranking.context.assembly.documents import file_candidates, package_candidate
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligible_packages
-from ctxrank.ranking.context.assembly.limits import CLASSES, Zone, make_budget, usage
+from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone, make_budget, usage
 from ctxrank.ranking.context.assembly.order import ZoneSelection, label, select_by_heuristic, select_by_task
 from ctxrank.ranking.context.assembly.receipt import record_assembly
 from ctxrank.ranking.context.assembly.shapes import (
+    BY_BEARING,
     DEFAULT_MODEL,
     SECTIONS,
     AssembleRequest,
     Assembly,
+    BlockCandidate,
     Omitted,
     Spawn,
     forgiven_agent,
@@ -57,8 +62,9 @@ if TYPE_CHECKING:  # most stores have packages alone
 __all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembly"]
 
 CATCH_UP_MS = 50
+ROUTED_SHARE = 0.2
 _MAX_WORDS = 2000  # of a task text; the rarest 32 terms are what counts
-_NAMES = ("agent", "group", "model", "project", "lang", "framework", "task_id")
+_NAMES = ("agent", "group", "model", "project", "lang", "framework", "task_id", "run")
 
 
 def assemble(store: Store, request: AssembleRequest, config: Config | None = None) -> Assembly:
@@ -190,9 +196,11 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
         part = section_part(spawn.store, request, asked)
         task = task or part.subject
     readiness, selection, files = _select(spawn, task, eligible_packages(spawn))
-    chosen = selection.packages[: spawn.limit]
-    folders: dict[str, str | None] = {}
-    candidates = [package_candidate(spawn, one, folders) for one in chosen]
+    candidates, unnamed = _package_candidates(spawn, selection, budget)
+    by_bearing: dict[str, Any] = {}
+    if selection.is_by_bearing:
+        priorities = Counter(row.package.priority for row in (*selection.packages, *selection.floored))
+        by_bearing = {"hidden": dict(priorities), "listing": _listing(request)}
     facts: dict[str, Any] = {}  # fields of the assembly that say what a class was gathered from
     if spawn.zone is not Zone.CONSERVATIVE:
         candidates += [] if files is None else file_candidates(spawn, files.files)
@@ -214,6 +222,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
             budget=budget if part is None else budget._replace(limit=part.rest),
             available=selection.available,
             **facts,
+            **by_bearing,
             estimated=tuple(
                 one.item.id for one in candidates if any(passage.counter == ESTIMATE for passage in one.passages)
             ),
@@ -227,7 +236,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
         if part.more is not None and shown.is_complete and request.budget is not None:
             part = part.more(budget.limit - shown.used)
         notes += part.notes
-    left_out = _not_chosen(selection, spawn)
+    left_out = [*unnamed, *_not_chosen(selection, spawn)]
     if files is not None and files.left_out:
         left_out.append(Omitted("files", files.left_out, 0))
         notes.append(f"Indexed files are left out: {files.left_out}.")
@@ -238,7 +247,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
     outcome, engine, reason = _outcome(shown, spawn.store, readiness)
     shown = shown._replace(
         outcome=outcome,
-        engine="heuristic" if any(one.words is None for one in chosen) else engine,
+        engine="heuristic" if any(one.words is None for one in selection.packages[: spawn.limit]) else engine,
         reason=reason,
         stale=readiness.stale,
         budget=budget,
@@ -246,6 +255,45 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
         notes=tuple(notes),
     )
     return shown if part is None or not part.text else part.before(shown)
+
+
+def _package_candidates(
+    spawn: Spawn, selection: ZoneSelection, budget: Budget
+) -> tuple[list[BlockCandidate], list[Omitted]]:
+    """The packages as the block could show them, and those that are routed here and have no room for a line.
+
+    The limit is of what is shown with detail where the task decides, else of all.
+    """
+    folders: dict[str, str | None] = {}
+    if not selection.is_by_bearing:
+        return [package_candidate(spawn, one, folders) for one in selection.packages[: spawn.limit]], []
+    most_detailed = len(selection.packages) if spawn.request.limit is None else spawn.limit
+    candidates: list[BlockCandidate] = []
+    unnamed: list[Omitted] = []
+    # What the lines of routed packages may take: more only as far as the role's number of places goes.
+    room = budget.limit * budget.shares["packages"] / sum(budget.shares.values()) * ROUTED_SHARE
+    places = spawn.limit
+    for rank, one in enumerate(selection.packages):
+        if one.standing == IS_ROUTED and places <= 0 and room < 0:
+            reason = "no word of the task is in it, and no place is free"
+            unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
+            continue
+        candidate = package_candidate(spawn, one, folders, has_detail=rank < most_detailed)
+        if one.standing == IS_ROUTED:
+            room -= candidate.item.prices[0]
+            places -= 1
+            candidate = candidate._replace(item=candidate.item._replace(is_last=places < 0))
+            if places < 0 and room < 0:
+                unnamed.append(Omitted(candidate.item.id, "no word of the task is in it, and no place is free", 0))
+                continue
+        candidates.append(candidate)
+    return candidates, unnamed
+
+
+def _listing(request: AssembleRequest) -> str:
+    """The command that lists the packages of a session, or of its group where nothing wider is asked for."""
+    of_group = "" if request.group is None or request.reach != "group" else f" --group {request.group}"
+    return f"ctxrank list packages --session {request.session}{of_group}"
 
 
 def _select(
@@ -267,7 +315,10 @@ def _select(
             try:
                 with engine.snapshot() as statistics:
                     plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics, tuned(spawn.config.ranking))
-                    selection = select_by_task(spawn, plan, eligible)
+                    has_levels = spawn.zone is Zone.CONSERVATIVE
+                    is_by_bearing = spawn.request.rules >= BY_BEARING and not has_levels
+                    select = select_by_bearing if is_by_bearing else select_by_task
+                    selection = select(spawn, plan, eligible)
                     files = None
                     if with_files:
                         from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with files
@@ -284,7 +335,8 @@ def _select(
 
 def _not_chosen(selection: ZoneSelection, spawn: Spawn) -> list[Omitted]:
     """The packages that the limit or the zone left out."""
-    limit, level, omitted = spawn.limit, selection.level, list[Omitted]()
+    limit = len(selection.packages) if selection.is_by_bearing else spawn.limit
+    level, omitted = selection.level, list[Omitted]()
     for rank, row in enumerate(selection.packages[limit:], start=limit + 1):
         why = "; ".join(filter(None, (f"rank {rank} of limit {limit}", label(row.package, spawn.session.name))))
         omitted.append(Omitted(public_id(PACKAGE, row.package.id), why, 0))

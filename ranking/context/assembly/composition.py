@@ -30,6 +30,7 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         block.packages_heading(empty.available, empty.available, level) if empty.available else block.EMPTY,
         block.OVERFLOW.format(empty.available) if empty.available else "",
         block.ONLY_LOW if block.is_only_low(empty, level) else "",
+        block.hidden_line(empty.hidden or {}, empty.listing),
     )
     items = [one.item for one in candidates]
     if frame > budget.limit:  # not even the frame fits
@@ -75,6 +76,7 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         # The one that `used` is not below: that of the passages, if one counted them all.
         counter=counters.pop() if len(counters) == 1 else ESTIMATE,
         overflow=_overflow(empty, len(shown["packages"])),
+        hidden=_hidden(empty, shown["packages"]),
     )
     return filled._replace(parts=block.render(filled, level, says_nothing_fits=says_so))
 
@@ -110,6 +112,16 @@ def left_out(items: list[Item], purchase: Purchase, barred: int, budget: Budget)
 def _overflow(assembly: Assembly, shown: int) -> int:
     """How many more packages a higher limit would show; 0 where there is no room for more."""
     return assembly.available - shown if assembly.usage.zone in (Zone.NORMAL, Zone.SOFT_WARNING) else 0
+
+
+def _hidden(empty: Assembly, shown: "list[Any]") -> dict[str, int] | None:
+    """The packages by priority without those that are shown."""
+    if empty.hidden is None:
+        return None
+    counts = dict(empty.hidden)
+    for package in shown:
+        counts[package.priority] -= 1
+    return counts
 
 
 def fitting(text: str, agent: str, budget: Budget, price: Prices) -> str:

@@ -12,6 +12,7 @@ from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import block
+from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED
 from ctxrank.ranking.context.assembly.limits import Zone, truncated
 from ctxrank.ranking.context.assembly.order import UNRELATED, RankedPackage, label, reason
 from ctxrank.ranking.context.assembly.shapes import (
@@ -29,8 +30,11 @@ if TYPE_CHECKING:  # most stores have packages alone
 FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone", "elsewhere": ELSEWHERE}
 
 
-def package_candidate(spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None]) -> BlockCandidate:
-    """A package as the block could show it: its title, with its summary, with its passages.
+def package_candidate(
+    spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None], *, has_detail: bool = True
+) -> BlockCandidate:
+    """A package as the block could show it: its title, with its summary, with its passages; one that stands to a task
+    in a line first, and without `has_detail` in no other way.
 
     `folders` is kept from one package to the next, see `file_state`.
     """
@@ -38,10 +42,14 @@ def package_candidate(spawn: Spawn, ranked: RankedPackage, folders: dict[str, st
     detail = spawn.request.detail or "passage"
     passages: list[IncludedPassage] = []
     count = 0
-    if detail != "summary" and spawn.zone is Zone.NORMAL:
+    has_detail = has_detail and ranked.standing != IS_ROUTED
+    if detail != "summary" and spawn.zone is Zone.NORMAL and has_detail:
         # Where nothing says which, the file's beginning.
-        others = -1 if detail == "full" else 1 if ranked.words is None else 0
+        is_unsaid = ranked.words is None or (bool(ranked.standing) and not ranked.passage_ids)
+        others = -1 if detail == "full" else 1 if is_unsaid else 0
         passages = _passages(spawn, package.document_id, ranked.passage_ids, others)
+        if ranked.standing:
+            passages = [one for one in passages if _says_something(one, package.summary)]
         count = require_value(primary, "SELECT count(*) FROM documents WHERE owner_id = ?", (package.document_id,), int)
     artifact: int | None = primary.execute("SELECT artifact_id FROM packages WHERE id = ?", (package.id,)).get
     state = file_state(spawn.store, artifact, package.id, folders)
@@ -55,12 +63,33 @@ def package_candidate(spawn: Spawn, ranked: RankedPackage, folders: dict[str, st
         producer=package.producer,
         summary=truncated(cleaned(package.summary, package.ruleset, spawn.config.redaction_mode), spawn.zone),
         created_at=package.created_at,
+        title=cleaned(package.title, package.ruleset, spawn.config.redaction_mode),
         explanation=ranked.explanation,
     )
     price = spawn.prices.of
     steps = [price(block.package_title(shown)), price(block.package_summary(shown))]
-    forms = (shown, shown._replace(detail="summary"))
-    return _candidate("packages", PACKAGE, forms, steps, passages, count)
+    full = sum(steps)
+    forms: tuple[IncludedDocument, ...] = (shown, shown._replace(detail="summary"))
+    if ranked.standing:
+        line = price(block.package_line(shown))
+        forms = (shown._replace(detail="line"), forms[1])
+        if passages or not has_detail:  # from its line to its summary with the best passage in one step
+            forms, steps = forms[:1], [line]
+            passages[:1] = [one._replace(price=one.price + max(0, full - line)) for one in passages[:1]]
+        else:
+            steps = [line, max(0, full - line)]
+    candidate = _candidate("packages", PACKAGE, forms, steps, passages, count)
+    item = candidate.item._replace(has_line=bool(ranked.standing), is_first=ranked.standing == IS_NEAR)
+    return candidate._replace(item=item)
+
+
+def _says_something(passage: IncludedPassage, summary: str) -> bool:
+    """Whether a passage is more than a heading, front matter, or the summary once more."""
+    text = passage.text.strip()
+    if text.startswith("---\n") and "\n---" in text:
+        text = text.partition("\n---")[2].strip("-\n ")
+    said = " ".join(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    return bool(said) and said not in " ".join(summary.split())
 
 
 def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[BlockCandidate]:

@@ -3,13 +3,15 @@
 * of this session, not superseded, whose scope is global, whose group is the request's, or that the group's
   `context_references` name; a session-wide request sees all groups;
 * designated for this agent or for none; the room that is left is filled with those designated for others;
+* delivered before only to the same run: its blocks carry the same id, or are of one iteration above 0;
 * other groups only with reach `session`, earlier sessions of the project only with reach `project`.
 """
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.receipts import delivered_to_run
 from ctxrank.indexer.store.connection import read_column
-from ctxrank.indexer.store.ids import SESSION_TITLE
-from ctxrank.ranking.context.assembly.shapes import Spawn
+from ctxrank.indexer.store.ids import PACKAGE, SESSION_TITLE, public_id
+from ctxrank.ranking.context.assembly.shapes import BY_BEARING, Spawn
 
 
 class EligiblePackage(NamedTuple):
@@ -32,6 +34,7 @@ class EligiblePackage(NamedTuple):
     is_delivered: bool
     is_own_group: bool  # of the request's group or session; else it is there because the reach was widened
     session_title: str | None
+    title: str
 
 
 _QUERY = f"""
@@ -41,14 +44,15 @@ _QUERY = f"""
            EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id)
            AND NOT EXISTS (SELECT 1 FROM package_consumers AS c
                             WHERE c.package_id = p.id AND c.agent IN (:agent, :like)),
-           EXISTS (SELECT 1 FROM deliveries AS v
+           :is_retry AND EXISTS (SELECT 1 FROM deliveries AS v
                     WHERE v.package_id = p.id AND v.group_id = coalesce(:group, 0) AND v.agent = :agent
                       AND v.iteration = :iteration AND v.delivered_at < :before)
-           OR EXISTS (SELECT 1 FROM package_consumers AS c
+           OR :is_retry AND EXISTS (SELECT 1 FROM package_consumers AS c
                        WHERE c.package_id = p.id AND c.agent = :agent AND c.iteration = :iteration
                          AND c.consumed_at < :before),
            :is_own AND (:group IS NULL OR p.scope = 'global' OR p.group_id = :group OR p.id IN ({{references}})),
-           {SESSION_TITLE}
+           {SESSION_TITLE},
+           d.title
       FROM packages AS p
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id
@@ -75,7 +79,10 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
         "iteration": max(request.iteration, 0),
         "before": request.before,
         "reach": request.reach,
+        # Without an iteration each call is a run of its own.
+        "is_retry": request.run is None and (request.iteration > 0 or request.rules < BY_BEARING),
     }
+    given = delivered_to_run(primary, session.id, request.run, request.before) if request.run is not None else ()
     packages: list[EligiblePackage] = []
     for session_id in (session.id, *earlier):
         is_own = session_id == session.id
@@ -84,4 +91,6 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
         sql = _QUERY.format(references=", ".join(map(str, group.context_references)) if group else "")
         which = {"session": session_id, "is_own": is_own, "group": group.id if group else None}
         packages += map(EligiblePackage._make, primary.execute(sql, values | which))
-    return packages
+    if not given:
+        return packages
+    return [one._replace(is_delivered=public_id(PACKAGE, one.id) in given) for one in packages]

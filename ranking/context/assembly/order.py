@@ -54,6 +54,7 @@ class RankedPackage(NamedTuple):
     passage_ids: tuple[int, ...] = ()
     explanation: "Explanation | None" = None
     is_best_known: bool = False  # it has no bearing on the task, and neither has any other
+    standing: str = ""  # IS_NEAR, IS_BEARING or IS_ROUTED where the task decides the detail (bearing.py)
 
 
 class ZoneSelection(NamedTuple):
@@ -66,22 +67,29 @@ class ZoneSelection(NamedTuple):
     omitted: list[RankedPackage]
     level: str
     floored: tuple[RankedPackage, ...] = ()
+    is_by_bearing: bool = False  # what is floored is counted, and nothing is left out by its rank
 
     @property
     def available(self) -> int:
         """How many packages there are to show here, or in a zone with more room."""
-        return len(self.packages) + len(self.omitted)
+        return len(self.packages) + len(self.omitted) + (len(self.floored) if self.is_by_bearing else 0)
 
 
 def rank_packages(
-    eligible: list[EligiblePackage], texts: Mapping[int, float] | None, group: TaskGroup | None, today: int
+    eligible: list[EligiblePackage],
+    texts: Mapping[int, float] | None,
+    group: TaskGroup | None,
+    today: int,
+    *,
+    lowers_others: bool = False,
 ) -> list[RankedPackage]:
     """The packages, best first; `texts` has T of those that match, by document id, None is the heuristic alone."""
     rows: list[RankedPackage] = []
     for package in eligible:
         is_same_group = package.is_own_group and package.group == (group.name if group is not None else None)
         days = today - package.created_at // DAY_US
-        signals = Signals(package.priority, is_same_group, package.is_designated, days)
+        is_lowered = lowers_others and package.is_for_others
+        signals = Signals(package.priority, is_same_group, package.is_designated, days, is_lowered)
         text = None if texts is None else texts.get(package.document_id, 0.0)
         parts = heuristic(signals) if text is None else heuristic(signals, BLENDED)
         rows.append(RankedPackage(package, text, parts, parts.total if text is None else blended(text, parts.total)))
@@ -169,18 +177,31 @@ def select_by_task(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) ->
     half = half_score(plan.values)
     # Of the words that the index knows: what bears on the task does so though it has other words as well.
     half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
-    groups: dict[int, HitGroup] = {}
-    if eligible:
-        sessions = tuple(sorted({package.session_id for package in eligible}))
-        documents = frozenset(package.document_id for package in eligible)
-        scope = Scope(kinds=("package", "passage"), session_ids=sessions, is_current=True, document_ids=documents)
-        groups = grouped(reranked(plan, find_candidates(plan, scope)).rows)
+    groups = matching_groups(plan, eligible)
     texts = {id_: calibrated(group.score, half) for id_, group in groups.items()}
     bearing = {id_: calibrated(group.score, half_known) for id_, group in groups.items()}
     ranked, floored = with_floor(rank_packages(eligible, texts, spawn.group, spawn.now // DAY_US), bearing)
     selection = select_for_zone(spawn.zone, with_reserved(ranked, spawn.limit))
+    within = with_matches(spawn, plan, groups, selection.packages[: spawn.limit])
+    return selection._replace(packages=within + selection.packages[spawn.limit :], floored=floored)
+
+
+def matching_groups(plan: Plan, eligible: list[EligiblePackage]) -> dict[int, HitGroup]:
+    """The packages that hold a word of the task, by the ids of their documents."""
+    if not eligible:
+        return {}
+    sessions = tuple(sorted({package.session_id for package in eligible}))
+    documents = frozenset(package.document_id for package in eligible)
+    scope = Scope(kinds=("package", "passage"), session_ids=sessions, is_current=True, document_ids=documents)
+    return grouped(reranked(plan, find_candidates(plan, scope)).rows)
+
+
+def with_matches(
+    spawn: Spawn, plan: Plan, groups: Mapping[int, HitGroup], rows: list[RankedPackage]
+) -> list[RankedPackage]:
+    """The packages with the words and the passages that match, and where it is asked for with their scores' trees."""
     within: list[RankedPackage] = []
-    for row in selection.packages[: spawn.limit]:
+    for row in rows:
         group = groups.get(row.package.document_id)
         if group is not None:
             words = telling_words(plan, group)
@@ -193,7 +214,7 @@ def select_by_task(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) ->
             tree = explain_blend(plan, group, row.text or 0.0, row.parts)
             row = row._replace(explanation=tree)
         within.append(row)
-    return selection._replace(packages=within + selection.packages[spawn.limit :], floored=floored)
+    return within
 
 
 def best_passages(group: HitGroup, most: int, least_share: float) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.limits import MARKING
 from ctxrank.ranking.context.assembly.shapes import (
+    BLOCK_VERSION,
     DEFAULT_MODEL,
     FIELD_TYPES,
     AssembleRequest,
@@ -26,13 +27,21 @@ from ctxrank.ranking.context.assembly.shapes import (
 if TYPE_CHECKING:
     from typing import Any
 
-# Grows by one when equal inputs give other bytes than before: a replay then says so.
-BLOCK_VERSION = 3
 # Inputs with a meaning of their own to a replay: see replay.py.
 MISSING_SKILLS = "skills that the previous agent did not invoke"
 ESTIMATED = "tokens estimated"
+_PROGRAM = "block"
 # Fields of a request that change no byte of the text, or that the receipt has a column for.
-_NO_INPUTS = ("session", "agent", "iteration", "is_marking", "is_explained", "delivered_before", "error_output")
+_NO_INPUTS = (
+    "session",
+    "agent",
+    "iteration",
+    "is_marking",
+    "is_explained",
+    "delivered_before",
+    "error_output",
+    "rules",
+)
 
 
 class BlockDelivery(NamedTuple):
@@ -53,7 +62,8 @@ def record_assembly(spawn: Spawn, result: Assembly) -> Recording:
     is_marking = spawn.request.is_marking and result.usage.zone in MARKING
     if not is_marking or not (result.packages or result.reasoning):
         return receipts.record(spawn.store, owner, receipt, result.text)
-    package_ids = tuple(package.id for package in result.packages)
+    # A line names a package, and gives nothing of it.
+    package_ids = tuple(package.id for package in result.packages if package.detail != "line")
     delivery = BlockDelivery(
         spawn.session.id, owner.group_id, result.agent, receipt.iteration, package_ids, result.reasoning
     )
@@ -113,13 +123,20 @@ def _inputs(spawn: Spawn, result: Assembly) -> dict[str, str]:
         "state": result.state.strip(),
         "roles": config.team.described if config.roles else "",
         "project in force": spawn.project,
+        receipts.DELIVERED_TO: _delivered_to(spawn, result),
     }
     given |= {name: value for name, value in others.items() if value}
     if spawn.group is not None:
         given["context references"] = " ".join(map(str, spawn.group.context_references))
     given["engine"] = f"{result.engine} {result.outcome}"
-    given["program"] = f"block {BLOCK_VERSION}, rules {RULESET_VERSION}, index {FINGERPRINT}"
+    given["program"] = f"{_PROGRAM} {spawn.request.rules}, rules {RULESET_VERSION}, index {FINGERPRINT}"
     return given
+
+
+def _delivered_to(spawn: Spawn, result: Assembly) -> str:
+    """The run that a block is delivered to, '' where nothing is marked."""
+    is_marking = spawn.request.is_marking and result.usage.zone in MARKING
+    return (spawn.request.run or "") if is_marking else ""
 
 
 def request_of(receipt: Receipt) -> AssembleRequest:
@@ -140,8 +157,15 @@ def request_of(receipt: Receipt) -> AssembleRequest:
         delivered_before=receipt.created_at,
         # Nothing given would look for the group's last failure as it is now.
         error_output=receipt.inputs.get("failure", "").encode(),
+        rules=_rules_of(receipt),
         **given,
     )
+
+
+def _rules_of(receipt: Receipt) -> int:
+    """The BLOCK_VERSION that a receipt's block was made by."""
+    version = receipt.inputs.get("program", "").removeprefix(f"{_PROGRAM} ").partition(",")[0]
+    return int(version) if version.isdecimal() else BLOCK_VERSION
 
 
 def mark(change: Change, delivery: BlockDelivery) -> None:

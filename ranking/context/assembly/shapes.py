@@ -25,6 +25,10 @@ TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns as
 # The fields of a request that ask for a section, and the extension that makes it: see context/section.py.
 SECTIONS = {"task_id": "links"}
 NEVER = 1 << 62  # a moment after all
+# Grows by one when equal inputs give other bytes than before. A replay of a receipt keeps to the rules that the block
+# was made by, from the one before BY_BEARING on.
+BLOCK_VERSION = 4
+BY_BEARING = 4  # bearing on the task decides the detail, and deliveries are to a run
 _ALLOWED = {
     "reach": REACHES,
     "detail": (None, *DETAILS),
@@ -41,8 +45,9 @@ class AssembleRequest(NamedTuple):
     measured from (microseconds, None is now). `with_skills` asks for the section about skills. `error_output`
     is the current failure as it was printed; None is the last one that the group recorded. `task_id` is a task of
     `.contextia/`, whose linked artifacts come before the agent's heading. `with_files` False leaves out indexed files
-    that are no package's. Deliveries from `delivered_before` on
-    (microseconds) do not count: a replay needs that.
+    that are no package's. `run` names one run of an agent, which gets first what it has not been given; without it one
+    from its second iteration on is a run. `rules` are the BLOCK_VERSION that the block is made by. Deliveries from
+    `delivered_before` on (microseconds) do not count: a replay needs that.
     """
 
     session: str
@@ -70,6 +75,8 @@ class AssembleRequest(NamedTuple):
     delivered_before: int | None = None
     task_id: str | None = None
     with_files: bool = True
+    run: str | None = None
+    rules: int = BLOCK_VERSION
 
     def check_fields(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
@@ -155,6 +162,7 @@ class IncludedDocument(NamedTuple):
     label: str
     reason: str
     file_state: str = ""  # current, changed, missing, elsewhere, or '' for none
+    title: str = ""
     priority: str = ""
     type: str = ""
     producer: str = ""
@@ -253,6 +261,8 @@ class Assembly(NamedTuple):
     `entries` are what is in the block, as a receipt names it. `skills` is the section about skills where it was
     requested and has room, else ''; `missing_skills` are those that the agent before this one was to invoke and did
     not, `configured_skills` what the configuration says of both agents.
+    `hidden` counts the packages that are not shown by their priority, None where nobody is told, and `listing` is the
+    command that lists them.
     `estimated` are the packages and files, by their ids, whose tokens are estimates. `is_complete` says that a larger
     budget would add nothing.
     `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's beginning the group
@@ -278,6 +288,8 @@ class Assembly(NamedTuple):
     entries: tuple[ReceiptEntry, ...] = ()
     omitted: tuple[Omitted, ...] = ()
     available: int = 0
+    hidden: dict[str, int] | None = None
+    listing: str = ""
     overflow: int = 0
     parts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -240,33 +240,58 @@ def test_a_slip_in_an_agent_s_name_says_which_was_meant(store: Store) -> None:
 def test_a_repeated_iteration_puts_what_was_not_delivered_first(store: Store) -> None:
     for number in range(6):
         _note(store, f"{number}.md")
-    assert files_for(store) == ["5.md", "4.md", "3.md"]
-    assert files_for(store) == ["2.md", "1.md", "0.md"]
-    block = block_for(store)
+    assert files_for(store, iteration=1) == ["5.md", "4.md", "3.md"]
+    assert files_for(store, iteration=1) == ["2.md", "1.md", "0.md"]
+    block = block_for(store, iteration=1)
     assert [package.path for package in block.packages] == ["5.md", "4.md", "3.md"]
     assert all(package.label == "delivered before" for package in block.packages)
 
 
-@pytest.mark.parametrize("task", ["", "walrus"])
-def test_whom_it_is_for_comes_before_whether_it_was_delivered_and_both_before_the_score(
-    store: Store, task: str
+def test_a_run_gets_first_what_it_has_not_been_given_and_every_other_call_is_a_new_one(store: Store) -> None:
+    for number in range(4):
+        _note(store, f"{number}.md")
+    first = ["3.md", "2.md"]
+    assert files_for(store, limit=2, run="a1", is_marking=False) == files_for(store, limit=2, run="a1") == first
+    assert files_for(store, limit=2, run="a1") == ["1.md", "0.md"]
+    assert files_for(store, limit=2, run="a1") == files_for(store, limit=2, run="a") == first
+    assert block_for(store, limit=2).text == block_for(store, limit=2).text
+
+
+def test_a_line_is_no_delivery(store: Store) -> None:
+    _note(store, "line.md", summary="something else")
+    _note(store, "match.md", summary="walrus heron")
+    block = block_for(store, task="walrus heron", run="a1")
+    assert [package.detail for package in block.packages] == ["summary", "line"]
+    again = block_for(store, task="walrus heron", run="a1")
+    assert [package.label for package in again.packages] == ["delivered before", ""]
+
+
+@pytest.mark.parametrize(
+    ("task", "order"),
+    [
+        ("", ["own.md", "seen.md", "theirs.md", "theirs-seen.md"]),
+        ("walrus", ["own.md", "theirs.md", "seen.md", "theirs-seen.md"]),
+    ],
+)
+def test_whom_it_is_for_and_whether_it_was_delivered_come_before_the_score(
+    store: Store, task: str, order: list[str]
 ) -> None:
     _note(store, "seen.md", priority="critical", summary="walrus")
     _note(store, "theirs-seen.md", priority="critical", summary="walrus", consumers=("qa_expert",))
-    assert len(files_for(store)) == 2
+    assert len(files_for(store, iteration=1)) == 2
     _note(store, "own.md", priority="low", summary="walrus")
     _note(store, "theirs.md", priority="low", summary="walrus", consumers=("qa_expert",))
-    assert files_for(store, task=task, limit=_PLENTY) == ["own.md", "seen.md", "theirs.md", "theirs-seen.md"]
+    assert files_for(store, task=task, limit=_PLENTY, iteration=1) == order
 
 
 def test_another_iteration_agent_or_group_is_delivered_to_anew(store: Store) -> None:
     for number in range(4):
         _note(store, f"{number}.md", group=None, consumers=("developer", "investigator"))
-    first = files_for(store, limit=2)
-    assert files_for(store, limit=2, iteration=1) == first
-    assert files_for(store, limit=2, group=None) == first
-    assert files_for(store, "investigator", limit=2) == first
-    assert files_for(store, limit=2) != first
+    first = files_for(store, limit=2, iteration=1)
+    assert files_for(store, limit=2, iteration=2) == first
+    assert files_for(store, limit=2, group=None, iteration=1) == first
+    assert files_for(store, "investigator", limit=2, iteration=1) == first
+    assert files_for(store, limit=2, iteration=1) != first
 
 
 def test_what_was_consumed_at_this_iteration_counts_as_delivered(store: Store) -> None:
@@ -351,17 +376,23 @@ def test_a_critical_package_that_is_designated_for_another_agent_has_no_place_ke
     for number in range(8):
         _note(store, f"{number}.md", summary="walrus heron")
     _note(store, "critical.md", priority="critical", consumers=("qa_expert",))
-    assert "critical.md" not in files_for(store, task="walrus heron", limit=3)
+    assert "critical.md" not in files_for(store, limit=3)
+    last = block_for(store, task="walrus heron", limit=3).packages[-1]
+    assert (last.path, last.detail, last.label) == ("critical.md", "line", "designated for other agents")
 
 
-def test_what_has_no_bearing_on_the_task_stays_out_unless_it_is_critical_or_high(store: Store) -> None:
+def test_what_has_no_bearing_on_the_task_stays_out_unless_it_is_routed_here(store: Store) -> None:
     _note(store, "match.md", priority="low", summary="walrus heron")
     for priority in ("critical", "high", "medium", "low"):
-        _note(store, f"{priority}.md", priority=priority, summary="something else")
-    block = block_for(store, task="walrus heron", limit=_PLENTY, is_marking=False)
-    assert {package.path for package in block.packages} == {"match.md", "critical.md", "high.md"}
-    assert {entry.reason for entry in block.omitted} == {"it has no bearing on the task"} and block.available == 3
-    assert len(files_for(store, limit=_PLENTY, is_marking=False)) == 5  # without a task there is no floor
+        _note(store, f"{priority}.md", priority=priority, group="H", consumers=("qa_expert",), summary="something")
+    block = block_for(store, task="walrus heron", reach="session", limit=_PLENTY, is_marking=False)
+    assert {package.path for package in block.packages} == {"match.md", "critical.md"}
+    assert {entry.reason for entry in block.omitted} == {"it has no bearing on the task"} and block.available == 5
+    listing = "All of them: `ctxrank list packages --session S`"
+    assert f"\n\nNot shown: 1 high, 1 medium, 1 low. {listing}\n" in block.text
+    assert (
+        len(files_for(store, reach="session", limit=_PLENTY, is_marking=False)) == 5
+    )  # without a task there is no floor
 
 
 def test_what_passes_the_floor_is_above_every_package_without_a_word_of_the_task(store: Store) -> None:

@@ -21,7 +21,7 @@ from ctxrank.ranking.context.assembly.shapes import Assembly
 from ctxrank.ranking.context.budget import Item, Purchase, Step
 from ctxrank.ranking.context.prices import Prices
 
-_LEVELS = {"title": 0, "summary": 1, "passage": 2, "full": 3}
+_LEVELS = {"title": 0, "line": 0, "summary": 1, "passage": 2, "full": 3}
 _KINDS = {
     "prose": "The connection pool hands out a stale handle when the server restarts; reset it on error. ",
     "code": "def get_user_by_id(self, key: str) -> dict[str, Any]:\n    return self._users.get(key) or {}\n",

@@ -46,7 +46,7 @@ def reasons(store: Store, id_: str, receipt: Receipt | None = None) -> tuple[str
 
 
 def test_an_assembly_leaves_a_receipt_of_what_went_in_and_what_did_not(store: Store) -> None:
-    block = block_for(store, task="walrus")
+    block = block_for(store)
     receipt = get_receipt(store.primary, block.receipt or 0)
     assert (receipt.session, receipt.group, receipt.agent, receipt.tokens) == ("S", "G", "developer", block.used)
     assert [entry.id for entry in receipt.entries if entry.is_included] == [f"package:{p.id}" for p in block.packages]
@@ -73,7 +73,7 @@ def test_receipts_of_a_group_make_room_for_newer_ones(store: Store) -> None:
 def test_a_store_that_cannot_be_written_costs_no_block(store: Store) -> None:
     store.primary.pragma("query_only", True)
     block = block_for(store, task="walrus")
-    assert block.receipt is None and len(block.packages) == 3 and "not recorded" in block.notes[-1]
+    assert block.receipt is None and len(block.packages) == 7 and "not recorded" in block.notes[-1]
 
 
 @pytest.mark.parametrize("task", ["two\nlines", "a \\n that is none", "tab\there", "\\\\", "cr\r\nlf", " "], ids=ascii)
@@ -97,14 +97,24 @@ def test_the_first_block_of_a_group_shares_nothing_and_an_equal_one_all(store: S
 
 
 def test_a_replay_gives_the_same_bytes_though_its_packages_were_marked_since(store: Store) -> None:
-    block = block_for(store, task="walrus")
-    assert block_for(store, task="walrus").text != block.text
+    block = block_for(store, task="walrus", iteration=1)
+    assert block_for(store, task="walrus", iteration=1).text != block.text
     replay = replay_receipt(store, get_receipt(store.primary, block.receipt or 0), Config())
     assert (replay.is_same, replay.text, replay.changes) == (True, block.text, ())
 
 
+@pytest.mark.parametrize("task", ["", "walrus"])
+def test_a_replay_keeps_to_the_rules_that_its_block_was_made_by(store: Store, task: str) -> None:
+    first, second = (block_for(store, task=task, rules=3) for _ in range(2))
+    assert len(first.packages) == len(second.packages) == 3 and first.text != second.text
+    for block in (first, second):
+        receipt = get_receipt(store.primary, block.receipt or 0)
+        assert receipt.inputs["program"].startswith("block 3,")
+        assert replay_receipt(store, receipt, Config()).text == block.text
+
+
 def test_a_replay_names_what_has_changed(store: Store) -> None:
-    block_for(store, "qa_expert", task="walrus", is_marking=False)
+    block_for(store, "qa_expert", is_marking=False)
     receipt = newest(store)
     save(store, "new.md", "walrus walrus walrus", priority="critical")
     supersede(store, 7, 8)
@@ -126,7 +136,7 @@ def test_a_replay_names_what_has_changed(store: Store) -> None:
 
 
 def test_a_package_that_is_gone_is_named(store: Store) -> None:
-    block_for(store, task="walrus", is_marking=False)
+    block_for(store, is_marking=False)
     receipt = newest(store)
     prune_older(store, TODAY - 5, kinds=("package",))
     assert "package:7 is no longer left out" in replay_receipt(store, receipt, Config()).changes
@@ -134,7 +144,7 @@ def test_a_package_that_is_gone_is_named(store: Store) -> None:
 
 def test_two_receipts_differ_in_what_was_asked_and_in_what_came_of_it(store: Store) -> None:
     for limit in (2, 3):
-        block_for(store, limit=limit, task="walrus", is_marking=False)
+        block_for(store, limit=limit, is_marking=False)
     other, one = list_receipts(store.primary, limit=2)
     found = difference(one, other)
     assert ("limit", "2", "3") in found.inputs

@@ -44,8 +44,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 SKILLS = {"developer": {"lint-check": "mandatory"}, "qa_expert": {"test-coverage": "mandatory"}}
 
 
-def _edit(store: Store, path: str) -> None:
-    write_file(store, path, "# Rewritten\n\nNow a walrus swims with the heron, and more of it.\n")
+def _edit(store: Store, path: str, text: str = "Now a walrus swims with the heron, and more of it.") -> None:
+    write_file(store, path, f"# Rewritten\n\n{text}\n")
     index_artifacts(store)
 
 
@@ -70,7 +70,7 @@ CHANGES: dict[str, tuple[Callable[[Store], object], str]] = {
         lambda store: write_file(store, "notes/0.md", "other"), "package:1 is changed",
     ),
     "an indexed file": (lambda store: _edit(store, "src/walrus.md"), "artifact:5 is changed"),
-    "a new file": (lambda store: _edit(store, "src/new.md"), "artifact:5 is changed"),
+    "a new file": (lambda store: _edit(store, "src/new.md", "Here a walrus meets a heron."), "artifact:6 is shown now"),
     "an indexed file that goes": (
         lambda store: _delete(store, "src/walrus.md"),
         "artifact:5 is no longer shown",
@@ -109,7 +109,9 @@ CHANGES: dict[str, tuple[Callable[[Store], object], str]] = {
     ),
     "a strategy": (lambda store: learn(store, "Count herons."), "strategy:2 is shown now"),
     "another session's package": (
-        lambda store: save(store, "t.md", "# T\n\nwalrus walrus walrus heron\n", session="T"),
+        lambda store: [
+            save(store, f"t{number}.md", f"# T {number}\n\nA heron.\n", session="T") for number in range(9)
+        ],
         "artifact:5 is changed",
     ),
 }  # fmt: skip

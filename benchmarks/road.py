@@ -1,0 +1,212 @@
+"""Does a finding reach the block of the agent that needs it: tasks with one known package each.
+
+    python benchmarks/road.py DATA STORES [NAME…]
+
+    issues      a reported issue (SWE-bench) looks for the note of the pull request that fixed it, among 300 of one
+                program: the messages of its commits and the files it changed
+    questions   a question about a dialogue (LoCoMo) looks for the note of the session that answers it: its summary, and
+                what was said
+
+DATA has swe/*.jsonl, git/OWNER+NAME and locomo/locomo10.json. A store is made once for each set, below STORES. Each
+package has a priority at random, and is for all agents. What is kept: whether the known package is *named* (title or
+summary, not only a path), stands with a *passage*, is *first*. `results/road-sets.json` has the digest of each set and
+what was dropped.
+"""
+
+import hashlib
+import json
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ctxrank.indexer import create_store, open_store
+from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.records.packages import NewPackage, save_package
+from ctxrank.indexer.store.config import load_config
+from ctxrank.ranking.context.assembly.assemble import make_assembly
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest
+
+SETS: dict[str, tuple[str, ...] | range] = {
+    "issues-seen": ("sphinx-doc/sphinx",),
+    "questions-seen": range(5),
+    "issues-unseen": ("pytest-dev/pytest", "pydata/xarray", "pylint-dev/pylint", "astropy/astropy"),
+    "questions-unseen": range(5, 10),
+}
+BUDGETS = (8000, 2000)
+RESULTS = Path(__file__).parent / "results"
+_TASKS, _NOTES = 63, 300  # of a set; of a program
+_PRIORITIES = ("critical", "high", "medium", "low")
+_ADVERSARIAL = 5  # questions that have no answer
+_PULL = re.compile(r"Merge pull request #(\d+) |\(#(\d+)\)$")
+_TODAY = 20_000 * DAY_US
+
+
+class Note(NamedTuple):
+    """A package to be; `session` is whose packages a task is asked among."""
+
+    session: str
+    id: str
+    title: str
+    summary: str
+    body: str
+
+
+class Task(NamedTuple):
+    """A task and the id of its package."""
+
+    session: str
+    text: str
+    note: str
+
+
+class TaskSet(NamedTuple):
+    """Tasks with the notes that they are asked among; `dropped` are those without one known package."""
+
+    tasks: list[Task]
+    notes: list[Note]
+    dropped: list[str]
+
+    @property
+    def digest(self) -> str:
+        """Of all texts, in order."""
+        return hashlib.sha256(json.dumps([self.tasks, self.notes]).encode()).hexdigest()
+
+
+def read_set(data: Path, name: str) -> TaskSet:
+    """A set, drawn the same way each time."""
+    parts = SETS[name]
+    found = [_questions(data, at) if isinstance(at, int) else _issues(data, at) for at in parts]
+    tasks = [task for one in found for task in one.tasks]
+    drawn = random.Random(name).sample(tasks, min(_TASKS, len(tasks)))
+    return TaskSet(drawn, [note for one in found for note in one.notes], [id_ for one in found for id_ in one.dropped])
+
+
+def _issues(data: Path, repository: str) -> TaskSet:
+    git = data / "git" / repository.replace("/", "+")
+    issues: dict[str, str] = {}
+    for name in ("swebench_lite", "swebench_verified"):
+        for line in (data / "swe" / f"{name}.jsonl").read_text("utf-8").splitlines():
+            issue = json.loads(line)
+            if issue["repo"] == repository:
+                issues[issue["instance_id"].rpartition("-")[2]] = issue["problem_statement"]
+    pulls: dict[str, str] = {}
+    for line in _git(git, "log", "--first-parent", "--all", "--format=%H %s").splitlines():
+        commit, _, subject = line.partition(" ")
+        match = _PULL.search(subject)
+        if match:
+            pulls.setdefault(match[1] or match[2], commit)
+    known = sorted(issues.keys() & pulls.keys(), key=int)
+    others = sorted(pulls.keys() - issues.keys(), key=int)
+    chosen = known + random.Random(repository).sample(others, min(_NOTES - len(known), len(others)))
+    notes = {pull: _note_of(git, repository, pull, pulls[pull]) for pull in chosen}
+    tasks = [Task(repository, issues[pull], pull) for pull in known if notes[pull].body]
+    dropped = [f"{repository}#{pull}" for pull in sorted(issues, key=int) if pull not in pulls or not notes[pull].body]
+    return TaskSet(tasks, [note for note in notes.values() if note.body], dropped)
+
+
+def _note_of(git: Path, repository: str, pull: str, commit: str) -> Note:
+    """What a pull request says of itself; its body is '' where it says nothing."""
+    base = f"{commit}^1"
+    messages = _git(git, "log", "--no-merges", "--reverse", "--format=%B", f"{base}..{commit}").strip()
+    files = _git(git, "diff", "--name-only", base, commit).splitlines()[:20]
+    lines = [line for line in messages.splitlines() if line.strip()]
+    if not lines or not files:
+        return Note(repository, pull, "", "", "")
+    title, rest = lines[0].strip(), "\n".join(lines[1:])[:6000]
+    summary = " ".join(rest.split())[:300] or title
+    changed = "\n".join(f"- {file}" for file in files)
+    return Note(repository, pull, title, summary, f"# {title}\n\n{rest}\n\n## Files that changed\n\n{changed}\n")
+
+
+def _git(git: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", str(git), *arguments], capture_output=True, check=True)
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _questions(data: Path, at: int) -> TaskSet:
+    dialogue = json.loads((data / "locomo" / "locomo10.json").read_text("utf-8"))[at]
+    name, talk = dialogue["sample_id"], dialogue["conversation"]
+    notes: list[Note] = []
+    for key, summary in dialogue["session_summary"].items():
+        session = key.removesuffix("_summary")
+        said = "\n\n".join(f"{turn['speaker']}: {turn['text']}" for turn in talk[session])
+        number = session.removeprefix("session_")
+        title = f"{talk['speaker_a']} and {talk['speaker_b']}, {talk[f'{session}_date_time']}"
+        notes.append(Note(name, f"{name}-{number}", title, summary, f"# {title}\n\n{said}\n"))
+    tasks: list[Task] = []
+    dropped: list[str] = []
+    for place, asked in enumerate(dialogue["qa"]):
+        sessions = {evidence.split(":")[0].removeprefix("D") for evidence in asked["evidence"]}
+        if asked["category"] == _ADVERSARIAL or len(sessions) != 1:
+            dropped.append(f"{name}?{place}")
+            continue
+        tasks.append(Task(name, asked["question"], f"{name}-{sessions.pop()}"))
+    known = {note.id for note in notes}
+    return TaskSet([task for task in tasks if task.note in known], notes, dropped)
+
+
+def make_store(home: Path, notes: list[Note]) -> None:
+    """A project with the notes as packages of one group, saved in a shuffled order."""
+    home.mkdir(parents=True)
+    create_store(str(home)).close()
+    draw = random.Random(len(notes))
+    with open_store(str(home / ".ctxrank" / "ctxrank.db")) as store:
+        for number, note in enumerate(draw.sample(notes, len(notes))):
+            path = home / "notes" / f"{number:04}.md"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(note.body, "utf-8")
+            priority, made_at = draw.choice(_PRIORITIES), _TODAY - draw.randrange(365) * DAY_US
+            new = NewPackage(
+                note.session, "G", "research", f"notes/{number:04}.md", "investigator", note.summary, priority,
+                None, (), made_at,
+            )  # fmt: skip
+            id_ = save_package(store, new, create_session=True).id
+            with (home / "ids.tsv").open("a", encoding="utf-8") as ids:
+                ids.write(f"{note.id}\t{id_}\n")
+
+
+def measure(home: Path, tasks: list[Task]) -> Iterator[tuple[str, dict[str, float]]]:
+    """(budget, shares) of a set."""
+    ids = dict(line.split("\t") for line in (home / "ids.tsv").read_text("utf-8").splitlines())
+    with open_store(str(home / ".ctxrank" / "ctxrank.db")) as store:
+        config = load_config(store)
+        for budget in BUDGETS:
+            sums: dict[str, float] = dict.fromkeys(("named", "passage", "first", "packages", "used"), 0.0)
+            for task in tasks:
+                request = AssembleRequest(task.session, "developer", "G", task.text, "claude", budget=budget)
+                block = make_assembly(store, request._replace(as_of=_TODAY, is_explained=False), config)[0]
+                wanted = int(ids[task.note])
+                for place, one in enumerate(block.packages):
+                    if one.id == wanted:
+                        sums["first"] += place == 0
+                        sums["named"] += one.detail != "title"
+                        sums["passage"] += bool(one.passages)
+                sums["packages"] += len(block.packages)
+                sums["used"] += block.used
+            yield str(budget), {name: round(total / len(tasks), 3) for name, total in sums.items()}
+
+
+def main() -> None:
+    """Check the digests, or write them where none are, and print the shares."""
+    data, stores, *names = sys.argv[1:]
+    record = RESULTS / "road-sets.json"
+    written: dict[str, Any] = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    for name in names or SETS:
+        found = read_set(Path(data), name)
+        said = {"digest": found.digest, "tasks": len(found.tasks), "notes": len(found.notes), "dropped": found.dropped}
+        if written.setdefault(name, said) != said:
+            sys.exit(f"{name} is not what it was: {found.digest}")
+        record.write_text(json.dumps(written, indent=1) + "\n", "utf-8")
+        home = Path(stores) / name
+        if not home.exists():
+            make_store(home, found.notes)
+        for budget, shares in measure(home, found.tasks):
+            print(name, budget, shares, flush=True)
+
+
+if __name__ == "__main__":
+    main()

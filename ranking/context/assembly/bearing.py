@@ -1,0 +1,78 @@
+"""Bearing: what a task says of the packages decides how much of each a block shows.
+
+    s / s of the best     ≥ NEAR      with passages, before what only bears (≥ FIRST: before any priority)
+                          ≥ BEARS     a line at least; passages while tokens are left
+                          less        *routed* (designated for the agent, critical, of its group): a line, after those;
+                                      the others are counted
+
+Where no package has a bearing on the task (FLOOR), text says nothing: the order is that of a block without a task.
+"""
+
+from ctxrank.indexer.clock import DAY_US
+from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
+from ctxrank.ranking.context.assembly.order import (
+    ABOVE_ANY_FLOOR,
+    FLOOR,
+    RankedPackage,
+    ZoneSelection,
+    matching_groups,
+    rank_packages,
+    with_matches,
+    with_reserved,
+)
+from ctxrank.ranking.context.assembly.shapes import Spawn
+from ctxrank.ranking.formulas.blend import calibrated, half_score
+from ctxrank.ranking.retrieval.plan import Plan
+
+FIRST, NEAR, BEARS = 0.95, 0.9, 0.3
+# How a package stands to the task.
+IS_NEAR, IS_BEARING, IS_ROUTED = "near", "bearing", "routed"
+
+
+def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) -> ZoneSelection:
+    """The packages by their bearing on the task of a plan, in the caller's snapshot. Raises INDEX_READ_ERRORS."""
+    half = half_score(plan.values)
+    # Of the words that the index knows: what bears on the task does so though it has other words as well.
+    half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
+    groups = matching_groups(plan, eligible)
+    scores = {id_: group.score for id_, group in groups.items()}
+    best = max(scores.values(), default=0.0)
+    texts = {id_: calibrated(score, half) for id_, score in scores.items()}
+    today = spawn.now // DAY_US
+    rows = rank_packages(eligible, texts, spawn.group, today, lowers_others=True)
+    if calibrated(best, half_known) < FLOOR:
+        said = [row._replace(is_best_known=row.package.priority not in ABOVE_ANY_FLOOR) for row in rows]
+        known = with_reserved(said, spawn.limit)
+        within = with_matches(spawn, plan, groups, known[: spawn.limit])
+        return ZoneSelection(within + known[spawn.limit :], [], "")
+
+    def share(row: RankedPackage) -> float:
+        return scores.get(row.package.document_id, 0.0) / best
+
+    bearing = [_standing(row, share(row)) for row in rows if share(row) >= BEARS]
+    bearing.sort(key=lambda row: (row.package.is_delivered, share(row) < FIRST, -row.score, *_newest(row)))
+    # What text says nothing of is in the order of a block without a task.
+    others = [row.package for row in rows if share(row) < BEARS]
+    by_priority = rank_packages(others, None, spawn.group, today)
+    place = {row.package.id: at for at, row in enumerate(by_priority)}
+    unsaid = rank_packages(others, {}, spawn.group, today, lowers_others=True)
+    unsaid.sort(key=lambda row: place[row.package.id])
+    routed = [row._replace(standing=IS_ROUTED) for row in unsaid if _is_routed(spawn, row.package)]
+    hidden = tuple(row for row in unsaid if not _is_routed(spawn, row.package))
+    known = with_matches(spawn, plan, groups, bearing) + with_matches(spawn, plan, {}, routed)
+    return ZoneSelection(known, [], "", hidden, is_by_bearing=True)
+
+
+def _standing(row: RankedPackage, share: float) -> RankedPackage:
+    return row._replace(standing=IS_NEAR if share >= NEAR else IS_BEARING)
+
+
+def _newest(row: RankedPackage) -> tuple[int, int]:
+    return -row.package.created_at, -row.package.id
+
+
+def _is_routed(spawn: Spawn, package: EligiblePackage) -> bool:
+    """Whether somebody sent it here, whatever it says."""
+    group = None if spawn.group is None else spawn.group.name
+    is_of_group = package.is_own_group and package.group == group
+    return package.is_designated or package.priority == "critical" or is_of_group

@@ -1,0 +1,73 @@
+"""The road of a finding into the block of the agent that needs it, from the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxrank.cli.main import run
+
+TASK = "the walrus pool locks the heron queue"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A project with four findings that bear on the task."""
+    monkeypatch.chdir(tmp_path)
+    run(["init"])
+    for number in range(4):
+        _save(f"{number}.md", f"The walrus pool was locked {number}.", "medium", "developer")
+    capsys.readouterr()
+    return tmp_path
+
+
+def _save(path: str, text: str, priority: str, consumer: str) -> None:
+    Path(path).write_text(f"# Finding\n\n{text} More of it follows.\n", "utf-8")
+    options = ["--session", "S", "--group", "G", "--create-session", "--type", "research", "--producer", "investigator"]
+    said = ["--summary", text, "--priority", priority, "--consumer", consumer]
+    assert run(["package", "save", path, *options, *said]) == 0
+
+
+def _assemble(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run(["--json", "assemble", "--session", "S", "--group", "G", "--agent", "developer", *options]) == 0
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return answer
+
+
+@pytest.mark.parametrize("options", [(), ("--task", TASK)])
+def test_two_calls_without_a_run_give_equal_bytes(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    assert _assemble(capsys, *options)["text"] == _assemble(capsys, *options)["text"]
+
+
+@pytest.mark.parametrize("run_", [("--run", "a1"), ("--iteration", "1")])
+def test_the_second_call_of_a_run_puts_first_what_it_has_not_been_given(
+    folder: Path, capsys: pytest.CaptureFixture[str], run_: tuple[str, str]
+) -> None:
+    first = [one["id"] for one in _assemble(capsys, *run_, "--limit", "2")["packages"]]
+    second = [one["id"] for one in _assemble(capsys, *run_, "--limit", "2")["packages"]]
+    assert len(first) == len(second) == 2 and not set(first) & set(second)
+    assert len(_assemble(capsys, *run_, "--limit", "2")["packages"]) == 2
+
+
+def test_a_medium_answer_for_this_agent_is_in_and_a_critical_one_for_another_stands_high(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _save("answer.md", "Nothing that was asked.", "medium", "developer")
+    _save("theirs.md", f"It is known: {TASK}.", "critical", "qa_expert")
+    packages = _assemble(capsys, "--task", TASK)["packages"]
+    assert packages[0]["file_path"] == "theirs.md" and packages[0]["label"] == "designated for other agents"
+    assert packages[0]["passages"]
+    assert ("answer.md", "line") in {(one["file_path"], one["detail"]) for one in packages}
+
+
+def test_a_larger_budget_never_removes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before: set[int] = set()
+    for budget in range(150, 1200, 150):
+        now = {one["id"] for one in _assemble(capsys, "--no-mark", "--task", TASK, "--budget", str(budget))["packages"]}
+        assert before <= now
+        before = now
+    assert len(before) == 4

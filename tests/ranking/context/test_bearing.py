@@ -1,0 +1,127 @@
+"""Bearing: what a task decides of a block, on stores at random."""
+
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from builders import make_store, save
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ranking_builders import TODAY, block_for
+
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.shapes import Assembly, IncludedDocument
+
+_WORDS = ("walrus", "heron", "gannet", "pool", "lock", "index", "queue", "cache")
+_OTHERS = ("lorem", "ipsum", "dolor", "sit")
+_DETAILS = ("", "line", "summary", "passage", "full")
+_TASK = "why does the walrus pool lock the heron queue"
+_random_stores = settings(max_examples=12, deadline=None, derandomize=True)
+
+
+class Drawn(NamedTuple):
+    """A package to be."""
+
+    words: list[str]
+    priority: str
+    group: str | None
+    consumers: tuple[str, ...]
+
+
+_drawn = st.builds(
+    Drawn,
+    st.lists(st.sampled_from((*_WORDS, *_OTHERS)), min_size=1, max_size=12),
+    st.sampled_from(("low", "medium", "high", "critical")),
+    st.sampled_from(("G", "H", None)),
+    st.sampled_from((("tech_lead",), ("developer",), ("qa_expert",), ("developer", "qa_expert"))),
+)
+_packages = st.lists(_drawn, min_size=1, max_size=10)
+
+
+def _save(store: Store, number: int, drawn: Drawn) -> int:
+    text = f"# Finding {number}\n\n" + "\n\n".join(" ".join(drawn.words) + "." for _ in range(3))
+    values: dict[str, Any] = {"priority": drawn.priority, "group": drawn.group, "consumers": drawn.consumers}
+    saved = save(store, f"{number}.md", text, summary=" ".join(drawn.words[:3]), created_at=TODAY, **values)
+    return saved.id
+
+
+def _block(store: Store, **values: Any) -> Assembly:
+    return block_for(store, task=_TASK, reach="session", is_marking=False, **values)
+
+
+def _depth(shown: IncludedDocument | None) -> tuple[int, int]:
+    return (0, 0) if shown is None else (_DETAILS.index(shown.detail), len(shown.passages))
+
+
+@_random_stores
+@given(_packages, st.lists(st.integers(100, 1500), min_size=2, max_size=5))
+def test_a_larger_budget_never_removes_or_lowers_an_item(packages: list[Drawn], budgets: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as folder, make_store(Path(folder)) as store:
+        for number, drawn in enumerate(packages):
+            _save(store, number, drawn)
+        before: dict[int, IncludedDocument] = {}
+        for budget in sorted(budgets):
+            block = _block(store, budget=budget)
+            now = {package.id: package for package in block.packages}
+            assert block.used <= budget
+            assert all(_depth(now.get(id_)) >= _depth(package) for id_, package in before.items())
+            before = now
+
+
+@_random_stores
+@given(_packages)
+def test_nothing_designated_for_the_agent_is_missing_while_a_place_is_free(packages: list[Drawn]) -> None:
+    with tempfile.TemporaryDirectory() as folder, make_store(Path(folder)) as store:
+        ids = [_save(store, number, drawn) for number, drawn in enumerate(packages)]
+        block = _block(store)
+        shown = {package.id for package in block.packages}
+        missing = [
+            id_ for id_, drawn in zip(ids, packages, strict=True) if "developer" in drawn.consumers and id_ not in shown
+        ]
+        routed = [package for package in block.packages if package.reason.endswith("no word of the task matches")]
+        assert not missing or len(routed) >= 3
+        assert len(shown) + sum((block.hidden or {}).values()) == block.available == len(ids)
+
+
+@_random_stores
+@given(_packages, st.sampled_from((("developer",), ("qa_expert",))))
+def test_what_is_critical_and_holds_the_task_is_above_all_that_does_not(
+    packages: list[Drawn], consumers: tuple[str, ...]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, make_store(Path(folder)) as store:
+        for number, drawn in enumerate(packages):
+            _save(store, number, drawn)
+        wanted = _save(store, 99, Drawn(["walrus", "pool", "lock", "heron", "queue"], "critical", "G", consumers))
+        block = _block(store)
+        place = [package.id for package in block.packages].index(wanted)
+        assert all("no word of the task" not in package.reason for package in block.packages[:place])
+        assert block.packages[place].passages
+        assert ("designated for other agents" in block.packages[place].label) is (consumers == ("qa_expert",))
+
+
+@_random_stores
+@given(_packages)
+def test_a_new_package_that_neither_bears_on_the_task_nor_is_routed_removes_none(packages: list[Drawn]) -> None:
+    with tempfile.TemporaryDirectory() as folder, make_store(Path(folder)) as store:
+        for number, drawn in enumerate(packages):
+            _save(store, number, drawn)
+        _save(store, 98, Drawn(["walrus", "pool"], "low", "G", ("developer",)))
+        before = [package.id for package in _block(store).packages]
+        _save(store, 99, Drawn(list(_OTHERS), "high", "H", ("qa_expert",)))
+        assert set(before) <= {package.id for package in _block(store).packages}
+
+
+def test_the_best_passage_is_no_heading_and_no_repetition(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "a.md", "# Walrus pool\n\n## Walrus\n\nThe heron waits.\n", summary="The heron waits.")
+        save(store, "b.md", "# Other\n\nThe walrus pool is locked by a heron.\n", summary="Locks.")
+        passages = {package.path: package.passages for package in _block(store).packages}
+        assert passages["a.md"] == () and len(passages["b.md"]) == 1
+
+
+def test_a_limit_bounds_what_is_shown_with_detail(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        for number in range(5):
+            save(store, f"{number}.md", f"# {number}\n\nThe walrus pool is locked {number}.\n")
+        assert [len(package.passages) for package in _block(store, limit=2).packages] == [1, 1, 0, 0, 0]
+        assert [package.detail for package in _block(store, limit=0).packages] == ["line"] * 5
