@@ -48,6 +48,24 @@ def test_the_files_of_a_removed_worktree_are_gone_and_those_of_an_absent_one_are
             assert require_value(store.primary, "SELECT count(*) FROM artifacts", (), int) == 1
 
 
+def test_a_folder_that_was_no_worktree_may_come_back_and_its_files_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main, disk = tmp_path / "main", tmp_path / "disk"
+    disk.mkdir()
+    make_store(main).close()
+    _git(main, "init")
+    (disk / "b.md").write_text("okapis\n")
+    monkeypatch.setenv("CTXRANK_ROOT", str(disk))  # which no file notes
+    with open_store(start=str(main)) as store:
+        assert index_artifacts(store).added == ("b.md",)
+    monkeypatch.delenv("CTXRANK_ROOT")
+    shutil.rmtree(disk)
+    with open_store(start=str(main)) as store:
+        report = index_artifacts(store)
+        assert (report.stale_roots, report.removed) == ((str(disk),), ())
+
+
 def test_in_each_checkout_its_own_files_come_first_and_those_of_the_other_are_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
