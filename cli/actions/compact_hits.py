@@ -6,6 +6,7 @@ A line is at most MAX_TOKENS, as `estimate_tokens` counts: the id and the place 
 TITLE_TOKENS allow, and of the snippet what is left.
 """
 
+import os
 from bisect import bisect_right
 
 from ctxrank.indexer.text.lines import one_line
@@ -22,7 +23,7 @@ def compact_line(hit: Hit) -> str:
     """A hit on one line."""
     line = f":{hit.passages[0].match_line}" if hit.passages else ""
     folded = f" (+{len(hit.folded)})" if hit.folded else ""
-    place = _place(hit.id, one_line(hit.path), line)
+    place = _place(hit.id, one_line(os.path.join(hit.checkout, hit.path)), line)
     title = one_line(hit.title)
     shown_title = "" if hit.path.endswith(title) else _cut(title, TITLE_TOKENS)
     head = f"{place} {shown_title}".rstrip()

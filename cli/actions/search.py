@@ -182,7 +182,8 @@ def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
         state += f" (superseded by {hit.superseded_by})"
     if hit.path:
         line = f":{hit.passages[0].match_line}" if hit.passages else ""
-        yield f"   {call.linked(f'{one_line(hit.path)}{line}', os.path.join(root, hit.path))}{state}"
+        state += f" (in the checkout {one_line(hit.checkout)})" if hit.checkout else ""
+        yield f"   {call.linked(f'{one_line(hit.path)}{line}', os.path.join(hit.checkout or root, hit.path))}{state}"
     elif state:
         yield f"  {state}"
     if hit.passages and is_code(hit.path):

@@ -28,7 +28,7 @@ from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple, cache
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
-from ctxrank.indexer.store.allowed_roots import allowed_folder, is_removed_worktree
+from ctxrank.indexer.store.allowed_roots import allowed_folder, is_new_worktree, is_removed_worktree, note_worktree
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.location import BACKUPS, FOLDER, own_files
@@ -185,6 +185,9 @@ class _Scan:
         if not root.is_allowed:
             self._mark_stale(root, known, "refused_roots", "the folder: you did not name it")
             return None
+        if is_new_worktree(self._store.location, database, root.folder):
+            with self._transaction() as change:
+                note_worktree(change.connection, root.folder)
         packaged = artifacts.packaged_ids(database)
         if not root.is_main:
             return compare(root.folder, (), known, followed={artifact.id for artifact in known.values()})

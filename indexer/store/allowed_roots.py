@@ -26,6 +26,7 @@ from ctxrank.indexer.store.location import (
 )
 
 _FILE = "roots"
+_WORKTREES = "worktrees"  # a setting: the folders that git listed as worktrees of the project when they were indexed
 _HEADER = "# Folders that a store may read files from besides its own project: the store's uuid, a tab, the folder.\n"
 
 
@@ -55,17 +56,44 @@ def _is_own(project: str, folder: str) -> bool:
         return False
     if is_inside(project, folder) and os.path.realpath(folder) == folder:
         return True
+    return _is_worktree(project, folder)
+
+
+def _is_worktree(project: str, folder: str) -> bool:
     main = main_worktree(folder)
     return main is not None and os.path.realpath(main) == project
+
+
+def is_new_worktree(location: Location, connection: apsw.Connection, folder: str) -> bool:
+    """Whether a folder is a worktree of the project, and is not noted as one."""
+    known = _worktrees(connection)
+    return _is_worktree(os.path.realpath(location.project), folder) and os.path.realpath(folder) not in known
+
+
+def note_worktree(connection: apsw.Connection, folder: str) -> None:
+    """Note that a folder is a worktree of the project: what is stored of it goes when git has removed it."""
+    query = """
+        INSERT INTO settings (key, value) VALUES (?1, json_array(?2))
+            ON CONFLICT (key) DO UPDATE SET value = json_insert(value, '$[#]', ?2)
+    """
+    connection.execute(query, (_WORKTREES, os.path.realpath(folder)))
+
+
+def _worktrees(connection: apsw.Connection) -> list[str]:
+    query = "SELECT noted.value FROM settings AS s, json_each(s.value) AS noted WHERE s.key = ?"
+    return read_column(connection, query, (_WORKTREES,), str)
 
 
 def is_removed_worktree(location: Location, connection: apsw.Connection, name: str) -> bool:
     """Whether a root was a worktree that git has removed: it is gone, git lists it no more, and no user named it.
 
-    A worktree whose folder alone is gone is still listed until `git worktree prune`: its disk may come back.
+    A worktree whose folder alone is gone is still listed until `git worktree prune`: its disk may come back. So may any
+    folder that was not noted as a worktree.
     """
     project = os.path.realpath(location.project)
     if os.path.lexists(name) or name in _recorded(connection) or not os.path.isdir(os.path.join(project, ".git")):
+        return False
+    if name not in _worktrees(connection):
         return False
     try:
         return not has_worktree(project, name)

@@ -124,6 +124,7 @@ class Hit(NamedTuple):
     folded: tuple[FoldedHit, ...] = ()
     shares: "ScoreShares | None" = None  # where it is explained
     session_title: str | None = None
+    checkout: str = ""  # the folder that the path starts from, where it is another checkout than the one that asks
 
 
 class Foldable(NamedTuple):

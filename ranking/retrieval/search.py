@@ -5,7 +5,7 @@ blended with their ranking signals (blend.py). Without a usable index the same r
 from the primary database (fallback.py), and the answer says so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import (
@@ -21,7 +21,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.facets import document_id_of
-from ctxrank.indexer.store.parents import RankingSignals, has_corrupt_rows
+from ctxrank.indexer.store.parents import RankingSignals, has_corrupt_rows, has_roots
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.blend import blended, calibrated
 from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, heuristic
@@ -199,6 +199,7 @@ class _Page(NamedTuple):
     first: list[frozenset[int]]  # documents that come first, whatever their score
     shown: list[Foldable]
     priors: "Priors | None" = None  # of files, where their kind counts
+    others: Mapping[int, str] = {}  # files of another checkout, and where that is
 
 
 class _Ranked(NamedTuple):
@@ -258,7 +259,12 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         from ctxrank.ranking.retrieval.file_kinds import priors_of  # noqa: PLC0415  start-up: only files have passages
 
         priors = priors_of(plan, call.question, groups, _LEAST_CHOICE_OF_FILES)
-    page = _Page(found, groups, first, [], priors)
+    others: dict[int, str] = {}
+    if has_roots(call.question.store.primary):
+        from ctxrank.ranking.retrieval.checkouts import files_of_others  # noqa: PLC0415  most projects have one checkout
+
+        others = files_of_others(call.question.store, groups)
+    page = _Page(found, groups, first, [], priors, others)
     page.shown.extend(_hits(call, page, limit))
     return page
 
@@ -300,6 +306,8 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Fold
             shares = score_shares(plan, row.group, row.text, row.parts)
         passages = tuple(one.passage for one in read if one.passage is not None)
         hit = make_hit(store, parent, row.score, best.snippet, passages, explanation, folders, shares)
+        if row.signals.id in page.others:
+            hit = hit._replace(checkout=page.others[row.signals.id])
 
         def terms(hit: Hit = hit, best: ShownText = best) -> frozenset[str]:
             unread = "" if request.has_snippets else best.text
@@ -339,6 +347,8 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
                 score = blended(text, parts.total, weight)
                 best.append(_Ranked(signals, group, text, parts, score))
             best.sort(key=lambda row: row.order)
+            if page.others:
+                best = _own_first(best, page.others, has_copies=not call.question.request.is_by_passage)
             del best[wanted:]
             start, end = end, end + min(2 * (end - start), _CHUNK)
         ranked += best
@@ -352,3 +362,17 @@ def _own_share(path: str) -> float:
     from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  only where a hit is a file
 
     return PROSE_OWN_SHARE if is_prose(path) else OWN_SHARE
+
+
+def _own_first(ranked: list[_Ranked], others: Collection[int], *, has_copies: bool) -> list[_Ranked]:
+    """Files of another checkout behind those with the same score, and behind the own file of their path."""
+    lead: dict[str, float] = {}  # a path → the best score of its copies elsewhere
+    for row in ranked:
+        if has_copies and row.signals.id in others:
+            lead[row.signals.path] = max(row.score, lead.get(row.signals.path, 0.0))
+
+    def order(row: _Ranked) -> tuple[bool, float, bool]:
+        score = row.score if row.signals.id in others else max(row.score, lead.get(row.signals.path, 0.0))
+        return row.signals.is_superseded, -score, row.signals.id in others
+
+    return sorted(ranked, key=order)  # stable: else as before

@@ -4,11 +4,15 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from builders import make_store
+import pytest
+from builders import answer_of, make_store
 
+from ctxrank.cli.main import run
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.connection import require_value
+from ctxrank.ranking.retrieval.hits import SearchRequest
+from ctxrank.ranking.retrieval.search import search
 
 
 def _git(folder: Path, *words: str) -> None:
@@ -42,3 +46,66 @@ def test_the_files_of_a_removed_worktree_are_gone_and_those_of_an_absent_one_are
             assert (report.stale_roots, report.removed) == ((), (str(linked / "a.md"), str(linked / "b.md")))
             assert index_artifacts(store).stale_roots == ()
             assert require_value(store.primary, "SELECT count(*) FROM artifacts", (), int) == 1
+
+
+def test_a_folder_that_was_no_worktree_may_come_back_and_its_files_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main, disk = tmp_path / "main", tmp_path / "disk"
+    disk.mkdir()
+    make_store(main).close()
+    _git(main, "init")
+    (disk / "b.md").write_text("okapis\n")
+    monkeypatch.setenv("CTXRANK_ROOT", str(disk))  # which no file notes
+    with open_store(start=str(main)) as store:
+        assert index_artifacts(store).added == ("b.md",)
+    monkeypatch.delenv("CTXRANK_ROOT")
+    shutil.rmtree(disk)
+    with open_store(start=str(main)) as store:
+        report = index_artifacts(store)
+        assert (report.stale_roots, report.removed) == ((str(disk),), ())
+
+
+def test_in_each_checkout_its_own_files_come_first_and_those_of_the_other_are_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main, linked = tmp_path / "main", tmp_path / "linked"
+    main.mkdir()
+    _git(main, "init")
+    (main / "a.md").write_text("Zebras graze on the plain near the river, and they sleep while standing up.\n")
+    (main / "b.py").write_text("okapi = 1\n")
+    _git(main, "add", ".")
+    _git(main, "commit", "-m", "a")
+    make_store(main).close()
+    _git(main, "worktree", "add", str(linked))
+    (linked / "b.py").write_text("okapi = 1\nokapi += other_leaves + of_the_forest\n")
+    for own in (main, linked):
+        with open_store(start=str(own)) as store:
+            index_artifacts(store)
+    for own, other in ((main, linked), (linked, main)):
+        with open_store(start=str(own)) as store:
+            (same,) = search(store, SearchRequest("zebras", is_folded=True)).hits
+            assert (same.checkout, len(same.folded)) == ("", 1)
+            for is_by_passage in (False, True):
+                hits = search(store, SearchRequest("zebras", is_by_passage=is_by_passage)).hits
+                assert [hit.checkout for hit in hits] == ["", str(other)]
+            hits = search(store, SearchRequest("okapi", is_folded=True)).hits
+            assert [hit.checkout for hit in hits] == ["", str(other)]
+            assert search(store, SearchRequest("okapi", limit=1)).hits == hits[:1]
+        monkeypatch.chdir(own)
+        assert f"   b.py:1 (in the checkout {other})\n" in answer_of(lambda: run(["search", "okapi"])).out
+        first, second = answer_of(lambda: run(["search", "okapi", "--format", "compact"])).out.splitlines()
+        assert " b.py:1 " in first and str(other)[-20:] in second
+
+
+def test_files_of_a_folder_that_is_no_checkout_keep_their_places(tmp_path: Path) -> None:
+    main, notes = tmp_path / "main", tmp_path / "notes"
+    notes.mkdir()
+    make_store(main).close()
+    for folder, text in ((main, "an okapi, and much more that is not about one\n"), (notes, "# Okapi\n")):
+        (folder / "a.md").write_text(text)
+        with open_store(start=str(main), root=str(folder)) as store:
+            index_artifacts(store)
+    with open_store(start=str(main)) as store:
+        first, second = search(store, SearchRequest("okapi")).hits
+        assert (first.title, first.checkout, second.checkout) == ("Okapi", "", "")
