@@ -7,14 +7,14 @@
 
 A question about code has more words in common with a README, a list of changes or a test that describes what the code
 does than with the code. So where source is among the best files, what is none counts less; not where a question asks
-what was found, and not documentation where it asks how something is used (questions.py). What is in a folder that the
-question names counts in full, and so does a file that alone has all of a few words. A record (package, reasoning,
-error …) is no file, and counts in full.
+what was found, and not documentation where it asks how something is used (questions.py); a statement may be about both,
+and documentation counts 0.65. What is in a folder that the question names counts in full, and so does a file that alone
+has all of a few words. A record (package, reasoning, error …) is no file, and counts in full.
 
 32 repositories with 635 questions about their code (nDCG@10 of files and of passages, 2026-11): .784 and .701 without,
 .821 and .734 with the kinds, .850 and .776 with the names, too, and .842 with the halves. Weights from .3 to .6 for
 names and from .3 to .4 for documentation differ by .002. Reports of bugs in two further ones (MRR@10): .334 and .641;
-questions about their use .477 and .475.
+questions about their use .477 and .481 (.473 where statements count as questions about code).
 """
 
 import re
@@ -26,7 +26,7 @@ from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup
 from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.query import is_pasted
-from ctxrank.ranking.retrieval.questions import CODE, FINDING, USE, aim_of, is_prose
+from ctxrank.ranking.retrieval.questions import CODE, EITHER, FINDING, USE, aim_of, is_prose
 from ctxrank.ranking.retrieval.rerank import is_test
 
 NAME_SHARE = 0.4
@@ -40,6 +40,7 @@ _ABOUT_CODE = {SOURCE: 1.0, TEST: 0.7, EXAMPLE: 0.7, PROSE: 0.4, DATA: 0.4, GENE
 _WORTH = {
     CODE: _ABOUT_CODE,
     USE: _ABOUT_CODE | {PROSE: 1.0},
+    EITHER: _ABOUT_CODE | {PROSE: 0.65},
 }
 _EXAMPLES = frozenset(
     ("example examples sample samples demo demos tutorial tutorials playground bench benches benchmark benchmarks fuzz")
@@ -100,7 +101,7 @@ class Priors:
             part for word in re.findall(r"[^\W_]+", name.partition(".")[0]) for part in split_word(word) or (word,)
         ]
         stems = set(self._plan.engine.tokens(" ".join(words)))
-        share = len(stems & self._stems) / len(stems) if stems and (kind == PROSE or self._aim == CODE) else 0.0
+        share = len(stems & self._stems) / len(stems) if stems and (kind == PROSE or self._aim != USE) else 0.0
         factor = worth * (1.0 + NAME_SHARE * share)
         if self._is_by_passage and kind != PROSE:
             factor *= REPEAT_SHARE ** self._seen.get(path, 0)
@@ -119,7 +120,7 @@ def priors_of(plan: Plan, question: Question, groups: Mapping[int, HitGroup], mo
     if SOURCE not in kinds.values():
         return None
     in_full: set[int] = set()
-    if aim == CODE and len(query.terms) <= _FEW_WORDS and set(kinds.values()) - {SOURCE, RECORD}:
+    if aim != USE and len(query.terms) <= _FEW_WORDS and set(kinds.values()) - {SOURCE, RECORD}:
         in_full = _holding_all(plan, {id_: groups[id_] for id_ in kinds})
         if any(kinds[id_] == SOURCE for id_ in in_full):
             in_full = set()

@@ -31,7 +31,7 @@ _MADE = frozenset(("implemented", "defined"))
 
 
 # What a question is about.
-CODE, USE, FINDING = "code", "use", "finding"
+CODE, USE, FINDING, EITHER = "code", "use", "finding", "either"
 _FOUND = frozenset(["decided", "decision", "decisions", "learnt", "learned", "agreed", "chose", "chosen"])
 _OURS = (["did", "we"], ["have", "we"], ["had", "we"], ["was", "found"])
 # Behind `how`: somebody wants to do something, or asks for a figure. Else it is how something works.
@@ -40,7 +40,7 @@ _OUR_PERSONS = _PERSONS | {"we", "our", "us", "one"}
 
 
 def aim_of(query: Query) -> str:
-    """What a query is about: CODE, its USE or a FINDING."""
+    """What a query is about: CODE, its USE, a FINDING; of a statement EITHER of the first two."""
     if not query.is_sentence:
         return CODE
     words = [term.text.lower().strip(_MARKS) for term in query.terms]
@@ -49,7 +49,7 @@ def aim_of(query: Query) -> str:
     if is_question and (not _FOUND.isdisjoint(words) or any(pair in pairs for pair in _OURS)):
         return FINDING
     if not asks_for_prose(query):
-        return CODE
+        return CODE if words[0] in _UNCERTAIN or _asks_for_code(words) else EITHER
     is_personal = any(word.partition("'")[0] in _OUR_PERSONS for word in words)
     works = any(pair[0] == "how" and pair[-1] not in _DOING for pair in pairs)
     return CODE if works and not is_personal else USE

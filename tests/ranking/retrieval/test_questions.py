@@ -3,7 +3,7 @@
 import pytest
 
 from ctxrank.ranking.retrieval.query import parse_query
-from ctxrank.ranking.retrieval.questions import CODE, FINDING, USE, aim_of, asks_for_prose, is_prose
+from ctxrank.ranking.retrieval.questions import CODE, EITHER, FINDING, USE, aim_of, asks_for_prose, is_prose
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,8 @@ def test_prose_is_told_by_its_path() -> None:
     [
         ("how is the delay of a retry computed", CODE),
         ("how the worker keeps its jobs", CODE),
-        ("The worker does not get any work after it was connected again", CODE),
+        ("The worker does not get any work after it was connected again", EITHER),
+        ("where is the delay of the next retry computed", CODE),
         ("response model serialization", CODE),
         ("how do I delay a job by ten minutes", USE),
         ("how to get rid of what is still in the queue", USE),
