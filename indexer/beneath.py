@@ -226,6 +226,15 @@ def read_file(path: str, max_bytes: int) -> bytes:
         os.close(file.descriptor)
 
 
+def read_start(path: str, max_bytes: int) -> bytes:
+    """The first bytes of a regular file of the user's own. Raises OSError."""
+    file = _regular(os.open(path, _FILE_FLAGS), path)
+    try:
+        return os.pread(file.descriptor, max_bytes, 0)
+    finally:
+        os.close(file.descriptor)
+
+
 def read_end(path: str, max_bytes: int) -> bytes:
     """The last bytes of a regular file of the user's own. Raises OSError."""
     file = _regular(os.open(path, _FILE_FLAGS), path)

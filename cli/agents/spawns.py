@@ -4,6 +4,8 @@
                      and SubagentStart says nothing
     spawn: start     PreToolUse remembers the task, and SubagentStart, which is told no task, gives its block
 
+Where a prompt's block did not arrive (arrivals.py), and `spawn` is not set, it is `start` from then on.
+
 Neither allows anything: without a decision of ours the runner asks whom it would have asked. Codex takes a changed
 input only together with an `allow`, so `start` is its default; Claude Code's is `prompt`.
 """
@@ -21,8 +23,9 @@ from ctxrank.cli.agents.injected_text import (
 )
 from ctxrank.cli.agents.session import HookCall, group_id
 from ctxrank.indexer.records.injections import Injection
-from ctxrank.indexer.records.spawns import forget_spawn, remember_spawn, take_spawn
+from ctxrank.indexer.records.spawns import forget_spawn, last_spawn, note_block_sent, remember_spawn, take_spawn
 from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.receipt import record_assembly
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
@@ -57,7 +60,11 @@ def on_spawn(call: HookCall) -> Mapping[str, object] | None:
         return None
     room = MAX_CHARACTERS - ROOM_FOR_JSON - sum(len(repr(item)) for item in tool_input.values())
     block = _block(call, agent_type, prompt, room)
-    return {**tool_input, field: f"{block}\n{prompt}"} if block else None
+    if not block:
+        return None
+    with call.store.write() as change:
+        note_block_sent(change, call.event.runner, digest_of(prompt.strip()))
+    return {**tool_input, field: f"{block}\n{prompt}"}
 
 
 def on_agent_start(call: HookCall) -> str:
@@ -83,7 +90,11 @@ def on_spawn_end(call: HookCall) -> None:
 
 
 def _way(call: HookCall) -> str:
-    return call.settings.spawn or ("start" if call.event.runner == CODEX else "prompt")
+    if call.settings.spawn:
+        return call.settings.spawn
+    runner = call.event.runner
+    drops_input = runner == CODEX or last_spawn(call.store.primary, runner).has_arrived == 0
+    return "start" if drops_input else "prompt"
 
 
 def _block(call: HookCall, agent_type: str, task: str, room: int) -> str:

@@ -9,6 +9,10 @@ from ctxrank.indexer.records.conversations import note_end
 
 def on_stop(call: HookCall) -> None:
     """Keep the last message and the notes; where a project keeps nothing, nothing."""
+    if call.event.text("agent_transcript_path"):
+        from ctxrank.cli.agents.arrivals import note_arrival  # noqa: PLC0415  only a spawned agent has one
+
+        note_arrival(call)
     if not call.settings.learn:
         return
     if call.event.text("last_assistant_message").strip():

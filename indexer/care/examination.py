@@ -21,6 +21,7 @@ from ctxrank.indexer.care.primary_checks import (
 )
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.owners import require_owners
+from ctxrank.indexer.records.spawns import block_arrivals
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import busy_timeout_ms
 from ctxrank.indexer.store.location import Location
@@ -55,6 +56,7 @@ def examine(location: Location, *, is_deep: bool = False) -> Iterator[Finding]:
             require_owners(primary, "doctor")
         yield from examine_primary(primary)
         yield _configuration(location, primary, busy_ms)
+        yield from guarded("spawn", primary.filename, _spawns(primary), "unreadable")
         yield from examine_index(location, busy_ms, is_deep=is_deep)
         if is_deep:
             yield from _deep(location, primary, busy_ms)
@@ -77,6 +79,12 @@ def _configuration(location: Location, primary: apsw.Connection, busy_ms: int) -
     elif not config.fts5:
         case = "no-fts5"
     return find("configuration", case, notes=" ".join(config.notes), path=path)
+
+
+def _spawns(primary: apsw.Connection) -> Iterator[Finding]:
+    """Whether the agents that each runner has spawned get their blocks; nothing where none is known to have."""
+    for runner, has_arrived in block_arrivals(primary).items():
+        yield find("spawn", "" if has_arrived else "dropped", runner=runner.replace("-", " "))
 
 
 def _deep(location: Location, primary: apsw.Connection, busy_ms: int) -> Iterator[Finding]:

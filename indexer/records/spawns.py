@@ -2,12 +2,55 @@
 
 import json
 
+import apsw
+
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.events import record_event
+from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.store import Change
 
 SPAWN = "hook_spawn"
 _WAITS_US = 10 * 60 * 1_000_000
+_SETTING = "spawn:"  # and the runner's name
+
+
+class LastSpawn(NamedTuple):
+    """The prompt, by its digest, that a runner was last given back with a block, and whether a block has arrived so."""
+
+    prompt: str
+    has_arrived: int | None
+
+
+def note_block_sent(change: Change, runner: str, prompt: str) -> None:
+    """Note that a prompt was given back with a block."""
+    query = """
+        INSERT INTO settings (key, value) VALUES (?1, json_object('prompt', ?2))
+            ON CONFLICT (key) DO UPDATE SET value = json_set(value, '$.prompt', ?2)
+    """
+    change.connection.execute(query, (_SETTING + runner, prompt))
+
+
+def note_block_arrival(change: Change, runner: str, *, has_arrived: bool) -> None:
+    """Note whether the agent of the last spawn saw its block."""
+    query = "UPDATE settings SET value = json_set(value, '$.has_arrived', ?) WHERE key = ?"
+    change.connection.execute(query, (int(has_arrived), _SETTING + runner))
+
+
+def last_spawn(connection: apsw.Connection, runner: str) -> LastSpawn:
+    """What is known of a runner's last spawn that was given a block."""
+    query = "SELECT value ->> 'prompt', value ->> 'has_arrived' FROM settings WHERE key = ?"
+    return read_row(connection, query, (_SETTING + runner,), LastSpawn) or LastSpawn("", None)
+
+
+def block_arrivals(connection: apsw.Connection) -> dict[str, bool]:
+    """Of each runner that is known to have spawned, whether the last block has arrived."""
+    query = f"""
+        SELECT substr(key, {len(_SETTING) + 1}), value ->> 'has_arrived' FROM settings
+         WHERE key GLOB '{_SETTING}*' AND value ->> 'has_arrived' IS NOT NULL
+         ORDER BY key
+    """
+    return {runner: bool(has_arrived) for runner, has_arrived in connection.execute(query)}
 
 
 def remember_spawn(change: Change, session_id: int, tool_use_id: str, agent_type: str, task: str) -> None:

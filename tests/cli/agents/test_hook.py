@@ -9,11 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
-from builders import make_store, save
+from builders import answer_of, make_store, save
 from exported import bring, exported_bytes
 from runner_events import Runner, configure, logged
 
 from ctxrank.cli.agents.session import branch_of
+from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.opening import open_project_store
 from ctxrank.indexer.records.reasoning import list_reasoning
@@ -156,6 +157,35 @@ def test_codex_gets_its_block_at_the_start_because_it_takes_no_input_without_an_
     runner = Runner(shop, turn_id="t1")
     assert runner.spawn("fix the locked database in the queue") is None
     assert "database-is-locked.md" in runner.hears("SubagentStart", agent_type="developer")
+
+
+@pytest.mark.parametrize("is_list", [False, True])
+def test_where_a_runner_drops_the_changed_prompt_the_block_comes_at_the_start(
+    shop: Path, tmp_path: Path, is_list: bool
+) -> None:
+    def spawn_seen(prompt: str) -> str:
+        """What `doctor` says when an agent that was given a prompt has stopped."""
+        content = [{"type": "text", "text": prompt}] if is_list else prompt
+        lines = [{"type": "summary"}, {"type": "user", "message": {"role": "user", "content": content}}]
+        transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        runner.says("SubagentStop", agent_id="a", agent_type="developer", agent_transcript_path=str(transcript))
+        said = answer_of(lambda: run(["--db", str(shop / ".ctxrank" / "ctxrank.db"), "doctor"])).out
+        return "".join(line for line in said.splitlines() if " spawn " in line)
+
+    task, transcript = "fix the locked database in the queue", tmp_path / "agent-a.jsonl"
+    runner = Runner(shop)
+    assert spawn_seen(task) == ""  # nothing was sent yet
+    changed = runner.spawn(task)["prompt"]
+    assert spawn_seen("another prompt, of which nothing is known") == ""
+    assert spawn_seen(changed).endswith("claude code: its last spawn got its block")
+    assert runner.spawn(task) is not None
+    assert spawn_seen(task).endswith("did not get its block with the prompt; it comes at SubagentStart")
+    assert runner.spawn(task) is None
+    assert "; matches locked" in runner.hears("SubagentStart", agent_id="b", agent_type="developer")
+    configure(shop, "hooks: {spawn: prompt}\n")
+    assert spawn_seen(runner.spawn(task)["prompt"]).endswith("got its block")
+    transcript.unlink()
+    runner.says("SubagentStop", agent_id="a", agent_type="developer", agent_transcript_path=str(transcript))
 
 
 def test_a_known_fix_stands_beside_the_failure_with_grade_and_confidence(shop: Path) -> None:
