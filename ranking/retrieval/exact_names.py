@@ -19,7 +19,6 @@ from ctxrank.indexer.extensions import NAMED_DOCUMENTS, is_installed, provided
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.ranking.retrieval.candidates.candidates import (
-    Bonus,
     Candidate,
     Candidates,
     Scorer,
@@ -27,9 +26,9 @@ from ctxrank.ranking.retrieval.candidates.candidates import (
     find_candidates,
 )
 from ctxrank.ranking.retrieval.hits import Question
+from ctxrank.ranking.retrieval.named_paths import lifted, with_named_paths
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import Query, is_line_of_code
-from ctxrank.ranking.retrieval.rerank import count_with_ties
 
 _NAME = re.compile(r"\w+(-\w+)+")
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
@@ -41,12 +40,7 @@ _FRAME = r'File "([^"\n]{1,400})", line (\d{1,7})'
 _PLACE = r"(?<![\w./\\@+-])([\w./\\@+-]{1,300}\.[A-Za-z]\w{0,7}):(\d{1,7})(?![\w/])"
 # What a module's file may be called when it is a folder's.
 _OF_FOLDER = ("__init__", "index", "mod")
-# What a file gains that a query names without its extension, or whose folder it names, of what the rarest meaning of
-# the name is worth: more than one that repeats the word, less than one that defines a name. Of 25 names of folders (MRR
-# at 10, 2026-11) 0.72 without, 0.85 with 1.25 and 0.88 with 2; symbols of 32 repositories, nDCG@10, 0.918 and 0.927.
-NAMED_SHARE = 2.0
 _MOST_ROWS = 2000  # looked at for one file: a name like __init__.py is many
-_MOST_NAMED = 100  # of the best rows, whose paths are read for a name
 _MOST_FILES = 12  # of one query
 _MOST_READ = 200  # rows with the words of a line of code in its order, of which each is looked at
 _MAX_CHARS = 100_000  # of one of them
@@ -72,7 +66,7 @@ def with_what_is_named(plan: Plan, question: Question, found: Candidates) -> tup
     term = query.terms[0]
     if term.is_phrase or term.is_prefix or term.column:
         return found, []
-    found = with_named_paths(plan, found, term.text.strip("/").split("/"))
+    found = with_named_paths(plan, found, term.text)
     if _NAME.fullmatch(term.text) is None:
         return found, []
     groups: list[frozenset[int]] = []
@@ -104,25 +98,11 @@ def with_rows_of_line(
     literal = [row for row in rows if row.rowid in texts and wanted in " ".join(texts[row.rowid][2].split())]
     known = {row.rowid: row for row in found.rows}
     for row in literal:
-        known[row.rowid] = _lifted(plan, known.get(row.rowid, row), wanted)
+        known[row.rowid] = lifted(plan, known.get(row.rowid, row), wanted)
     # What was not looked at may belong to those that come first.
     is_complete = found.is_complete and len(holding) <= _MOST_READ
     groups = [frozenset(row.owner_id for row in literal)]
     return found._replace(rows=list(known.values()), is_complete=is_complete), groups
-
-
-def with_named_paths(plan: Plan, found: Candidates, named: list[str]) -> Candidates:
-    """The same candidates; of the best, those gain something whose file or folder has this name."""
-    best = best_first(found.rows)
-    del best[count_with_ties([row.score for row in best], _MOST_NAMED, _MOST_ROWS) :]
-    texts = plan.engine.texts([row.rowid for row in best], 0)
-    gain = NAMED_SHARE * max((term.value for term in plan.terms), default=0.0)
-    rows = {row.rowid: row for row in found.rows}
-    for row in best:
-        parts = _EXTENSION.sub("", texts[row.rowid][3]).split("/") if row.rowid in texts else []
-        if any(parts[at : at + len(named)] == named for at in range(len(parts))):
-            rows[row.rowid] = _lifted(plan, row, "/".join(named), gain)
-    return found._replace(rows=list(rows.values()))
 
 
 def with_rows_of_wholes(plan: Plan, scope: Scope, found: Candidates) -> Candidates:
@@ -132,7 +112,7 @@ def with_rows_of_wholes(plan: Plan, scope: Scope, found: Candidates) -> Candidat
         holding = _scored(plan, RowQuery(whole, scope, excluded=plan.excluded))
         if len(holding) < _MOST_ROWS:
             for row in holding:
-                rows[row.rowid] = _lifted(plan, rows.get(row.rowid, row), whole.text, gain)
+                rows[row.rowid] = lifted(plan, rows.get(row.rowid, row), whole.text, gain)
     return found._replace(rows=list(rows.values()))
 
 
@@ -140,12 +120,6 @@ def _scored(plan: Plan, query: RowQuery) -> list[Candidate]:
     """The rows that a query finds, by what they score."""
     rows = plan.engine.rows(query, _MOST_ROWS)
     return [Candidate(row[0], row[1], score) for row, score in zip(rows, Scorer(plan).scores(rows), strict=True)]
-
-
-def _lifted(plan: Plan, row: Candidate, name: str, gain: float = 0.0) -> Candidate:
-    """A row with a bonus; without a gain it puts it first."""
-    bonus = Bonus(name, "", gain or max(sum(plan.values), 1.0))
-    return row._replace(score=row.score + bonus.score, bonuses=(*row.bonuses, bonus))
 
 
 def named_files(query: Query, text: str) -> list[list[NamedFile]]:
@@ -203,7 +177,7 @@ def with_rows_of_files(
                 ids = {document_id_of(rowid): rowid for rowid, row in rows.items() if row.owner_id in owner_ids}
                 for id_, passage in plan.engine.passages(ids).items():
                     if passage.start_line <= meaning.line <= passage.end_line:
-                        rows[ids[id_]] = _lifted(plan, rows[ids[id_]], f"{meaning.parts[-1]}:{meaning.line}")
+                        rows[ids[id_]] = lifted(plan, rows[ids[id_]], f"{meaning.parts[-1]}:{meaning.line}")
             groups.append(owner_ids)
             break
     # A group that comes first takes its documents; what comes again further out keeps its first place.

@@ -17,7 +17,6 @@ names and from .3 to .4 for documentation differ by .002. Reports of bugs in two
 questions about their use .477 and .481 (.473 where statements count as questions about code).
 """
 
-import re
 from collections.abc import Mapping
 
 from ctxrank.indexer.text.identifiers import split_word
@@ -97,9 +96,8 @@ class Priors:
         folders, _, name = path.rpartition("/")
         is_named = self._folder != "" and self._folder in folders.lower().split("/")
         worth = 1.0 if is_named or document in self._in_full else _WORTH[self._aim][kind]
-        words = [
-            part for word in re.findall(r"[^\W_]+", name.partition(".")[0]) for part in split_word(word) or (word,)
-        ]
+        spaced = "".join(char if char.isalnum() else " " for char in name.partition(".")[0])
+        words = [part for word in spaced.split() for part in split_word(word) or (word,)]
         stems = set(self._plan.engine.tokens(" ".join(words)))
         share = len(stems & self._stems) / len(stems) if stems and (kind == PROSE or self._aim != USE) else 0.0
         factor = worth * (1.0 + NAME_SHARE * share)

@@ -195,7 +195,7 @@ def test_assemble_answers_while_the_store_is_locked(own_shop: Path, capsys: pyte
     finally:
         holder.close()
     printed = capsys.readouterr()
-    assert "### Relevant Packages (3/" in printed.out and "delivery is not recorded" in printed.err
+    assert "### Relevant Packages (4/4)" in printed.out and "delivery is not recorded" in printed.err
     assert time.monotonic() - began < 5
 
 

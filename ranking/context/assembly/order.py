@@ -89,7 +89,9 @@ def rank_packages(
         is_same_group = package.is_own_group and package.group == (group.name if group is not None else None)
         days = today - package.created_at // DAY_US
         is_lowered = lowers_others and package.is_for_others
-        signals = Signals(package.priority, is_same_group, package.is_designated, days, is_lowered)
+        # To whom it was not sent its priority says nothing.
+        priority = "low" if is_lowered else package.priority
+        signals = Signals(priority, is_same_group, package.is_designated, days, is_lowered)
         text = None if texts is None else texts.get(package.document_id, 0.0)
         parts = heuristic(signals) if text is None else heuristic(signals, BLENDED)
         rows.append(RankedPackage(package, text, parts, parts.total if text is None else blended(text, parts.total)))

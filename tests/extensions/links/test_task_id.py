@@ -86,7 +86,7 @@ def test_a_block_without_packages_shows_more_of_what_is_linked(billing: Store) -
 
 
 def _levels(block: Assembly) -> dict[str, int]:
-    order = ("title", "meta", "summary", "passage", "full")
+    order = ("title", "line", "meta", "summary", "passage", "full")
     linked = {entry.id: order.index(entry.level) for entry in block.linked}
     return linked | {str(package.id): order.index(package.detail) for package in block.packages}
 

@@ -46,7 +46,7 @@ def test_everything_in_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -
 
 def test_git_sees_nothing_of_a_store_but_its_configuration(store: Store) -> None:
     lines = (Path(store.location.folder) / ".gitignore").read_text().splitlines()
-    assert [line for line in lines if not line.startswith("#")] == ["*", "!.gitignore", "!config.yaml"]
+    assert [line for line in lines if not line.startswith("#")] == ["*", "!config.yaml"]
 
 
 def test_a_new_stores_folder_is_on_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
