@@ -77,7 +77,8 @@ def test_a_search_sends_a_few_changes_and_a_block_asks_the_cluster(asked: Asked,
     found = asked("search", "zebra")
     assert (found["outcome"], found["engine"], len(found["hits"])) == ("matched", "opensearch", 1)
     block = asked("assemble", "--session", "S", "--agent", "developer", "--task", "zebra", "--format", "json")
-    assert (block["engine"], len(block["packages"])) == ("opensearch", 1)
+    bears = [package["detail"] != "line" for package in block["packages"]]
+    assert (block["engine"], bears) == ("opensearch", [True, False, False])
 
 
 def test_without_an_index_here_the_cluster_answers_alone(
