@@ -64,10 +64,8 @@ def with_what_is_named(plan: Plan, question: Question, found: Candidates) -> tup
     if len(query.terms) != 1:
         return found, []
     term = query.terms[0]
-    if term.is_phrase or term.is_prefix or term.column:
-        return found, []
-    found = with_named_paths(plan, found, term.text)
-    if _NAME.fullmatch(term.text) is None:
+    found = with_named_paths(plan, found, term)
+    if not term.is_plain or _NAME.fullmatch(term.text) is None:
         return found, []
     groups: list[frozenset[int]] = []
     if is_installed("links"):

@@ -2,6 +2,7 @@
 
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates, best_first
 from ctxrank.ranking.retrieval.plan import Plan
+from ctxrank.ranking.retrieval.query import Term
 from ctxrank.ranking.retrieval.rerank import count_with_ties
 
 # What a file gains that a query names without its extension, or whose folder it names, of what the rarest meaning of
@@ -12,9 +13,11 @@ _MOST_NAMED = 100  # of the best rows, whose paths are read for a name
 _MOST_TIED = 2000
 
 
-def with_named_paths(plan: Plan, found: Candidates, typed: str) -> Candidates:
-    """The same candidates; of the best, those gain something whose file or folder has this name."""
-    named = typed.strip("/").split("/")
+def with_named_paths(plan: Plan, found: Candidates, term: Term) -> Candidates:
+    """The same candidates; of the best, those gain something whose file or folder a plain word names."""
+    if not term.is_plain:
+        return found
+    named = term.text.strip("/").split("/")
     best = best_first(found.rows)
     del best[count_with_ties([row.score for row in best], _MOST_NAMED, _MOST_TIED) :]
     texts = plan.engine.texts([row.rowid for row in best], 0)

@@ -83,9 +83,14 @@ class Term(NamedTuple):
     column: str = ""
 
     @property
+    def is_plain(self) -> bool:
+        """Whether it is one word as a whole, for any column."""
+        return not (self.is_phrase or self.is_prefix or self.column)
+
+    @property
     def is_plain_word(self) -> bool:
         """Whether it is letters alone, for any column."""
-        return self.text.isalpha() and not (self.is_phrase or self.is_prefix or self.column)
+        return self.is_plain and self.text.isalpha()
 
     def __str__(self) -> str:
         column = f"{self.column}:" if self.column else ""
@@ -130,7 +135,7 @@ class Query(NamedTuple):
             return False
         stops = 0
         for term in self.terms:
-            if term.is_phrase or term.is_prefix or term.column:
+            if not term.is_plain:
                 return False
             stops += term.text.lower().strip(_PUNCTUATION).partition("'")[0] in STOPWORDS
         return stops >= words * SENTENCE_SHARE

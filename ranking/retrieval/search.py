@@ -231,10 +231,8 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     # A name, a file or a line of code may be meant: a file among other words has a line, too.
     text = request.text
     is_one = len(call.question.query.terms) == 1
-    has_place = ":" in text or ", line " in text
-    may_name = ((is_one or has_place) and ("-" in text or "." in text)) or (
-        not request.is_syntax and is_line_of_code(text)
-    )
+    may_be = is_one or ":" in text or ", line " in text
+    may_name = (may_be and ("-" in text or "." in text)) or (not request.is_syntax and is_line_of_code(text))
     if may_name and not request.is_by_passage:
         from ctxrank.ranking.retrieval.exact_names import with_what_is_named  # noqa: PLC0415  few queries are names
 
@@ -242,9 +240,7 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     elif is_one and not request.is_by_passage and any(term.path_ids or term.field == PATH for term in plan.terms):
         from ctxrank.ranking.retrieval.named_paths import with_named_paths  # noqa: PLC0415  only where paths have it
 
-        (term, *_) = call.question.query.terms
-        if not (term.is_phrase or term.is_prefix or term.column):
-            found = with_named_paths(plan, found, term.text)
+        found = with_named_paths(plan, found, call.question.query.terms[0])
     if plan.wholes and not plan.required:
         from ctxrank.ranking.retrieval.exact_names import with_rows_of_wholes  # noqa: PLC0415  few queries have any
 

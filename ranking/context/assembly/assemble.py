@@ -274,19 +274,19 @@ def _package_candidates(
     room = budget.limit * budget.shares["packages"] / sum(budget.shares.values()) * ROUTED_SHARE
     places = spawn.limit
     for rank, one in enumerate(selection.packages):
-        if one.standing == IS_ROUTED and places <= 0 and room < 0:
-            reason = "no word of the task is in it, and no place is free"
-            unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
-            continue
-        candidate = package_candidate(spawn, one, folders, has_detail=rank < most_detailed)
-        if one.standing == IS_ROUTED:
+        is_routed = one.standing == IS_ROUTED
+        candidate = None
+        if not (is_routed and places <= 0 and room < 0):  # else no line of it is made: there may be many
+            candidate = package_candidate(spawn, one, folders, has_detail=rank < most_detailed)
+        if candidate is not None and is_routed:
             room -= candidate.item.prices[0]
             places -= 1
             candidate = candidate._replace(item=candidate.item._replace(is_last=places < 0))
-            if places < 0 and room < 0:
-                unnamed.append(Omitted(candidate.item.id, "no word of the task is in it, and no place is free", 0))
-                continue
-        candidates.append(candidate)
+        if candidate is None or (is_routed and places < 0 and room < 0):
+            reason = "no word of the task is in it, and no place is free"
+            unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
+        else:
+            candidates.append(candidate)
     return candidates, unnamed
 
 
