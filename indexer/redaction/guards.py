@@ -25,12 +25,14 @@ _MARKER = r"\[?(?:[a-z]{1,16}_){0,4}redacted(?![a-z0-9])"
 
 # ${X}, {{ x }}, <password>, %(x)s, %s, a list, an object; $VARIABLE; %VARIABLE%; ****; xxxx; a small number.
 _PLACEHOLDER = (
-    r"[$%#@]?[{(<\[]|(?-i:[LCIBU])\{[\w. ]{1,60}+\}|deadbeef[0-9a-f]{0,16}+"
+    r"[$%#@]?[{(<\[]|[a-z][a-z0-9+.-]{1,15}+://|--[a-z]|GHSA-\w{4}-\w{4}-\w{4}(?!\w)"
+    # A public key or a certificate, and what zlib packed, in base64.
+    r"|(?-i:MI[A-Z](?![\w+/]{1,4}IBA)[\w+/]{16}|eJ[w-z][\w+/-]{14})|(?-i:[LCIBU])\{[\w. ]{1,60}+\}|deadbeef[0-9a-f]{0,16}+"
     + END
     + r"|\$(?:[a-z_]{1,64}+|(?-i:[A-Z_][A-Z0-9_]{0,63}+))"
     + END
     + r"|%[a-z_]{1,64}+%"
-    r"|%[sdr]|[*]{2}|[.…]{3}|…|[x]{3,64}+" + END + r"|-?\d{1,3}" + END + r"|[_-]{1,64}+" + END
+    r"|%[-+.*\d]{0,6}[sdrx]" + END + r"|[*]{2}|[.…]{3}|…|[x]{3,64}+" + END + r"|-?\d{1,3}" + END + r"|[_-]{1,64}+" + END
 )
 
 # Words that say that there is no value; a few are patterns behind their first letter.
@@ -39,7 +41,7 @@ _RESERVED_WORDS = tuple(
         "none null nil true false undefined str string text bytes bool boolean int integer number object any required "
         "optional hidden masked omitted secretstr example yes no on off test testing dummy fake mock sample demo "
         "placeholder unset unknown empty missing invalid expired disabled enabled default inherit always never prompt "
-        "stdin foo bar baz foobar blah user username pass basic bearer plain plaintext your[a-z_-]{1,40}+"
+        "stdin non-empty-string nonempty foo bar baz foobar blah user username pass basic bearer plain plaintext your[a-z_-]{1,40}+"
     ).split()
 )
 
@@ -81,8 +83,8 @@ STAND_IN = f"{_MARKER}|{_PLACEHOLDER}|{_WORD}|{_PATH}"
 # A call or an index, a path of attributes, a variable or a word of prose. Twenty letters of one case
 # without a break are no word.
 CODE = (
-    r"[&*!]?[^\W\d][\w.:>-]{0,100}+[(\[]"
-    r"|[&*!]?(?>(?:[^\W\d]{1,64}+\d{0,2}(?:[.]|::)){1,12})[^\W\d]{1,64}+\d{0,2}" + END +
+    r"[&*!]?\.?[^\W\d][\w.:>-]{0,100}+[(\[]|(?-i:[A-Z])[a-z]{1,40}+[?!]" + END
+    + r"|[&*!]?(?>(?:[^\W\d]{1,64}+\d{0,2}(?:[.]|::)){1,12})[^\W\d]{1,64}+\d{0,2}" + END +
     # a.b:a.c of a choice between two
     r"|(?>(?:[a-z_$]\w{0,40}+\.){1,6})[a-z_$]\w{0,40}+[?:][a-z_$]"
     r"|[^\W\d_]{1,40}+(?>(?:_[^\W\d_]{1,40}+){1,6})_?\d{1,2}"
@@ -96,11 +98,6 @@ CODE = (
 
 # How much of a value the guards look at: longer paths and expressions are rare, hostile texts are not.
 GUARD_CHARS = 240
-
-
-def is_dense(places: list[int], text: str) -> bool:
-    """Whether so many places are to be tried that the text may have been made for it."""
-    return len(places) > _DENSE_PLACES and len(places) * _DENSE_CHARS > len(text)
 
 
 class Secret(NamedTuple):
@@ -140,7 +137,6 @@ def found_at(
 
 _CHARS_BEYOND = 64  # what ends a value is seen in a few behind it
 _DENSE_PLACES = 200
-_DENSE_CHARS = 40
 
 
 @cache
@@ -227,6 +223,9 @@ def is_strong(value: str) -> bool:
         return True
     if digits > 1 and value.isalnum() and has_letter and _changes(value) >= _MANY_CHANGES:
         return True
+    is_mixed = digits > 0 and value.isalnum() and not (value.islower() or value.isupper())
+    if is_mixed and len(value) > _LEAST_STRONG + 1 and _named(value) * 3 < len(value):
+        return compiled(_IDENTIFIER).fullmatch(value) is None
     return is_random(value)
 
 

@@ -44,7 +44,7 @@ _WEAK = ("key", "auth", "bearer", "api", "login", "sid", "pat", "access", "priva
 # Of these in capitals alone: code is full of the others.
 _SHOUTED = ("access", "private")
 STRONG_ANCHORS: tuple[str, ...] = (
-    *("pass", "pwd", "paswd", "paswo", "paswr", "psw", "pssw", "pw", "secret", "token", "credential", "creds", "_auth"),
+    *("pass", "pwd", "paswd", "paswo", "paswr", "psw", "pssw", "pw", "secret", "token", "credential", "creds", "_auth", "psk"),
     *_PASSWORD_ABROAD,
     *(f"{word}{joint}key" for word in _KEY_OF for joint in ("", "_", "-", ".", " ")),
 )
@@ -54,28 +54,42 @@ ANCHORS = (*STRONG_ANCHORS, *_WEAK)
 _WORD = (
     # As bad spellers have it, too: pswd, paswword.
     rf"(?P<word>pass(?:phrase|wort|code)|pa?s{{0,2}}wo?r?d|pass|pw|{'|'.join(_PASSWORD_ABROAD)}"
-    rf"|secret|token|credentials?|creds|_auth|(?:{'|'.join(_KEY_OF)})[ _.-]?key|(?P<weak>{'|'.join(_WEAK)}))"
+    rf"|secret|token|credentials?|creds|_auth|psk|(?:{'|'.join(_KEY_OF)})[ _.-]?key|(?P<weak>{'|'.join(_WEAK)}))"
 )
 # What a name may end in and still mean the value itself; `_file`, `_url`, `_name` and the like do not.
 _TAIL = (
     r"(?P<tail>(?>(?:[_.-]?(?:access|api|key|token|value|secret|password|default|base64|b64|plain|text|string|id|data|raw"
-    r"|old|new|prod|production|dev|test|live|staging|primary|secondary|current|main|\d{1,2}(?![a-z0-9]))){0,3}))"
+    r"|old|new|prod|production|dev|test|live|staging|primary|secondary|current|main|\d{1,2}(?![a-z0-9]))){0,3}))(?P<plural>s(?=[\"']?\s{0,8}[:=]))?"
 )
 _KEY_QUOTE = r"(?P<kq>(?:\\|\\{3}|\\{7})?[\"'])?"
 # A quote may itself be escaped: JSON inside a string, once, twice or three times.
 _OPEN_QUOTE = r"(?:[brun@$]?(?P<q>(?:\\|\\{3}|\\{7})?[\"'`]|&quot;|&#3[49];))?"
-# `: str`, ` string` and ` { get; set; }` between a name and its `=`.
+# `: str`, ` string`, `[]` and ` { get; set; }` between a name and its `=`.
 _TYPE = (
-    r"(?:[ \t]?:[ \t]?[a-z_][\w.|\[\]<> ]{0,40}?(?=[ \t]{0,4}=)|[ \t]{1,8}[*&]?str(?:ing)?(?=[ \t]{0,8}:?=)"
+    r"(?:\[\w{0,8}\]|[ \t]?:[ \t]?&?[a-z_][\w.|\[\]<> ]{0,40}?(?=[ \t]{0,4}=)|[ \t]{1,8}[*&]?str(?:ing)?(?=[ \t]{0,8}:?=)"
     r"|[ \t]?\{[ \t]?get;[ \w]{0,12}(?:set|init);[ \t]?\})?"
+)
+# A name and its value are fields of one thing: `- name: NAME`, then `value: …`; `{"name": "NAME", "value": "…"}`; a
+# variable of Terraform with its `default`.
+_FIELD = r"[\"']?[\w.-]{1,20}+[\"']?[ \t]{0,4}+[:=][ \t]{0,4}+(?:[\"'][^\"'\n]{0,80}+[\"']|[^\s\"',;{}]{0,40}+)[,;]?\s{1,60}+"
+_PAIR = (
+    rf"(?:[ \t]{{0,3}}+(?:[,;]|:?[ \t]{{0,3}}+\{{|:(?=\s))\s{{0,60}}+|\s{{1,60}}+)(?:{_FIELD}){{0,4}}?"
+    r"[\"']?[\w:.]{0,16}(?:value|default)[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
+)
+# Where a value begins: behind its operator, in a bracket, in a map of a secret's name, or alone on the line below.
+_BEGINNING = (
+    r"(?:\s{1,8}+(?=[\"'])|\s{0,8}[(\[]\s{0,20}(?=[\"'])|[ \t]{0,4}\{[ \t]{0,4}(?=[\"'][^\"'\n]{4,300}[\"'][ \t]{0,4}[,}])"
+    r"|(?P<map>(?<=s[\"'][:=]|[sr][\"'\w][:=]|.s[:=])\s{0,4}\{\s{0,20}[\"']?[\w.-]{1,60}[\"']?[ \t]?[:=]>?[ \t]{0,4}(?=[\"']))"
+    r"|(?P<below>[ \t]{0,4}(?:[|>][-+]?[ \t]{0,4})?\r?\n[ \t]{1,40}(?:-[ \t]{1,3})?(?=[^\s#{}]{6,300}[ \t]{0,4}(?:\r?\n|\Z)))"
+    r"|[ \t]{0,8}+)"
 )
 _LINK = (
     rf"(?i){_WORD}{_TAIL}{_KEY_QUOTE}"
-    # name = value; settings["name"] = value
-    rf"(?:(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}\s{{0,24}}+(?P<operator>:{{1,3}}=|=>|[?|]\|?=|[.+]=|={{1,3}}(?![=>~])|!={{1,2}}(?!=)|(?<![\"']):-(?=[^\s{{}}]{{1,200}}+\}})|:(?![:=])|%3d)"
-    r"(?:\s{1,8}+(?=[\"'])|[ \t]{0,8}+)"
-    # key="name" value="value"; <name>value</name>; ("name", "value") and name("value"); --name value
-    r"|(?P<attribute>(?<=[\"'])\s{0,4}value=)|(?P<element>(?:</\w{1,20}>\s{0,20}<\w{1,20})?>\s{0,40}+)"
+    rf"(?:(?P<pair>{_PAIR})"
+    # name = value; settings["name"] = value; **name:** value; name is: value
+    rf"|(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}(?:[ \t](?:is|was)(?=:))?[*_]{{0,2}}\s{{0,24}}+(?P<operator>:{{1,3}}=|=>|<-(?=[ \t])|[?|]\|?=|[.+]=|={{1,3}}(?![=>~])|!={{1,2}}(?!=)|(?<![\"']):-(?=[^\s{{}}]{{1,200}}+\}})|:(?![:=])|%3d)(?:[*_]{{2}}(?=[ \t]))?{_BEGINNING}"
+    # <name>value</name>, also in two elements or one in the other; ("name", "value") and name("value"); --name value
+    r"|(?P<element>(?:(?:</\w{1,20})?>\s{0,20}<(?:[\w-]{0,20}value|string|text|data))?>\s{0,40}+)"
     # get("name") or "value"
     r"|(?P<call>(?:\(|,[ \t]?|(?<=[\"'])[\])]{1,2}[ \t]?(?:or|\|\||\?\?|\?:)[ \t]?"
     r"|[ \t]?(?:\|\||\?\?)[ \t]?)(?=[\"']))"
@@ -123,7 +137,8 @@ _CHARS_BEHIND = 160 + GUARD_CHARS
 
 
 def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
-    word, operator, quote, start = link["word"].lower(), link["operator"], link["q"], link.end()
+    word, quote, start = link["word"].lower(), link["q"], link.end()
+    operator = ":" if link["pair"] else link["operator"]
     near = text[max(0, place - _CHARS_BEFORE) : place]
     before = near[-1:]
     # A part of a resource's name (arn:…:secret:name), and a type (AWS::MSK::ScramSecret).
@@ -138,10 +153,10 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     # An option of a command: `--db-password`, `-Password`.
     is_option = text.startswith("-", text.rfind(" ", max(0, place - _CHARS_BEFORE), place) + 1)
     is_prose = bool(link["dash"]) or (bool(link["flag"]) and not is_option)
-    is_password = word == "secret" or word.startswith(_PASSWORDS)
+    is_password = word in _ANY_VALUE or word.startswith(_PASSWORDS)
     if word in _PARTS_OF_WORDS and _is_in_a_word(near, link["word"]):
         return None
-    if is_version(text, start):
+    if is_version(text, start) or (link["below"] and not _is_setting(near)):
         return None
     if operator == ":" and text[start : start + 1] in ("+", "?") and "${" in near:
         return None  # ${DB_PASSWORD:+is-set} asks whether there is one
@@ -191,6 +206,8 @@ def _within(quote: str) -> str:
     return rf"(?:(?!{re.escape(quote)}|\"(?:[,:}}\]\s]|\Z))(?:\\\S|[^\s\\]))"
 
 
+# Of these any value is one, not only what looks like a key.
+_ANY_VALUE = ("secret", "psk", "private_key", "private-key")
 _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_ABROAD)
 # What Jenkins writes instead of a secret, and what people write beside it: it can be decrypted by who has its folder.
 _ENCRYPTED = r"\{(?>(?:[\w-]{1,40} ){0,3})[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
@@ -254,27 +271,60 @@ def _is_unbalanced(value: str) -> bool:
 def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool, is_prose: bool) -> bool:
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
+    if link["plural"] or link["map"] or link["below"]:
+        return looks_like_key(value) or is_strong(value)
     if link["tight"]:
         says_none = link["weak"] and (word != "key" or _says_no_secret(link))
         is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
         return compiled(r"[\w+=-]+").fullmatch(value) is not None and is_made(value) and not is_file and not says_none
     if link["weak"]:
+        if word == "key" and link["operator"] == ":" and not link["kq"] and not _has_authority(link):
+            return False
         is_plain_word = compiled(r"[\w+/=.~%-]+").fullmatch(value) is not None and not (is_prose and "/" in value)
         # In capitals or joined to another name: `vendor KEY …`, `vendorKey …`, `vendor_key …`.
         is_shouted = link["word"].isupper() or link.string[link.start() - 1 : link.start()] not in ("", " ", "\t", "\n")
         is_one = is_random(value) or (is_made(value) and (not is_prose or is_shouted))
         return is_plain_word and is_one and not (_says_no_secret(link) or _is_digest(value, link))
+    is_typed = compiled(_TYPED).fullmatch(value) is not None and bool(
+        quote or link["operator"] or (link["flag"] or "").strip() or _is_directive(link, value)
+    )
     if is_prose:
+        if is_password and is_typed:
+            return True
         return looks_like_key(value) if quote else is_strong(value) or is_made(value)
     if link["operator"] in _COMPARISONS:
         return looks_like_key(value) or is_strong(value)
     if word in ("pass", "pw"):
         before = link.string[link.start() - 1] if link.start() else ""
         is_named = before in tuple("_-.") or before.isalpha() or bool(quote and link["operator"])
-        return is_strong(value) or looks_like_key(value) or (is_named and word == "pass" and not link["call"])
+        is_typed = is_typed and link["operator"] in _GIVES
+        return is_strong(value) or looks_like_key(value) or is_typed or (is_named and word == "pass" and not link["call"])
     if link["flag"] and not quote and is_password:
         return not value.isalpha() or not reads_like_a_word(value)
     return (is_password and not link["call"]) or looks_like_key(value)
+
+
+# A word and a number, as people make up passwords: too little in prose, enough in a line that says no more.
+_TYPED = r"(?=.{8})[A-Za-z]{4,}+\d{2,6}"
+
+
+def _is_directive(link: re.Match[str], value: str) -> bool:
+    """Whether its line has a name and a value, and no more."""
+    before = link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()]
+    return _is_setting(before) and compiled(r"[\"']?[ \t]*(?:\r?\n|\Z)").match(link.string, link.end() + len(value)) is not None
+
+
+_AUTHORITY = (
+    r"(?is).*(?:api|auth|secret|privat|access|token|cred|passw|licen[cs]e|account|encr|sign|ssh|deploy|master|admin"
+    r"|service|vault|cloud|stripe|openai|debug|using)"
+)
+
+
+def _has_authority(link: re.Match[str]) -> bool:
+    """Whether a word before `key:` says that it opens something: in a log of CI it is that of a cache."""
+    if link.string[link.start() - 1 : link.start()].isalnum() or link["word"].isupper():
+        return True
+    return compiled(_AUTHORITY).match(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()]) is not None
 
 
 # Fewer hexadecimal digits are a number or a digest; and `"key": "<digest>"` is what something is kept under.
@@ -292,7 +342,7 @@ def _is_digest(value: str, link: re.Match[str]) -> bool:
 _NO_SECRET = (
     r"(?is).*(?:pub(?:lic)?|primary|foreign|cache|sort|partition|hash|row|map|group|object|lookup|translation|hot"
     r"|idempoten(?:cy|t)|sha\d*|md5|commit|rev|dict|json|item|list|store|react|index|parent|child|verif(?:y|ication)"
-    r"|host|fingerprint|distinct|unique|trace|span|event|message|search|query|field|column|data|site|i18n)[ _.-]?\Z"
+    r"|host|fingerprint|websocket|distinct|unique|trace|span|event|message|search|query|field|column|data|site|i18n)[ _.-]?\Z"
 )
 
 
@@ -339,7 +389,16 @@ _BARE = rf"{PLAIN}++(?>(?>(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\
 _NOT_QUOTED = r"[,;:)\]}]|\+(?i:[a-z_])\w{0,60}[().+,;\[]|[^\s\"'`]{0,200}+[ \t]"
 
 _LETTERS_ONLY = r"[A-Za-z]{6,64}+(?=[\s\"'\\,;&)}\]]|\.?\Z)"
-# A line that gives a name its value: of settings and of the environment, never of code that is indented.
+# A line that gives a name its value: of settings and of the environment.
+_SETTING = r"(?s)(?:\A|.*\n)[ \t]*(?:-[ \t]+)?[\"']?[\w.-]*\Z"
+
+
+def _is_setting(before: str) -> bool:
+    """Whether nothing but the rest of a name stands before it in its line."""
+    return compiled(_SETTING).match(before) is not None
+
+
+# The same, never of code that is indented.
 _LINE_START = r"(?s)(?:\A|.*\n)(?:export |ENV |set )?[\w.-]*\Z"
 _REST_OF_LINE = r"(?![\w.]{1,80}[(\[])[^\s\"'`()<>{}$,;]{4,200}+(?=\r?\n|\Z)"
 _HYPHENED = r"(?i)[a-z]{1,20}+(?>(?:-[a-z]{1,20}+){1,8})(?=[\s&\"'\\]|\Z)"

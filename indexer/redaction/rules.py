@@ -17,10 +17,9 @@ class Rule(NamedTuple):
     """One kind of secret.
 
     `anchors` are lower case. The pattern is tried where one of them occurs, or `back` characters before it; it may
-    look behind. The label takes the place of the match, but for the group `head`. A match counts if one of the words
-    of `context` occurs in the `CONTEXT_REACH` characters before it, and if its entropy, in bits for each character, is
-    not below the least. A long pattern is compiled only where its short `opening` matches at an anchor: prose has the
-    word and nothing behind it.
+    look behind. The label takes the place of the match, but for the group `head`. A match counts if its entropy, in bits
+    for each character, is not below the least. A long pattern is compiled only where its short `opening` matches at an
+    anchor: prose has the word and nothing behind it.
     """
 
     name: str
@@ -29,11 +28,8 @@ class Rule(NamedTuple):
     label: str
     back: int = 0
     least_entropy: float = 0.0
-    context: tuple[str, ...] = ()
     opening: str = ""
 
-
-CONTEXT_REACH = 400
 
 # The first letters of any three digits in base64.
 _ACCOUNT = " ".join(
@@ -60,7 +56,7 @@ def _read() -> dict[str, list[Rule]]:
             elif len(cells) == 1:
                 pieces[name] = cells[0]
             elif cells:
-                anchors, least, back, pattern, label, words, opening = (*cells, "", "", "", "")[:7]
+                anchors, least, back, pattern, label, opening = (*cells, "", "", "")[:6]
                 parts = anchors.split(" ")
                 if "\\" in anchors:
                     parts = [part.encode().decode("unicode_escape") for part in parts]
@@ -68,10 +64,8 @@ def _read() -> dict[str, list[Rule]]:
                     # Letters alone mark a token less well than letters and a sign do.
                     start = pieces["STRICT_START" if parts[0].isalnum() else "START"]
                     pattern = f"{start}{pattern}(?![A-Za-z0-9_])"
-                label, context = label or f"[REDACTED:{name}]", tuple(words.split(",")) if words else ()
-                section.append(
-                    Rule(name, tuple(parts), pattern, label, int(back or 0), float(least or 0), context, opening)
-                )
+                label = label or f"[REDACTED:{name}]"
+                section.append(Rule(name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening))
     return sections
 
 
