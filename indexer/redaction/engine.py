@@ -18,8 +18,9 @@ from functools import cache
 from itertools import chain
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.redaction.columns import find_in_columns
 from ctxrank.indexer.redaction.copies import find_copies, find_in_parts, value_of
-from ctxrank.indexer.redaction.guards import Secret, compiled, entropy
+from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, is_stand_in
 from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
 from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
 from ctxrank.indexer.redaction.key_pieces import RULE as KEY_RULE
@@ -258,13 +259,15 @@ def _around(labels: _Spans, size: int) -> _Spans:
 
 
 def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secret]:
-    named = find_named(text, places_of_names(text, places))
+    names = places_of_names(text, places)
+    named = find_named(text, names)
     plain = [one for one in named if one.label.strip("\\\"'") == "REDACTED" and not one.is_weak]
     yield from plain
     yield from _by_rules(text, places, are_formats=False)
     for start, end in find_key_pieces(text, places.get(KEY_ANCHOR, [])):
         yield Secret(start, end, KEY_LABEL, KEY_RULE)
     yield from (one for one in named if not one.is_weak)
+    yield from find_in_columns(text, names)
     yield from _by_rules(text, places, are_formats=True)
     if not places.keys().isdisjoint(vendors().keys()):  # most texts name none of the 150
         for vendor in [vendor for vendor in vendors() if vendor in places]:
@@ -315,6 +318,8 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
     for match in _tried(pattern, text, places, rule.back):
         done = match.end()
         start = match.end(head) if head else match.start()
+        if rule.is_place and is_stand_in(text, start):
+            continue
         if rule.least_entropy:
             token = text[start : min(done, start + _ENTROPY_CHARS)]
             if token not in entropies:

@@ -299,7 +299,9 @@ def test_importing_the_rules_compiles_none_of_them() -> None:
 
 @settings(max_examples=300)
 @example(["mysql x"])
-@given(st.lists(st.sampled_from(["mysql", "mariadb x", "nothing", f"mysql {'.' * 97}", f"mysql {'.' * 390}"]), max_size=20))
+@given(
+    st.lists(st.sampled_from(["mysql", "mariadb x", "nothing", f"mysql {'.' * 97}", f"mysql {'.' * 390}"]), max_size=20)
+)
 def test_an_option_is_a_secret_near_behind_its_command_and_in_its_line_only(commands: list[str]) -> None:
     rule = next(rule for rule in FORMAT_RULES if "mysql" in rule.anchors)
     text = "".join(f"{command} -p{WORD}\n" for command in commands)
