@@ -312,6 +312,8 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
         places = [place for place in places if opening.match(text, place)]
         if not places:
             return
+    if rule.is_command:
+        places = _first_in_lines(text, places)
     pattern = compiled(rule.pattern)
     head = pattern.groupindex.get("head", 0)
     entropies: dict[str, float] = {}  # a text of many tokens has the same ones, as a rule
@@ -327,6 +329,20 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
             if entropies[token] < rule.least_entropy:
                 continue
         yield start, done
+
+
+# An option that is nearer to the next command of its line is found from the one before.
+_COMMAND_CHARS = 200
+
+
+def _first_in_lines(text: str, places: list[int]) -> list[int]:
+    """The places but for those that stand near behind another one in the same command."""
+    first: list[int] = []
+    for place in places:
+        is_near = first and place - first[-1] < _COMMAND_CHARS
+        if not is_near or compiled(r"[\n|;&]").search(text, first[-1], place):
+            first.append(place)
+    return first
 
 
 def _tried(pattern: re.Pattern[str], text: str, places: list[int], back: int) -> Iterator[re.Match[str]]:

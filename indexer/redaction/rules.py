@@ -17,7 +17,8 @@ class Rule(NamedTuple):
     `anchors` are lower case. The pattern is tried where one of them occurs, or `back` characters before it; it may
     look behind. The label takes the place of the match, but for the group `head`. A match counts if its entropy, in
     bits for each character, is not below the least. A long pattern is compiled only where its short `opening` matches
-    at an anchor: prose has the word and nothing behind it. At a place, a stand-in is no secret.
+    at an anchor: prose has the word and nothing behind it. At a place, a stand-in is no secret; a command is tried
+    once in its line.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Rule(NamedTuple):
     least_entropy: float = 0.0
     opening: str = ""
     is_place: bool = False
+    is_command: bool = False
 
 
 # The first letters of any three digits in base64.
@@ -48,6 +50,7 @@ def _read() -> dict[str, list[Rule]]:
         if name.startswith("["):
             section, is_token = sections.setdefault(name, []), name in ("[tokens]", "[marks]")
         elif cells:
+            is_command = "%{ARGS}" in cells[3]
             anchors, least, back, pattern, label, opening = (*map(filled, cells), "", "", "")[:6]
             parts = anchors.split(" ")
             if "\\" in anchors:
@@ -59,7 +62,9 @@ def _read() -> dict[str, list[Rule]]:
             label = label or f"[REDACTED:{name}]"
             is_place = section is sections.get("[places]")
             section.append(
-                Rule(name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, is_place)
+                Rule(
+                    name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, is_place, is_command
+                )
             )
     return sections
 
