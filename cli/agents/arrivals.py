@@ -4,14 +4,13 @@ The agent's own transcript, which SubagentStop names, begins with the prompt tha
 or the one that we were shown. Where the last one had none, the next agents get theirs at SubagentStart (spawns.py).
 """
 
-import json
-
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import is_tagged
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.beneath import read_start
 from ctxrank.indexer.records.spawns import last_spawn, note_block_arrival
 from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.light_json import loads
 
 _START_BYTES = 256 * 1024
 
@@ -38,7 +37,7 @@ def _first_prompt(path: str) -> str:
     for line in lines:
         if b'"user"' in line:
             try:
-                fields = object_of(json.loads(line))
+                fields = object_of(loads(line.decode("utf-8", "replace")))
             except (ValueError, RecursionError):
                 continue
             content = object_of(fields.get("message")).get("content")

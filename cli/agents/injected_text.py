@@ -6,13 +6,12 @@ is not kept again: neither what is between the tags, nor a line that was injecte
 Tags are read as HTML has them, in either case and with spaces before their end.
 """
 
-import re
-from functools import cache
-
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.injections import is_comparable, line_digest
 from ctxrank.indexer.text.lines import fence, printable, shorten
-from ctxrank.ranking.context.assembly.block import REFERENCE_LINE
-from ctxrank.ranking.context.prices import Prices
+
+if TYPE_CHECKING:
+    import re
 
 _OURS, _PRIVATE = "ctxrank", "private"
 _OPENING, _CLOSING = r"<{}\s*>", r"</{}\s*>"  # `<private key>` is no tag
@@ -42,6 +41,11 @@ def may_not_be_kept(text: str) -> bool:
 
 def reference(heading: str, items: list[str], max_tokens: int) -> tuple[str, int]:
     """As many items as have room, below the reference line and a heading, between the tags; and how many these are."""
+    if not items:
+        return "", 0
+    from ctxrank.ranking.context.assembly.block import REFERENCE_LINE  # noqa: PLC0415  at most events nothing is said
+    from ctxrank.ranking.context.prices import Prices  # noqa: PLC0415  as above
+
     price = Prices(1.0)
     for count in range(len(items), 0, -1):
         text = tagged("\n".join([REFERENCE_LINE, heading, *items[:count]]))
@@ -59,6 +63,8 @@ def fenced(text: str, limit: int) -> str:
 
 def tokens_of(text: str) -> int:
     """What an injected text costs, at most."""
+    from ctxrank.ranking.context.prices import Prices  # noqa: PLC0415  at most events nothing is said
+
     return Prices(1.0).of(text)
 
 
@@ -95,6 +101,7 @@ def _has(text: str, name: str) -> bool:
     return name in text.lower() and _tag(_OPENING, name).search(text) is not None
 
 
-@cache
 def _tag(form: str, name: str) -> "re.Pattern[str]":
+    import re  # noqa: PLC0415  start-up: few texts have a tag
+
     return re.compile(form.format(name), re.IGNORECASE)

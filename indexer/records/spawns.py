@@ -1,7 +1,5 @@
 """Agents that are about to start, with their tasks: a runner says only that one of a type has started."""
 
-import json
-
 import apsw
 
 from ctxrank.indexer.clock import now_us
@@ -9,6 +7,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.light_json import dumps
 
 SPAWN = "hook_spawn"
 _WAITS_US = 10 * 60 * 1_000_000
@@ -55,7 +54,7 @@ def block_arrivals(connection: apsw.Connection) -> dict[str, bool]:
 
 def remember_spawn(change: Change, session_id: int, tool_use_id: str, agent_type: str, task: str) -> None:
     """Remember the task of an agent that is about to start; the task is redacted already."""
-    payload = json.dumps({"type": agent_type, "task": task, "is_ambiguous": False})
+    payload = dumps({"type": agent_type, "task": task, "is_ambiguous": False})
     record_event(change, session_id, None, SPAWN, payload, idempotency_key=tool_use_id)
 
 

@@ -491,7 +491,7 @@ def test_a_spawn_has_a_receipt_and_each_injection_is_listed(shop: Path) -> None:
     assert 0 < prompted["tokens"] <= 600
 
 
-def test_a_prompt_loads_nothing_that_a_search_does_not_but_json(shop: Path) -> None:
+def test_a_prompt_loads_nothing_that_a_search_does_not(shop: Path) -> None:
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": _LOCKED}
     code = (
         "import sys, os; os._exit = lambda code: None; from ctxrank.cli.agents.hook import main; main();"
@@ -502,6 +502,7 @@ def test_a_prompt_loads_nothing_that_a_search_does_not_but_json(shop: Path) -> N
     )
     modules = set(done.stderr.split())
     assert not modules & {"click", "yaml", "hashlib", "subprocess", "logging", "typing", "rapidfuzz", "sqlite3"}
+    assert not modules & {"json", "re", "enum", "signal", "functools"}  # each is a third of a bare start, or half
     assert "ctxrank.cli.parse" not in modules and "database-is-locked" in done.stdout
 
 
