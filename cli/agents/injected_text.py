@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 _OURS, _PRIVATE = "ctxrank", "private"
 _OPENING, _CLOSING = r"<{}\s*>", r"</{}\s*>"  # `<private key>` is no tag
-_START = r"<(?=[\s/\\]*{})"  # what a reader of markup, however lenient, may take for the start of a tag
+# What a reader of markup, however lenient, may pass over between the start of a tag and its name.
+_BEFORE_NAME = (
+    "/\\ \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 MAX_CHARACTERS = 10_000  # of an answer: what a runner takes
 ROOM_FOR_JSON = 1_000  # of these, for the JSON around a text and its escapes
 MAX_CONTEXT_CHARACTERS = MAX_CHARACTERS - ROOM_FOR_JSON
@@ -23,10 +27,15 @@ MAX_CONTEXT_CHARACTERS = MAX_CHARACTERS - ROOM_FOR_JSON
 
 def tagged(text: str) -> str:
     """A text between the tags, which nothing in it can close."""
-    if _OURS in text.lower():  # start-up: few texts need the expression
-        text = _tag(_START, _OURS).sub("&lt;", text)
+    if _OURS in text.lower():
+        first, *others = text.split("<")
+        text = first + "".join(f"{'&lt;' if _begins_with_name(other) else '<'}{other}" for other in others)
     inside = text.strip("\n")
     return f"<{_OURS}>\n{inside}\n</{_OURS}>\n"
+
+
+def _begins_with_name(text: str) -> bool:
+    return text.lstrip(_BEFORE_NAME)[: len(_OURS)].lower() == _OURS
 
 
 def is_tagged(text: str) -> bool:
@@ -98,7 +107,7 @@ def _without(text: str, name: str) -> str:
 
 def _has(text: str, name: str) -> bool:
     """Whether a text has an opening tag of this name."""
-    return name in text.lower() and _tag(_OPENING, name).search(text) is not None
+    return f"<{name}" in text.lower() and _tag(_OPENING, name).search(text) is not None
 
 
 def _tag(form: str, name: str) -> "re.Pattern[str]":

@@ -492,18 +492,23 @@ def test_a_spawn_has_a_receipt_and_each_injection_is_listed(shop: Path) -> None:
 
 
 def test_a_prompt_loads_nothing_that_a_search_does_not(shop: Path) -> None:
-    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": _LOCKED}
     code = (
         "import sys, os; os._exit = lambda code: None; from ctxrank.cli.agents.hook import main; main();"
         "print('\\n'.join(sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(event), capture_output=True, text=True, check=True
-    )
-    modules = set(done.stderr.split())
-    assert not modules & {"click", "yaml", "hashlib", "subprocess", "logging", "typing", "rapidfuzz", "sqlite3"}
+    asked: list[tuple[str, set[str]]] = []
+    for prompt in ("Good morning, let us begin.", _LOCKED):
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": prompt}
+        done = subprocess.run(
+            [sys.executable, "-c", code], input=json.dumps(event), capture_output=True, text=True, check=True
+        )
+        asked.append((done.stdout, set(done.stderr.split())))
+    for _, modules in asked:
+        assert not modules & {"click", "yaml", "hashlib", "subprocess", "logging", "typing", "rapidfuzz", "sqlite3"}
+        assert "ctxrank.cli.parse" not in modules
+    said, modules = asked[1]  # the first one is the session's title, and is redacted
+    assert "database-is-locked" in said
     assert not modules & {"json", "re", "enum", "signal", "functools"}  # each is a third of a bare start, or half
-    assert "ctxrank.cli.parse" not in modules and "database-is-locked" in done.stdout
 
 
 def test_a_store_that_a_clone_brought_along_is_not_asked(
