@@ -28,7 +28,7 @@ from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, ter
 from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.grouping import HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import cleaned_parent
-from ctxrank.ranking.retrieval.plan import Plan, make_plan
+from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, make_plan
 from ctxrank.ranking.retrieval.query import plain_query
 from ctxrank.ranking.retrieval.rerank import reranked
 
@@ -92,15 +92,19 @@ def relevant_findings(
     def above_floor(engine: Engine, statistics: Statistics) -> list[PromptFinding]:
         plan = make_plan(plain_query(prompt, _MAX_WORDS), engine, statistics, tuned(config.ranking))
         # What the words of the prompt are worth that say what it is about, found or not.
-        known = sum(term.value for term in plan.terms if not term.is_extra and _is_telling(term.text))
+        telling = [term for term in plan.terms if not term.is_extra and _is_telling(term.text)]
+        known = sum(term.value for term in telling)
         asked = known + plan.unknown_value * sum(map(_is_telling, plan.unknown))
-        if not asked:
+        words = {term.text.lower() for term in telling}
+        if not asked or not is_above_floor(len(words), known / asked):  # no finding shares more than all of them
             return []
         groups, parents = _best_findings(plan)
         findings: list[PromptFinding] = []
         least = 0.0
-        for id_ in parents:
-            shared = _shared(plan, groups[id_])
+        rows_of = {id_: _rows_of(groups[id_]) for id_ in parents}
+        scores = term_scores(plan, [row for rows in rows_of.values() for row in rows])
+        for id_, rows in rows_of.items():
+            shared = _shared([part.term for row in rows for part in scores.get(row, ())])
             coverage = sum(shared.values()) / asked
             if not is_above_floor(len(shared), coverage) or coverage < least:
                 continue
@@ -151,12 +155,12 @@ def _is_telling(word: str) -> bool:
     return word.lower() not in REQUEST_WORDS and not (len(word) == 1 and word.isdigit())
 
 
-def _shared(plan: Plan, group: HitGroup) -> dict[str, float]:
-    """The words of the prompt that a finding's own row and best passage hold, and their worth; the dearest first."""
-    rows = [row for row in (group.own, *group.passages[:1]) if row is not None]
-    values: dict[str, float] = {}
-    for row in rows:
-        for part in term_scores(plan, row.rowid):
-            if not part.term.is_extra and _is_telling(part.term.text):
-                values[part.term.text.lower()] = part.term.value
+def _rows_of(group: HitGroup) -> list[int]:
+    """A finding's own row and its best passage."""
+    return [row.rowid for row in (group.own, *group.passages[:1]) if row is not None]
+
+
+def _shared(terms: list[QueryTerm]) -> dict[str, float]:
+    """The words of the prompt among these terms, and their worth; the dearest first."""
+    values = {term.text.lower(): term.value for term in terms if not term.is_extra and _is_telling(term.text)}
     return dict(sorted(values.items(), key=lambda item: (-item[1], item[0])))
