@@ -9,7 +9,12 @@ import sys
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import signal as signal
+
     import apsw
+else:
+    # What is in C of it: its names of signals take a third of a bare start.
+    import _signal as signal  # noqa: F401  for others
 
 IS_MACOS = sys.platform == "darwin"
 

@@ -16,14 +16,11 @@ import time
 from ctxrank.cli.agents.event import LIMITS_S, Event
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.systems import bound_memory, unbound_memory
+from ctxrank.indexer.systems import bound_memory, signal, unbound_memory
 
 if TYPE_CHECKING:
-    import signal
     from types import FrameType, TracebackType
     from typing import Self
-else:
-    import _signal as signal  # what is in C of it: its names of signals take a third of a bare start
 
 MARGIN_S = 0.5
 MAX_MEMORY_BYTES = 512 * 1024 * 1024

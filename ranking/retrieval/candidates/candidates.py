@@ -145,7 +145,7 @@ def term_scores_of(plan: Plan, frequencies: Mapping[int, float], length: int, av
     for at, tf in frequencies.items():
         term = plan.terms[at]
         score = term.value * tf_saturation(tf, length, average_length, k1, b)
-        parts.append(TermScore(term, tf, length, average_length, score))
+        parts.append(TermScore._make((term, tf, length, average_length, score)))
     return sorted(parts, key=lambda part: (-part.score, part.term.text))
 
 
