@@ -159,6 +159,19 @@ def test_codex_gets_its_block_at_the_start_because_it_takes_no_input_without_an_
     assert "database-is-locked.md" in runner.hears("SubagentStart", agent_type="developer")
 
 
+def test_whether_codex_put_the_block_before_an_agent_is_told_by_the_agents_own_file(shop: Path, tmp_path: Path) -> None:
+    runner, rollout = Runner(shop, turn_id="t1"), tmp_path / "rollout.jsonl"
+    runner.spawn("fix the locked database in the queue")
+    block = runner.hears("SubagentStart", agent_id="a", agent_type="developer")
+    for text, said in (("another text", "did not get the block that came at SubagentStart"), (block, "got its block")):
+        content = [{"type": "input_text", "text": text}]
+        line = {"type": "response_item", "payload": {"type": "message", "role": "developer", "content": content}}
+        rollout.write_text(json.dumps(line))
+        runner.says("SubagentStop", agent_id="a", agent_type="developer", agent_transcript_path=str(rollout))
+        told = answer_of(lambda: run(["--db", str(shop / ".ctxrank" / "ctxrank.db"), "doctor"])).out
+        assert f"codex: its last spawn {said}" in told
+
+
 @pytest.mark.parametrize("is_list", [False, True])
 def test_where_a_runner_drops_the_changed_prompt_the_block_comes_at_the_start(
     shop: Path, tmp_path: Path, is_list: bool
