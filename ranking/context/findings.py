@@ -35,8 +35,8 @@ from ctxrank.ranking.retrieval.rerank import reranked
 
 # Findings are what somebody wrote down. Files of the project are not: an agent reads these by itself.
 KINDS = ("package", "reasoning", "error", "strategy", "linked")
-# So many shared words are enough at this coverage. Five at .19 and three at .245 in place of three at .25 answer 2 more of
-# 16 prompts of public issues, and 15 more of 1,640 prompts that are about nothing in two stores (2026-11).
+# So many shared words are enough at this coverage. Five at .19 and three at .245 in place of three at .25 answer 2 more
+# of 16 prompts of public issues, and 12 more of 2,734 that are of other projects than two stores (2026-11).
 LEAST_COVERAGE = ((5, 0.19), (3, 0.245), (2, 0.5))
 # Of the coverage of the best finding, whether that one may be shown or not: what is next best is not what is meant.
 LEAST_SHARE_OF_BEST = 0.6
