@@ -12,7 +12,7 @@ import os
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.store.location import find_store, state_folder
+from ctxrank.indexer.store.location import find_store, give_to_owner_of_folder, state_folder
 from ctxrank.indexer.text.lines import one_line, shorten
 
 _FILE = "hook.log"
@@ -35,6 +35,7 @@ def note_failure(reason: str, place: str = "") -> None:
         if os.path.lexists(path) and os.lstat(path).st_size > _MAX_BYTES:
             os.replace(path, f"{path}.1")  # it stays small: the log before it is kept once
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        give_to_owner_of_folder(path)
         try:
             os.write(descriptor, line.encode("utf-8", "backslashreplace"))
         finally:

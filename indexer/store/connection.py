@@ -16,6 +16,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
+from ctxrank.indexer.store.location import give_to_owner_of_folder
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -198,6 +199,7 @@ def _create_private(path: str) -> None:
     """Make the file before SQLite does, readable by its owner alone (-wal and -shm inherit that)."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        give_to_owner_of_folder(path)
     except FileExistsError:
         return
     except OSError as error:
