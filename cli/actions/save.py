@@ -38,6 +38,8 @@ def save(
     is_file = finding is not None and finding != "-" and os.path.isfile(finding)
     piped = "-" if finding is None and not sys.stdin.isatty() else finding
     text = "" if is_file else given_text(call.note, _text(piped))
+    if not is_file and not text.strip():
+        raise UsageError("There is no text.", "Name a file, give a sentence in quotes, or pipe it in: … | ctxrank save")
     with call.open() as store:
         path, mode = "-", load_config(store).redaction_mode
         if is_file:
@@ -50,7 +52,7 @@ def save(
         said = redact(summary, mode, secret_values(text, mode)).text if summary else sentence or heading or path
         new = NewPackage(
             session or _session_of_today(store), options["group"], type_ or _type_of(heading, sentence), path,
-            options["agent"], said, options["priority"],
+            options["agent"], said, options["priority"] or "",
             title="" if is_file else (heading or said)[:_TITLE_CHARS].rstrip(),
         )  # fmt: skip
         saved = save_finding(store, new, None if is_file else text, create_session=True)

@@ -8,11 +8,11 @@ from builders import make_store, save
 from files_left import spelt
 from memory_engine import MemoryEngine
 
-from ctxrank.indexer.engine import Engine
+from ctxrank.indexer.engine import PATH, Engine
 from ctxrank.indexer.fulltext.catch_up import rebuild
 from ctxrank.indexer.fulltext.dictionary import terms_with_beginning
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
-from ctxrank.indexer.fulltext.index_file import MARKS, PATH
+from ctxrank.indexer.fulltext.index_file import MARKS
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Store
 
