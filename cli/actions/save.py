@@ -38,8 +38,6 @@ def save(
     is_file = finding is not None and finding != "-" and os.path.isfile(finding)
     piped = "-" if finding is None and not sys.stdin.isatty() else finding
     text = "" if is_file else given_text(call.note, _text(piped))
-    if not is_file and not text.strip():
-        raise UsageError("There is no text.", "Name a file, give a sentence in quotes, or pipe it in: … | ctxrank save")
     with call.open() as store:
         path, mode = "-", load_config(store).redaction_mode
         if is_file:

@@ -148,7 +148,7 @@ def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackag
     if not title:
         raise UsageError("A text needs a title.", "Give --title TITLE.")
     if not text.strip():
-        raise UsageError("There is no text.", "Pipe it in: ctxrank package save - --title TITLE … < notes.md")
+        raise UsageError("There is no text.", "Give a sentence in quotes, or pipe it in: ctxrank save < notes.md")
     data = text.encode("utf-8", "replace")
     file = FileText(text.replace("\r\n", "\n"), "", FileStamp(len(data), 0, 0, now_us()), "utf-8")
     return new._replace(path=text_path(title), title=title), file
@@ -206,8 +206,7 @@ def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPacka
     type_, like, note = saved_type(texts.line(new.type), team)
     notes = [note]
     priority = new.priority.strip().lower()
-    if new.priority:
-        require_word(priority, PRIORITIES, "a priority", "Priorities", new.priority)
+    priority = priority and require_word(priority, PRIORITIES, "a priority", "Priorities", new.priority)
     scope = (new.scope or ("global" if is_session_wide(new.group) else "group")).strip().lower()
     require_word(scope, SCOPES, "a scope", "Scopes", new.scope or "")
     if scope == "group" and is_session_wide(new.group):
