@@ -91,6 +91,14 @@ def sync(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
+def give_to_owner_of_folder(path: str) -> None:
+    """Give a file that root makes to the user of sudo whose folder it is in, who could not open it otherwise."""
+    if os.geteuid() == 0:
+        owner = os.stat(os.path.dirname(path)).st_uid
+        if owner != 0 and str(owner) == os.environ.get("SUDO_UID"):
+            os.chown(path, owner, -1, follow_symlinks=False)
+
+
 def file_system_of(folder: str, *, is_macos: bool = IS_MACOS, mounts: str = "") -> str:
     """The kind of file system that a folder is on; '' where that is unknown.
 

@@ -52,8 +52,8 @@ def reference(heading: str, items: list[str], max_tokens: int) -> tuple[str, int
     """As many items as have room, below the reference line and a heading, between the tags; and how many these are."""
     if not items:
         return "", 0
-    from ctxrank.ranking.context.assembly.block import REFERENCE_LINE  # noqa: PLC0415  at most events nothing is said
-    from ctxrank.ranking.context.prices import Prices  # noqa: PLC0415  as above
+    from ctxrank.ranking.context.prices import Prices  # noqa: PLC0415  at most events nothing is said
+    from ctxrank.ranking.context.quoting import REFERENCE_LINE  # noqa: PLC0415  as above
 
     price = Prices(1.0)
     for count in range(len(items), 0, -1):

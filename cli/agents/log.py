@@ -12,7 +12,7 @@ import os
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.store.location import find_store, give_to_owner_of_folder, state_folder
+from ctxrank.indexer.store.location import find_store, state_folder
 from ctxrank.indexer.text.lines import one_line, shorten
 
 _FILE = "hook.log"
@@ -30,6 +30,7 @@ def note_failure(reason: str, place: str = "") -> None:
     path = os.path.join(folder, _FILE)
     try:
         from ctxrank.indexer.store.known_stores import make_folder_of_ours  # noqa: PLC0415  only where something failed
+        from ctxrank.indexer.systems import give_to_owner_of_folder  # noqa: PLC0415  as above
 
         make_folder_of_ours(folder)
         if os.path.lexists(path) and os.lstat(path).st_size > _MAX_BYTES:

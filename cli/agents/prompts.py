@@ -79,7 +79,7 @@ def _may_be_said(call: HookCall, parent: ParentDocument, project: str) -> bool:
 
 def _finding(finding: PromptFinding, *, is_short: bool = False) -> tuple[str, str]:
     """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
-    from ctxrank.ranking.context.assembly.block import quoted_line  # noqa: PLC0415  at most prompts nothing is said
+    from ctxrank.ranking.context.quoting import quoted_line  # noqa: PLC0415  at most prompts nothing is said
 
     parent = finding.parent
     id_ = public_id(parent.kind, parent.number)

@@ -15,7 +15,7 @@ import fcntl
 import os
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.store.location import give_to_owner_of_folder
+from ctxrank.indexer.systems import give_to_owner_of_folder
 
 if TYPE_CHECKING:
     from typing import Self

@@ -16,7 +16,6 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
-from ctxrank.indexer.store.location import give_to_owner_of_folder
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -197,6 +196,8 @@ def _switch_to_wal(connection: apsw.Connection, busy_ms: int) -> None:
 
 def _create_private(path: str) -> None:
     """Make the file before SQLite does, readable by its owner alone (-wal and -shm inherit that)."""
+    from ctxrank.indexer.systems import give_to_owner_of_folder  # noqa: PLC0415  a query makes no file
+
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         give_to_owner_of_folder(path)

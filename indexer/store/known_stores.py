@@ -19,7 +19,6 @@ from ctxrank.indexer.store.location import (
     TOKEN_CHARS,
     UUID_CHARS,
     Identity,
-    give_to_owner_of_folder,
     has_form,
     identity_of,
     is_known,
@@ -28,7 +27,7 @@ from ctxrank.indexer.store.location import (
     shown_place,
     state_folder,
 )
-from ctxrank.indexer.systems import sync
+from ctxrank.indexer.systems import give_to_owner_of_folder, sync
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.store import Store

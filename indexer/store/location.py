@@ -217,14 +217,6 @@ def own_ids() -> tuple[int, ...]:
     return (user, int(by_sudo)) if by_sudo.isdecimal() else (user,)
 
 
-def give_to_owner_of_folder(path: str) -> None:
-    """Give a file that root makes to the user of sudo whose folder it is in, who could not read it otherwise."""
-    if os.geteuid() == 0:
-        owner = os.stat(os.path.dirname(path)).st_uid
-        if owner != 0 and owner in own_ids():
-            os.chown(path, owner, -1, follow_symlinks=False)
-
-
 def stated_identity(primary: str) -> Identity:
     """What the file's pages say; empty where they do not: it is damaged, of an older schema, or being made."""
     try:

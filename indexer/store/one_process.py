@@ -13,7 +13,8 @@ from collections.abc import Callable, Generator
 
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import contextmanager
-from ctxrank.indexer.store.location import SERVE_LOCK, WATCH_LOCK, give_to_owner_of_folder
+from ctxrank.indexer.store.location import SERVE_LOCK, WATCH_LOCK
+from ctxrank.indexer.systems import give_to_owner_of_folder
 
 _MAX_BYTES = 300
 _TRIES, _PAUSE_S = 3, 0.02

@@ -26,9 +26,8 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.relevance import from_index
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
-from ctxrank.ranking.retrieval.cleaning import cleaned
+from ctxrank.ranking.retrieval.cleaning import cleaned, cleaned_parent
 from ctxrank.ranking.retrieval.grouping import HitGroup, grouped
-from ctxrank.ranking.retrieval.hits import cleaned_parent
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, make_plan
 from ctxrank.ranking.retrieval.query import plain_query
 from ctxrank.ranking.retrieval.rerank import reranked
