@@ -8,7 +8,7 @@ Tags are read as HTML has them, in either case and with spaces before their end.
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.injections import is_comparable, line_digest
-from ctxrank.indexer.text.lines import fence, printable, shorten
+from ctxrank.indexer.text.lines import REFERENCE_LINE, fence, printable, shorten
 
 if TYPE_CHECKING:
     import re
@@ -53,7 +53,6 @@ def reference(heading: str, items: list[str], max_tokens: int) -> tuple[str, int
     if not items:
         return "", 0
     from ctxrank.ranking.context.prices import Prices  # noqa: PLC0415  at most events nothing is said
-    from ctxrank.ranking.context.quoting import REFERENCE_LINE  # noqa: PLC0415  as above
 
     price = Prices(1.0)
     for count in range(len(items), 0, -1):

@@ -15,7 +15,7 @@ from ctxrank.indexer.records.unconfirmed import is_unconfirmed
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.parents import ParentDocument
-from ctxrank.indexer.text.lines import one_line, shorten
+from ctxrank.indexer.text.lines import one_line, quoted_line, shorten
 from ctxrank.ranking.context.findings import PromptFinding, relevant_findings
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
@@ -79,8 +79,6 @@ def _may_be_said(call: HookCall, parent: ParentDocument, project: str) -> bool:
 
 def _finding(finding: PromptFinding, *, is_short: bool = False) -> tuple[str, str]:
     """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
-    from ctxrank.ranking.context.quoting import quoted_line  # noqa: PLC0415  at most prompts nothing is said
-
     parent = finding.parent
     id_ = public_id(parent.kind, parent.number)
     # An error is called one in its line: a line of its own is what a tool prints, and would count as our echo there.

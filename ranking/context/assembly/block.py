@@ -10,7 +10,9 @@ from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import Session, TaskGroup
 from ctxrank.indexer.store.ids import PACKAGE, public_id
+from ctxrank.indexer.text.lines import REFERENCE_LINE as REFERENCE_LINE
 from ctxrank.indexer.text.lines import fence, joined, one_line, printable, shorten
+from ctxrank.indexer.text.lines import quoted_line as quoted_line
 from ctxrank.ranking.context.assembly.limits import Usage, Zone
 from ctxrank.ranking.context.assembly.shapes import (
     Assembly,
@@ -20,8 +22,6 @@ from ctxrank.ranking.context.assembly.shapes import (
     IncludedReasoning,
     IncludedStrategy,
 )
-from ctxrank.ranking.context.quoting import REFERENCE_LINE as REFERENCE_LINE
-from ctxrank.ranking.context.quoting import quoted_line as quoted_line
 
 if TYPE_CHECKING:
     from typing import Any
