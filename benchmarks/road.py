@@ -35,7 +35,11 @@ SETS: dict[str, tuple[str, ...] | range] = {
     "questions-seen": range(5),
     "issues-unseen": ("pytest-dev/pytest", "pydata/xarray", "pylint-dev/pylint", "astropy/astropy"),
     "questions-unseen": range(5, 10),
+    "issues-fresh": ("sympy/sympy", "psf/requests", "mwaskom/seaborn", "pallets/flask"),
+    "questions-fresh": range(5, 10),
 }
+# Whose tasks a set has none of.
+WITHOUT = {"questions-fresh": "questions-unseen"}
 BUDGETS = (8000, 2000)
 RESULTS = Path(__file__).parent / "results"
 _TASKS, _NOTES = 63, 300  # of a set; of a program
@@ -81,6 +85,9 @@ def read_set(data: Path, name: str) -> TaskSet:
     parts = SETS[name]
     found = [_questions(data, at) if isinstance(at, int) else _issues(data, at) for at in parts]
     tasks = [task for one in found for task in one.tasks]
+    if name in WITHOUT:
+        drawn_before = set(read_set(data, WITHOUT[name]).tasks)
+        tasks = [task for task in tasks if task not in drawn_before]
     drawn = random.Random(name).sample(tasks, min(_TASKS, len(tasks)))
     return TaskSet(drawn, [note for one in found for note in one.notes], [id_ for one in found for id_ in one.dropped])
 
