@@ -173,7 +173,7 @@ def make_store(home: Path, notes: list[Note]) -> None:
             )  # fmt: skip
             id_ = save_package(store, new, create_session=True).id
             with (home / "ids.tsv").open("a", encoding="utf-8") as ids:
-                ids.write(f"{note.id}\t{id_}\n")
+                ids.write(f"{note.session}#{note.id}\t{id_}\n")  # a number is of one program alone
 
 
 def measure(home: Path, tasks: list[Task]) -> Iterator[tuple[str, dict[str, float]]]:
@@ -186,7 +186,7 @@ def measure(home: Path, tasks: list[Task]) -> Iterator[tuple[str, dict[str, floa
             for task in tasks:
                 request = AssembleRequest(task.session, "developer", "G", task.text, "claude", budget=budget)
                 block = make_assembly(store, request._replace(as_of=_TODAY, is_explained=False), config)[0]
-                wanted = int(ids[task.note])
+                wanted = int(ids[f"{task.session}#{task.note}"])
                 for place, one in enumerate(block.packages):
                     if one.id == wanted:
                         sums["first"] += place == 0
