@@ -35,7 +35,10 @@ def test_a_role_or_a_paragraph_is_no_title(title: str) -> None:
 
 
 def test_a_task_of_one_line_is_what_it_is() -> None:
-    assert _words("  move to 3 walruses, see https://example.org ") == "move to 3 walruses, see https://example.org".split()
+    assert (
+        _words("  move to 3 walruses, see https://example.org ")
+        == "move to 3 walruses, see https://example.org".split()
+    )
 
 
 @pytest.mark.parametrize("part", ["<!--", "a/", "/python3", "1 ", "t\n", "site-packages/", " "])
