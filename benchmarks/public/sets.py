@@ -109,9 +109,11 @@ def _issues(data: str, name: str) -> Iterator[PublicSet]:
             skipped.append(f"{item['instance_id']}: its fix changes no file that was there")
             continue
         question = Question(item["instance_id"], item["repo"], item["problem_statement"], changed)
-        corpora.append(Corpus(item["instance_id"], item["base_commit"], write, (question,), _SOURCES[item["repo"]]))
+        sources = _SOURCES[item["repo"]]
+        corpora.append(Corpus(item["instance_id"], item["base_commit"], write, (question,), sources, item["repo"]))
     if left_out:
         skipped.append(f"{sum(left_out.values())} issues of {len(left_out)} projects that are not asked about")
+    corpora.sort(key=lambda corpus: (corpus.tree, [int(part) for part in re.findall(r"\d+", corpus.name)]))
     yield PublicSet(name, ("files", "source"), ("Acc@5",), tuple(corpora), tuple(skipped))
 
 
