@@ -132,7 +132,7 @@ def _figures(one: PublicSet, found: dict[str, Ranked]) -> Iterator[dict[str, Any
                 means = list[float]()
                 for corpus in one.corpora:
                     values = [
-                        _value(measure, ranked[view][question.id], question, view) for question in corpus.questions
+                        value_of(measure, ranked[view][question.id], question, view) for question in corpus.questions
                     ]
                     for question, value in zip(corpus.questions, values, strict=True):
                         by_kind[question.kind].append(value)
@@ -144,7 +144,8 @@ def _figures(one: PublicSet, found: dict[str, Ranked]) -> Iterator[dict[str, Any
                     yield _figure(view, measure, engine, kind, values)
 
 
-def _value(measure: str, places: list[Place], question: Question, view: str) -> float:
+def value_of(measure: str, places: list[Place], question: Question, view: str) -> float:
+    """A measure of one answer; but for passages a file counts once."""
     if view != "passages":
         places = [Place(path, 0, 0) for path in paths_of(places)]
         files = dict.fromkeys(wanted._replace(start=0, end=0) for wanted in question.wanted)

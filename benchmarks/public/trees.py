@@ -6,6 +6,7 @@ out; each file has the commit's time.
 
 import os
 import subprocess
+from pathlib import Path
 
 
 class NoSuchTree(Exception):
@@ -55,7 +56,7 @@ def write_tree(repository: str, commit: str, folder: str, below: str = "") -> in
         size = int(head.split()[2])
         path = os.path.join(os.fsencode(folder), name)
         text, at = content[at : at + size], at + size + 1
-        if not (os.path.isfile(path) and os.path.getsize(path) == size and open(path, "rb").read() == text):
+        if not (os.path.isfile(path) and Path(os.fsdecode(path)).read_bytes() == text):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as file:
                 file.write(text)
