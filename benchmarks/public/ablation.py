@@ -65,6 +65,7 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--kept", required=True, help="Where the indexed trees stay for the next run.")
+    parser.add_argument("--every", type=int, default=1, help="Of each tree's questions every so-many-th; 1 is all.")
     for name in ("only", "views", "rules"):
         parser.add_argument(f"--{name}", nargs="*", default=[])
     options = parser.parse_args()
@@ -115,9 +116,10 @@ def _means(sets: Sequence[PublicSet], options: argparse.Namespace) -> dict[str, 
     for one in sets:
         views = [view for view in one.views if view in options.views or not options.views]
         for corpus in one.corpora:
-            ranked = ask_ours(_folder(options.kept, one, corpus), corpus.questions, views, corpus.source)
+            questions = corpus.questions[:: options.every]
+            ranked = ask_ours(_folder(options.kept, one, corpus), questions, views, corpus.source)
             for view in views:
-                for asked in corpus.questions:
+                for asked in questions:
                     value = value_of(one.measures[0], ranked[view][asked.id], asked, view)
                     values[" ".join(filter(None, (one.name, view, asked.kind)))].append(value)
     return {name: round(sum(some) / len(some), 5) for name, some in values.items()}
