@@ -259,7 +259,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
         )
     if link["flag"] and not quote and is_password:
         return not value.isalpha() or not reads_like_a_word(value)
-    return (is_password and not link["call"]) or looks_like_key(value)
+    return (is_password and (is_typed or not link["call"])) or looks_like_key(value)
 
 
 # A word and a number, as people make up passwords: too little in prose, enough in a line that says no more.

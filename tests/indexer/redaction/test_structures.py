@@ -124,6 +124,12 @@ def test_the_url_behind_a_user_of_curl_stays() -> None:
     assert clean.endswith(" 'https://example.org/a1b2c3'") and "svc:" not in clean
 
 
+def test_a_word_and_a_number_is_a_password_as_the_second_argument_of_a_call() -> None:
+    value = "tiger" + str(random.Random("call").randint(100, 999))
+    assert redact(f'map.put("password", "{value}")').text == 'map.put("password", "REDACTED")'
+    assert redact('map.put("password", "field")').text == 'map.put("password", "field")'
+
+
 def test_each_row_of_a_column_goes_and_the_other_columns_stay() -> None:
     values = [_made(f"row {number}", 12) for number in range(3)]
     text = "name;password;age\n" + "".join(f"anna;{value};7\n" for value in values)
