@@ -101,7 +101,7 @@ def test_nothing_piped_in_is_no_finding(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert run(["save"]) == 2
-    assert "There is no text. Give a sentence in quotes, or pipe it in: ctxrank save < notes.md" in capsys.readouterr().err
+    assert "There is no text. Give a sentence in quotes, or pipe it in: ctxrank save <" in capsys.readouterr().err
 
 
 def test_what_is_saved_again_keeps_its_priority_unless_another_is_given(

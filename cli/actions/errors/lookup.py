@@ -61,8 +61,13 @@ def save_solution(
         raise UsageError(failure.trouble, how)
     project, answer = look_up(store, failure, whose, say)
     # The matcher knows which other values make no other error.
-    known = next((fix.match.pattern_id for fix in answer.fixes if fix.match.grade == "template"), None)
-    about |= {"known_id": known, "secrets": failure.secrets}
+    alike = (*answer.fixes, *answer.same_kind)
+    known = next(
+        (fix.match for fix in alike if fix.match.grade == "template" and fix.solution == solution.strip()), None
+    )
+    if known is not None:
+        about |= {"known_id": known.pattern_id, "varying": tuple(one.known for one in known.renamed)}
+    about |= {"secrets": failure.secrets}
     new = NewKnownError(failure.text, solution, project, whose.lang, **about)
     return save_error(store, new, mode=load_config(store).redaction_mode), project, answer
 

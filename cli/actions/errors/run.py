@@ -89,8 +89,9 @@ def _learn(call: Call, store: Store, command: tuple[str, ...], finished: "Finish
     answer = learn_from_failure(call, store, run, output, f"exit code {finished.code}")
     for fix in answer.fixes[:1] if answer is not None else ():
         helped = "did not help" if fix.match.state == "refuted" else fix.match.state
-        known = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
-        call.note(f"known as {public_id('error', fix.match.pattern_id)} ({known}): {fix.solution}")
+        judged = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
+        is_known = "known as" if fix.match.word == "known" else fix.match.word
+        call.note(f"{is_known} {public_id('error', fix.match.pattern_id)} ({judged}): {fix.solution}")
 
 
 def shown_command(command: str, mode: RedactionMode) -> str:

@@ -22,6 +22,7 @@ from ctxrank.indexer.errors.parse.frames import (
 from ctxrank.indexer.errors.parse.headlines import Headline, headline_of, may_announce
 from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
 from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, way
+from ctxrank.indexer.errors.parse.structure import better_line, without_stamp
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
@@ -68,7 +69,24 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     distinct: dict[tuple[str, str, tuple[str, ...]], ErrorUnit] = {}
     for unit in units:
         distinct.setdefault((unit.error_type, unit.message, unit.codes), unit)
-    return tuple(distinct.values())[:MAX_UNITS]
+    return tuple(_led_by_what_is_wrong(list(distinct.values()), lines))[:MAX_UNITS]
+
+
+def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
+    """The units; where the first one only concludes or names nothing, the line that says what is wrong before it."""
+    first = units[0] if units else None
+    if first is None or first.frames or first.codes or first.error_type or first.family in ("trace", "test"):
+        return units
+    better = better_line(first.message, lines, first.line)
+    if better is None or better.text == first.message:
+        return units
+    kept = [unit for unit in units if not better.begin <= unit.line < better.end and unit is not first]
+    of_it = next((unit for unit in units if unit.line == better.begin and unit is not first), None)
+    if of_it is not None:
+        return [of_it, *kept]
+    message, shown = better.text[:_MAX_MESSAGE], _bounded(lines[better.begin : better.end])
+    codes, why = _codes_in(message), "the line that says what is wrong, by the shape of the report"
+    return [ErrorUnit("text", "", message, "", codes, text=shown, line=better.begin, rank=TEXT, why=why), *kept]
 
 
 def looked_at(text: str) -> str:
@@ -395,7 +413,7 @@ def _fails(line: str) -> bool:
 
 
 def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
-    said = lines[at].strip(" ^|\t")
+    said = without_stamp(lines[at])
     message = with_first_of_list(said, lines, at + 1)[:_MAX_MESSAGE]
     shown = lines[at : at + 3] if message != said else [lines[at]]
     return ErrorUnit("text", "", message, "", _codes_in(message), text=_bounded(shown), line=at, rank=TEXT, why=why)

@@ -49,10 +49,10 @@ from ctxrank.ranking.context.assembly.shapes import (
     forgiven_agent,
 )
 from ctxrank.ranking.context.prices import Prices
+from ctxrank.ranking.context.task_text import task_query
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.cleaning import cleaned_name, cleaned_task
 from ctxrank.ranking.retrieval.plan import make_plan
-from ctxrank.ranking.retrieval.query import plain_query
 
 if TYPE_CHECKING:  # most stores have packages alone
     from typing import Any
@@ -63,7 +63,6 @@ __all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembl
 
 CATCH_UP_MS = 50
 ROUTED_SHARE = 0.2
-_MAX_WORDS = 2000  # of a task text; the rarest 32 terms are what counts
 _NAMES = ("agent", "group", "model", "project", "lang", "framework", "task_id", "run")
 
 
@@ -322,7 +321,7 @@ def _select(
             engine = readiness.stand_in or engine
             try:
                 with engine.snapshot() as statistics:
-                    plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics, tuned(spawn.config.ranking))
+                    plan = make_plan(task_query(task), engine, statistics, tuned(spawn.config.ranking))
                     has_levels = spawn.zone is Zone.CONSERVATIVE
                     is_by_bearing = spawn.request.rules >= BY_BEARING and not has_levels
                     select = select_by_bearing if is_by_bearing else select_by_task

@@ -140,8 +140,9 @@ def error_entry(error: IncludedError) -> str:
     seen = f"seen {error.occurrences} time{'' if error.occurrences == 1 else 's'}"
     if error.state == "sighted":
         seen += ", unconfirmed"
+    known = "Looks Like a Known Issue" if error.word == "looks like" else "Known Issue"
     return (
-        f'⚠️ **Known Issue**: "{one_line(error.signature)}"\n'
+        f'⚠️ **{known}**: "{one_line(error.signature)}"\n'
         f"> **Solution**: {one_line(error.solution)}\n"
         f"> **Confidence**: {error.confidence:.2g} ({seen})\n"
     )

@@ -210,17 +210,17 @@ def test_a_known_fix_stands_beside_the_failure_with_grade_and_confidence(shop: P
     said = Runner(shop).fails(
         "make test", "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'"
     )
-    assert f"error:{saved.id} · exact · confidence 0." in said and "confirmed" in said
+    assert f"error:{saved.id} · known (exact) · confidence 0." in said and "confirmed" in said
     assert "```text\npip install pyyaml\n```" in said
 
 
 def test_a_fix_that_came_with_another_store_stands_beside_a_failure_in_other_words(empty: Path, tmp_path: Path) -> None:
-    crate = "error: only traits defined in the current crate can be implemented for kind {} and friends"
+    crate = "error: only traits defined in the current crate can be implemented for {}kinds and friends"
     with make_store(tmp_path / "there") as there, open_project_store(str(empty)) as store:
-        save_error(there, NewKnownError(crate.format("Frob"), "Wrap it in a type of your own."))
+        save_error(there, NewKnownError(crate.format("the "), "Wrap it in a type of your own."))
         bring(store, exported_bytes(there))
-    said = Runner(empty).fails("make test", crate.format("Grob"))
-    assert "error:1@" in said and "· near · " in said and "Wrap it in a type of your own." in said
+    said = Runner(empty).fails("make test", crate.format(""))
+    assert "error:1@" in said and "· looks like (near) · " in said and "Wrap it in a type of your own." in said
 
 
 def test_a_later_success_is_the_sighting_of_a_fix(empty: Path) -> None:
