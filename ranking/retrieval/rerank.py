@@ -90,12 +90,12 @@ def _is_quoted(plan: Plan, read: list[_Read]) -> bool:
     """Whether the whole query stands word by word in a source that is no test."""
     if len(plan.pairs) < _LEAST_QUOTED or plan.unknown:
         return False
-    from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  few queries are quotations
-
     for row in read:
-        has_all = all(_follows(row.positions, first, second) for first, second, _, _ in plan.pairs)
-        if has_all and not (is_prose(row.path) or is_test(row.path)):
-            return True
+        if all(_follows(row.positions, first, second) for first, second, _, _ in plan.pairs) and not is_test(row.path):
+            from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  few queries are quotations
+
+            if not is_prose(row.path):
+                return True
     return False
 
 
