@@ -40,6 +40,7 @@ def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
         and asked.missing == known.missing,
         has_time=_SAID["time"].search(asked.message) is not None,
         is_absent=_SAID["absent"].search(asked.message) is not None,
+        is_one_name=sum(token.kind in _NAMES for token in _said(asked)) == 1,
         may_be_longer=not set(asked.conditions).isdisjoint(known.conditions),
     )
     return tuple(_between(_said(asked), _said(known), about))
@@ -62,6 +63,7 @@ class _About(NamedTuple):
     names_vary: bool  # names in code of a language whose messages are known
     has_time: bool  # a line of a log
     is_absent: bool  # something is missing
+    is_one_name: bool  # a single name or path stands in it
     may_be_longer: bool  # a condition by its name says what is wrong, whoever passes the message on
 
 
@@ -134,7 +136,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     if one.kind in ("ip", "port") and (about.has_time or _host(mine) == _host(theirs)):
         return True
     if _SAID["path"].match(mine) and _SAID["path"].match(theirs):
-        return _is_same_path(one, mine, theirs, is_absent=about.is_absent)
+        return _is_same_path(one, mine, theirs, about)
     if " " in mine and " " in theirs and one.kind == other.kind == "quoted":
         return not any(_between(_read(mine), _read(theirs), about))
     if "word" in (one.kind, other.kind):
@@ -149,6 +151,7 @@ def _is_typed(one: _Token, other: _Token) -> bool:
 
 
 _TYPED = listed("typed")
+_NAMES = ("quoted", "path", "url")
 _BEFORE_PLACES = ("in", "at", "from")
 _BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")
 
@@ -157,11 +160,12 @@ def _host(text: str) -> str:
     return re.sub(r":\d+$", "", text)
 
 
-def _is_same_path(one: _Token, mine: str, theirs: str, *, is_absent: bool) -> bool:
+def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
     """Of paths the last part counts, where one may be missing; not where it says in which file, or is passing."""
     if _SAID["temporary"].match(mine) and _SAID["temporary"].match(theirs):
         return True
-    if one.is_place or _SAID["line"].search(mine) or (_SAID["rooted"].match(mine) and one.before in _BEFORE_PLACES):
+    is_where = _SAID["rooted"].match(mine) and one.before in _BEFORE_PLACES and not about.is_one_name
+    if one.is_place or _SAID["line"].search(mine) or is_where:
         return True
     last, other = (re.split(r"[/\\]", _SAID["line"].sub("", path).rstrip("/\\"))[-1] for path in (mine, theirs))
-    return last == other or not is_absent
+    return last == other or not about.is_absent
