@@ -89,7 +89,8 @@ def _said(signature: Signature) -> tuple[_Token, ...]:
 def _read(message: str) -> tuple[_Token, ...]:
     found: list[_Token] = []
     for match in tokens(message):
-        before = level(found[-1].text) if found else ""
+        is_position = match.string[: match.start()].endswith(":")
+        before = level(found[-1].text) if found and not is_position else ""
         is_place = _SAID["position"].match(match.string, match.end()) is not None
         found.append(_Token(str(match.lastgroup), match[0], before, is_place))
     return tuple(found)
@@ -168,4 +169,5 @@ def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
     if one.is_place or _SAID["line"].search(mine) or is_where:
         return True
     last, other = (re.split(r"[/\\]", _SAID["line"].sub("", path).rstrip("/\\"))[-1] for path in (mine, theirs))
-    return last == other or not about.is_absent
+    is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None
+    return last == other or (is_file and not about.is_absent)
