@@ -9,7 +9,7 @@ differs in digits alone, what somebody typed wrong, and names in code of a langu
 import re
 from collections.abc import Iterator
 
-from ctxrank.indexer.errors.masks import KEYWORDS, level, tokens
+from ctxrank.indexer.errors.masks import level, tokens
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature
@@ -142,7 +142,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
         return not any(_between(_read(mine), _read(theirs), about))
     if "word" in (one.kind, other.kind):
         return (about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))) or _is_typed(one, other)
-    is_type = one.before in _BEFORE_TYPES and not KEYWORDS.isdisjoint((mine.lower(), theirs.lower()))
+    is_type = one.before in _BEFORE_TYPES and not _TYPES.isdisjoint((mine.lower(), theirs.lower()))
     return (about.names_vary and not is_type) or _is_typed(one, other)
 
 
@@ -152,6 +152,7 @@ def _is_typed(one: _Token, other: _Token) -> bool:
 
 
 _TYPED = listed("typed")
+_TYPES = listed("builtin types")
 _NAMES = ("quoted", "path", "url")
 _BEFORE_PLACES = ("in", "at", "from")
 _BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")

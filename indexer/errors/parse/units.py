@@ -88,8 +88,12 @@ def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[Erro
     if of_it is not None:
         return [of_it, *kept]
     message, shown = better.text[:_MAX_MESSAGE], _bounded(lines[better.begin : better.end])
-    codes, why = _codes_in(message), "the line that says what is wrong, by the shape of the report"
-    return [ErrorUnit("text", "", message, "", codes, text=shown, line=better.begin, rank=TEXT, why=why), *kept]
+    why = "the line that says what is wrong, by the shape of the report"
+    if shown.strip() != "\n".join(lines).strip():  # read by itself, as it is when it is signed again
+        alone = error_units(shown)[0]
+        return [alone._replace(line=better.begin + alone.line, why=why), *kept]
+    unit = ErrorUnit("text", "", message, "", _codes_in(message), text=shown, line=better.begin, rank=TEXT, why=why)
+    return [unit, *kept]
 
 
 def _explains(unit: ErrorUnit, above: ErrorUnit) -> bool:
