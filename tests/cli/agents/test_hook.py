@@ -139,9 +139,9 @@ def test_where_two_tasks_wait_neither_is_taken_for_the_others(shop: Path) -> Non
     runner.spawn("fix the locked database in the queue", "developer", "use-1")
     runner.spawn("look at passkeys", "developer", "use-2")
     for _ in range(2):
-        assert "matches" not in runner.hears("SubagentStart", agent_type="developer")
+        assert "matches locked" not in runner.hears("SubagentStart", agent_type="developer")
     runner.spawn("fix the locked database in the queue", "developer", "use-3")
-    assert "matches" in runner.hears("SubagentStart", agent_type="developer")
+    assert "matches locked" in runner.hears("SubagentStart", agent_type="developer")
 
 
 def test_a_task_that_was_never_allowed_to_start_does_not_wait(shop: Path) -> None:
