@@ -13,10 +13,10 @@ from ctxrank.indexer.engine import IndexTerm
 from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, Index, quoted
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of
+from ctxrank.indexer.text.identifiers import FIRST_CJK
 
 _TRIGRAM = 3
 _LONGEST_SPELT = 48  # characters: nothing longer is a word that somebody types
-_FIRST_CJK = "\u1100"
 
 
 def terms_with_beginning(
@@ -51,7 +51,7 @@ def _text_list(terms: Iterable[str]) -> str:
 
 def has_trigrams(term: str) -> bool:
     """Whether a term is in `term_trigrams`: words of texts, no numbers, hashes, machine text or runs of CJK."""
-    return _TRIGRAM <= len(term) <= _LONGEST_SPELT and term[0].isalpha() and max(term) < _FIRST_CJK
+    return _TRIGRAM <= len(term) <= _LONGEST_SPELT and term[0].isalpha() and max(term) < FIRST_CJK
 
 
 def trigrams_of(word: str) -> list[str]:
