@@ -21,7 +21,7 @@ WHEEL_STAMP := $(WHEEL_VENV)/installed
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: $(WHEEL_STAMP) ## index the shipped fixtures, search, assemble, and index again
+demo: $(WHEEL_STAMP) ## the road of a finding on the shipped fixtures: search, block, why, known error, redaction, files that change, fallback
 	@PATH="$(CURDIR)/$(WHEEL_VENV)/bin:$$PATH" sh fixtures/demo.sh
 
 # Two workers, whatever the machine: some tests are crowds of processes themselves.

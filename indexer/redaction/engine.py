@@ -312,12 +312,10 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
         places = [place for place in places if opening.match(text, place)]
         if not places:
             return
-    if rule.is_command:
-        places = _first_in_lines(text, places)
     pattern = compiled(rule.pattern)
     head = pattern.groupindex.get("head", 0)
     entropies: dict[str, float] = {}  # a text of many tokens has the same ones, as a rule
-    for match in _tried(pattern, text, places, rule.back):
+    for match in _tried(rule, pattern, text, places):
         done = match.end()
         start = match.end(head) if head else match.start()
         if rule.is_place and is_stand_in(text, start):
@@ -331,26 +329,23 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
         yield start, done
 
 
-# An option that is nearer to the next command of its line is found from the one before.
+# Where a command has no option that counts, one that stands near behind it in the same line has none, either.
 _COMMAND_CHARS = 200
 
 
-def _first_in_lines(text: str, places: list[int]) -> list[int]:
-    """The places but for those that stand near behind another one in the same command."""
-    first: list[int] = []
+def _tried(rule: Rule, pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
+    done, failed = 0, -_COMMAND_CHARS
     for place in places:
-        is_near = first and place - first[-1] < _COMMAND_CHARS
-        if not is_near or compiled(r"[\n|;&]").search(text, first[-1], place):
-            first.append(place)
-    return first
-
-
-def _tried(pattern: re.Pattern[str], text: str, places: list[int], back: int) -> Iterator[re.Match[str]]:
-    done = 0
-    for place in places:
-        if place - back >= done and (match := pattern.match(text, place - back)):
+        if place - rule.back < done:
+            continue
+        is_near = rule.is_command and place - failed < _COMMAND_CHARS
+        if is_near and compiled(r"[\n|;&]").search(text, failed, place) is None:
+            continue
+        if match := pattern.match(text, place - rule.back):
             done = match.end()
             yield match
+        else:
+            failed = place
 
 
 def _lower(text: str) -> str:

@@ -70,7 +70,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 # Made once: a pattern put together at each call is hashed at each call.
-_WORD = "(?i)[a-z-]{2,20}" + _END
+_WORD = f"(?i)[a-z-]{{2,20}}(?:{_END}|(?=:))"
 _RESERVED = frozenset(PIECES["RESERVED"].split())
 _STAND_IN = "(?i)" + PIECES["STAND_IN"]
 _CODE = "(?i)" + PIECES["CODE"]

@@ -92,7 +92,7 @@ def find_named(text: str, places: list[int]) -> list[Secret]:
 
 
 # The link takes 900 characters at most, with four fields; the guards their own number.
-_CHARS_BEFORE = 40
+_CHARS_BEFORE = 80
 _CHARS_BEHIND = 900 + GUARD_CHARS
 
 
@@ -118,7 +118,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
         return None
     if is_version(text, start) or (link["below"] and not _is_setting(near)):
         return None
-    if operator == ":" and text[start : start + 1] in ("+", "?") and "${" in near:
+    if operator == ":" and text[start : start + 1] in ("+", "?", "$") and "${" in near:
         return None  # ${DB_PASSWORD:+is-set} asks whether there is one
     rule, label = _named(word, before, link["tail"])
     if not quote and is_password and operator in _GIVES and (jumble := _jumble(text, start)):
@@ -134,11 +134,13 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
         body = _within(quote)
         if is_password and (phrase := _typed_with_spaces(text, start, quote)):
             return Secret(start, phrase, label, rule)
-        is_value = not compiled(_NOT_QUOTED).match(text, start)
+        is_value = not (compiled(_NOT_QUOTED).match(text, start) or (quote == "`" and is_code(text, start)))
     else:
         body = PLAIN
         is_value = operator not in _COMPARISONS and (
-            is_prose or _is_bare_value(text, start, place, operator, is_password=is_password)
+            is_prose
+            or _is_bare_value(text, start, place, operator, is_password=is_password)
+            or (is_password and operator == ":" and _is_beside_login(text, place, start))
         )
     # The verdict sees a beginning alone: of a long run that is rejected at many places, no more is read each time.
     match = compiled(rf"(?>{body}{_VERDICT})").match(text, start) if is_value else None
@@ -172,7 +174,7 @@ _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_A
 # What Jenkins writes instead of a secret, and what people write beside it: it can be decrypted by who has its folder.
 _ENCRYPTED = r"\{(?>(?:[\w-]{1,40} ){0,3})[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
 # These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
-_PARTS_OF_WORDS = ("pass", "pw", "senha", *_WEAK)
+_PARTS_OF_WORDS = ("pass", "pw", "psk", "senha", *_WEAK)
 _IN_BASE64 = r"(?=[A-Za-z+/]{0,11}\d)[A-Za-z0-9+/]{12}\Z"  # the end of a digest: …Y0pw==
 
 
@@ -225,14 +227,14 @@ def _is_unbalanced(value: str) -> bool:
 def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool, is_prose: bool) -> bool:
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
-    if link["plural"] or link["map"] or link["below"]:
+    if link["plural"] or link["map"] or link["below"] or link["bracket"]:
         return looks_like_key(value) or is_strong(value) or compiled(TYPED).fullmatch(value) is not None
     if link["tight"]:
         says_none = link["weak"] and (word != "key" or _says_no_secret(link))
         is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
         return compiled(r"[\w+=-]+").fullmatch(value) is not None and is_made(value) and not is_file and not says_none
     if link["weak"]:
-        if word == "key" and link["operator"] == ":" and not link["kq"] and not _has_authority(link):
+        if word == "key" and link["operator"] in (":", None) and not link["kq"] and not _has_authority(link):
             return False
         is_plain_word = compiled(r"[\w+/=.~%-]+").fullmatch(value) is not None and not (is_prose and "/" in value)
         # In capitals or joined to another name: `vendor KEY …`, `vendorKey …`, `vendor_key …`.
@@ -257,7 +259,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
         )
     if link["flag"] and not quote and is_password:
         return not value.isalpha() or not reads_like_a_word(value)
-    return (is_password and not link["call"]) or looks_like_key(value)
+    return (is_password and (is_typed or not link["call"])) or looks_like_key(value)
 
 
 # A word and a number, as people make up passwords: too little in prose, enough in a line that says no more.
@@ -278,7 +280,7 @@ def _has_authority(link: re.Match[str]) -> bool:
     if link.string[link.start() - 1 : link.start()].isalnum() or link["word"].isupper():
         return True
     return (
-        compiled(PIECES["AUTHORITY"]).match(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()])
+        compiled(PIECES["AUTHORITY"]).search(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()])
         is not None
     )
 
@@ -369,6 +371,20 @@ def _is_bare_value(text: str, start: int, place: int, operator: str | None, *, i
     if letters and not reads_like_a_word(letters[0]):
         return True
     return compiled(r"[^\s\"'`\\]{4}").match(text, start) is not None and not is_code(text, start)
+
+
+# A word alone is a password where the line before or behind it says who logs in, or where.
+_LOGIN = r"[ \t]*+[\"']?[\w.-]{0,30}?(?i:user|username|login|host|port|database|email)[\"']?[ \t]?[:=][ \t]?[^\s{\[]"
+_SMALL_WORD = r"[a-z]{5,64}+[ \t]*(?:\r?\n|\Z)"
+
+
+def _is_beside_login(text: str, place: int, start: int) -> bool:
+    line = text.rfind("\n", max(0, place - _CHARS_BEFORE), place) + 1
+    before = text.rfind("\n", max(0, line - _CHARS_BEFORE), max(0, line - 1)) + 1
+    word = compiled(_SMALL_WORD).match(text, start)
+    if word is None or not _is_setting(text[line:place]):
+        return False
+    return any(compiled(_LOGIN).match(text, at) for at in (before, word.end()))
 
 
 _VERDICT = r"{4,200}"  # characters; fewer are no secret

@@ -9,7 +9,7 @@ differs in digits alone, what somebody typed wrong, and names in code of a langu
 import re
 from collections.abc import Iterator
 
-from ctxrank.indexer.errors.masks import KEYWORDS, level, tokens
+from ctxrank.indexer.errors.masks import level, tokens
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature
@@ -40,6 +40,7 @@ def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
         and asked.missing == known.missing,
         has_time=_SAID["time"].search(asked.message) is not None,
         is_absent=_SAID["absent"].search(asked.message) is not None,
+        is_one_name=sum(token.kind in _NAMES for token in _said(asked)) == 1,
         may_be_longer=not set(asked.conditions).isdisjoint(known.conditions),
     )
     return tuple(_between(_said(asked), _said(known), about))
@@ -62,6 +63,7 @@ class _About(NamedTuple):
     names_vary: bool  # names in code of a language whose messages are known
     has_time: bool  # a line of a log
     is_absent: bool  # something is missing
+    is_one_name: bool  # a single name or path stands in it
     may_be_longer: bool  # a condition by its name says what is wrong, whoever passes the message on
 
 
@@ -87,7 +89,8 @@ def _said(signature: Signature) -> tuple[_Token, ...]:
 def _read(message: str) -> tuple[_Token, ...]:
     found: list[_Token] = []
     for match in tokens(message):
-        before = level(found[-1].text) if found else ""
+        is_position = match.string[: match.start()].endswith(":")
+        before = level(found[-1].text) if found and not is_position else ""
         is_place = _SAID["position"].match(match.string, match.end()) is not None
         found.append(_Token(str(match.lastgroup), match[0], before, is_place))
     return tuple(found)
@@ -134,12 +137,12 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     if one.kind in ("ip", "port") and (about.has_time or _host(mine) == _host(theirs)):
         return True
     if _SAID["path"].match(mine) and _SAID["path"].match(theirs):
-        return _is_same_path(one, mine, theirs, is_absent=about.is_absent)
+        return _is_same_path(one, mine, theirs, about)
     if " " in mine and " " in theirs and one.kind == other.kind == "quoted":
         return not any(_between(_read(mine), _read(theirs), about))
     if "word" in (one.kind, other.kind):
         return (about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))) or _is_typed(one, other)
-    is_type = one.before in _BEFORE_TYPES and not KEYWORDS.isdisjoint((mine.lower(), theirs.lower()))
+    is_type = one.before in _BEFORE_TYPES and not _TYPES.isdisjoint((mine.lower(), theirs.lower()))
     return (about.names_vary and not is_type) or _is_typed(one, other)
 
 
@@ -149,6 +152,8 @@ def _is_typed(one: _Token, other: _Token) -> bool:
 
 
 _TYPED = listed("typed")
+_TYPES = listed("builtin types")
+_NAMES = ("quoted", "path", "url")
 _BEFORE_PLACES = ("in", "at", "from")
 _BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")
 
@@ -157,11 +162,13 @@ def _host(text: str) -> str:
     return re.sub(r":\d+$", "", text)
 
 
-def _is_same_path(one: _Token, mine: str, theirs: str, *, is_absent: bool) -> bool:
+def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
     """Of paths the last part counts, where one may be missing; not where it says in which file, or is passing."""
     if _SAID["temporary"].match(mine) and _SAID["temporary"].match(theirs):
         return True
-    if one.is_place or _SAID["line"].search(mine) or (_SAID["rooted"].match(mine) and one.before in _BEFORE_PLACES):
+    is_where = _SAID["rooted"].match(mine) and one.before in _BEFORE_PLACES and not about.is_one_name
+    if one.is_place or _SAID["line"].search(mine) or is_where:
         return True
     last, other = (re.split(r"[/\\]", _SAID["line"].sub("", path).rstrip("/\\"))[-1] for path in (mine, theirs))
-    return last == other or not is_absent
+    is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None
+    return last == other or (is_file and not about.is_absent)

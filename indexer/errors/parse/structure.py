@@ -9,6 +9,7 @@ a block. A line that counts, aborts or concludes is no message whatever its tool
 
 import re
 
+from ctxrank.indexer.errors.missing import missing_name
 from ctxrank.indexer.errors.parse.frames import frame_of
 from ctxrank.indexer.errors.parse.messages import FullMessage
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
@@ -18,7 +19,7 @@ from ctxrank.indexer.light_typing import cache
 _SHAPES = Expressions("structure")
 _MOST_LOOKED_AT = 60  # lines on either side
 _MOST_BELOW = 5
-_LONGEST_NAMELESS = 12  # words
+_LONGEST_NAMELESS = 16  # words
 _LEAST = 5
 _LOUD, _NAMED, _PLACED, _BESIDE_PLACE, _BEGINS_BLOCK, _AT_MARGIN = 4, 2, 2, 2, 1, 1
 _concluding = cache(lambda: words("concluding"))
@@ -26,7 +27,9 @@ _concluding = cache(lambda: words("concluding"))
 
 def better_line(message: str, lines: list[str], at: int) -> FullMessage | None:
     """The message that leads instead of this one, which was read from line `at`; None where this one stands."""
-    is_closing = _concludes(message) or frame_of(lines[at]) is not None
+    if message.endswith(",") and at + 1 < len(lines) and lines[at + 1].strip():
+        return FullMessage(f"{message} {lines[at + 1].strip()}", at, at + 2)
+    is_closing = concludes(message) or frame_of(lines[at]) is not None
     if not is_closing and (names_something(message) or len(message.split()) > _LONGEST_NAMELESS):
         return None
     begin = max(0, at - _MOST_LOOKED_AT)
@@ -46,21 +49,21 @@ def without_stamp(line: str) -> str:
 
 def names_something(message: str) -> bool:
     """Whether a message has a name or a value in it."""
-    return _SHAPES["named"].search(message) is not None
+    return _SHAPES["named"].search(message) is not None or bool(missing_name(message))
 
 
-def _concludes(message: str) -> bool:
+def concludes(message: str) -> bool:
     """Whether these are nearly all words that conclude: "Exiting due to 1 error(s)"."""
     if _SHAPES["quoted"].search(message):
         return False
     said = _SHAPES["word"].findall(_SHAPES["no word"].sub(" ", message).lower())
     known = sum(word in _concluding() for word in said)
-    return known >= 2 and len(said) - known <= len(said) // 6 and _SHAPES["ends"].search(message) is not None
+    return known > 0 and len(said) - known <= len(said) // 6 and _SHAPES["ends"].search(message) is not None
 
 
 def _may_lead(line: str) -> bool:
     said = without_stamp(line)
-    if not said or is_summary(said) or is_advice(said) or frame_of(line) is not None or _concludes(said):
+    if not said or is_summary(said) or is_advice(said) or frame_of(line) is not None or concludes(said):
         return False
     return _SHAPES["excerpt"].match(line) is None
 
@@ -77,12 +80,12 @@ def _weight(lines: list[str], at: int) -> int:
     line = lines[at]
     above = lines[at - 1] if at else ""
     below = lines[at + 1] if at + 1 < len(lines) else ""
-    is_placed = _SHAPES["place"].search(line) is not None
+    is_loud, is_placed = _is_loud(line), _SHAPES["place"].search(line) is not None
     beside = any(_SHAPES["only place"].match(other) for other in (above, below))
     return (
-        _LOUD * _is_loud(line)
+        _LOUD * is_loud
         + _NAMED * (_SHAPES["quoted"].search(line) is not None)
-        + _PLACED * is_placed
+        + _PLACED * (is_placed and is_loud)
         + _BESIDE_PLACE * (beside and not is_placed)
         + _BEGINS_BLOCK * (not above.strip())
         + _AT_MARGIN * (not line[:1].isspace())
@@ -95,8 +98,6 @@ def _completed(lines: list[str], at: int) -> FullMessage:
     below = lines[at + 1] if at + 1 < len(lines) else ""
     if not _SHAPES["quoted"].search(said) and below[:1].isspace() and _is_loud_and_named(below):
         return FullMessage(without_stamp(below), at + 1, at + 2)
-    if said.endswith((",", ";")) and below.strip():
-        return FullMessage(f"{said} {below.strip()}", at, at + 2)
     return (None if names_something(said) else _with_name_below(said, lines, at)) or FullMessage(said, at, at + 1)
 
 

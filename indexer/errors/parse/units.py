@@ -22,7 +22,7 @@ from ctxrank.indexer.errors.parse.frames import (
 from ctxrank.indexer.errors.parse.headlines import Headline, headline_of, may_announce
 from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
 from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, way
-from ctxrank.indexer.errors.parse.structure import better_line, without_stamp
+from ctxrank.indexer.errors.parse.structure import better_line, concludes, without_stamp
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
@@ -77,6 +77,9 @@ def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[Erro
     first = units[0] if units else None
     if first is None or first.frames or first.codes or first.error_type or first.family in ("trace", "test"):
         return units
+    if len(units) == 2 and _explains(units[1], first):
+        both = _bounded(lines[first.line : first.line + 2])
+        return [first._replace(message=f"{first.message}: {units[1].message}"[:_MAX_MESSAGE], text=both)]
     better = better_line(first.message, lines, first.line)
     if better is None or better.text == first.message:
         return units
@@ -85,8 +88,23 @@ def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[Erro
     if of_it is not None:
         return [of_it, *kept]
     message, shown = better.text[:_MAX_MESSAGE], _bounded(lines[better.begin : better.end])
-    codes, why = _codes_in(message), "the line that says what is wrong, by the shape of the report"
-    return [ErrorUnit("text", "", message, "", codes, text=shown, line=better.begin, rank=TEXT, why=why), *kept]
+    why = "the line that says what is wrong, by the shape of the report"
+    if shown.strip() != "\n".join(lines).strip():  # read by itself, as it is when it is signed again
+        alone = error_units(shown)[0]
+        return [alone._replace(line=better.begin + alone.line, why=why), *kept]
+    unit = ErrorUnit("text", "", message, "", _codes_in(message), text=shown, line=better.begin, rank=TEXT, why=why)
+    return [unit, *kept]
+
+
+def _explains(unit: ErrorUnit, above: ErrorUnit) -> bool:
+    """Whether one speaker says in the next line why it could not do what it says above."""
+    is_next = unit.line == above.line + 1 and (unit.family, unit.tool, unit.rank) == (
+        above.family,
+        above.tool,
+        above.rank,
+    )
+    is_placed = bool(unit.place or above.place or unit.codes or unit.error_type)
+    return is_next and not is_placed and not (concludes(above.message) or concludes(unit.message))
 
 
 def looked_at(text: str) -> str:
@@ -168,22 +186,7 @@ def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUn
     telling = said or telling
     if len(telling) == len(units) or any(unit.rank < WARNING for unit in telling):
         return telling
-    return _spoken(lines) or _said_before(lines, units) or units
-
-
-def _said_before(lines: list[str], units: list[ErrorUnit]) -> list[ErrorUnit]:
-    """The line above a summary that the same program wrote: "tar: …"."""
-    speakers = {unit.line: lines[unit.line].partition(": ")[0] for unit in units}
-    last = dict.fromkeys(speakers.values(), -1)  # what each said last, above the line that is read
-    above: dict[int, int] = {}
-    for at, line in enumerate(lines):
-        if at in speakers:
-            above[at] = last[speakers[at]]
-        speaker, colon, _ = line.partition(": ")
-        if colon and speaker in last and not is_summary(line):
-            last[speaker] = at
-    said = next((above[unit.line] for unit in units if above[unit.line] >= 0), -1)
-    return [_plain(lines, said, "what the program said before it gave up")] if said >= 0 else []
+    return _spoken(lines) or units
 
 
 def _units(lines: list[str]) -> list[ErrorUnit]:
@@ -372,8 +375,8 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     if denied is not None:
         return [_plain(lines, denied, "the first line that says what is not so")]
     spoken = _spoken(lines, with_summaries=True)
-    if spoken and ((said_before := _said_before(lines, spoken)) or len(telling) <= 1):
-        return said_before or spoken
+    if spoken and len(telling) <= 1:
+        return spoken
     if leading and len(telling) < len(said) and not spoken:
         # What a program says after its message leads back to it: the calls, or where to read more.
         return [_plain(lines, leading[0], "the first line before what only says where")]

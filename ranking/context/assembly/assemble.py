@@ -63,7 +63,7 @@ __all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembl
 
 CATCH_UP_MS = 50
 ROUTED_SHARE = 0.2
-_NAMES = ("agent", "group", "model", "project", "lang", "framework", "task_id", "run")
+_NAMES = ("agent", "group", "model", "project", "lang", "framework", *SECTIONS, "run")
 
 
 def assemble(store: Store, request: AssembleRequest, config: Config | None = None) -> Assembly:

@@ -3,7 +3,9 @@
 Prices are for the rendered text (prices.py), so that their sum is not below what the whole text costs.
 """
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from bisect import bisect_right
+
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.receipts import ReceiptEntry
 from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import block
@@ -14,6 +16,9 @@ from ctxrank.ranking.context.prices import Prices
 
 if TYPE_CHECKING:
     from typing import Any
+
+CUT = "…"  # the last line of a passage that is not shown to its end
+_LEAST_LINES = 3  # of a passage; less says nothing
 
 
 def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *, level: str) -> Assembly:
@@ -49,11 +54,12 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
     }
     order = fair_queue(items, classes)
     purchase = spend(order, frame, budget.limit)
+    bought = with_cut_passage(candidates, purchase, len(order.barred), budget.limit, price)
     shown: dict[str, list[Any]] = {name: [] for name in CLASSES}
     by_class = dict.fromkeys(CLASSES, 0)
     entries: list[ReceiptEntry] = []
     counters: set[str] = set()
-    for one, at, cost in zip(candidates, purchase.levels, purchase.costs, strict=True):
+    for one, at, cost in zip(bought.candidates, bought.levels, bought.costs, strict=True):
         by_class[one.item.kind] += cost
         if at != NOT_SHOWN:
             record = one.shown_at(at, cost)
@@ -63,22 +69,69 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
     # Where no package fits, a line that says so is the last thing that the budget is spent on.
     is_without = empty.available and not shown["packages"] and not block.is_only_low(empty, level)
     note = price.of(block.NOTHING_FITS) if is_without else 0
-    says_so = 0 < note <= budget.limit - purchase.used
+    says_so = 0 < note <= budget.limit - bought.used
     by_name: dict[str, Any] = {name: tuple(records) for name, records in shown.items()}
     by_name["skills"] = "".join(section.text for section in shown["skills"])
     filled = empty._replace(
         **by_name,
         entries=tuple(entries),
         by_class=by_class,
-        omitted=left_out(items, purchase, len(order.barred), budget),
+        omitted=left_out(items, purchase._replace(used=bought.used), len(order.barred), budget),
         is_complete=purchase.is_complete,
-        used=purchase.used + (note if says_so else 0),
+        used=bought.used + (note if says_so else 0),
         # The one that `used` is not below: that of the passages, if one counted them all.
         counter=counters.pop() if len(counters) == 1 else ESTIMATE,
         overflow=_overflow(empty, len(shown["packages"])),
         hidden=_hidden(empty, shown["packages"]),
     )
     return filled._replace(parts=block.render(filled, level, says_nothing_fits=says_so))
+
+
+class Bought(NamedTuple):
+    """What is shown of the candidates: the level and the cost of each, and what all cost together."""
+
+    candidates: list[BlockCandidate]
+    levels: tuple[int, ...]
+    costs: tuple[int, ...]
+    used: int
+
+
+def with_cut_passage(
+    candidates: list[BlockCandidate], purchase: Purchase, barred: int, limit: int, price: Prices
+) -> Bought:
+    """What a purchase shows, and of the passage that did not fit as many lines as do.
+
+    A larger limit shows more lines of it, and then the whole: it never lowers what is shown.
+    """
+    bought = Bought(candidates, purchase.levels, purchase.costs, purchase.used)
+    if purchase.is_complete:
+        return bought
+    step = purchase.left[barred]
+    one = candidates[step.place]
+    number = step.at - len(one.forms)
+    if number < 0:  # a form is shown whole or not at all
+        return bought
+    class_ = block.BLOCK_CLASSES[one.item.kind]
+    whole = one.passages[number]
+    lines = whole.text.splitlines()
+    before = price.of(class_.text(one.shown_at(step.at - 1, 0)))
+
+    def cut_to(kept: int) -> tuple[BlockCandidate, int]:
+        text = "\n".join((*lines[:kept], CUT))
+        passage = whole._replace(text=text, end_line=whole.start_line + kept - 1, counter=ESTIMATE)
+        passages = (*one.passages[:number], passage, *one.passages[number + 1 :])
+        shorter = one._replace(passages=passages, passage_count=-1)  # in no case all of it
+        return shorter, price.of(class_.text(shorter.shown_at(step.at, 0))) - before
+
+    room = limit - purchase.used
+    fitting_lines = bisect_right(range(1, len(lines)), room, key=lambda kept: cut_to(kept)[1])
+    if fitting_lines < _LEAST_LINES:
+        return bought
+    shorter, cost = cut_to(fitting_lines)
+    levels, costs = list(purchase.levels), list(purchase.costs)
+    levels[step.place], costs[step.place] = step.at, costs[step.place] + cost
+    shown = [*candidates[: step.place], shorter, *candidates[step.place + 1 :]]
+    return Bought(shown, tuple(levels), tuple(costs), purchase.used + cost)
 
 
 def left_out(items: list[Item], purchase: Purchase, barred: int, budget: Budget) -> tuple[Omitted, ...]:

@@ -214,6 +214,17 @@ def test_a_known_fix_stands_beside_the_failure_with_grade_and_confidence(shop: P
     assert "```text\npip install pyyaml\n```" in said
 
 
+def test_the_fix_of_a_failure_of_the_same_kind_is_said_with_the_name_exchanged(empty: Path, tmp_path: Path) -> None:
+    with open_project_store(str(empty)) as store:
+        save_error(store, NewKnownError("ModuleNotFoundError: No module named 'yaml'", "pip install yaml"))
+    said = Runner(empty).fails("make test", "ModuleNotFoundError: No module named 'toml'")
+    assert "name exchanged, not tried" in said and "pip install toml" in said and "same kind" in said
+    with make_store(tmp_path / "there") as there, open_project_store(str(empty)) as store:
+        save_error(there, NewKnownError("ModuleNotFoundError: No module named 'attr'", "pip install attr"))
+        bring(store, exported_bytes(there))
+    assert "pip install attr" not in Runner(empty).fails("make lint", "ModuleNotFoundError: No module named 'orjson'")
+
+
 def test_a_fix_that_came_with_another_store_stands_beside_a_failure_in_other_words(empty: Path, tmp_path: Path) -> None:
     crate = "error: only traits defined in the current crate can be implemented for {}kinds and friends"
     with make_store(tmp_path / "there") as there, open_project_store(str(empty)) as store:

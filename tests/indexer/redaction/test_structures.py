@@ -99,6 +99,20 @@ def test_a_value_goes_where_a_command_a_dialogue_or_a_call_takes_it(form: str) -
     "kind: Secret\ndata:\n  a.yaml: {{ tpl }}\n  name: alertmanager-{{ name }}\n",
     '{"MYSQL -p": [], "": []}',
     "arn:aws:secretsmanager:*:*:secret:app-config-2",
+    "Found a cache entry for key v2-gradle-" + "0123456789" * 4,
+    "gpg: using RSA key " + "0123456789ABCDEF" * 2,
+    "ghapi() { curl --silent --user _:$GITHUB_TOKEN; }",
+    'plug Parsers, pass: ["text/*"]',
+    "'password' => ['letters' => 'one'],",
+    "alias mcpsk='mcp -Dmaven.test.skip=true'",
+    "secret: '%env(string:SECRET)%'",
+    "password: $email-password",
+    'password = System.fetch_env!("AUTH_PASSWORD")',
+    "gen.schema superheroes password:string:redact",
+    "TRUNCATED_PWD=${RELATIVE_PWD:$offset:$MAX}",
+    "# Clusters can be identified by 'server', 'name', or both.",
+    'features = ["Win32_Security_Authorization", "Win32_Storage_FileSystem"]',
+    "//! Replaces per-token `Uuid::new_v4()`.",
     "https://h/x?id=3ACE:6441:9C0BC17:DFEED25:13465426",
 ])  # fmt: skip
 def test_what_only_looks_like_one_stays(text: str) -> None:
@@ -108,6 +122,12 @@ def test_what_only_looks_like_one_stays(text: str) -> None:
 def test_the_url_behind_a_user_of_curl_stays() -> None:
     clean = redact("curl --user \"svc:token\" 'https://example.org/a1b2c3'").text
     assert clean.endswith(" 'https://example.org/a1b2c3'") and "svc:" not in clean
+
+
+def test_a_word_and_a_number_is_a_password_as_the_second_argument_of_a_call() -> None:
+    value = "tiger" + str(random.Random("call").randint(100, 999))
+    assert redact(f'map.put("password", "{value}")').text == 'map.put("password", "REDACTED")'
+    assert redact('map.put("password", "field")').text == 'map.put("password", "field")'
 
 
 def test_each_row_of_a_column_goes_and_the_other_columns_stay() -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from ranking_builders import TODAY, block_for
 
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.composition import CUT
 from ctxrank.ranking.context.assembly.shapes import Assembly, IncludedDocument
 
 _WORDS = ("walrus", "heron", "gannet", "pool", "lock", "index", "queue", "cache")
@@ -39,7 +40,7 @@ _packages = st.lists(_drawn, min_size=1, max_size=10)
 
 
 def _save(store: Store, number: int, drawn: Drawn) -> int:
-    text = f"# Finding {number}\n\n" + "\n\n".join(" ".join(drawn.words) + "." for _ in range(3))
+    text = f"# Finding {number}\n\n" + "\n\n".join("\n".join(drawn.words) + "." for _ in range(3))
     values: dict[str, Any] = {"priority": drawn.priority, "group": drawn.group, "consumers": drawn.consumers}
     saved = save(store, f"{number}.md", text, summary=" ".join(drawn.words[:3]), created_at=TODAY, **values)
     return saved.id
@@ -49,8 +50,10 @@ def _block(store: Store, **values: Any) -> Assembly:
     return block_for(store, task=_TASK, reach="session", is_marking=False, **values)
 
 
-def _depth(shown: IncludedDocument | None) -> tuple[int, int]:
-    return (0, 0) if shown is None else (_DETAILS.index(shown.detail), len(shown.passages))
+def _depth(shown: IncludedDocument | None) -> tuple[int, int, int]:
+    if shown is None:
+        return 0, 0, 0
+    return _DETAILS.index(shown.detail), len(shown.passages), sum(len(one.text) for one in shown.passages)
 
 
 @_random_stores
@@ -125,3 +128,22 @@ def test_a_limit_bounds_what_is_shown_with_detail(tmp_path: Path) -> None:
             save(store, f"{number}.md", f"# {number}\n\nThe walrus pool is locked {number}.\n")
         assert [len(package.passages) for package in _block(store, limit=2).packages] == [1, 1, 0, 0, 0]
         assert [package.detail for package in _block(store, limit=0).packages] == ["line"] * 5
+
+
+def test_of_a_passage_that_does_not_fit_as_many_lines_are_shown_as_do(tmp_path: Path) -> None:
+    """A block is filled to the last line; with more tokens the same passage goes on, until it is whole."""
+    with make_store(tmp_path) as store:
+        text = "# Walrus\n\n" + "\n".join(f"The walrus pool is locked by heron {number}." for number in range(60))
+        save(store, "a.md", text, summary="Locks.")
+        whole = _block(store, budget=3000)
+        assert whole.is_complete and all(CUT not in one.text for one in whole.packages[0].passages)
+        lengths = [0]
+        for budget in range(300, whole.used, 60):
+            block = _block(store, budget=budget)
+            assert block.used <= budget and block.used >= 0.85 * budget and not block.is_complete
+            (package,) = block.packages
+            assert package.passages[-1].text.endswith(f"\n{CUT}") and package.detail == "passage"
+            lines = [one.end_line - one.start_line for one in package.passages]
+            lengths.append(sum(lines))
+            assert any(entry.reason.startswith("lowered") for entry in block.omitted)
+        assert lengths == sorted(lengths) and lengths[1] > 0
