@@ -35,7 +35,11 @@ SETS: dict[str, tuple[str, ...] | range] = {
     "questions-seen": range(5),
     "issues-unseen": ("pytest-dev/pytest", "pydata/xarray", "pylint-dev/pylint", "astropy/astropy"),
     "questions-unseen": range(5, 10),
+    "issues-fresh": ("sympy/sympy", "psf/requests", "mwaskom/seaborn", "pallets/flask"),
+    "questions-fresh": range(5, 10),
 }
+# Whose tasks a set has none of.
+WITHOUT = {"questions-fresh": "questions-unseen"}
 BUDGETS = (8000, 2000)
 RESULTS = Path(__file__).parent / "results"
 _TASKS, _NOTES = 63, 300  # of a set; of a program
@@ -81,6 +85,9 @@ def read_set(data: Path, name: str) -> TaskSet:
     parts = SETS[name]
     found = [_questions(data, at) if isinstance(at, int) else _issues(data, at) for at in parts]
     tasks = [task for one in found for task in one.tasks]
+    if name in WITHOUT:
+        drawn_before = set(read_set(data, WITHOUT[name]).tasks)
+        tasks = [task for task in tasks if task not in drawn_before]
     drawn = random.Random(name).sample(tasks, min(_TASKS, len(tasks)))
     return TaskSet(drawn, [note for one in found for note in one.notes], [id_ for one in found for id_ in one.dropped])
 
@@ -166,7 +173,7 @@ def make_store(home: Path, notes: list[Note]) -> None:
             )  # fmt: skip
             id_ = save_package(store, new, create_session=True).id
             with (home / "ids.tsv").open("a", encoding="utf-8") as ids:
-                ids.write(f"{note.id}\t{id_}\n")
+                ids.write(f"{note.session}#{note.id}\t{id_}\n")  # a number is of one program alone
 
 
 def measure(home: Path, tasks: list[Task]) -> Iterator[tuple[str, dict[str, float]]]:
@@ -179,7 +186,7 @@ def measure(home: Path, tasks: list[Task]) -> Iterator[tuple[str, dict[str, floa
             for task in tasks:
                 request = AssembleRequest(task.session, "developer", "G", task.text, "claude", budget=budget)
                 block = make_assembly(store, request._replace(as_of=_TODAY, is_explained=False), config)[0]
-                wanted = int(ids[task.note])
+                wanted = int(ids[f"{task.session}#{task.note}"])
                 for place, one in enumerate(block.packages):
                     if one.id == wanted:
                         sums["first"] += place == 0

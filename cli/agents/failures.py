@@ -10,7 +10,6 @@ from ctxrank.cli.agents.event import CODEX, Event, object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.call import Call
-from ctxrank.cli.output.lines import times
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.injections import injected_lines
@@ -170,6 +169,8 @@ def _with_name_exchanged(fix: "Fix") -> str:
 
 
 def _fix(fix: "Fix", said: str) -> tuple[str, str]:
+    from ctxrank.cli.output.lines import times  # noqa: PLC0415  only after a failure
+
     match = fix.match
     id_ = public_id("error", match.pattern_id)
     record = "confirmed" if match.state == "confirmed" else "unconfirmed"

@@ -20,8 +20,8 @@ from math import inf
 from ctxrank.indexer.light_typing import NamedTuple
 
 NOT_SHOWN = -1
-# Of a class that has both, where there is more than it can show.
-DETAIL_SHARE, LINE_SHARE = 0.7, 0.3
+# Of a class that has both, where there is more than it can show; a line that became a part of details is theirs.
+DETAIL_SHARE, LINE_SHARE = 0.6, 0.4
 
 
 class Step(NamedTuple):
@@ -159,11 +159,14 @@ def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
             yield step
         else:
             step = details.popleft()
-            if items[step.place].has_line and step.place not in shown:
-                shown.add(step.place)
+            if items[step.place].has_line and step.at == 1:  # its line is a part of it from now on
                 line = items[step.place].step(step.place, 0)
                 spent_details += line.cost
-                yield line
+                if step.place in shown:
+                    spent_lines -= line.cost
+                else:
+                    shown.add(step.place)
+                    yield line
             spent_details += step.cost
             yield step
 

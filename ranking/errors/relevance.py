@@ -1,9 +1,9 @@
-"""Which known errors a task is about, where nothing has failed yet.
+"""Which known errors a block shows where nothing has failed yet.
 
-Confirmed patterns that have not expired and share words with the task text, by their BM25 score. One word in common is
-chance, unless a task of one word has no more to give, or the pattern is the project's own and the word is rare: few
-documents hold it, and it is a name rather than a word that messages are made of (`redis`, or `yaml` where the message
-quotes it).
+First those that the task is about, then the project's other ones, those that share a word with it first. About a task
+are confirmed patterns that have not expired and share words with it, by their BM25 score. One word in common is chance,
+unless a task of one word has no more to give, or the pattern is the project's own and the word is rare: few documents
+hold it, and it is a name rather than a word that messages are made of (`redis`, or `yaml` where the message quotes it).
 """
 
 import apsw
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 MIN_CONFIDENCE = 0.7  # a pattern is shown above this, not at it
 LEAST_WORDS = 2
+ABOUT_THE_TASK = "Words of the task."
+WITH_A_WORD = "A word of the task; confirmed in this project."
+OF_THE_PROJECT = "Confirmed in this project."
 # A word is rare in at most so many documents, or in this share of all.
 _RARE_DOCUMENTS = 2
 _RARE_SHARE = 0.01
@@ -36,33 +39,41 @@ _MOST_LOOKED_AT = 500  # patterns; the most trusted ones
 _MOST_COMPARED = 20
 
 
-def relevant_errors(store: Store, task: str, *, project: str, lang: str | None, now: int, limit: int) -> list[int]:
-    """Ids of the patterns, best first; none where the index cannot answer."""
+def relevant_errors(
+    store: Store, task: str, *, project: str, lang: str | None, now: int, limit: int
+) -> list[tuple[int, str]]:
+    """(id, why) of the patterns, best first; where the index cannot answer, the project's own."""
     documents = _trusted(store.primary, project, lang, now)  # by the id of their document
-    if not documents or not task.strip():
+    if not documents:
         return []
 
-    def matching(engine: Engine, statistics: Statistics) -> list[int]:
-        """The patterns that share enough words with the task."""
+    def matching(engine: Engine, statistics: Statistics) -> list[tuple[int, str]]:
+        """The patterns that share words with the task: enough for any, or one at least with the project's own."""
         plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics)
         least = min(LEAST_WORDS, len(plan.values))
         scope = Scope(kinds=("error",), session_ids=(0,), document_ids=frozenset(documents))
         rows = find_candidates(plan, scope).rows
         rows.sort(key=lambda row: (-row.score, row.owner_id))
-        found: list[int] = []
+        about: list[tuple[int, str]] = []
+        others: list[tuple[int, str]] = []
+        compared = rows[:_MOST_COMPARED]
+        scores = term_scores(plan, [row.rowid for row in compared])
         most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
-        for row in rows[:_MOST_COMPARED]:
-            shared = {part.term.text: part.term for part in term_scores(plan, row.rowid)}
+        for row in compared:
+            shared = {part.term.text: part.term for part in scores.get(row.rowid, ())}
             pattern = documents[row.owner_id]
             if len(shared) >= least or (
                 pattern.is_own and any(term.df <= most and _is_name(word, pattern) for word, term in shared.items())
             ):
-                found.append(pattern.id)
-            if len(found) == limit:
-                break
-        return found
+                about.append((pattern.id, ABOUT_THE_TASK))
+            elif pattern.is_own and shared:
+                others.append((pattern.id, WITH_A_WORD))
+        return about + others
 
-    return from_index(store, matching)
+    found = from_index(store, matching) if task.strip() else []
+    known = {id_ for id_, _ in found}
+    found += [(one.id, OF_THE_PROJECT) for one in documents.values() if one.is_own and one.id not in known]
+    return found[:limit]
 
 
 def from_index(store: Store, ask: "Callable[[Engine, Statistics], list[Found]]") -> "list[Found]":

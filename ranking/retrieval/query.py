@@ -226,7 +226,7 @@ def bounded_text(text: str) -> str:
     if len(text) <= MAX_QUERY_CHARS:
         return text
     half = MAX_QUERY_CHARS // 2
-    return f"{text[:half].rsplit(maxsplit=1)[0]} {text[-half:].split(maxsplit=1)[-1]}"
+    return " ".join((*text[:half].rsplit(maxsplit=1)[:1], *text[-half:].split(maxsplit=1)[-1:]))  # of blanks nothing
 
 
 def plain_query(text: str, max_words: int = -1) -> Query:

@@ -9,6 +9,7 @@ from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import shorten
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.shapes import (
+    BY_BEARING,
     BlockCandidate,
     CurrentFailure,
     IncludedError,
@@ -200,7 +201,7 @@ def _reasoning(spawn: Spawn, entry: _Entry, limits: tuple[int, ...], *, is_first
 
 
 def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], CurrentFailure | None]:
-    """What is known of the current failure; where nothing fails, what is confirmed and the task is about."""
+    """What is known of the current failure; where nothing fails, what is confirmed, first what the task is about."""
     store, request, mode = spawn.store, spawn.request, spawn.config.redaction_mode
     text, source = _current_failure(spawn)
     if text:
@@ -226,28 +227,34 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
         ]
         failure = CurrentFailure(source, answer.outcome, answer.reason, answer.unit)
         return [_entry(spawn, "errors", error, f"confidence {error.confidence:.2g}") for error in errors], failure
-    if not task.strip():
+    if store.primary.execute("SELECT 1 FROM error_patterns WHERE state = 'confirmed' LIMIT 1").fetchone() is None:
         return [], None
     from ctxrank.ranking.errors.confidence import confidence_in  # noqa: PLC0415  most spawns meet no error
-    from ctxrank.ranking.errors.relevance import relevant_errors  # noqa: PLC0415  only with a task
+    from ctxrank.ranking.errors.relevance import ABOUT_THE_TASK, OF_THE_PROJECT, relevant_errors  # noqa: PLC0415  the same
 
     query = f"""
         SELECT e.error_type, e.message, e.solution, e.confirmations, e.refutations, e.occurrences, e.state, d.ruleset
           FROM error_patterns AS e {_DOCUMENT.format(kind="error", table="e")}
          WHERE e.id = ?
     """
-    ids: list[int] = []
-    if spawn.config.has_index:
-        ids = relevant_errors(store, task, project=spawn.project, lang=request.lang, now=spawn.now, limit=MAX_PATTERNS)
+    asked_for = task if spawn.config.has_index else ""
+    found = relevant_errors(
+        store, asked_for, project=spawn.project, lang=request.lang, now=spawn.now, limit=MAX_PATTERNS
+    )
     confirmed: list[BlockCandidate] = []
-    for id_ in ids:
+    for id_, why in found:
+        if why != ABOUT_THE_TASK and request.rules < BY_BEARING:
+            continue
         row = store.primary.execute(query, (id_,)).fetchone()
         assert row is not None, "an error and its document are written together"
         type_, message, solution, confirmations, refutations, occurrences, state, ruleset = row
         signature, solution = _signature(type_, cleaned(message, ruleset, mode)), cleaned(solution, ruleset, mode)
         confidence = round(confidence_in(confirmations, refutations), 4)
-        error = IncludedError(id_, signature, solution, confidence, occurrences, state=state, why="Words of the task.")
-        confirmed.append(_entry(spawn, "errors", error, f"confidence {confidence:.2g}"))
+        error = IncludedError(id_, signature, solution, confidence, occurrences, state=state, why=why)
+        candidate = _entry(spawn, "errors", error, f"confidence {confidence:.2g}")
+        # What no word of a task asks for takes what all else leaves.
+        is_last = why == OF_THE_PROJECT and bool(task.strip())
+        confirmed.append(candidate._replace(item=candidate.item._replace(is_last=is_last)))
     return confirmed, None
 
 

@@ -16,6 +16,7 @@ from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.limits import MARKING
 from ctxrank.ranking.context.assembly.shapes import (
     BLOCK_VERSION,
+    BY_BEARING,
     DEFAULT_MODEL,
     FIELD_TYPES,
     AssembleRequest,
@@ -163,9 +164,9 @@ def request_of(receipt: Receipt) -> AssembleRequest:
 
 
 def _rules_of(receipt: Receipt) -> int:
-    """The BLOCK_VERSION that a receipt's block was made by."""
+    """The BLOCK_VERSION that a receipt's block is made again by."""
     version = receipt.inputs.get("program", "").removeprefix(f"{_PROGRAM} ").partition(",")[0]
-    return int(version) if version.isdecimal() else BLOCK_VERSION
+    return int(version) if version.isdecimal() and int(version) < BY_BEARING else BLOCK_VERSION
 
 
 def mark(change: Change, delivery: BlockDelivery) -> None:

@@ -25,9 +25,9 @@ TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns as
 # The fields of a request that ask for a section, and the extension that makes it: see context/section.py.
 SECTIONS = {"task_id": "links"}
 NEVER = 1 << 62  # a moment after all
-# Grows by one when equal inputs give other bytes than before. A replay of a receipt keeps to the rules that the block
-# was made by, from the one before BY_BEARING on.
-BLOCK_VERSION = 4
+# Grows by one when equal inputs give other bytes than before. A replay of a receipt from before BY_BEARING keeps to the
+# rules that the block was made by; one of later rules is made by today's, and says so.
+BLOCK_VERSION = 5
 BY_BEARING = 4  # bearing on the task decides the detail, and deliveries are to a run
 _ALLOWED = {
     "reach": REACHES,

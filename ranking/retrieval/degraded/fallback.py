@@ -20,13 +20,13 @@ from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, heuristic
+from ctxrank.ranking.retrieval.cleaning import cleaned_parent
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.hits import (
     Foldable,
     Question,
     SearchResult,
     ShownText,
-    cleaned_parent,
     corrupt_row_notes,
     make_hit,
     show_passage,

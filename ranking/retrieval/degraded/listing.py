@@ -5,11 +5,11 @@ from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.store.parents import ParentDocument, parents_in_scope
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.static_features import heuristic
+from ctxrank.ranking.retrieval.cleaning import cleaned_parent
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.hits import (
     Question,
     SearchResult,
-    cleaned_parent,
     corrupt_row_notes,
     make_hit,
     signals_of,

@@ -159,6 +159,19 @@ def test_codex_gets_its_block_at_the_start_because_it_takes_no_input_without_an_
     assert "database-is-locked.md" in runner.hears("SubagentStart", agent_type="developer")
 
 
+def test_whether_codex_put_the_block_before_an_agent_is_told_by_the_agents_own_file(shop: Path, tmp_path: Path) -> None:
+    runner, rollout = Runner(shop, turn_id="t1"), tmp_path / "rollout.jsonl"
+    runner.spawn("fix the locked database in the queue")
+    block = runner.hears("SubagentStart", agent_id="a", agent_type="developer")
+    for text, said in (("another text", "did not get the block that came at SubagentStart"), (block, "got its block")):
+        content = [{"type": "input_text", "text": text}]
+        line = {"type": "response_item", "payload": {"type": "message", "role": "developer", "content": content}}
+        rollout.write_text(json.dumps(line))
+        runner.says("SubagentStop", agent_id="a", agent_type="developer", agent_transcript_path=str(rollout))
+        told = answer_of(lambda: run(["--db", str(shop / ".ctxrank" / "ctxrank.db"), "doctor"])).out
+        assert f"codex: its last spawn {said}" in told
+
+
 @pytest.mark.parametrize("is_list", [False, True])
 def test_where_a_runner_drops_the_changed_prompt_the_block_comes_at_the_start(
     shop: Path, tmp_path: Path, is_list: bool
@@ -502,18 +515,24 @@ def test_a_spawn_has_a_receipt_and_each_injection_is_listed(shop: Path) -> None:
     assert 0 < prompted["tokens"] <= 600
 
 
-def test_a_prompt_loads_nothing_that_a_search_does_not_but_json(shop: Path) -> None:
-    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": _LOCKED}
+def test_a_prompt_loads_nothing_that_a_search_does_not(shop: Path) -> None:
     code = (
         "import sys, os; os._exit = lambda code: None; from ctxrank.cli.agents.hook import main; main();"
         "print('\\n'.join(sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(event), capture_output=True, text=True, check=True
-    )
-    modules = set(done.stderr.split())
-    assert not modules & {"click", "yaml", "hashlib", "subprocess", "logging", "typing", "rapidfuzz", "sqlite3"}
-    assert "ctxrank.cli.parse" not in modules and "database-is-locked" in done.stdout
+    asked: list[tuple[str, set[str]]] = []
+    for prompt in ("Good morning, let us begin.", _LOCKED):
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": prompt}
+        done = subprocess.run(
+            [sys.executable, "-c", code], input=json.dumps(event), capture_output=True, text=True, check=True
+        )
+        asked.append((done.stdout, set(done.stderr.split())))
+    for _, modules in asked:
+        assert not modules & {"click", "yaml", "hashlib", "subprocess", "logging", "typing", "rapidfuzz", "sqlite3"}
+        assert "ctxrank.cli.parse" not in modules
+    said, modules = asked[1]  # the first one is the session's title, and is redacted
+    assert "database-is-locked" in said
+    assert not modules & {"json", "re", "enum", "signal", "functools"}  # each is a third of a bare start, or half
 
 
 def test_a_store_that_a_clone_brought_along_is_not_asked(

@@ -17,6 +17,7 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import immediate
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.order import FLOOR
+from ctxrank.ranking.errors.relevance import ABOUT_THE_TASK
 from ctxrank.ranking.formulas.blend import blended
 from ctxrank.ranking.formulas.static_features import BLENDED, Signals, heuristic
 
@@ -553,7 +554,7 @@ def test_a_long_entry_is_cut_at_a_word(store: Store) -> None:
 # Errors and strategies
 
 
-def test_without_a_failure_errors_are_the_confirmed_ones_that_the_task_is_about(store: Store) -> None:
+def test_without_a_failure_errors_are_the_confirmed_ones_first_those_that_the_task_is_about(store: Store) -> None:
     _note(store, "a.md")
     know_error(store, "walrus pool exhausted", confidence=0.95, project="shop")
     know_error(store, "walrus pool slow", confidence=0.8, project="shop")
@@ -562,16 +563,39 @@ def test_without_a_failure_errors_are_the_confirmed_ones_that_the_task_is_about(
     know_error(store, "walrus pool foreign", confidence=0.99, project="other")
     know_error(store, "walrus pool expired", confidence=0.99, last_seen=TODAY - 91 * DAY_US, project="shop")
     block = block_for(store, task="why is the walrus pool exhausted", project="shop")
-    assert [entry.signature for entry in block.errors] == ["E: walrus pool exhausted", "E: walrus pool slow"]
+    about = ["E: walrus pool exhausted", "E: walrus pool slow"]
+    assert [entry.signature for entry in block.errors] == [*about, "E: gannet nest empty"]
     assert [entry.signature for entry in block_for(store, task="walrus pool", project="other").errors] == [
         "E: walrus pool foreign"
     ]
     assert (
-        '### Error Patterns (2 matches)\n\n⚠️ **Known Issue**: "E: walrus pool exhausted"\n'
+        '### Error Patterns (3 matches)\n\n⚠️ **Known Issue**: "E: walrus pool exhausted"\n'
         "> **Solution**: Restart it.\n> **Confidence**: 0.99 (seen 3 times)\n"
     ) in block.text
-    assert block_for(store, project="shop").errors == ()
-    assert block_for(store, task="a walrus elsewhere", project="shop").errors == ()
+    # One shared word is no bearing, but stands before none; without a task it is trust that counts.
+    one_word = [entry.signature for entry in block_for(store, task="a walrus elsewhere", project="shop").errors]
+    assert one_word == [*about, "E: gannet nest empty"]
+    assert [entry.signature for entry in block_for(store, project="shop").errors][-1] == "E: walrus pool slow"
+
+
+def test_an_error_without_a_word_of_the_task_takes_only_what_is_left(store: Store) -> None:
+    for number in range(9):
+        save(store, f"{number}.md", f"# Walrus {number}\n\n" + f"The walrus pool is locked {number}. " * 40)
+    know_error(store, "gannet nest empty")
+    budgets = [block_for(store, task="the walrus pool is locked", budget=budget) for budget in (900, 9000)]
+    assert [len(block.errors) for block in budgets] == [0, 1] and budgets[0].omitted
+
+
+def test_the_first_example_of_a_block_has_its_error(store: Store) -> None:
+    """Three of seven packages of a session, a known error of the project, and what a higher limit would show."""
+    for number, priority in enumerate(("high", *["medium"] * 6)):
+        _note(store, f"research/{number}.md", priority=priority)
+    solution = "Check tsconfig.json paths configuration - ensure baseUrl is set correctly"
+    know_error(store, "Cannot find module '@/utils'", solution, confidence=0.8)
+    text = block_for(store).text
+    assert "### Relevant Packages (3/7)\n\n**[HIGH]** research/0.md\n> " in text
+    assert "### Error Patterns (1 match)\n\n" in text and f"> **Solution**: {solution}\n> **Confidence**: 0." in text
+    assert text.endswith("📦 +4 more packages available (re-invoke with higher limit to expand)\n")
 
 
 def test_a_failure_is_answered_with_what_is_known_of_it_and_with_nothing_else(store: Store) -> None:
@@ -649,15 +673,16 @@ def test_one_rare_word_is_enough_for_an_error_of_the_projects_own(store: Store) 
         ("count gannets by gannet", []),  # of no project: two words are needed
         ("name each module file", ["E: no module named 'yaml'", "E: no module named 'gannet'"]),
     ):
-        found = {entry.signature for entry in block_for(store, task=task, project="shop").errors}
-        assert found == set(shown), task
+        errors = block_for(store, task=task, project="shop").errors
+        assert {entry.signature for entry in errors if entry.why == ABOUT_THE_TASK} == set(shown), task
 
 
 def test_a_word_that_many_documents_hold_is_not_rare(store: Store) -> None:
     for number in range(4):
         save(store, f"{number}.md", "# Walrus\n\nWalrus and more.\n")
     know_error(store, "cannot reach walrus at port 80", project="shop")
-    assert block_for(store, task="let the report read walrus entries", project="shop").errors == ()
+    (error,) = block_for(store, task="let the report read walrus entries", project="shop").errors
+    assert error.why != ABOUT_THE_TASK
 
 
 def test_equally_helpful_strategies_are_ordered_by_when_they_last_worked_and_then_by_id(store: Store) -> None:

@@ -12,6 +12,7 @@ from ctxrank.ranking.context.budget import (
     Order,
     Purchase,
     fair_queue,
+    lines_and_details,
     spend,
 )
 
@@ -179,3 +180,12 @@ def test_a_class_without_a_share_is_the_last_to_come() -> None:
     assert [items[step.place].kind for step in _order(items).steps] == ["packages", "strategies", "skills"]
     assert _spend(195, items).levels == (0, 0, 0)
     assert _spend(194, items).levels == (NOT_SHOWN, 0, 0)
+
+
+def test_a_line_that_became_a_part_of_details_leaves_room_for_other_lines() -> None:
+    items = [Item(str(number), ("line", "passage"), (10, 40), kind="x", has_line=True) for number in range(9)]
+    steps = list(lines_and_details(items, "x"))
+    detailed = [step.place for step in steps if step.at == 1]
+    at_third = steps.index(next(step for step in steps if step.at == 1 and step.place == 2))
+    lines = {step.place for step in steps[:at_third] if step.at == 0}
+    assert detailed == sorted(detailed) and lines == set(range(7))

@@ -196,3 +196,7 @@ def test_stop_words_are_single_lower_case_words_and_leave_programs_theirs() -> N
     assert all(word == word.lower() and word.isalpha() for word in STOPWORDS)
     assert {"the", "is", "why", "how", "what", "do", "we"} <= STOPWORDS
     assert not {"get", "set", "run", "null", "error", "test"} & STOPWORDS
+
+
+def test_a_text_whose_end_is_blank_is_its_beginning() -> None:
+    assert [term.text for term in plain_query("walrus" + " " * 40_000).terms] == ["walrus"]
