@@ -91,7 +91,8 @@ def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[Erro
     why = "the line that says what is wrong, by the shape of the report"
     if shown.strip() != "\n".join(lines).strip():  # read by itself, as it is when it is signed again
         alone = error_units(shown)[0]
-        return [alone._replace(line=better.begin + alone.line, why=why), *kept]
+        # A heading whose message stands in the next line says nothing by itself.
+        return [alone._replace(line=better.begin + alone.line, why=why), *kept] if alone.message else units
     unit = ErrorUnit("text", "", message, "", _codes_in(message), text=shown, line=better.begin, rank=TEXT, why=why)
     return [unit, *kept]
 
