@@ -9,7 +9,12 @@ import sys
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import signal as signal
+
     import apsw
+else:
+    # What is in C of it: its names of signals take a third of a bare start.
+    import _signal as signal  # noqa: F401  for others
 
 IS_MACOS = sys.platform == "darwin"
 
@@ -84,6 +89,14 @@ def sync(descriptor: int) -> None:
         except OSError:
             pass  # a file system that does not know it, as of a network
     os.fsync(descriptor)
+
+
+def give_to_owner_of_folder(path: str) -> None:
+    """Give a file that root makes to the user of sudo whose folder it is in, who could not open it otherwise."""
+    if os.geteuid() == 0:
+        owner = os.stat(os.path.dirname(path)).st_uid
+        if owner != 0 and str(owner) == os.environ.get("SUDO_UID"):
+            os.chown(path, owner, -1, follow_symlinks=False)
 
 
 def file_system_of(folder: str, *, is_macos: bool = IS_MACOS, mounts: str = "") -> str:

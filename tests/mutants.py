@@ -34,8 +34,8 @@ _PYTEST = (
     "-m", "pytest", "-q", "-m", "not slow", "-p", "no:randomly", "-p", "no:cacheprovider",
     "--hypothesis-seed=1",  # a property that finds its example at one run in two would kill by luck
 )  # fmt: skip
-KILLED, SURVIVED, BROKEN = "killed", "survived", "broken"
-_PASSED, _FAILED = 0, 1  # pytest's exit codes; all others say that the tests did not run
+KILLED, SURVIVED, BROKEN, UNREADABLE = "killed", "survived", "broken", "unreadable"  # the last: no module imports it
+_PASSED, _FAILED, _INTERRUPTED = 0, 1, 2  # pytest's exit codes; all others say that the tests did not run
 _BYTECODE = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 _NOT_COPIED = ("__pycache__", "build", "dist")  # nor, at the top, what begins with a dot
 
@@ -179,7 +179,7 @@ class Copy:
         finally:
             path.write_text(text, encoding="utf-8")
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        outcome = {_PASSED: SURVIVED, _FAILED: KILLED}.get(code, BROKEN)
+        outcome = {_PASSED: SURVIVED, _FAILED: KILLED, _INTERRUPTED: UNREADABLE}.get(code, BROKEN)
         return Verdict(mutation, outcome, failed[0] if failed else "", time.monotonic() - started)
 
 
@@ -274,7 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if verdict.outcome != KILLED:
             print(f"{verdict.outcome}: {verdict.mutation} ({places[verdict.mutation].source})")
     print(f"{len(verdicts)} mutations in {time.monotonic() - started:.0f} s")
-    if any(verdict.outcome == BROKEN for verdict in verdicts):
+    if any(verdict.outcome in (BROKEN, UNREADABLE) for verdict in verdicts):
         return _said("Broken: no test could run (does the text import, does -k select one?), or it fails anyway.")
     return 0 if share >= ENOUGH else 1
 

@@ -57,8 +57,8 @@ def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
 @each_row("path", COMMANDS)
 def test_every_command_is_documented(path: tuple[str, ...]) -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    row = next(line for line in page.split("\n") if line.startswith("|") and f"`{path[0]}" in line)
-    assert all(re.search(rf"\b{word}\b", row) for word in path)
+    row = next((line for line in page.split("\n") if line.startswith("|") and f"`{path[0]}" in line), "")
+    assert all(re.search(rf"\b{word}\b", row) for word in path), f"docs/cli.md has no row of {' '.join(path)}"
 
 
 @each_row("page", PAGES)

@@ -38,7 +38,7 @@ def ask_ours(folder: str, questions: Sequence[Question], views: Sequence[View], 
             for view in views:
                 request = SearchRequest(
                     question.text, LIMIT, path=source if view == "source" else None,
-                    is_by_passage=view == "passages", is_folded=True,
+                    is_by_passage=view == "passages", is_folded=True, has_snippets=False,
                 )  # fmt: skip
                 ranked[view][question.id] = []
                 with suppress(UsageError):  # the command refuses it, and so there is no answer

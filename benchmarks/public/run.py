@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -68,17 +69,18 @@ def _measure(one: PublicSet, peers: str, out: str, home: str) -> None:
     started = time.monotonic()
     found: dict[str, Ranked] = defaultdict(lambda: {view: {} for view in one.views})
     versions: dict[str, str] = {}
-    for corpus in one.corpora:
-        sys.stderr.write(f"{one.name}: {corpus.name}\n")
+    for _, corpora in groupby(one.corpora, lambda corpus: corpus.tree or corpus.name):
         with tempfile.TemporaryDirectory(dir=home) as folder:
-            corpus.write(folder)
-            paths = index_files(folder)
-            answers = {"ctxrank": ask_ours(folder, corpus.questions, one.views, corpus.source)}
-            if peers:
-                answers |= _ask_peers(peers, folder, paths, corpus, one, versions)
-        for engine, ranked in answers.items():
-            for view in one.views:
-                found[engine][view] |= ranked[view]
+            for corpus in corpora:
+                sys.stderr.write(f"{one.name}: {corpus.name}\n")
+                corpus.write(folder)
+                paths = index_files(folder)
+                answers = {"ctxrank": ask_ours(folder, corpus.questions, one.views, corpus.source)}
+                if peers:
+                    answers |= _ask_peers(peers, folder, paths, corpus, one, versions)
+                for engine, ranked in answers.items():
+                    for view in one.views:
+                        found[engine][view] |= ranked[view]
     figures = list(_figures(one, found))
     if one.folder:
         values = [query.ndcg_at_10 for query in evaluate(read_collections(one.folder), Config()).queries]
@@ -130,7 +132,7 @@ def _figures(one: PublicSet, found: dict[str, Ranked]) -> Iterator[dict[str, Any
                 means = list[float]()
                 for corpus in one.corpora:
                     values = [
-                        _value(measure, ranked[view][question.id], question, view) for question in corpus.questions
+                        value_of(measure, ranked[view][question.id], question, view) for question in corpus.questions
                     ]
                     for question, value in zip(corpus.questions, values, strict=True):
                         by_kind[question.kind].append(value)
@@ -142,7 +144,8 @@ def _figures(one: PublicSet, found: dict[str, Ranked]) -> Iterator[dict[str, Any
                     yield _figure(view, measure, engine, kind, values)
 
 
-def _value(measure: str, places: list[Place], question: Question, view: str) -> float:
+def value_of(measure: str, places: list[Place], question: Question, view: str) -> float:
+    """A measure of one answer; but for passages a file counts once."""
     if view != "passages":
         places = [Place(path, 0, 0) for path in paths_of(places)]
         files = dict.fromkeys(wanted._replace(start=0, end=0) for wanted in question.wanted)

@@ -4,6 +4,7 @@ import fnmatch
 import json
 import os
 import re
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -36,6 +37,7 @@ def read_sets(data: str) -> Iterator[PublicSet]:
         if os.path.isfile(os.path.join(home, name, "corpus.jsonl")):
             yield _collection(os.path.join(home, name), name)
     yield from _typed(data)
+    yield from _asked(data)
 
 
 def _json_lines(path: str) -> Iterator[dict[str, Any]]:
@@ -109,9 +111,11 @@ def _issues(data: str, name: str) -> Iterator[PublicSet]:
             skipped.append(f"{item['instance_id']}: its fix changes no file that was there")
             continue
         question = Question(item["instance_id"], item["repo"], item["problem_statement"], changed)
-        corpora.append(Corpus(item["instance_id"], item["base_commit"], write, (question,), _SOURCES[item["repo"]]))
+        sources = _SOURCES[item["repo"]]
+        corpora.append(Corpus(item["instance_id"], item["base_commit"], write, (question,), sources, item["repo"]))
     if left_out:
         skipped.append(f"{sum(left_out.values())} issues of {len(left_out)} projects that are not asked about")
+    corpora.sort(key=lambda corpus: (corpus.tree, [int(part) for part in re.findall(r"\d+", corpus.name)]))
     yield PublicSet(name, ("files", "source"), ("Acc@5",), tuple(corpora), tuple(skipped))
 
 
@@ -187,6 +191,36 @@ def _typed(data: str) -> Iterator[PublicSet]:
             write_all = partial(_write_both, write, tree.get("below", ""), tree.get("notes", {}))
             corpora.append(Corpus(name, tree["commit"], write_all, tuple(questions)))
         yield PublicSet(f"typed-{half}", ("files",), ("MRR@10", "hit@1", "empty"), tuple(corpora), tuple(skipped))
+
+
+def _asked(data: str) -> Iterator[PublicSet]:
+    """What users of programs ask, reports of bugs, and where something is done: the questions are kept here."""
+    home = os.path.join(os.path.dirname(_HOME), "typed")
+    with open(os.path.join(home, "trees.json"), encoding="utf-8") as file:
+        trees = json.load(file)
+    for half in ("seen", "unseen"):
+        asked: dict[str, list[Question]] = defaultdict(list)
+        for name in ("code", "prose"):
+            for number, one in enumerate(_json_lines(os.path.join(home, f"{name}-{half}.jsonl"))):
+                id_, wanted = f"{one['tree']}/{name}{number}", tuple(map(Wanted, one["paths"]))
+                asked[one["tree"]].append(Question(id_, one["kind"], one["text"], wanted))
+        corpora, skipped = list[Corpus](), list[str]()
+        for name, questions in asked.items():
+            tree = trees[name]
+            try:
+                write = _tree(data, tree["repository"].removeprefix("https://github.com/"), tree["commit"])
+            except NoSuchTree as error:
+                skipped.append(str(error))
+                continue
+            write_all = partial(_write_without, write, tuple(tree.get("left_out", ())))
+            corpora.append(Corpus(name, tree["commit"], write_all, tuple(questions)))
+        yield PublicSet(f"asked-{half}", ("files",), ("MRR@10",), tuple(corpora), tuple(skipped))
+
+
+def _write_without(write: Callable[..., object], left_out: tuple[str, ...], folder: str) -> None:
+    write(folder)
+    for path in left_out:
+        shutil.rmtree(os.path.join(folder, path))
 
 
 def _write_both(write: Callable[..., object], below: str, notes: dict[str, str], folder: str) -> None:

@@ -40,9 +40,10 @@ class Corpus(NamedTuple):
 
     name: str
     commit: str
-    write: Callable[[str], object]  # writes the files into an empty folder
+    write: Callable[[str], object]  # writes the files into an empty folder, or that of another corpus of the same tree
     questions: tuple[Question, ...]
     source: tuple[str, ...] = ()  # globs of the sources, where a view filters to them
+    tree: str = ""  # what follows one another and has the same tree is indexed in one folder, by what has changed
 
 
 class PublicSet(NamedTuple):

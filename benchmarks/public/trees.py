@@ -6,6 +6,7 @@ out; each file has the commit's time.
 
 import os
 import subprocess
+from pathlib import Path
 
 
 class NoSuchTree(Exception):
@@ -29,7 +30,10 @@ def check_commit(repository: str, commit: str) -> None:
 
 
 def write_tree(repository: str, commit: str, folder: str, below: str = "") -> int:
-    """Write the files of a commit (those `below` a folder of it) and say how many of them the repository lacks."""
+    """Write the files of a commit (those `below` a folder of it) and say how many of them the repository lacks.
+
+    A folder that holds another commit of it is made the same: what is equal stays as it is.
+    """
     check_commit(repository, commit)
     git = ["git", "-C", repository]
     moment = int(subprocess.check_output([*git, "show", "-s", "--format=%ct", commit]))
@@ -38,6 +42,11 @@ def write_tree(repository: str, commit: str, folder: str, below: str = "") -> in
     asked = b"".join(head.split()[2] + b"\n" for head, _ in entries)
     content = subprocess.run([*git, "cat-file", "--batch"], input=asked, check=True, capture_output=True).stdout
     at, lacking = 0, 0
+    stale = {os.path.join(top, name) for top, _, names in os.walk(os.fsencode(folder)) for name in names}
+    stale -= {os.path.join(os.fsencode(folder), name) for _, name in entries}
+    for path in stale:
+        if b"/.ctxrank/" not in path:
+            os.unlink(path)
     for _, name in entries:
         head = content[at : content.index(b"\n", at)]
         at += len(head) + 1
@@ -46,9 +55,10 @@ def write_tree(repository: str, commit: str, folder: str, below: str = "") -> in
             continue
         size = int(head.split()[2])
         path = os.path.join(os.fsencode(folder), name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(content[at : at + size])
-        os.utime(path, (moment, moment))
-        at += size + 1
+        text, at = content[at : at + size], at + size + 1
+        if not (os.path.isfile(path) and Path(os.fsdecode(path)).read_bytes() == text):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(text)
+            os.utime(path, (moment, moment))
     return lacking

@@ -33,7 +33,7 @@ def hostile_texts() -> Iterator[tuple[str, str]]:
 def texts_for(rule: Rule) -> Iterator[tuple[str, str, list[int]]]:
     """What each is made of, the text, and where the rule is tried in it: for measuring the rule alone."""
     rng = random.Random(3)
-    whole = "".join(rule.context[:1]) + sample(rule.pattern, rng)
+    whole = sample(rule.pattern, rng)
     places_in = AhoCorasick(rule.anchors).find_matches_as_indexes
     cuts = (len(whole) // 4, len(whole) // 2, len(whole) - 1, len(whole))
     for piece in dict.fromkeys([*rule.anchors[:2], *(whole[:cut] + end for cut in cuts for end in ("", " "))]):
@@ -49,7 +49,7 @@ def _pieces(rng: random.Random) -> Iterator[str]:
             whole = sample(rule.pattern, rng)
             for cut in {1, len(whole) // 4, len(whole) // 2, 3 * len(whole) // 4, len(whole) - 1, len(whole)}:
                 for end in ("", "!", " ", "\n", "é"):
-                    yield "".join(rule.context[:1]) + whole[:cut] + end
+                    yield whole[:cut] + end
     for name in ANCHORS:
         for link in (
             "",

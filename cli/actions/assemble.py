@@ -24,6 +24,7 @@ from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
 from ctxrank.ranking.context.assembly.shapes import (
     DETAILS,
     REACHES,
+    SECTIONS,
     TESTING_MODES,
     TOKENS_PER_SPAWN,
     AssembleRequest,
@@ -152,7 +153,7 @@ def _read_request(
 ) -> AssembleRequest:
     """The request that the options mean; a bad value becomes its default."""
     options = {name: _storable(one) if isinstance(one, str) else one for name, one in options.items()}
-    given = {name: options[name] for name in ("group", "model", "project", "lang", "framework", "task_id", "run")}
+    given = {name: options[name] for name in ("group", "model", "project", "lang", "framework", *SECTIONS, "run")}
     given["task"] = _task(call, options["task"], options["task_file"])
     tokens, spawns = options["current_tokens"], options["spawns"]
     if tokens is not None and spawns is not None:

@@ -50,7 +50,7 @@ def save(
         said = redact(summary, mode, secret_values(text, mode)).text if summary else sentence or heading or path
         new = NewPackage(
             session or _session_of_today(store), options["group"], type_ or _type_of(heading, sentence), path,
-            options["agent"], said, options["priority"],
+            options["agent"], said, options["priority"] or "",
             title="" if is_file else (heading or said)[:_TITLE_CHARS].rstrip(),
         )  # fmt: skip
         saved = save_finding(store, new, None if is_file else text, create_session=True)

@@ -2,16 +2,16 @@
 
 The agent's own transcript, which SubagentStop names, begins with the prompt that it was given: the one with the block,
 or the one that we were shown. Where the last one had none, the next agents get theirs at SubagentStart (spawns.py).
+Codex writes what came at SubagentStart beside the prompt.
 """
 
-import json
-
-from ctxrank.cli.agents.event import object_of, text_of, texts_of
+from ctxrank.cli.agents.event import CODEX, object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import is_tagged
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.beneath import read_start
 from ctxrank.indexer.records.spawns import last_spawn, note_block_arrival
 from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.light_json import loads
 
 _START_BYTES = 256 * 1024
 
@@ -20,28 +20,35 @@ def note_arrival(call: HookCall) -> None:
     """Note whether the agent that stops had its block, where its transcript says so."""
     path, runner = call.event.text("agent_transcript_path"), call.event.runner
     sent = last_spawn(call.store.primary, runner)
-    if not path or not sent.prompt:
+    if not path:
         return
-    prompt = _first_prompt(path)
-    has_arrived = is_tagged(prompt)
-    if (has_arrived or digest_of(prompt.strip()) == sent.prompt) and has_arrived != sent.has_arrived:
+    given = _given(path)
+    has_arrived = any(map(is_tagged, given[:1] if sent.prompt else given))
+    if sent.prompt:
+        is_known = has_arrived or digest_of("".join(given[:1]).strip()) == sent.prompt
+    else:  # it came at SubagentStart, which this one was told something at
+        is_known = runner == CODEX and bool(given and call.shown)
+    if is_known and has_arrived != sent.has_arrived:
         with call.store.write() as change:
             note_block_arrival(change, runner, has_arrived=has_arrived)
 
 
-def _first_prompt(path: str) -> str:
-    """The first message of an agent's transcript; '' where it cannot be read."""
+def _given(path: str) -> list[str]:
+    """What an agent was given before it said anything, by its transcript; nothing where that cannot be read."""
     try:
         lines = read_start(path, _START_BYTES).split(b"\n")
     except (OSError, ValueError):
-        return ""
+        return []
+    given: list[str] = []
     for line in lines:
-        if b'"user"' in line:
+        if b'"user"' in line or b'"developer"' in line:
             try:
-                fields = object_of(json.loads(line))
+                fields = object_of(loads(line.decode("utf-8", "replace")))
             except (ValueError, RecursionError):
                 continue
-            content = object_of(fields.get("message")).get("content")
-            if fields.get("type") == "user":
-                return text_of(content) or "\n".join(texts_of(content))
-    return ""
+            # Claude Code: {"type": "user", "message": {…}}, Codex: {"type": "response_item", "payload": {…}}.
+            message = object_of(fields.get("message")) or object_of(fields.get("payload"))
+            content = message.get("content")
+            if text_of(message.get("role")) in ("user", "developer"):
+                given.append(text_of(content) or "\n".join(texts_of(content)))
+    return given

@@ -3,13 +3,13 @@
 Both runners send one JSON object with nearly the same fields. Codex says in which turn an event is (`turn_id`).
 """
 
-import json
 import os
 from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.text.json_depth import is_deep
+from ctxrank.indexer.text.light_json import loads
 from ctxrank.indexer.text.tables import rows
 
 RUNNERS = ("claude-code", "codex")
@@ -64,7 +64,7 @@ def read_event(data: bytes, runner: str | None) -> Event | None:
     if is_deep(text):
         raise UsageError("The event is nested too deeply.")
     try:
-        value: object = json.loads(text)
+        value: object = loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError("The event is no JSON.") from error
     fields = object_of(value)

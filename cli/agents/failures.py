@@ -10,7 +10,6 @@ from ctxrank.cli.agents.event import CODEX, Event, object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.call import Call
-from ctxrank.cli.output.lines import times
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.injections import injected_lines
@@ -54,8 +53,15 @@ def on_tool_end(call: HookCall) -> str:
     if not known and output != printed:  # a note may quote the very line that a tool prints
         answer = _recognised(call, printed)
         known = () if answer is None else answer.fixes
-    fixes = [_fix(fix) for fix in known if fix.match.state != "refuted"]
-    return call.say("This failure is known:\n", fixes[:_MAX_FIXES], FIX_TOKENS)
+    fixes = [fix for fix in known if fix.match.state != "refuted"][:_MAX_FIXES]
+    if fixes:
+        is_known = fixes[0].match.word == "known"
+        title = "This failure is known:\n" if is_known else "This failure looks like one that is known:\n"
+        return call.say(title, [_fix(fix, fix.solution) for fix in fixes], FIX_TOKENS)
+    others = () if answer is None else answer.same_kind
+    renamed = [(fix, exchanged) for fix in others if (exchanged := _with_name_exchanged(fix))]
+    said = [_fix(*one) for one in renamed[:_MAX_FIXES]]
+    return call.say("A failure of the same kind is known; name exchanged, not tried:\n", said, FIX_TOKENS)
 
 
 def _command(call: HookCall) -> str:
@@ -154,12 +160,24 @@ def _recognised(call: HookCall, output: str) -> "ErrorAnswer | None":
     return recognise(call.store.primary, failure.text, Asked(call.project, now_us(), mode=mode))
 
 
-def _fix(fix: "Fix") -> tuple[str, str]:
+def _with_name_exchanged(fix: "Fix") -> str:
+    """What fixed a failure of the same kind, with this one's name; '' where it has none, or comes from elsewhere."""
+    from ctxrank.ranking.errors.differences import exchanged  # noqa: PLC0415  only after a failure
+
+    is_own = fix.match.pattern_id > 0 and fix.match.state != "refuted"
+    return exchanged(fix.solution, fix.match.renamed) if is_own else ""
+
+
+def _fix(fix: "Fix", said: str) -> tuple[str, str]:
+    from ctxrank.cli.output.lines import times  # noqa: PLC0415  only after a failure
+
     match = fix.match
     id_ = public_id("error", match.pattern_id)
     record = "confirmed" if match.state == "confirmed" else "unconfirmed"
-    about = f"{id_} · {match.grade} · confidence {match.confidence:.2f} · {record} · seen {times(fix.occurrences)}"
+    judged = f"{match.word} ({match.grade}) · confidence {match.confidence:.2f}"
+    about = f"{id_} · {judged} · {record} · seen {times(fix.occurrences)}"
     error = fix.message if fix.message.startswith(fix.error_type) else f"{fix.error_type}: {fix.message}"
     next_step = f"If it helps: `ctxrank error confirm {id_}`; if not: `ctxrank error refute {id_}`.\n"
-    solution = fenced(fix.solution, _SOLUTION_CHARS)
-    return id_, f"**Known error** {one_line(error)[:300]}\n{about}\n\n{solution}\n{next_step}"
+    solution = fenced(said, _SOLUTION_CHARS)
+    title = "Known error" if match.word == "known" else match.word.capitalize()
+    return id_, f"**{title}** {one_line(error)[:300]}\n{about}\n\n{solution}\n{next_step}"

@@ -8,7 +8,6 @@ What goes wrong is a line in the log (log.py). So the command has a parser of it
 outermost function catches everything.
 """
 
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.hook_settings import hook_settings
 from ctxrank.indexer.store.location import SERVE_LOCK, find_store
 from ctxrank.indexer.systems import unbound_memory
+from ctxrank.indexer.text.light_json import dumps
 
 _CHUNK_BYTES = 256 * 1024
 
@@ -99,7 +99,7 @@ def _answer(event: Event, call: Call) -> str:
     if not said:
         return ""
     output = {"updatedInput": said} if isinstance(said, Mapping) else {"additionalContext": said}
-    answer = json.dumps({"hookSpecificOutput": {"hookEventName": event.name, **output}}, ensure_ascii=False)
+    answer = dumps({"hookSpecificOutput": {"hookEventName": event.name, **output}}, ensure_ascii=False)
     if len(answer) > MAX_CHARACTERS:
         raise CtxrankError(f"The answer to {event.name} would have {len(answer)} characters and is not given.")
     return answer

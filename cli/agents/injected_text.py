@@ -6,17 +6,20 @@ is not kept again: neither what is between the tags, nor a line that was injecte
 Tags are read as HTML has them, in either case and with spaces before their end.
 """
 
-import re
-from functools import cache
-
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.injections import is_comparable, line_digest
-from ctxrank.indexer.text.lines import fence, printable, shorten
-from ctxrank.ranking.context.assembly.block import REFERENCE_LINE
-from ctxrank.ranking.context.prices import Prices
+from ctxrank.indexer.text.lines import REFERENCE_LINE, fence, printable, shorten
+
+if TYPE_CHECKING:
+    import re
 
 _OURS, _PRIVATE = "ctxrank", "private"
 _OPENING, _CLOSING = r"<{}\s*>", r"</{}\s*>"  # `<private key>` is no tag
-_START = r"<(?=[\s/\\]*{})"  # what a reader of markup, however lenient, may take for the start of a tag
+# What a reader of markup, however lenient, may pass over between the start of a tag and its name.
+_BEFORE_NAME = (
+    "/\\ \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 MAX_CHARACTERS = 10_000  # of an answer: what a runner takes
 ROOM_FOR_JSON = 1_000  # of these, for the JSON around a text and its escapes
 MAX_CONTEXT_CHARACTERS = MAX_CHARACTERS - ROOM_FOR_JSON
@@ -24,10 +27,15 @@ MAX_CONTEXT_CHARACTERS = MAX_CHARACTERS - ROOM_FOR_JSON
 
 def tagged(text: str) -> str:
     """A text between the tags, which nothing in it can close."""
-    if _OURS in text.lower():  # start-up: few texts need the expression
-        text = _tag(_START, _OURS).sub("&lt;", text)
+    if _OURS in text.lower():
+        first, *others = text.split("<")
+        text = first + "".join(f"{'&lt;' if _begins_with_name(other) else '<'}{other}" for other in others)
     inside = text.strip("\n")
     return f"<{_OURS}>\n{inside}\n</{_OURS}>\n"
+
+
+def _begins_with_name(text: str) -> bool:
+    return text.lstrip(_BEFORE_NAME)[: len(_OURS)].lower() == _OURS
 
 
 def is_tagged(text: str) -> bool:
@@ -42,6 +50,10 @@ def may_not_be_kept(text: str) -> bool:
 
 def reference(heading: str, items: list[str], max_tokens: int) -> tuple[str, int]:
     """As many items as have room, below the reference line and a heading, between the tags; and how many these are."""
+    if not items:
+        return "", 0
+    from ctxrank.ranking.context.prices import Prices  # noqa: PLC0415  at most events nothing is said
+
     price = Prices(1.0)
     for count in range(len(items), 0, -1):
         text = tagged("\n".join([REFERENCE_LINE, heading, *items[:count]]))
@@ -59,6 +71,8 @@ def fenced(text: str, limit: int) -> str:
 
 def tokens_of(text: str) -> int:
     """What an injected text costs, at most."""
+    from ctxrank.ranking.context.prices import Prices  # noqa: PLC0415  at most events nothing is said
+
     return Prices(1.0).of(text)
 
 
@@ -92,9 +106,10 @@ def _without(text: str, name: str) -> str:
 
 def _has(text: str, name: str) -> bool:
     """Whether a text has an opening tag of this name."""
-    return name in text.lower() and _tag(_OPENING, name).search(text) is not None
+    return f"<{name}" in text.lower() and _tag(_OPENING, name).search(text) is not None
 
 
-@cache
 def _tag(form: str, name: str) -> "re.Pattern[str]":
+    import re  # noqa: PLC0415  start-up: few texts have a tag
+
     return re.compile(form.format(name), re.IGNORECASE)

@@ -30,11 +30,13 @@ def note_failure(reason: str, place: str = "") -> None:
     path = os.path.join(folder, _FILE)
     try:
         from ctxrank.indexer.store.known_stores import make_folder_of_ours  # noqa: PLC0415  only where something failed
+        from ctxrank.indexer.systems import give_to_owner_of_folder  # noqa: PLC0415  as above
 
         make_folder_of_ours(folder)
         if os.path.lexists(path) and os.lstat(path).st_size > _MAX_BYTES:
             os.replace(path, f"{path}.1")  # it stays small: the log before it is kept once
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        give_to_owner_of_folder(path)
         try:
             os.write(descriptor, line.encode("utf-8", "backslashreplace"))
         finally:

@@ -6,11 +6,11 @@
 The line is in the session's file before the hook is called.
 """
 
-import json
 from collections.abc import Mapping
 
 from ctxrank.cli.agents.event import object_of
 from ctxrank.indexer.beneath import read_end
+from ctxrank.indexer.text.light_json import dumps, loads
 
 # Of the file's end: few commands print so much that their line is longer than the first of these.
 _END_BYTES = (256 * 1024, 4 * 1024 * 1024)
@@ -24,7 +24,7 @@ def item_of(fields: Mapping[str, object]) -> Mapping[str, object]:
 
 def exit_code_of(path: str, tool_use_id: str) -> int | None:
     """The exit code of a command; None where the file does not say, as of one that still runs."""
-    id_ = json.dumps(tool_use_id).encode()
+    id_ = dumps(tool_use_id).encode()
     for most in _END_BYTES:
         try:
             end = read_end(path, most)
@@ -34,7 +34,7 @@ def exit_code_of(path: str, tool_use_id: str) -> int | None:
             if b'"CommandExecution"' not in line or id_ not in line:
                 continue
             try:
-                item = item_of(object_of(json.loads(line)))
+                item = item_of(object_of(loads(line.decode("utf-8", "replace"))))
             except (ValueError, RecursionError):
                 continue
             code = item.get("exit_code")

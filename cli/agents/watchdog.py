@@ -11,13 +11,12 @@ looks for signals, so does an alarm.
 
 import _thread
 import os
-import signal
 import time
 
 from ctxrank.cli.agents.event import LIMITS_S, Event
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.systems import bound_memory, unbound_memory
+from ctxrank.indexer.systems import bound_memory, signal, unbound_memory
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType

@@ -9,7 +9,6 @@ import apsw
 
 from ctxrank.indexer.care.finding import Finding, find
 from ctxrank.indexer.care.replacement import TRIAL
-from ctxrank.indexer.store.connection import LOG_SUFFIXES
 from ctxrank.indexer.store.location import BACKUPS, LOCK_FILES, Location
 from ctxrank.indexer.store.one_process import processes_of
 from ctxrank.indexer.systems import file_system_of
@@ -36,7 +35,7 @@ def examine_surroundings(location: Location) -> Iterator[Finding]:
     wrong = [f"{os.path.basename(path)} has {has:o} and not {mode:o}" for path, has, mode in wrong_modes(location)]
     case = "foreign" if foreign else "wrong" * bool(wrong)
     yield find("permissions", case, path="".join(foreign[:1]), wrong="; ".join(wrong[:4]))
-    places = [*files_of(location), *(os.path.join(location.folder, name) for name in (BACKUPS, *LOCK_FILES))]
+    places = [*location.database_files, *(os.path.join(location.folder, name) for name in (BACKUPS, *LOCK_FILES))]
     links = [os.path.basename(path) for path in places if os.path.islink(path)]  # the folder itself may be one
     yield find("links", "found" * bool(links), found=f"{', '.join(links)} {'are links' if links[1:] else 'is a link'}")
     left = ", ".join(map(os.path.basename, leftovers(location)))
@@ -54,7 +53,7 @@ def examine_machine(location: Location) -> Iterator[Finding]:
     kind = file_system_of(location.folder)
     case = "network" * (kind in _NETWORK_FILE_SYSTEMS)
     yield find("file-system", case, folder=location.folder, kind=kind or "of a kind that this system does not tell")
-    used = sum(os.path.getsize(path) for path in files_of(location) if os.path.exists(path))
+    used = sum(os.path.getsize(path) for path in location.database_files if os.path.exists(path))
     free = shutil.disk_usage(location.folder).free
     is_little = free < _MIN_FREE_BYTES or free < used
     yield find("disk-space", "little" * is_little, free=_megabytes(free), used=_megabytes(used))
@@ -64,15 +63,10 @@ def _megabytes(size: int) -> str:
     return f"{size / 2**20:,.0f} MB" if size >= 10 * 2**20 else f"{size / 2**20:.1f} MB"
 
 
-def files_of(location: Location) -> list[str]:
-    """Every file that may hold what the store knows."""
-    return [base + suffix for base in (location.primary, location.index_file) for suffix in ("", *LOG_SUFFIXES)]
-
-
 def wrong_modes(location: Location) -> Iterator[tuple[str, int, int]]:
     """(path, mode, the mode it should have) of what others may read, or we may not write."""
     wanted = [(location.folder, 0o700)] if os.path.basename(location.folder) == ".ctxrank" else []
-    wanted += [(path, 0o600) for path in files_of(location)]
+    wanted += [(path, 0o600) for path in location.database_files]
     backups = os.path.join(location.folder, BACKUPS)
     wanted.append((backups, 0o700))
     for folder, _, names in () if os.path.islink(backups) else os.walk(backups):
@@ -94,7 +88,7 @@ def leftovers(location: Location) -> list[str]:
         path = os.path.join(location.folder, name)
         if name.startswith(TRIAL) and not _is_alive(name.removeprefix(TRIAL)):
             found.append(path)
-        if name.endswith("-journal") and path in files_of(location) and not os.path.getsize(path):
+        if name.endswith("-journal") and path in location.database_files and not os.path.getsize(path):
             found.append(path)
     return found
 

@@ -83,8 +83,9 @@ def _configuration(location: Location, primary: apsw.Connection, busy_ms: int) -
 
 def _spawns(primary: apsw.Connection) -> Iterator[Finding]:
     """Whether the agents that each runner has spawned get their blocks; nothing where none is known to have."""
-    for runner, has_arrived in block_arrivals(primary).items():
-        yield find("spawn", "" if has_arrived else "dropped", runner=runner.replace("-", " "))
+    for runner, last in block_arrivals(primary).items():
+        lost = "lost" if last.prompt is None else "dropped"
+        yield find("spawn", "" if last.has_arrived else lost, runner=runner.replace("-", " "))
 
 
 def _deep(location: Location, primary: apsw.Connection, busy_ms: int) -> Iterator[Finding]:

@@ -29,6 +29,7 @@ MAX_POSTINGS = 256
 _MAX_READ = 800  # pattern numbers read for one question
 MAX_SAME = 64  # patterns of one fingerprint that are compared
 CANDIDATES = 12
+LEAST_TOLD = 3  # errors of a tool from which what it says is known
 _KEPT_FEATURES = ("codes", "conditions", "values", "frames", "details", "notes", "message", "missing", "outcome")
 
 
@@ -58,11 +59,12 @@ class KnownError(NamedTuple):
     refutations: int
     state: str
     last_seen: int
+    varying: tuple[str, ...] = ()  # values of it in whose place a confirmed match had another
 
 
 def put(change: Change, pattern_id: int, project: str, signature: Signature, unit_text: str) -> None:
     """Write a pattern's signature over the one it had. `unit_text` is redacted and signs to the same signature."""
-    numbers = [number_of(project, term) for term in terms_of(signature)]
+    numbers = [number_of(project, term) for term in (*terms_of(signature), tool_term(signature))]
     features = {"type": signature.error_type, **{name: getattr(signature, name) for name in _KEPT_FEATURES}}
     change.connection.execute("DELETE FROM error_signatures WHERE pattern_id = ?", (pattern_id,))
     change.connection.execute(
@@ -78,6 +80,37 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
     change.connection.executemany(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id) VALUES (?, ?)", [(n, pattern_id) for n in numbers]
     )
+
+
+def let_vary(change: Change, pattern_id: int, values: tuple[str, ...]) -> None:
+    """Remember that these values of a pattern vary: a failure with others in their place was fixed by the same."""
+    change.connection.execute(
+        """
+        UPDATE error_signatures
+           SET features = json_set(features, '$.varying', json((
+                   SELECT json_group_array(DISTINCT value)
+                     FROM (SELECT value FROM json_each(features, '$.varying') UNION SELECT value FROM json_each(?)))))
+         WHERE pattern_id = ? AND json_valid(features)
+        """,
+        (json.dumps(values, ensure_ascii=False), pattern_id),
+    )
+
+
+def tool_term(signature: Signature) -> str:
+    """What errors of one tool share, as far as it is known."""
+    return f"t:{signature.family}:{signature.language}"
+
+
+def is_told_often(connection: apsw.Connection, whose: Whose, signature: Signature) -> bool:
+    """Whether the store has enough errors of this tool for what it says to be known."""
+    numbers = json.dumps([number_of(project, tool_term(signature)) for project in whose.projects])
+    query = """
+        SELECT count(*)
+          FROM (SELECT 1 FROM json_each(?) AS asked
+                 CROSS JOIN error_terms AS t ON t.term = asked.value LIMIT ?)
+    """
+    has_tool = bool(signature.language)
+    return has_tool and require_value(connection, query, (numbers, LEAST_TOLD), int) == LEAST_TOLD
 
 
 def same_instance(connection: apsw.Connection, whose: Whose, instance: str) -> list[KnownError]:
@@ -138,17 +171,19 @@ def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> 
 def sign_again(change: Change, limit: int) -> int:
     """Bring signatures of an older normaliser up to this one, at most `limit`; returns how many were."""
     query = """
-        SELECT s.pattern_id, p.project, s.error_text
+        SELECT s.pattern_id, p.project, s.error_text, iif(json_valid(s.features), s.features -> '$.varying', NULL)
           FROM error_signatures AS s
           JOIN error_patterns AS p ON p.id = s.pattern_id
          WHERE s.normaliser_version < ?
          LIMIT ?
     """
     older = list(change.connection.execute(query, (NORMALISER_VERSION, limit)))
-    for pattern_id, project, text in older:
+    for pattern_id, project, text, varying in older:
         units = error_units(text)
         if units:
             put(change, pattern_id, project, sign(units[0]), text)
+            if varying:
+                let_vary(change, pattern_id, tuple(json.loads(varying)))
     return len(older)
 
 
@@ -189,4 +224,4 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
             tuple(found.get("notes", ())), template, instance, found["message"],
             found.get("missing", ""), found.get("outcome", ""),
         )  # fmt: skip
-        yield KnownError(pattern_id, signature, *record)
+        yield KnownError(pattern_id, signature, *record)._replace(varying=tuple(found.get("varying", ())))

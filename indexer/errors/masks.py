@@ -8,6 +8,7 @@ is quoted ("type 'null'"). Plurals and articles are levelled, so that "1 argumen
 """
 
 import re
+from collections.abc import Iterator
 
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
 from ctxrank.indexer.errors.slots import with_quoted_slots
@@ -49,14 +50,9 @@ def masked(message: str) -> Masked:
     """The template of a message and the values that were taken out of it; bounded by MAX_WORDS."""
     words: list[str] = []
     values: list[str] = []
-    if _STANDS_FOR in message:
-        message = _TOKENS["stood for"].sub("", message)
-    if message.startswith("expected "):
-        message = _TOKENS["found token"].sub(r"\1", message)
-    message = with_quoted_slots(message)
-    for match in _TOKENS["token"].finditer(message):
+    for match in tokens(message):
         kind, token = str(match.lastgroup), match[0]
-        is_named = message.startswith(_SAID_OF_NAMES, match.end())
+        is_named = match.string.startswith(_SAID_OF_NAMES, match.end())
         word = _placeholder(kind, token, "name" if is_named else words[-1] if words else "", values)
         # A list of values is as long as it happens to be.
         is_next = word == "<v>" and (words[-1:] == ["<v>"] or words[-2:] in (["<v>", "or"], ["<v>", "and"]))
@@ -65,6 +61,15 @@ def masked(message: str) -> Masked:
         if len(words) >= MAX_WORDS:
             break
     return Masked(tuple(words), tuple(values[:MAX_WORDS]))
+
+
+def tokens(message: str) -> Iterator[re.Match[str]]:
+    """The words and values of a message, each with its kind as the match's last group."""
+    if _STANDS_FOR in message:
+        message = _TOKENS["stood for"].sub("", message)
+    if message.startswith("expected "):
+        message = _TOKENS["found token"].sub(r"\1", message)
+    return _TOKENS["token"].finditer(with_quoted_slots(message))
 
 
 def lasting(text: str) -> str:

@@ -65,7 +65,7 @@ def _named_beside(message: str, *, of_code: bool) -> str:
 
 def _normal(name: str) -> str:
     """Without a version, a sentence's end, and the folders of a path that begins at a root."""
-    name = name.rstrip(".,;:") or name
+    name = name.rstrip(".,;:").removeprefix("file:") or name
     if name.startswith(("/", "~", "./", "../", "\\")) or name[1:3] in (":\\", ":/"):
         return re.split(r"[/\\]", name.rstrip("/\\"))[-1]
     return _SAID["version"].sub("", name) if " " not in name and any(sign in name for sign in "=<>~!^@") else name

@@ -24,8 +24,8 @@ from ctxrank.indexer.text.digests import sha256_of
 # has a name; 6: what a test saw; options are words; 7: one wording
 # for all shells; what was expected is missing; 8: lines and positions are no values; 9: the name of which a
 # message says that it is not there is missing; titles, places and structures are no messages;
-# 10: what a module lacks is missing.
-NORMALISER_VERSION = 10
+# 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure.
+NORMALISER_VERSION = 11
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -35,6 +35,7 @@ _FRAMES_KEPT = 8
 STOPWORDS = listed("stopwords")
 _SAID = Expressions("signature")
 _GROUPS = words("groups_of_diagnostics")
+_SHARED_NOTATIONS = frozenset(("cc", "tsc"))
 
 
 # Raised by the language itself, at any line: the message says what went wrong there, not what is wrong.
@@ -102,7 +103,10 @@ def sign(unit: ErrorUnit) -> Signature:
     # The language the error speaks about, by tool or by file; '' where neither tells.
     languages = _languages()
     file = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
-    language = languages.get(unit.tool) or languages.get(f".{file.rpartition('.')[2].lower()}", "")
+    of_file = languages.get(f".{file.rpartition('.')[2].lower()}", "")
+    # Compilers of many languages announce an error as another one's does.
+    is_shared = unit.tool in _SHARED_NOTATIONS and not codes and "." in file
+    language = of_file if is_shared else languages.get(unit.tool) or of_file
     return Signature(
         NORMALISER_VERSION,
         unit.family,

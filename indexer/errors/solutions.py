@@ -49,6 +49,7 @@ class NewKnownError(NamedTuple):
     is_final: bool = False
     is_counted: bool = False
     known_id: int | None = None
+    varying: tuple[str, ...] = ()  # values of that one in whose place this failure has others
     secrets: frozenset[str] = frozenset()  # what was redacted in the failure; never stored
 
 
@@ -79,6 +80,8 @@ def save_error(
         if number is None:  # or what the caller recognised it as, with the same solution
             query = "SELECT id FROM error_patterns WHERE id = ? AND project = ? AND solution = ?"
             number = read_value(change.connection, query, (clean.known_id, clean.project, clean.solution), int)
+            if number is not None and clean.varying:
+                lookup.let_vary(change, number, clean.varying)
         is_new = number is None
         if number is None:
             number = _insert(change, signature, clean, now)

@@ -318,6 +318,12 @@ def withdraw(change: Change, artifact_id: int) -> None:
         documents.remove_owned(change, owner.document_id)
 
 
+def remove_empty_root(change: Change, root_id: int | None) -> None:
+    """Forget a folder that is gone, where nothing is known of it any more."""
+    query = "DELETE FROM roots WHERE id = ? AND id NOT IN (SELECT root_id FROM artifacts)"
+    change.connection.execute(query, (root_id,))
+
+
 def remove(change: Change, artifact_id: int) -> None:
     """The file is gone: no passage of it stays findable."""
     withdraw(change, artifact_id)

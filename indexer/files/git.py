@@ -15,18 +15,16 @@ Reading commits in our own code (or with dulwich) was the alternative: nothing w
 100,000 commits takes minutes in Python and seconds in git, and packs, deltas and their indexes would be parsed here.
 """
 
-import contextlib
 import os
 import re
-import selectors
-import signal
+import select
 import stat
 import time
 from collections.abc import Generator, Iterator, Mapping
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
 from ctxrank.indexer.beneath import is_inside, read_beneath
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, contextmanager
+from ctxrank.indexer.systems import signal
 
 MAX_SECONDS = 10.0
 MAX_OUTPUT_BYTES = 512 * 1024 * 1024
@@ -36,6 +34,7 @@ _MAX_OBJECT_FILES = 1_000_000
 _MAX_ALLOCATION = "1g"  # of one object: a tree or a commit that claims to be larger is not read
 _MAX_REF_DEPTH = 5
 _LEFTOVER_SECONDS = 3600
+_SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.05  # between two looks whether it has ended
 _SCRATCH_PREFIX = "git-"
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REF = re.compile(r"refs(?:/(?!\.)[^/\0]+)+")
@@ -162,7 +161,7 @@ def head_commit(repository: Repository) -> str:
     return ""
 
 
-@contextlib.contextmanager
+@contextmanager
 def git_on(repository: Repository, scratch: str | None = None) -> Generator["Git", None, None]:
     """Git on the objects of a checkout, for one task: all its calls together take no longer than MAX_SECONDS.
 
@@ -208,33 +207,27 @@ class Git(NamedTuple):
                 raise GitError("its index is no plain file")  # git would wait for a pipe
             environment["GIT_WORK_TREE"] = repository.top
             environment["GIT_INDEX_FILE"] = index
-        command = (self.program, *_FLAGS, *words)
-        with _process(command, repository.folder if has_worktree else self.folder, environment) as process:
-            yield from self._pieces(process)
-            try:
-                code = process.wait(max(self.deadline - time.monotonic(), 0.1))
-            except TimeoutExpired as error:
-                raise _too_long() from error
-            if code:
+        folder = repository.folder if has_worktree else self.folder
+        with _process((self.program, "-C", folder, *_FLAGS, *words), environment) as process:
+            yield from self._pieces(process.output)
+            if process.wait(self.deadline):
                 raise GitError("git could not read the history (objects may be missing, as in a partial clone)")
 
-    def _pieces(self, process: Popen[bytes]) -> Iterator[bytes]:
-        assert process.stdout is not None, "it was started with a pipe"
-        descriptor = process.stdout.fileno()
+    def _pieces(self, output: int) -> Iterator[bytes]:
         rest, size = b"", 0
-        with selectors.DefaultSelector() as selector:
-            selector.register(descriptor, selectors.EVENT_READ)
-            while selector.select(max(self.deadline - time.monotonic(), 0)):
-                chunk = os.read(descriptor, 1 << 16)
-                if not chunk:
-                    if rest:
-                        yield rest
-                    return
-                size += len(chunk)
-                *pieces, rest = (rest + chunk).split(b"\0")
-                if size > MAX_OUTPUT_BYTES or len(rest) > _MAX_RECORD_BYTES:
-                    raise GitTimeoutError("its history is too large")
-                yield from pieces
+        poll = select.poll()
+        poll.register(output, select.POLLIN)
+        while poll.poll(1000 * max(self.deadline - time.monotonic(), 0)):
+            chunk = os.read(output, 1 << 16)
+            if not chunk:
+                if rest:
+                    yield rest
+                return
+            size += len(chunk)
+            *pieces, rest = (rest + chunk).split(b"\0")
+            if size > MAX_OUTPUT_BYTES or len(rest) > _MAX_RECORD_BYTES:
+                raise GitTimeoutError("its history is too large")
+            yield from pieces
         raise _too_long()
 
 
@@ -261,35 +254,72 @@ def _fill(folder: str, repository: Repository) -> None:
 
 def _remove(folder: str) -> None:
     """Remove the private folder; what cannot be removed is swept another time."""
-    with contextlib.suppress(OSError):
+    try:
         for place, folders, files in os.walk(folder, topdown=False):
             for name in files:
                 os.unlink(os.path.join(place, name))
             for name in folders:
                 os.rmdir(os.path.join(place, name))
         os.rmdir(folder)
+    except OSError:
+        pass  # another time
 
 
-@contextlib.contextmanager
-def _process(
-    command: tuple[str, ...], folder: str, environment: Mapping[str, str]
-) -> Generator[Popen[bytes], None, None]:
-    """A process in a group of its own, which ends with the block."""
-    try:
-        process = Popen(
-            command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, bufsize=0, cwd=folder, env=environment, process_group=0
+class _Process:
+    """A command in a group of its own. `subprocess`, with all that it loads, takes longer to load than a bare start."""
+
+    def __init__(self, command: tuple[str, ...], environment: Mapping[str, str]) -> None:
+        self.output, written = os.pipe()
+        actions = (
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, written, 1),
+            (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
         )
-    except OSError as error:
-        raise GitError(f"git cannot be started: {error.strerror}") from error
+        passed = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores them, and git is to be ended by them
+        try:
+            self._pid = os.posix_spawn(
+                command[0], command, environment, file_actions=actions, setpgroup=0, setsigdef=passed
+            )
+        except OSError as error:
+            os.close(self.output)
+            raise GitError(f"git cannot be started: {error.strerror}") from error
+        finally:
+            os.close(written)
+        self._code: int | None = None
+
+    def wait(self, deadline: float) -> int:
+        """Its exit code. Raises GitTimeoutError."""
+        pause = _SHORTEST_PAUSE_S
+        while self._code is None:
+            ended, status = os.waitpid(self._pid, os.WNOHANG)
+            if ended:
+                self._code = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > deadline:
+                raise _too_long()
+            else:
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S)
+        return self._code
+
+    def end(self) -> None:
+        """Let nothing of it go on."""
+        os.close(self.output)
+        if self._code is None:
+            try:  # noqa: SIM105  start-up: contextlib
+                os.killpg(self._pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it has ended by itself
+            os.waitpid(self._pid, 0)
+
+
+@contextmanager
+def _process(command: tuple[str, ...], environment: Mapping[str, str]) -> Generator[_Process, None, None]:
+    """A process that ends with the block."""
+    process = _Process(command, environment)
     try:
         yield process
     finally:
-        if process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        process.end()
 
 
 def _program(top: str) -> str:
@@ -334,10 +364,13 @@ def _new_folder(scratch: str | None) -> str:
 
 def _sweep(scratch: str) -> None:
     """Remove what a process that was killed has left behind."""
-    with contextlib.suppress(OSError), os.scandir(scratch) as entries:
-        for entry in entries:
-            is_ours = entry.name.startswith(_SCRATCH_PREFIX) and entry.is_dir(follow_symlinks=False)
-            if is_ours and time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFTOVER_SECONDS:
-                from shutil import rmtree  # noqa: PLC0415  rare
+    try:
+        with os.scandir(scratch) as entries:
+            for entry in entries:
+                is_ours = entry.name.startswith(_SCRATCH_PREFIX) and entry.is_dir(follow_symlinks=False)
+                if is_ours and time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFTOVER_SECONDS:
+                    from shutil import rmtree  # noqa: PLC0415  rare
 
-                rmtree(entry.path, ignore_errors=True)
+                    rmtree(entry.path, ignore_errors=True)
+    except OSError:
+        pass  # another time

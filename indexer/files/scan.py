@@ -291,6 +291,8 @@ class _Scan:
             with self._transaction() as change:
                 for artifact in gone[first : first + _GONE_CHUNK]:
                     artifacts.remove(change, artifact.id)
+                if not (root.is_main or os.path.lexists(root.folder)):
+                    artifacts.remove_empty_root(change, root.id)
         removed = (root.shown(artifact.path) for artifact in gone if artifact.state != "skipped")
         self._paths["removed"] += [without_secret(path, self._mode) for path in removed]
 

@@ -15,6 +15,7 @@ import fcntl
 import os
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.systems import give_to_owner_of_folder
 
 if TYPE_CHECKING:
     from typing import Self
@@ -37,6 +38,7 @@ class LockFile:
     def __enter__(self) -> "Self":
         with contextlib.suppress(OSError):  # a folder that cannot be written
             self._descriptor = os.open(self._path, _FLAGS | os.O_CREAT | os.O_RDWR, 0o600)
+            give_to_owner_of_folder(self._path)
         self.take()
         return self
 

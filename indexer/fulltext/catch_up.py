@@ -238,7 +238,7 @@ class IndexUpdater:
             """,
             (str([row[0] for row in rows] + removed if documents else []),),
         ):
-            self._terms.remove(terms)
+            self._terms.remove(terms, is_title=bool(is_title))
             documents -= 1
             total_length -= length
             titles -= is_title
@@ -248,10 +248,10 @@ class IndexUpdater:
             self._connection.execute("DELETE FROM main.forward WHERE id = ?", (rowid,))
         entries: list[tuple[int, int, int, bool, bytes]] = []
         for rowid, _, text in rows:
-            terms, length = self._terms.add(
-                body=text.body, title=text.title, path=text.path, identifiers=text.identifiers
-            )
             is_title = index_file.is_title(text.kind, text.body)
+            terms, length = self._terms.add(
+                body=text.body, title=text.title, path=text.path, identifiers=text.identifiers, is_title=is_title
+            )
             entries.append((rowid, text.owner_id or text.id, length, is_title, terms))
             documents += 1
             total_length += length

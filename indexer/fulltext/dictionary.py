@@ -10,21 +10,21 @@ from collections.abc import Collection, Iterable
 import apsw
 
 from ctxrank.indexer.engine import IndexTerm
-from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, Index, quoted
+from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, TEXT_FREQUENCY, Index, quoted
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of
+from ctxrank.indexer.text.identifiers import FIRST_CJK
 
 _TRIGRAM = 3
 _LONGEST_SPELT = 48  # characters: nothing longer is a word that somebody types
-_FIRST_CJK = "\u1100"
 
 
 def terms_with_beginning(
     index: Index, beginning: str, also: Collection[str], most: int, mark: str = ""
 ) -> list[IndexTerm]:
     """Terms with a field's mark that begin so and those of `also` that there are, the most frequent first."""
-    query = """
-        SELECT id, substr(term, ?4), df FROM main.terms
+    query = f"""
+        SELECT id, substr(term, ?4), {TEXT_FREQUENCY} FROM main.terms
          WHERE (term >= ?1 AND term < ?1 || char(0x10ffff) OR term IN (SELECT value FROM json_each(?2))) AND df > 0
          ORDER BY df DESC, term LIMIT ?3
     """
@@ -34,8 +34,8 @@ def terms_with_beginning(
 
 def terms_among(index: Index, terms: Collection[str], mark: str = "") -> list[IndexTerm]:
     """Those of these terms, with a field's mark, that some document holds, by text."""
-    query = """
-        SELECT t.id, wanted.value, t.df
+    query = f"""
+        SELECT t.id, wanted.value, {TEXT_FREQUENCY}
           FROM json_each(?1) AS wanted CROSS JOIN main.terms AS t ON t.term = ?2 || wanted.value
          WHERE t.df > 0
          ORDER BY t.term
@@ -51,7 +51,7 @@ def _text_list(terms: Iterable[str]) -> str:
 
 def has_trigrams(term: str) -> bool:
     """Whether a term is in `term_trigrams`: words of texts, no numbers, hashes, machine text or runs of CJK."""
-    return _TRIGRAM <= len(term) <= _LONGEST_SPELT and term[0].isalpha() and max(term) < _FIRST_CJK
+    return _TRIGRAM <= len(term) <= _LONGEST_SPELT and term[0].isalpha() and max(term) < FIRST_CJK
 
 
 def trigrams_of(word: str) -> list[str]:
@@ -63,8 +63,8 @@ def near_terms(index: Index, word: str, most: int) -> list[IndexTerm]:
     """Terms that share trigrams with a word, those that share the most and rarest ones first."""
     trigrams = sorted(set(trigrams_of(word)))
     expression = " OR ".join(map(quoted, trigrams))
-    query = """
-        SELECT t.id, t.term, t.df
+    query = f"""
+        SELECT t.id, t.term, {TEXT_FREQUENCY}
           FROM (SELECT rowid, rank AS r FROM main.term_trigrams WHERE term_trigrams MATCH ? ORDER BY rank LIMIT ?) AS g
          CROSS JOIN main.terms AS t ON t.id = g.rowid
          WHERE t.df > 0
@@ -75,8 +75,8 @@ def near_terms(index: Index, word: str, most: int) -> list[IndexTerm]:
 
 def terms_containing(index: Index, part: str, most: int) -> list[IndexTerm]:
     """Terms that contain a part of three letters or more, the shortest first, then by text."""
-    query = """
-        SELECT t.id, t.term, t.df
+    query = f"""
+        SELECT t.id, t.term, {TEXT_FREQUENCY}
           FROM main.term_trigrams AS g CROSS JOIN main.terms AS t ON t.id = g.rowid
          WHERE g.term_trigrams MATCH ? AND t.df > 0
          ORDER BY length(t.term), t.term LIMIT ?

@@ -32,6 +32,7 @@ from ctxrank.indexer.fulltext.index_file import (
     FINGERPRINT,
     MARKS,
     PRIMARY,
+    TEXT_FREQUENCY,
     Index,
     current_index,
     health_of,
@@ -179,7 +180,7 @@ class Fts5Engine:
 
     def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
         """A term of a field by its text."""
-        query = "SELECT id, ?2, df FROM main.terms WHERE term = ?1 || ?2 AND df > 0"
+        query = f"SELECT id, ?2, {TEXT_FREQUENCY} FROM main.terms WHERE term = ?1 || ?2 AND df > 0"
         return read_row(self.index().connection, query, (MARKS[field], term), IndexTerm)
 
     def look_up_prefix(self, beginning: str, also: Collection[str], most: int, field: str = TEXT) -> list[IndexTerm]:

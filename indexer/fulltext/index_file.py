@@ -32,7 +32,7 @@ TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _FINDER_FROM_BYTES = 16_000
 _FINDER_FROM_ALL_BYTES = 48_000
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
-FORMAT = 8
+FORMAT = 9
 # Everything except the change log that the index is a function of. A difference rebuilds it. Receipts name it.
 FINGERPRINT = (
     "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=3 splitter=2 text=2"
@@ -45,6 +45,8 @@ FINGERPRINT = (
 # `term >= FIRST_UNMARKED` leaves the words of texts.
 MARKS = {TEXT: "", PATH: "/", DEFINITION: "#", HEADING: "%"}
 FIRST_UNMARKED = "0"
+# How many texts hold a term: what the titles of files have, their texts have, too, or else it is rare.
+TEXT_FREQUENCY = "max(df - titles, 1)"
 
 
 # What a new index may help against. An I/O error is also what a file gives that was cut off or replaced.
@@ -152,7 +154,7 @@ class Index:
         """Whether it is sound and every table and column is there: preparing a statement asks for them."""
         self.connection.execute(
             """
-            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.min_length_tf_more, g.term
+            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.titles, t.min_length_tf_more, g.term
               FROM main.state AS s, main.forward AS f, main.terms AS t, main.term_trigrams AS g
              LIMIT 0
             """

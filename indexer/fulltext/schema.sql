@@ -38,6 +38,7 @@ CREATE TABLE terms (
     -- a path, # of what code defines, % of a heading. See indexer/fulltext/index_file.py.
     term  TEXT    NOT NULL UNIQUE,
     df    INTEGER NOT NULL,             -- document frequency: how many documents hold it
+    titles  INTEGER NOT NULL DEFAULT 0, -- how many of them are the titles of files alone
     -- Impact bounds: the length in tokens of the shortest document in each bucket of term frequency (up to 1, 2, 3, 5,
     -- 8, and more); 32767: none. See indexer/fulltext/impact_bounds.py.
     min_length_tf_1     INTEGER NOT NULL DEFAULT 32767,

@@ -44,10 +44,12 @@ class TermCounter:
         self._path = ""
         self._path_length = 0
         self._path_counts: list[tuple[int, int]] = []
+        self._titles = Counter[int]()  # by term: how many more titles of files have it
 
     def start(self) -> None:
         """To be called when a transaction has begun: other processes may have written since the last one."""
         self._ids.start()
+        self._titles.clear()
 
     def finish(self) -> None:
         """Write what the documents changed in the terms' statistics, and the new terms."""
@@ -59,14 +61,18 @@ class TermCounter:
         spelt = sorted(one for one in new if has_trigrams(one[1]))  # FTS5 writes out whenever rowids go backwards
         connection.executemany("INSERT INTO main.term_trigrams (rowid, term) VALUES (?, ?)", spelt)
         connection.executemany(_CHANGE, list(changes.values()))
+        titles = [(count, id_) for id_, count in self._titles.items() if count]
+        connection.executemany("UPDATE main.terms SET titles = titles + ? WHERE id = ?", titles)
+        self._titles.clear()
 
     def forget(self) -> None:
         """Forget all ids: the index was emptied and gives new ones."""
         self._ids.clear()
         self._counts.forget()
+        self._titles.clear()
         self._path, self._path_length, self._path_counts = "", 0, []
 
-    def add(self, *, body: str, title: str, path: str, identifiers: str) -> tuple[bytes, int]:
+    def add(self, *, body: str, title: str, path: str, identifiers: str, is_title: bool = False) -> tuple[bytes, int]:
         """The forward list of one more document, and how many tokens there are."""
         names = Names()
         if "\n" in identifiers:
@@ -84,11 +90,17 @@ class TermCounter:
             if defined:
                 mark = index_file.MARKS[field]
                 fixed = fixed + [(self._ids[mark + name], NAME_COUNTS) for name in forms_of(defined)]
-        return self._counts.add(body, title, identifiers, fixed, self._path_length)
+        blob, length = self._counts.add(body, title, identifiers, fixed, self._path_length)
+        if is_title:
+            self._titles.update(forward.term_ids(blob))
+        return blob, length
 
-    def remove(self, blob: bytes) -> None:
+    def remove(self, blob: bytes, *, is_title: bool) -> None:
         """The terms of a document that goes or is replaced, by its forward list."""
-        self._counts.remove(forward.term_ids(blob))
+        ids = forward.term_ids(blob)
+        self._counts.remove(ids)
+        if is_title:
+            self._titles.subtract(ids)
 
 
 class _Ids(dict[str, int]):

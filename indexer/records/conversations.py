@@ -8,7 +8,6 @@ export, a redaction and a purge know them. The rest are records of the session. 
 week after the last that was recorded of it, and goes on with the next prompt.
 """
 
-import json
 from collections.abc import Iterable
 
 import apsw
@@ -25,6 +24,7 @@ from ctxrank.indexer.records.sessions import (
 )
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.light_json import dumps, loads
 
 TITLE_CHARS = 80
 MAX_CHANGED = 50
@@ -75,7 +75,7 @@ def entitle(change: Change, session: str, runner: str, title: str) -> None:
         UPDATE sessions SET metadata = json_patch(?, metadata)
          WHERE name = ? AND metadata ->> 'title' IS NULL
     """
-    about = json.dumps({"title": title, "runner": runner}, ensure_ascii=False)
+    about = dumps({"title": title, "runner": runner}, ensure_ascii=False)
     change.connection.execute(query, (about, session))
 
 
@@ -92,7 +92,7 @@ def note_changed(change: Change, session_id: int, names: Iterable[str]) -> None:
     changed = list(dict.fromkeys((*known, *names)))[:MAX_CHANGED]
     if changed != known:
         query = "UPDATE sessions SET metadata = json_set(metadata, '$.changed', json(?)) WHERE id = ?"
-        change.connection.execute(query, (json.dumps(changed, ensure_ascii=False), session_id))
+        change.connection.execute(query, (dumps(changed, ensure_ascii=False), session_id))
 
 
 def read_conversation(primary: apsw.Connection, session_id: int) -> Conversation:
@@ -114,7 +114,7 @@ def read_conversation(primary: apsw.Connection, session_id: int) -> Conversation
 
 def _changed(primary: apsw.Connection, session_id: int) -> list[str]:
     query = "SELECT metadata FROM sessions WHERE id = ?"
-    metadata: object = json.loads(read_value(primary, query, (session_id,), str) or "{}")
+    metadata: object = loads(read_value(primary, query, (session_id,), str) or "{}")
     changed = metadata.get("changed") if is_dict(metadata) else None
     return [str(name) for name in changed] if is_list(changed) else []
 

@@ -4,8 +4,6 @@ Kept as events (events.py), which an export, a purge and `prune --kind event` kn
 finding may be shown a second time; whether a text may be trusted is never kept here.
 """
 
-import json
-
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
@@ -14,6 +12,7 @@ from ctxrank.indexer.store.connection import Page, read_column
 from ctxrank.indexer.store.rows import list_where
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.light_json import dumps, loads
 
 INJECTION = "hook_injection"
 _LINE_BYTES = 6  # of a line's digest: one of 10^9 lines is taken for another by chance
@@ -53,7 +52,7 @@ def note_injection(change: Change, session_id: int, group_id: int | None, inject
     payload = {**injection._asdict(), "lines": lines}
     if not injection.agent:
         del payload["agent"]
-    record_event(change, session_id, group_id, INJECTION, json.dumps(payload))
+    record_event(change, session_id, group_id, INJECTION, dumps(payload))
 
 
 def shown_ids(primary: apsw.Connection, session_id: int, agent: str = "") -> frozenset[str]:
@@ -96,7 +95,7 @@ def list_injections(primary: apsw.Connection, session: str | None, limit: int) -
 
 
 def _stored(event: StoredEvent) -> StoredInjection:
-    value: object = json.loads(event.payload)
+    value: object = loads(event.payload)
     fields = value if is_dict(value) else {}
     numbers = [fields.get(name) for name in ("tokens", "characters", "receipt")]
     tokens, characters, receipt = (number if isinstance(number, int) else None for number in numbers)
@@ -108,7 +107,7 @@ def _stored(event: StoredEvent) -> StoredInjection:
 def _texts(payload: str, name: str) -> tuple[str, ...]:
     """A list of texts in an event's payload; what was imported may be anything."""
     try:
-        value: object = json.loads(payload)
+        value: object = loads(payload)
     except ValueError:
         return ()
     found = value.get(name) if is_dict(value) else None

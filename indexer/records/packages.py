@@ -44,7 +44,8 @@ DEFAULT_CONSUMERS = {
 class NewPackage(NamedTuple):
     """What a package is saved from; empty `consumers` means those of its type, a `created_at` of None now.
 
-    A `title` of '' is the first heading of the file, or its name.
+    A `title` of '' is the first heading of the file, or its name; a `priority` of '' is that of what it replaces, else
+    medium.
     """
 
     session: str
@@ -147,7 +148,7 @@ def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackag
     if not title:
         raise UsageError("A text needs a title.", "Give --title TITLE.")
     if not text.strip():
-        raise UsageError("There is no text.", "Pipe it in: ctxrank package save - --title TITLE … < notes.md")
+        raise UsageError("There is no text.", "Give a sentence in quotes, or pipe it in: ctxrank save < notes.md")
     data = text.encode("utf-8", "replace")
     file = FileText(text.replace("\r\n", "\n"), "", FileStamp(len(data), 0, 0, now_us()), "utf-8")
     return new._replace(path=text_path(title), title=title), file
@@ -179,21 +180,22 @@ def _save(
         # A file that a second group saves, or that is saved for the whole session, is a package of its own: no group
         # loses what it had.
         query = """
-            SELECT id, version FROM packages
+            SELECT id, version, priority FROM packages
              WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ? AND id > 0
              ORDER BY id DESC LIMIT 1
         """
         replaced = change.connection.execute(query, (session.id, new.path, group_id)).fetchone()
-        supersedes, version = (None, 1) if replaced is None else (int(replaced[0]), int(replaced[1]) + 1)
+        supersedes, version, priority = replaced or (None, 0, "medium")
         root = None if is_text else artifacts.root_id(change, store.location.root, store.location.project)
         values: dict[str, Value] = {**new._asdict(), "session_id": session.id, "group_id": group_id}
-        values |= {"summary": one_line(summary.text), "version": version, "supersedes": supersedes}
+        values |= {"summary": one_line(summary.text), "version": version + 1, "supersedes": supersedes}
+        values["priority"] = new.priority or priority
         values["created_at"] = now_us() if new.created_at is None else new.created_at
         designated = [Consumer(agent, None, None) for agent in new.consumers]
         package_id = insert(change, values, designated, root=root, prepared=prepared)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     passages = len(prepared.passages) if prepared else 0
-    return SavedPackage(package_id, new.path, version, supersedes, new.consumers, passages, tuple(notes))
+    return SavedPackage(package_id, new.path, version + 1, supersedes, new.consumers, passages, tuple(notes))
 
 
 def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPackage, list[str]]:
@@ -203,7 +205,8 @@ def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPacka
     texts = IncomingTexts(mode)
     type_, like, note = saved_type(texts.line(new.type), team)
     notes = [note]
-    priority = require_word(new.priority.strip().lower(), PRIORITIES, "a priority", "Priorities", new.priority)
+    priority = new.priority.strip().lower()
+    priority = priority and require_word(priority, PRIORITIES, "a priority", "Priorities", new.priority)
     scope = (new.scope or ("global" if is_session_wide(new.group) else "group")).strip().lower()
     require_word(scope, SCOPES, "a scope", "Scopes", new.scope or "")
     if scope == "group" and is_session_wide(new.group):

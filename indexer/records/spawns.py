@@ -1,7 +1,5 @@
 """Agents that are about to start, with their tasks: a runner says only that one of a type has started."""
 
-import json
-
 import apsw
 
 from ctxrank.indexer.clock import now_us
@@ -9,6 +7,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.light_json import dumps
 
 SPAWN = "hook_spawn"
 _WAITS_US = 10 * 60 * 1_000_000
@@ -16,9 +15,12 @@ _SETTING = "spawn:"  # and the runner's name
 
 
 class LastSpawn(NamedTuple):
-    """The prompt, by its digest, that a runner was last given back with a block, and whether a block has arrived so."""
+    """The prompt, by its digest, that a runner was last given back with a block, and whether a block has arrived.
 
-    prompt: str
+    No prompt: blocks come at SubagentStart.
+    """
+
+    prompt: str | None
     has_arrived: int | None
 
 
@@ -33,29 +35,32 @@ def note_block_sent(change: Change, runner: str, prompt: str) -> None:
 
 def note_block_arrival(change: Change, runner: str, *, has_arrived: bool) -> None:
     """Note whether the agent of the last spawn saw its block."""
-    query = "UPDATE settings SET value = json_set(value, '$.has_arrived', ?) WHERE key = ?"
-    change.connection.execute(query, (int(has_arrived), _SETTING + runner))
+    query = """
+        INSERT INTO settings (key, value) VALUES (?1, json_object('has_arrived', ?2))
+            ON CONFLICT (key) DO UPDATE SET value = json_set(value, '$.has_arrived', ?2)
+    """
+    change.connection.execute(query, (_SETTING + runner, int(has_arrived)))
 
 
 def last_spawn(connection: apsw.Connection, runner: str) -> LastSpawn:
     """What is known of a runner's last spawn that was given a block."""
     query = "SELECT value ->> 'prompt', value ->> 'has_arrived' FROM settings WHERE key = ?"
-    return read_row(connection, query, (_SETTING + runner,), LastSpawn) or LastSpawn("", None)
+    return read_row(connection, query, (_SETTING + runner,), LastSpawn) or LastSpawn(None, None)
 
 
-def block_arrivals(connection: apsw.Connection) -> dict[str, bool]:
-    """Of each runner that is known to have spawned, whether the last block has arrived."""
+def block_arrivals(connection: apsw.Connection) -> dict[str, LastSpawn]:
+    """The last spawn of each runner of which it is known whether the block has arrived."""
     query = f"""
-        SELECT substr(key, {len(_SETTING) + 1}), value ->> 'has_arrived' FROM settings
+        SELECT substr(key, {len(_SETTING) + 1}), value ->> 'prompt', value ->> 'has_arrived' FROM settings
          WHERE key GLOB '{_SETTING}*' AND value ->> 'has_arrived' IS NOT NULL
          ORDER BY key
     """
-    return {runner: bool(has_arrived) for runner, has_arrived in connection.execute(query)}
+    return {runner: LastSpawn(prompt, has_arrived) for runner, prompt, has_arrived in connection.execute(query)}
 
 
 def remember_spawn(change: Change, session_id: int, tool_use_id: str, agent_type: str, task: str) -> None:
     """Remember the task of an agent that is about to start; the task is redacted already."""
-    payload = json.dumps({"type": agent_type, "task": task, "is_ambiguous": False})
+    payload = dumps({"type": agent_type, "task": task, "is_ambiguous": False})
     record_event(change, session_id, None, SPAWN, payload, idempotency_key=tool_use_id)
 
 

@@ -11,15 +11,16 @@ host; prose about passwords, code that passes them around and `${PLACEHOLDERS}` 
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.redaction.columns import find_in_columns
 from ctxrank.indexer.redaction.copies import find_copies, find_in_parts, value_of
-from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, is_dense
+from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, is_stand_in
 from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
 from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
 from ctxrank.indexer.redaction.key_pieces import RULE as KEY_RULE
@@ -29,7 +30,7 @@ from ctxrank.indexer.redaction.kubernetes_secrets import find_kubernetes
 from ctxrank.indexer.redaction.named_values import ANCHORS as NAME_ANCHORS
 from ctxrank.indexer.redaction.named_values import find_named, places_of_names
 from ctxrank.indexer.redaction.random_words import find_random
-from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES, RULES, Rule
+from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES, Rule
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.vendor_values import find_vendor_values, vendors
 from ctxrank.indexer.redaction.views import View, is_control, is_plain, seen, seen_literally
@@ -258,14 +259,16 @@ def _around(labels: _Spans, size: int) -> _Spans:
 
 
 def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secret]:
-    named = find_named(text, places_of_names(text, places))
+    names = places_of_names(text, places)
+    named = find_named(text, names)
     plain = [one for one in named if one.label.strip("\\\"'") == "REDACTED" and not one.is_weak]
     yield from plain
-    yield from _by_rules(text, lower, places, are_formats=False)
+    yield from _by_rules(text, places, are_formats=False)
     for start, end in find_key_pieces(text, places.get(KEY_ANCHOR, [])):
         yield Secret(start, end, KEY_LABEL, KEY_RULE)
     yield from (one for one in named if not one.is_weak)
-    yield from _by_rules(text, lower, places, are_formats=True)
+    yield from find_in_columns(text, names)
+    yield from _by_rules(text, places, are_formats=True)
     if not places.keys().isdisjoint(vendors().keys()):  # most texts name none of the 150
         for vendor in [vendor for vendor in vendors() if vendor in places]:
             yield from find_vendor_values(text, vendor, places[vendor])
@@ -274,7 +277,7 @@ def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secr
     yield from (one for one in named if one.is_weak)
 
 
-def _by_rules(text: str, lower: str, places: dict[str, list[int]], *, are_formats: bool) -> Iterator[Secret]:
+def _by_rules(text: str, places: dict[str, list[int]], *, are_formats: bool) -> Iterator[Secret]:
     rules, by_anchor = _rules(are_formats=are_formats)
     called: defaultdict[int, list[list[int]]] = defaultdict(list)  # a rule may have 200 anchors, a text few of them
     for anchor, found in places.items():
@@ -282,9 +285,8 @@ def _by_rules(text: str, lower: str, places: dict[str, list[int]], *, are_format
             called[number].append(found)
     for number in sorted(called):
         lists = called[number]
-        for start, end in find_rule(
-            rules[number], text, lower, lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
-        ):
+        found = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
+        for start, end in find_rule(rules[number], text, found):
             yield Secret(start, end, rules[number].label, rules[number].name)
 
 
@@ -303,10 +305,8 @@ def _rules(*, are_formats: bool) -> tuple[tuple[Rule, ...], dict[str, tuple[int,
 _ENTROPY_CHARS = 512
 
 
-def find_rule(rule: Rule, text: str, lower: str, places: list[int]) -> Iterator[tuple[int, int]]:
+def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, int]]:
     """What the rule sees as secrets; nothing that it rejected is looked at again from its middle."""
-    if rule.context and not any(word in lower for word in rule.context):
-        return  # and nothing is compiled
     if rule.opening:
         opening = compiled(rule.opening)
         places = [place for place in places if opening.match(text, place)]
@@ -315,9 +315,11 @@ def find_rule(rule: Rule, text: str, lower: str, places: list[int]) -> Iterator[
     pattern = compiled(rule.pattern)
     head = pattern.groupindex.get("head", 0)
     entropies: dict[str, float] = {}  # a text of many tokens has the same ones, as a rule
-    for match in _matches(rule, pattern, text, lower, places):
+    for match in _tried(rule, pattern, text, places):
         done = match.end()
         start = match.end(head) if head else match.start()
+        if rule.is_place and is_stand_in(text, start):
+            continue
         if rule.least_entropy:
             token = text[start : min(done, start + _ENTROPY_CHARS)]
             if token not in entropies:
@@ -327,57 +329,23 @@ def find_rule(rule: Rule, text: str, lower: str, places: list[int]) -> Iterator[
         yield start, done
 
 
-def _matches(rule: Rule, pattern: re.Pattern[str], text: str, lower: str, places: list[int]) -> Iterator[re.Match[str]]:
-    if not rule.context:
-        return pattern.finditer(text) if is_dense(places, text) else _tried(pattern, text, places, rule.back)
-    spans = _after_words(rule.context, lower)
-    if is_dense(places, text):
-        return _found_in(spans, pattern, text)
-    starts = [start for start, _ in spans]
-    near = [
-        place
-        for place in places
-        if (at := bisect_right(starts, place - rule.back)) and place - rule.back <= spans[at - 1][1]
-    ]
-    return _tried(pattern, text, near, rule.back)
+# Where a command has no option that counts, one that stands near behind it in the same line has none, either.
+_COMMAND_CHARS = 200
 
 
-def _tried(pattern: re.Pattern[str], text: str, places: list[int], back: int) -> Iterator[re.Match[str]]:
-    done = 0
+def _tried(rule: Rule, pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
+    done, failed = 0, -_COMMAND_CHARS
     for place in places:
-        if place - back >= done and (match := pattern.match(text, place - back)):
+        if place - rule.back < done:
+            continue
+        is_near = rule.is_command and place - failed < _COMMAND_CHARS
+        if is_near and compiled(r"[\n|;&]").search(text, failed, place) is None:
+            continue
+        if match := pattern.match(text, place - rule.back):
             done = match.end()
             yield match
-
-
-def _found_in(spans: _Spans, pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    done = 0
-    for first, last in spans:
-        for match in pattern.finditer(text, max(first, done)):
-            if match.start() > last:
-                break
-            done = match.end()
-            yield match
-
-
-def _after_words(words: tuple[str, ...], lower: str) -> _Spans:
-    """From where to where a match may start that has one of these words near before it; in order, apart."""
-    spans: _Spans = []
-    for word in words:
-        at = lower.find(word)
-        while at >= 0:
-            last = at
-            while (next_one := lower.rfind(word, last + 1, last + CONTEXT_REACH)) > 0:
-                last = next_one
-            spans.append((at + len(word), last + CONTEXT_REACH))
-            at = lower.find(word, last + CONTEXT_REACH - len(word) + 1)
-    merged: _Spans = []
-    for first, last in sorted(spans):
-        if merged and first <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
-            merged.append((first, last))
-    return merged
+            failed = place
 
 
 def _lower(text: str) -> str:

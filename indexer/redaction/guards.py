@@ -16,91 +16,12 @@ from math import log2
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.letters import reads_like_a_word
+from ctxrank.indexer.redaction.pieces import PIECES
 
-# Where a value ends. Everything from here to the functions is matched under (?i).
-END = r"""(?=[\s"'`<>,;&)\]}|\\]|[.:?](?:\s|\Z)|\Z)"""
-PLAIN = r"""[^\s"'`<>,;&)\]}|\\]"""
-
-_MARKER = r"\[?(?:[a-z]{1,16}_){0,4}redacted(?![a-z0-9])"
-
-# ${X}, {{ x }}, <password>, %(x)s, %s, a list, an object; $VARIABLE; %VARIABLE%; ****; xxxx; a small number.
-_PLACEHOLDER = (
-    r"[$%#@]?[{(<\[]|(?-i:[LCIBU])\{[\w. ]{1,60}+\}|deadbeef[0-9a-f]{0,16}+"
-    + END
-    + r"|\$(?:[a-z_]{1,64}+|(?-i:[A-Z_][A-Z0-9_]{0,63}+))"
-    + END
-    + r"|%[a-z_]{1,64}+%"
-    r"|%[sdr]|[*]{2}|[.…]{3}|…|[x]{3,64}+" + END + r"|-?\d{1,3}" + END + r"|[_-]{1,64}+" + END
-)
-
-# Words that say that there is no value; a few are patterns behind their first letter.
-_RESERVED_WORDS = tuple(
-    (
-        "none null nil true false undefined str string text bytes bool boolean int integer number object any required "
-        "optional hidden masked omitted secretstr example yes no on off test testing dummy fake mock sample demo "
-        "placeholder unset unknown empty missing invalid expired disabled enabled default inherit always never prompt "
-        "stdin foo bar baz foobar blah user username pass basic bearer plain plaintext your[a-z_-]{1,40}+"
-    ).split()
-)
-
-
-# By their first letters: sixty words, tried one after the other, are slow to reject.
-_BY_FIRST_LETTER = "|".join(
-    f"{letter}(?:{'|'.join(word[1:] for word in _RESERVED_WORDS if word[0] == letter)})"
-    for letter in dict.fromkeys(word[0] for word in _RESERVED_WORDS)
-)
-_RESERVED = f"(?:{_BY_FIRST_LETTER})" + END
-
-# A value of letters that itself says "password" or "key" is a name or a stand-in: OPENAI_API_KEY, not a monkey.
-_MENTION = (
-    r"[a-z_.-]{0,60}?"
-    r"(?:p(?:ass(?:w|phrase)|wd)|secret|token|credential"
-    r"|key(?:[_.-]|(?<=[_.-]key)|(?<=apikey)|(?<=mykey)|(?<=accesskey)|(?<=privatekey)|(?<=publickey)))"
-)
-
-# One look says whether it is of letters at all.
-_WORD = r"(?=[a-z_.-]{1,120}+" + END + f")(?:{_RESERVED}|{_MENTION})"
-
-# /run/secrets/db and ~/.ssh/id (a capital only where a name starts: else it may be base64);
-# src/auth/token.py:42:7; token.py:42; yes/no.
-_PATH_SHAPES = "|".join(
-    shape + END
-    for shape in (
-        r"[~.]{0,2}(?>(?:/(?-i:[A-Z]?[a-z0-9@_.-]{0,64}+)){1,20})",
-        r"(?:[~.]{0,2}/)?(?>(?:[\w@.-]{1,64}+/){1,20})[\w-]{1,64}+(?>(?:\.[a-z]\w{0,7}+){1,2})(?>(?::\d{1,6}+){0,2})",
-        r"[\w@-]{1,64}+\.[a-z]\w{0,7}+(?>(?::\d{1,6}+){1,2})",
-        r"(?-i:[a-z_.-]{1,64}+)(?>(?:/(?-i:[a-z_.-]{1,64}+)){1,20})",
-    )
-)
-
-# One look says whether a slash or a colon is where each of them needs one.
-_PATH = rf"(?=[\w.@~-]{{0,80}}+[/:])(?:{_PATH_SHAPES})"
-
-STAND_IN = f"{_MARKER}|{_PLACEHOLDER}|{_WORD}|{_PATH}"
-
-# A call or an index, a path of attributes, a variable or a word of prose. Twenty letters of one case
-# without a break are no word.
-CODE = (
-    r"[&*!]?[^\W\d][\w.:>-]{0,100}+[(\[]"
-    r"|[&*!]?(?>(?:[^\W\d]{1,64}+\d{0,2}(?:[.]|::)){1,12})[^\W\d]{1,64}+\d{0,2}" + END +
-    # a.b:a.c of a choice between two
-    r"|(?>(?:[a-z_$]\w{0,40}+\.){1,6})[a-z_$]\w{0,40}+[?:][a-z_$]"
-    r"|[^\W\d_]{1,40}+(?>(?:_[^\W\d_]{1,40}+){1,6})_?\d{1,2}"
-    + END
-    + r"|[&*!]?(?!(?-i:[a-z]{20,200}+|[A-Z]{20,200}+)"
-    + END
-    + r")(?>(?:[^\W\d]|[.-]){1,200})"
-    + END
-)
-
+PLAIN, _END = PIECES["PLAIN"], PIECES["END"]
 
 # How much of a value the guards look at: longer paths and expressions are rare, hostile texts are not.
 GUARD_CHARS = 240
-
-
-def is_dense(places: list[int], text: str) -> bool:
-    """Whether so many places are to be tried that the text may have been made for it."""
-    return len(places) > _DENSE_PLACES and len(places) * _DENSE_CHARS > len(text)
 
 
 class Secret(NamedTuple):
@@ -140,7 +61,6 @@ def found_at(
 
 _CHARS_BEYOND = 64  # what ends a value is seen in a few behind it
 _DENSE_PLACES = 200
-_DENSE_CHARS = 40
 
 
 @cache
@@ -150,13 +70,17 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 # Made once: a pattern put together at each call is hashed at each call.
-_STAND_IN = "(?i)" + STAND_IN
-_CODE = "(?i)" + CODE
+_WORD = f"(?i)[a-z-]{{2,20}}(?:{_END}|(?=:))"
+_RESERVED = frozenset(PIECES["RESERVED"].split())
+_STAND_IN = "(?i)" + PIECES["STAND_IN"]
+_CODE = "(?i)" + PIECES["CODE"]
 
 
 def is_stand_in(text: str, place: int) -> bool:
     """Whether the text there takes a secret's place or talks of one."""
-    return compiled(_STAND_IN).match(text, place, place + GUARD_CHARS) is not None
+    word = compiled(_WORD).match(text, place)
+    is_reserved = word is not None and word[0].lower() in _RESERVED
+    return is_reserved or compiled(_STAND_IN).match(text, place, place + GUARD_CHARS) is not None
 
 
 def is_version(text: str, place: int) -> bool:
@@ -164,7 +88,7 @@ def is_version(text: str, place: int) -> bool:
     return compiled(_VERSION).match(text, place, place + GUARD_CHARS) is not None
 
 
-_VERSION = r"[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+][\w.+-]{0,60})?" + END
+_VERSION = r"[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+][\w.+-]{0,60})?" + _END
 
 
 def is_code(text: str, place: int) -> bool:
@@ -200,14 +124,6 @@ def looks_random(word: str) -> bool:
     return _changes(word) / len(word) > _LEAST_CHANGES
 
 
-# client_v2, server-01, a date or a version; a host; escaped bytes; my_first_token_2, words and few digits.
-_IDENTIFIER = (
-    r"(?:[A-Za-z]+[_.-]?)?\d{1,3}|\d{1,6}(?>(?>(?:_[a-z]++\d{0,2}){1,500})+)|[\d.:/-]+[A-Za-z]?|v?\d+(?:[._-]\w{1,6}){1,3}"
-    r"|[\w-]++(?>(?:\.[\w-]++){1,5}):\d++|(?>(?:[A-Za-z_]\w*+\.){2,9})\w++(?>(?>(?:[@/$]\w++){1,500})*):?|(?:\\x[0-9a-f]{2})+"
-    r"|(?>(?:[a-z]++\d{0,2}[_.-]){1,9})[a-z]*+\d{0,2}|(?>(?:[A-Z]++\d{0,2}[_.-]){1,9})[A-Z]*+\d{0,2}"
-)
-
-
 # What a person types in prose and in code has these classes of signs seldom all at once.
 _TYPED_SIGNS = frozenset("!@#$%^&*?~+=")
 _LEAST_STRONG = 8
@@ -227,6 +143,12 @@ def is_strong(value: str) -> bool:
         return True
     if digits > 1 and value.isalnum() and has_letter and _changes(value) >= _MANY_CHANGES:
         return True
+    capitals = sum(one.islower() and next_one.isupper() for one, next_one in pairwise(value))
+    is_mixed = value.isalnum() and (
+        capitals >= _MANY_CHANGES or (digits > 0 and not (value.islower() or value.isupper()))
+    )
+    if is_mixed and len(value) > _LEAST_STRONG + 1 and _named(value) * 3 < len(value):
+        return compiled(PIECES["IDENTIFIER"]).fullmatch(value) is None
     return is_random(value)
 
 
@@ -280,7 +202,7 @@ def is_made(value: str) -> bool:
     if value.isdigit():
         return len(value) >= _LONG
     run = "".join(compiled(r"[\W_]+").split(value))
-    if len(run) < _LEAST_RANDOM or _named(run) * 2 > len(run) or compiled(_IDENTIFIER).fullmatch(value):
+    if len(run) < _LEAST_RANDOM or _named(run) * 2 > len(run) or compiled(PIECES["IDENTIFIER"]).fullmatch(value):
         return False
     return any(map(str.isdigit, run)) and any(map(str.isalpha, run)) and entropy(run) > _LEAST_ENTROPY
 
@@ -328,4 +250,4 @@ def looks_like_key(value: str) -> bool:
         return len(value) >= 16 and value.isdigit()
     if len(value) < 8:
         return False
-    return compiled(_IDENTIFIER).fullmatch(value) is None
+    return compiled(PIECES["IDENTIFIER"]).fullmatch(value) is None

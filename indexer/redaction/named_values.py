@@ -25,6 +25,7 @@ from ctxrank.indexer.redaction.guards import (
     looks_like_key,
 )
 from ctxrank.indexer.redaction.letters import reads_like_a_word
+from ctxrank.indexer.redaction.pieces import PIECES
 
 # What a key can be for: `api_key`, `api-key`, `API key`, `app.api.key`, `apikey`.
 _KEY_OF = tuple(
@@ -44,7 +45,7 @@ _WEAK = ("key", "auth", "bearer", "api", "login", "sid", "pat", "access", "priva
 # Of these in capitals alone: code is full of the others.
 _SHOUTED = ("access", "private")
 STRONG_ANCHORS: tuple[str, ...] = (
-    *("pass", "pwd", "paswd", "paswo", "paswr", "psw", "pssw", "pw", "secret", "token", "credential", "creds", "_auth"),
+    *"pass pwd paswd paswo paswr psw pssw pw secret token credential creds _auth psk".split(),
     *_PASSWORD_ABROAD,
     *(f"{word}{joint}key" for word in _KEY_OF for joint in ("", "_", "-", ".", " ")),
 )
@@ -54,37 +55,10 @@ ANCHORS = (*STRONG_ANCHORS, *_WEAK)
 _WORD = (
     # As bad spellers have it, too: pswd, paswword.
     rf"(?P<word>pass(?:phrase|wort|code)|pa?s{{0,2}}wo?r?d|pass|pw|{'|'.join(_PASSWORD_ABROAD)}"
-    rf"|secret|token|credentials?|creds|_auth|(?:{'|'.join(_KEY_OF)})[ _.-]?key|(?P<weak>{'|'.join(_WEAK)}))"
+    rf"|secret|token|credentials?|creds|_auth|psk|(?:{'|'.join(_KEY_OF)})[ _.-]?key|(?P<weak>{'|'.join(_WEAK)}))"
 )
-# What a name may end in and still mean the value itself; `_file`, `_url`, `_name` and the like do not.
-_TAIL = (
-    r"(?P<tail>(?>(?:[_.-]?(?:access|api|key|token|value|secret|password|default|base64|b64|plain|text|string|id|data|raw"
-    r"|old|new|prod|production|dev|test|live|staging|primary|secondary|current|main|\d{1,2}(?![a-z0-9]))){0,3}))"
-)
-_KEY_QUOTE = r"(?P<kq>(?:\\|\\{3}|\\{7})?[\"'])?"
-# A quote may itself be escaped: JSON inside a string, once, twice or three times.
-_OPEN_QUOTE = r"(?:[brun@$]?(?P<q>(?:\\|\\{3}|\\{7})?[\"'`]|&quot;|&#3[49];))?"
-# `: str`, ` string` and ` { get; set; }` between a name and its `=`.
-_TYPE = (
-    r"(?:[ \t]?:[ \t]?[a-z_][\w.|\[\]<> ]{0,40}?(?=[ \t]{0,4}=)|[ \t]{1,8}[*&]?str(?:ing)?(?=[ \t]{0,8}:?=)"
-    r"|[ \t]?\{[ \t]?get;[ \w]{0,12}(?:set|init);[ \t]?\})?"
-)
-_LINK = (
-    rf"(?i){_WORD}{_TAIL}{_KEY_QUOTE}"
-    # name = value; settings["name"] = value
-    rf"(?:(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}\s{{0,24}}+(?P<operator>:{{1,3}}=|=>|[?|]\|?=|[.+]=|={{1,3}}(?![=>~])|!={{1,2}}(?!=)|(?<![\"']):-(?=[^\s{{}}]{{1,200}}+\}})|:(?![:=])|%3d)"
-    r"(?:\s{1,8}+(?=[\"'])|[ \t]{0,8}+)"
-    # key="name" value="value"; <name>value</name>; ("name", "value") and name("value"); --name value
-    r"|(?P<attribute>(?<=[\"'])\s{0,4}value=)|(?P<element>(?:</\w{1,20}>\s{0,20}<\w{1,20})?>\s{0,40}+)"
-    # get("name") or "value"
-    r"|(?P<call>(?:\(|,[ \t]?|(?<=[\"'])[\])]{1,2}[ \t]?(?:or|\|\||\?\?|\?:)[ \t]?"
-    r"|[ \t]?(?:\|\||\?\?)[ \t]?)(?=[\"']))"
-    rf"|(?P<flag>[ \t]{{1,4}}(?![=:&|-])(?:(?:is|was)[ \t]{{1,3}})?)"
-    # token - value, token -> value, (token) value
-    rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|[\u2013\u2014\u2192|])[ \t]{{1,3}}|\|(?![|=])"
-    # vendor-SECRET-value, vendor.token.value
-    rf"|(?P<tight>[.-](?=[a-z0-9]))|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
-)
+_LINK = f"(?i){_WORD}{PIECES['LINK']}"
+NAME_AT_END = rf"(?i){_WORD}{PIECES['TAIL']}s?\Z"
 
 
 def places_of_names(text: str, places: dict[str, list[int]]) -> list[int]:
@@ -117,13 +91,14 @@ def find_named(text: str, places: list[int]) -> list[Secret]:
     return list(found_at(text, places, _CHARS_BEFORE, _CHARS_BEHIND, secret_at))
 
 
-# The link takes 160 characters at most, the guards their own number.
-_CHARS_BEFORE = 40
-_CHARS_BEHIND = 160 + GUARD_CHARS
+# The link takes 900 characters at most, with four fields; the guards their own number.
+_CHARS_BEFORE = 80
+_CHARS_BEHIND = 900 + GUARD_CHARS
 
 
 def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
-    word, operator, quote, start = link["word"].lower(), link["operator"], link["q"], link.end()
+    word, quote, start = link["word"].lower(), link["q"], link.end()
+    operator = ":" if link["pair"] else link["operator"]
     near = text[max(0, place - _CHARS_BEFORE) : place]
     before = near[-1:]
     # A part of a resource's name (arn:…:secret:name), and a type (AWS::MSK::ScramSecret).
@@ -138,12 +113,12 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     # An option of a command: `--db-password`, `-Password`.
     is_option = text.startswith("-", text.rfind(" ", max(0, place - _CHARS_BEFORE), place) + 1)
     is_prose = bool(link["dash"]) or (bool(link["flag"]) and not is_option)
-    is_password = word == "secret" or word.startswith(_PASSWORDS)
+    is_password = word in _ANY_VALUE or word.startswith(_PASSWORDS)
     if word in _PARTS_OF_WORDS and _is_in_a_word(near, link["word"]):
         return None
-    if is_version(text, start):
+    if is_version(text, start) or (link["below"] and not _is_setting(near)):
         return None
-    if operator == ":" and text[start : start + 1] in ("+", "?") and "${" in near:
+    if operator == ":" and text[start : start + 1] in ("+", "?", "$") and "${" in near:
         return None  # ${DB_PASSWORD:+is-set} asks whether there is one
     rule, label = _named(word, before, link["tail"])
     if not quote and is_password and operator in _GIVES and (jumble := _jumble(text, start)):
@@ -159,11 +134,13 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
         body = _within(quote)
         if is_password and (phrase := _typed_with_spaces(text, start, quote)):
             return Secret(start, phrase, label, rule)
-        is_value = not compiled(_NOT_QUOTED).match(text, start)
+        is_value = not (compiled(_NOT_QUOTED).match(text, start) or (quote == "`" and is_code(text, start)))
     else:
         body = PLAIN
         is_value = operator not in _COMPARISONS and (
-            is_prose or _is_bare_value(text, start, place, operator, is_password=is_password)
+            is_prose
+            or _is_bare_value(text, start, place, operator, is_password=is_password)
+            or (is_password and operator == ":" and _is_beside_login(text, place, start))
         )
     # The verdict sees a beginning alone: of a long run that is rejected at many places, no more is read each time.
     match = compiled(rf"(?>{body}{_VERDICT})").match(text, start) if is_value else None
@@ -191,17 +168,13 @@ def _within(quote: str) -> str:
     return rf"(?:(?!{re.escape(quote)}|\"(?:[,:}}\]\s]|\Z))(?:\\\S|[^\s\\]))"
 
 
+# Of these any value is one, not only what looks like a key.
+_ANY_VALUE = ("secret", "psk", "private_key", "private-key")
 _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_ABROAD)
 # What Jenkins writes instead of a secret, and what people write beside it: it can be decrypted by who has its folder.
 _ENCRYPTED = r"\{(?>(?:[\w-]{1,40} ){0,3})[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
 # These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
-_PARTS_OF_WORDS = ("pass", "pw", "senha", *_WEAK)
-_NOT_A_PASS = (
-    r"(?is).*(?:by|com|tres|sur|over|under|en|im|multi|single|two|second|first|last|high|low|band|all|no|mon|ask|any"
-    r"|each|every|some|did|has|must|can|render|shader|fast|depth)\Z"
-)
-
-
+_PARTS_OF_WORDS = ("pass", "pw", "psk", "senha", *_WEAK)
 _IN_BASE64 = r"(?=[A-Za-z+/]{0,11}\d)[A-Za-z0-9+/]{12}\Z"  # the end of a digest: …Y0pw==
 
 
@@ -212,7 +185,7 @@ def _is_in_a_word(before: str, word: str) -> bool:
     if not before or not before[-1].isalpha():
         return False
     is_joined = (word[0].isupper() and before[-1].islower()) or (word.isupper() and before[-1].isupper())
-    return not is_joined or (word.lower() == "pass" and compiled(_NOT_A_PASS).match(before) is not None)
+    return not is_joined or (word.lower() == "pass" and compiled(PIECES["NOT_A_PASS"]).match(before) is not None)
 
 
 _COMPARISONS = ("==", "===", "!=", "!==")
@@ -254,27 +227,62 @@ def _is_unbalanced(value: str) -> bool:
 def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool, is_prose: bool) -> bool:
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
+    if link["plural"] or link["map"] or link["below"] or link["bracket"]:
+        return looks_like_key(value) or is_strong(value) or compiled(TYPED).fullmatch(value) is not None
     if link["tight"]:
         says_none = link["weak"] and (word != "key" or _says_no_secret(link))
         is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
         return compiled(r"[\w+=-]+").fullmatch(value) is not None and is_made(value) and not is_file and not says_none
     if link["weak"]:
+        if word == "key" and link["operator"] in (":", None) and not link["kq"] and not _has_authority(link):
+            return False
         is_plain_word = compiled(r"[\w+/=.~%-]+").fullmatch(value) is not None and not (is_prose and "/" in value)
         # In capitals or joined to another name: `vendor KEY …`, `vendorKey …`, `vendor_key …`.
         is_shouted = link["word"].isupper() or link.string[link.start() - 1 : link.start()] not in ("", " ", "\t", "\n")
         is_one = is_random(value) or (is_made(value) and (not is_prose or is_shouted))
         return is_plain_word and is_one and not (_says_no_secret(link) or _is_digest(value, link))
+    is_typed = compiled(TYPED).fullmatch(value) is not None and bool(
+        quote or link["operator"] or (link["flag"] or "").strip() or _is_directive(link, value)
+    )
     if is_prose:
+        if is_password and is_typed:
+            return True
         return looks_like_key(value) if quote else is_strong(value) or is_made(value)
     if link["operator"] in _COMPARISONS:
         return looks_like_key(value) or is_strong(value)
     if word in ("pass", "pw"):
         before = link.string[link.start() - 1] if link.start() else ""
         is_named = before in tuple("_-.") or before.isalpha() or bool(quote and link["operator"])
-        return is_strong(value) or looks_like_key(value) or (is_named and word == "pass" and not link["call"])
+        is_typed = is_typed and link["operator"] in _GIVES
+        return (
+            is_strong(value) or looks_like_key(value) or is_typed or (is_named and word == "pass" and not link["call"])
+        )
     if link["flag"] and not quote and is_password:
         return not value.isalpha() or not reads_like_a_word(value)
-    return (is_password and not link["call"]) or looks_like_key(value)
+    return (is_password and (is_typed or not link["call"])) or looks_like_key(value)
+
+
+# A word and a number, as people make up passwords: too little in prose, enough in a line that says no more.
+TYPED = r"(?=.{8})[A-Za-z]{4,}+\d{2,6}"
+
+
+def _is_directive(link: re.Match[str], value: str) -> bool:
+    """Whether its line has a name and a value, and no more."""
+    before = link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()]
+    return (
+        _is_setting(before)
+        and compiled(r"[\"']?[ \t]*(?:\r?\n|\Z)").match(link.string, link.end() + len(value)) is not None
+    )
+
+
+def _has_authority(link: re.Match[str]) -> bool:
+    """Whether a word before `key:` says that it opens something: in a log of CI it is that of a cache."""
+    if link.string[link.start() - 1 : link.start()].isalnum() or link["word"].isupper():
+        return True
+    return (
+        compiled(PIECES["AUTHORITY"]).search(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()])
+        is not None
+    )
 
 
 # Fewer hexadecimal digits are a number or a digest; and `"key": "<digest>"` is what something is kept under.
@@ -289,16 +297,12 @@ def _is_digest(value: str, link: re.Match[str]) -> bool:
     return bool(is_plain_name) or len(value) < _LEAST_HEX
 
 
-_NO_SECRET = (
-    r"(?is).*(?:pub(?:lic)?|primary|foreign|cache|sort|partition|hash|row|map|group|object|lookup|translation|hot"
-    r"|idempoten(?:cy|t)|sha\d*|md5|commit|rev|dict|json|item|list|store|react|index|parent|child|verif(?:y|ication)"
-    r"|host|fingerprint|distinct|unique|trace|span|event|message|search|query|field|column|data|site|i18n)[ _.-]?\Z"
-)
-
-
 def _says_no_secret(link: re.Match[str]) -> bool:
     """Whether what stands before `key` says that it opens nothing."""
-    return compiled(_NO_SECRET).match(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()]) is not None
+    return (
+        compiled(PIECES["NO_SECRET"]).match(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()])
+        is not None
+    )
 
 
 _MOST_WORDS_CHARS = 80
@@ -339,7 +343,16 @@ _BARE = rf"{PLAIN}++(?>(?>(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\
 _NOT_QUOTED = r"[,;:)\]}]|\+(?i:[a-z_])\w{0,60}[().+,;\[]|[^\s\"'`]{0,200}+[ \t]"
 
 _LETTERS_ONLY = r"[A-Za-z]{6,64}+(?=[\s\"'\\,;&)}\]]|\.?\Z)"
-# A line that gives a name its value: of settings and of the environment, never of code that is indented.
+# A line that gives a name its value: of settings and of the environment.
+_SETTING = r"(?s)(?:\A|.*\n)[ \t]*(?:-[ \t]+)?[\"']?[\w.-]*\Z"
+
+
+def _is_setting(before: str) -> bool:
+    """Whether nothing but the rest of a name stands before it in its line."""
+    return compiled(_SETTING).match(before) is not None
+
+
+# The same, never of code that is indented.
 _LINE_START = r"(?s)(?:\A|.*\n)(?:export |ENV |set )?[\w.-]*\Z"
 _REST_OF_LINE = r"(?![\w.]{1,80}[(\[])[^\s\"'`()<>{}$,;]{4,200}+(?=\r?\n|\Z)"
 _HYPHENED = r"(?i)[a-z]{1,20}+(?>(?:-[a-z]{1,20}+){1,8})(?=[\s&\"'\\]|\Z)"
@@ -358,6 +371,20 @@ def _is_bare_value(text: str, start: int, place: int, operator: str | None, *, i
     if letters and not reads_like_a_word(letters[0]):
         return True
     return compiled(r"[^\s\"'`\\]{4}").match(text, start) is not None and not is_code(text, start)
+
+
+# A word alone is a password where the line before or behind it says who logs in, or where.
+_LOGIN = r"[ \t]*+[\"']?[\w.-]{0,30}?(?i:user|username|login|host|port|database|email)[\"']?[ \t]?[:=][ \t]?[^\s{\[]"
+_SMALL_WORD = r"[a-z]{5,64}+[ \t]*(?:\r?\n|\Z)"
+
+
+def _is_beside_login(text: str, place: int, start: int) -> bool:
+    line = text.rfind("\n", max(0, place - _CHARS_BEFORE), place) + 1
+    before = text.rfind("\n", max(0, line - _CHARS_BEFORE), max(0, line - 1)) + 1
+    word = compiled(_SMALL_WORD).match(text, start)
+    if word is None or not _is_setting(text[line:place]):
+        return False
+    return any(compiled(_LOGIN).match(text, at) for at in (before, word.end()))
 
 
 _VERDICT = r"{4,200}"  # characters; fewer are no secret

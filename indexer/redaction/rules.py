@@ -6,21 +6,19 @@ A token says by itself whose it is: `glpat-` and twenty characters. A value does
 precedes it.
 """
 
-import os
-import re
-
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.redaction.guards import CODE, STAND_IN
+from ctxrank.indexer.redaction.pieces import PIECES, filled
+from ctxrank.indexer.text.tables import rows
 
 
 class Rule(NamedTuple):
     """One kind of secret.
 
     `anchors` are lower case. The pattern is tried where one of them occurs, or `back` characters before it; it may
-    look behind. The label takes the place of the match, but for the group `head`. A match counts if one of the words
-    of `context` occurs in the `CONTEXT_REACH` characters before it, and if its entropy, in bits for each character, is
-    not below the least. A long pattern is compiled only where its short `opening` matches at an anchor: prose has the
-    word and nothing behind it.
+    look behind. The label takes the place of the match, but for the group `head`. A match counts if its entropy, in
+    bits for each character, is not below the least. A long pattern is compiled only where its short `opening` matches
+    at an anchor: prose has the word and nothing behind it. At a place, a stand-in is no secret; a command is tried
+    once in its line.
     """
 
     name: str
@@ -29,11 +27,10 @@ class Rule(NamedTuple):
     label: str
     back: int = 0
     least_entropy: float = 0.0
-    context: tuple[str, ...] = ()
     opening: str = ""
+    is_place: bool = False
+    is_command: bool = False
 
-
-CONTEXT_REACH = 400
 
 # The first letters of any three digits in base64.
 _ACCOUNT = " ".join(
@@ -46,36 +43,33 @@ _ACCOUNT = " ".join(
 
 def _read() -> dict[str, list[Rule]]:
     """The rules of each section of the table."""
-    pieces = {"STAND_IN": STAND_IN, "CODE": CODE, "ACCOUNT": _ACCOUNT}
-
+    PIECES["ACCOUNT"] = _ACCOUNT
     sections: dict[str, list[Rule]] = {}
     section, is_token = list[Rule](), False
-    with open(os.path.join(os.path.dirname(__file__), "rules.tsv"), encoding="utf-8") as file:
-        for line in file.read().split("\n"):
-            if "%{" in line:
-                line = re.sub(r"%\{(\w+)\}", lambda found: pieces[found[1]], line)
-            name, *cells = line.split("\t")
-            if name.startswith("["):
-                section, is_token = sections.setdefault(name, []), name in ("[tokens]", "[marks]")
-            elif len(cells) == 1:
-                pieces[name] = cells[0]
-            elif cells:
-                anchors, least, back, pattern, label, words, opening = (*cells, "", "", "", "")[:7]
-                parts = anchors.split(" ")
-                if "\\" in anchors:
-                    parts = [part.encode().decode("unicode_escape") for part in parts]
-                if is_token:
-                    # Letters alone mark a token less well than letters and a sign do.
-                    start = pieces["STRICT_START" if parts[0].isalnum() else "START"]
-                    pattern = f"{start}{pattern}(?![A-Za-z0-9_])"
-                label, context = label or f"[REDACTED:{name}]", tuple(words.split(",")) if words else ()
-                section.append(
-                    Rule(name, tuple(parts), pattern, label, int(back or 0), float(least or 0), context, opening)
+    for name, *cells in rows(__file__, "rules"):
+        if name.startswith("["):
+            section, is_token = sections.setdefault(name, []), name in ("[tokens]", "[marks]")
+        elif cells:
+            is_command = "%{ARGS}" in cells[3]
+            anchors, least, back, pattern, label, opening = (*map(filled, cells), "", "", "")[:6]
+            parts = anchors.split(" ")
+            if "\\" in anchors:
+                parts = [part.encode().decode("unicode_escape") for part in parts]
+            if is_token:
+                # Letters alone mark a token less well than letters and a sign do.
+                start = PIECES["STRICT_START" if parts[0].isalnum() else "START"]
+                pattern = f"{start}{pattern}(?![A-Za-z0-9_])"
+            label = label or f"[REDACTED:{name}]"
+            is_place = section is sections.get("[places]")
+            section.append(
+                Rule(
+                    name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, is_place, is_command
                 )
+            )
     return sections
 
 
 # The order is part of the meaning: of two rules that see the same text, the first one names it.
-_, RULES, TOKENS, MARKS, PLACES, VALUES = map(tuple, _read().values())
+RULES, TOKENS, MARKS, PLACES, VALUES = map(tuple, _read().values())
 # What is known by a public format, and by its position: labelled with its name.
 FORMAT_RULES = (*TOKENS, *MARKS, *PLACES)

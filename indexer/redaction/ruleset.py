@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.redaction.user_rules import UserRules
 
 # Grows by one when a rule changes what is found; a store redacts again what an older one let through.
-RULESET_VERSION: int = 7
+RULESET_VERSION: int = 8
 
 
 class RedactionMode:
@@ -91,7 +91,8 @@ REDACTION_MODES = (RedactionMode.PATTERN_ONLY, RedactionMode.ENTROPY, RedactionM
 _NEAR_SECRETS = tuple(
     (
         "pas pw psw pss secret token key private cred auth access api client bearer sql maria login curl wget http :/ "
-        ":\\ ----- sid redis openssl ldap zip smb rpcclient winexe /user: identified kennwort contrase senha "
+        ":\\ ----- sid redis openssl ldap zip smb rpcclient winexe /user: identified mongo snmp psk psexec schtasks "
+        "ipmi kennwort contrase senha "
         "пароль 密码 密碼 パスワード 비밀번호 패스워드 암호 비번"
     ).split()
 )

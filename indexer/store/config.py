@@ -208,9 +208,9 @@ def _own_values(document: object) -> Mapping[str, object]:
 
 
 def _parsed(text: str) -> object:
-    import json  # noqa: PLC0415  start-up: 1 ms that a store without configuration does not pay
+    from ctxrank.indexer.text.light_json import loads  # noqa: PLC0415  start-up: most stores have no configuration
 
-    return json.loads(text)
+    return loads(text)
 
 
 def _cached(store: "Store", path: str, within: str | None = None) -> object:
@@ -227,9 +227,8 @@ def _cached(store: "Store", path: str, within: str | None = None) -> object:
     ).fetchone()
     if row is not None and (row[0], row[1]) == (info.st_size, info.st_mtime_ns):
         return _parsed(row[2])
-    import json  # noqa: PLC0415  start-up: most calls parse no JSON
-
     from ctxrank.indexer.store.config_file import read_config_file  # noqa: PLC0415  start-up: loads the YAML parser
+    from ctxrank.indexer.text.light_json import dumps  # noqa: PLC0415  as above
 
     value, sha256 = read_config_file(path, within=within)
     if path.endswith(".yaml"):
@@ -241,6 +240,6 @@ def _cached(store: "Store", path: str, within: str | None = None) -> object:
     # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
     store.write_if_free(
         "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value) VALUES (?, ?, ?, ?, ?)",
-        (path, info.st_size, info.st_mtime_ns, sha256, json.dumps(value)),
+        (path, info.st_size, info.st_mtime_ns, sha256, dumps(value)),
     )
     return value

@@ -27,7 +27,7 @@ from ctxrank.indexer.store.location import (
     shown_place,
     state_folder,
 )
-from ctxrank.indexer.systems import sync
+from ctxrank.indexer.systems import give_to_owner_of_folder, sync
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.store import Store
@@ -101,7 +101,7 @@ def make_folder_of_ours(folder: str) -> None:
         os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
         with contextlib.suppress(FileExistsError):  # another process was faster
             os.mkdir(folder, 0o700)
-            _give_to_owner_of(os.path.dirname(folder), folder)
+            give_to_owner_of_folder(folder)
     info = os.stat(folder)
     if info.st_uid not in own_ids() or info.st_mode & OTHERS_WRITE:
         raise PermissionError(errno.EPERM, "others own that folder, or can write it", folder)
@@ -138,16 +138,9 @@ def write_privately(path: str, text: str) -> None:
             sync(descriptor)
         finally:
             os.close(descriptor)
-        _give_to_owner_of(os.path.dirname(path), unfinished)
+        give_to_owner_of_folder(unfinished)
         os.replace(unfinished, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(unfinished)
         raise
-
-
-def _give_to_owner_of(folder: str, path: str) -> None:
-    """Give a file that root makes to the user of sudo whose folder it is in, who could not read it otherwise."""
-    owner = os.stat(folder).st_uid
-    if os.geteuid() == 0 and owner != 0 and owner in own_ids():
-        os.chown(path, owner, -1, follow_symlinks=False)

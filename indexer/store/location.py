@@ -20,6 +20,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UntrustedError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import LOG_SUFFIXES
 
 FOLDER = ".ctxrank"
 PRIMARY_FILE = "ctxrank.db"
@@ -27,7 +28,6 @@ INDEX_FILE = "index.db"
 WATCH_LOCK, SERVE_LOCK = "watch.lock", "serve.lock"
 TEAM_LOCK = "team.lock"  # held by the process that exchanges with a team's log
 LOCK_FILES = ("index.lock", "follow.lock", WATCH_LOCK, SERVE_LOCK, TEAM_LOCK)
-_SQLITE_ENDS = ("-wal", "-shm", "-journal")
 BACKUPS = "backups"  # what a repair kept of damaged files
 MAX_STATE_BYTES = 64 * 1024
 _STATE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -57,6 +57,11 @@ class Location(NamedTuple):
     root: str
     project: str
     must_prove: bool = False  # the file does not identify it: asked again once it is open
+
+    @property
+    def database_files(self) -> list[str]:
+        """Every file that may hold what the store knows, there or not."""
+        return [path + end for path in (self.primary, self.index_file) for end in ("", *LOG_SUFFIXES)]
 
 
 class Identity(NamedTuple):
@@ -339,10 +344,9 @@ def at(primary: str, root: str | None = None) -> Location:
 
 def own_files(location: Location) -> frozenset[str]:
     """The real paths of the files that a store keeps in its folder: no text of anyone."""
-    databases = [path + end for path in (location.primary, location.index_file) for end in ("", *_SQLITE_ENDS)]
     locks = [os.path.join(location.folder, name) for name in LOCK_FILES]
     folder = os.path.realpath(location.folder)
-    return frozenset(os.path.join(folder, os.path.basename(path)) for path in (*databases, *locks))
+    return frozenset(os.path.join(folder, os.path.basename(path)) for path in (*location.database_files, *locks))
 
 
 def refuse_unwritable_name(path: str) -> None:

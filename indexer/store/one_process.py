@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import contextmanager
 from ctxrank.indexer.store.location import SERVE_LOCK, WATCH_LOCK
+from ctxrank.indexer.systems import give_to_owner_of_folder
 
 _MAX_BYTES = 300
 _TRIES, _PAUSE_S = 3, 0.02
@@ -25,6 +26,7 @@ def only_one(path: str, says: str, refused: Callable[[str], CtxrankError]) -> Ge
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = os.open(path, flags, 0o600)
+        give_to_owner_of_folder(path)
     except OSError as error:
         raise CtxrankError(f"{path} cannot be opened: {error.strerror}.", "Remove it; it holds nothing.") from error
     with open(descriptor, "r+b", buffering=0) as file:

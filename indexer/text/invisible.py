@@ -14,12 +14,15 @@ Everything else that is default-ignorable goes, with the controls, private, unas
 category C, and the blank of Braille. So do selectors behind letters and ideographs: a sentence fits into them.
 """
 
-import re
 import unicodedata
 from bisect import bisect_right
-from functools import cache, lru_cache
+from collections.abc import Iterator
 
+from ctxrank.indexer.light_typing import TYPE_CHECKING, cache
 from ctxrank.indexer.text.tables import rows
+
+if TYPE_CHECKING:
+    import re
 
 _Ranges = list[tuple[int, int]]
 
@@ -50,17 +53,24 @@ _ARABIC = (("\u0620", "\u074f"), ("\u0750", "\u08ff"), ("\ufb50", "\ufdff"), ("\
 _VIRAMA = 9  # Canonical_Combining_Class
 
 
+_invisible: dict[str, bool] = {}  # of the characters that this process has met
+_MAX_KNOWN = 1 << 14
+
+
 def is_ignorable(char: str) -> bool:
     """Whether Unicode calls the character default-ignorable: shown as nothing by whatever does not know it."""
     return _is_in("ignorable", ord(char))
 
 
-@lru_cache(maxsize=1 << 14)
 def is_invisible(char: str) -> bool:
     """Whether an output keeps the character only where Unicode's rules put it, or never; newline and tab are kept."""
-    if char in "\n\t":
-        return False
-    return unicodedata.category(char)[0] == "C" or is_ignorable(char) or char == _BRAILLE_BLANK
+    known = _invisible.get(char)
+    if known is None:
+        if len(_invisible) == _MAX_KNOWN:
+            _invisible.clear()
+        is_hidden = unicodedata.category(char)[0] == "C" or is_ignorable(char) or char == _BRAILLE_BLANK
+        known = _invisible[char] = is_hidden and char not in "\n\t"
+    return known
 
 
 def without_invisible(text: str) -> str:
@@ -89,8 +99,10 @@ _SHORT_CHARS = 20_000
 
 
 @cache
-def _ignorable() -> re.Pattern[str]:
+def _ignorable() -> "re.Pattern[str]":
     """One character that is default-ignorable, or the blank of Braille."""
+    import re  # noqa: PLC0415  start-up: a query's texts are short
+
     ranges = "".join(f"{chr(first)}-{chr(last)}" for first, last in _ranges()["ignorable"])
     return re.compile(f"[{ranges}{_BRAILLE_BLANK}]")
 
@@ -101,11 +113,30 @@ def _without(text: str, hidden: set[str]) -> str:
         text = text.translate({ord(char): None for char in hidden - kept})
     if not kept:
         return text
-    return re.sub(
-        f"[{''.join(_JOINING)}{chr(_FIRST_TAG)}-{chr(_LAST_TAG)}]+",
-        lambda run: _needed(run[0], text[run.start() - 1 : run.start()], text[run.end() : run.end() + 1]),
-        text,
-    )
+    parts: list[str] = []
+    at = 0
+    for start, end in _runs(text, kept):
+        parts += text[at:start], _needed(text[start:end], text[start - 1 : start], text[end : end + 1])
+        at = end
+    return "".join((*parts, text[at:]))
+
+
+def _runs(text: str, chars: set[str]) -> Iterator[tuple[int, int]]:
+    """Where runs of these characters begin and end; without an expression, which takes half of a bare start."""
+    starts: list[int] = []
+    for char in chars:
+        at = text.find(char)
+        while at >= 0:
+            starts.append(at)
+            at = text.find(char, at + 1)
+    end = -1
+    for start in sorted(starts):
+        if start < end:
+            continue
+        end = start + 1
+        while text[end : end + 1] in chars:
+            end += 1
+        yield start, end
 
 
 def _needed(run: str, before: str, behind: str) -> str:

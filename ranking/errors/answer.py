@@ -59,6 +59,8 @@ class KnownElsewhere(NamedTuple):
 class ErrorAnswer(NamedTuple):
     """`fixes` is empty where `outcome` is "no_match"; `reason` says why it is what it is.
 
+    `same_kind` are other failures that are told in the same words, of another name, with what fixed those.
+
     `signature` and `unit` are of the error that was recognised, else of the primary one; None where there is none.
     """
 
@@ -71,6 +73,7 @@ class ErrorAnswer(NamedTuple):
     unsure: tuple[ErrorMatch, ...] = ()
     total: int = 0  # fixes, those that the limit left out counted
     elsewhere: tuple[KnownElsewhere, ...] = ()  # where there are no fixes: what other projects know
+    same_kind: tuple[Fix, ...] = ()
 
 
 def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnswer:
@@ -81,7 +84,7 @@ def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnsw
         answer = _answer(primary, unit, asked, len(units))
         if answer.fixes:
             return answer
-        first = first or answer
+        first = answer if first is None or (answer.same_kind and not first.same_kind) else first
     if first is None:
         return ErrorAnswer("no_match", "Nothing was printed.", (), None, "", 0)
     for unit in units:
@@ -112,14 +115,21 @@ def _known_elsewhere(primary: apsw.Connection, signature: Signature, asked: Aske
 def _answer(primary: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int) -> ErrorAnswer:
     signature = sign(unit)
     found = match_errors(primary, signature, Whose(asked.project, asked.now, asked.lang), asked.limit)
-    fixes = [fix for match in found.matches if (fix := _fix(primary, match, asked.mode)) is not None]
+    fixes, same_kind = (
+        [fix for match in some if (fix := _fix(primary, match, asked.mode)) is not None]
+        for some in (found.matches, found.same_kind)
+    )
     if not fixes:
         reason = _why_left_out(primary, signature, asked) or found.reason
-        return ErrorAnswer("no_match", reason, (), signature, unit.text, count, found.unsure[: asked.limit])
+        unsure = found.unsure[: asked.limit]
+        return ErrorAnswer("no_match", reason, (), signature, unit.text, count, unsure, same_kind=tuple(same_kind))
     # The matcher puts the likeliest first; of equally sure ones what is refuted comes last.
     fixes.sort(key=lambda fix: (-round(fix.match.recognition, 2), fix.match.state == "refuted"))
     total = found.total - len(found.matches) + len(fixes)
-    return ErrorAnswer("matched", fixes[0].match.why[0], tuple(fixes), signature, unit.text, count, total=total)
+    reason = fixes[0].match.why[0]
+    return ErrorAnswer(
+        "matched", reason, tuple(fixes), signature, unit.text, count, total=total, same_kind=tuple(same_kind)
+    )
 
 
 def _fix(primary: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix | None:

@@ -2,11 +2,13 @@
 
     answer = match_errors(store.primary, sign(error_units(text)[0]), Whose("default"))
     answer.matches[0].grade        "exact", "template" or "near"
+    answer.matches[0].word         "known" or "looks like"; of what stands in `same_kind`, "same kind"
     answer.reason                  why nothing was answered, where nothing was
 
 exact: the same message with the same values (at the same place of the code, where the message needs it). template: the
 same message with other values. near: the wording differs. A pattern that something speaks against (another code,
 exception or condition; a word that changes the meaning; another place of the code) is never answered, however alike.
+One that differs in a value that is not known to vary (differences.py) is another failure of the same kind.
 """
 
 import itertools
@@ -32,10 +34,12 @@ from ctxrank.ranking.errors.calibration import (
     recognition,
     record_bound,
 )
-from ctxrank.ranking.errors.confidence import SAME_ERROR, confidence_in
+from ctxrank.ranking.errors.confidence import SAME_ERROR, SURE_BY_WORD, confidence_in
+from ctxrank.ranking.errors.differences import Difference, differing
 from ctxrank.ranking.errors.similarity import LEAST_SHARE, Likeness, align, compare
 
 Grade = Literal["exact", "template", "near"]
+Word = Literal["known", "looks like", "same kind"]
 
 _LEAST_SPECIFIC = 2.6  # weight of words below which a message does not stand for itself
 # The same for a cause outside the code, which is the same from wherever it is met: "database is locked" has 2.35.
@@ -52,6 +56,7 @@ _CODE_BONUS = 1.0
 _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
 _PLACE_BONUS = 1.0
+_ANOTHER_NAME = "the same kind of error, but another name"
 
 _ASSERTIONS = words("assertions")
 # Their cause lies outside the code: the same missing module is the same error wherever it is imported.
@@ -76,6 +81,8 @@ class ErrorMatch(NamedTuple):
     masked: tuple[str, ...]  # what was masked in the new error
     differences: tuple[str, ...]  # what the new error says otherwise
     why: tuple[str, ...]  # sentences, the weightiest first
+    word: Word = "known"
+    renamed: tuple[Difference, ...] = ()  # of the same kind: what makes it another failure
 
 
 class MatchAnswer(NamedTuple):
@@ -85,6 +92,7 @@ class MatchAnswer(NamedTuple):
     reason: str
     unsure: tuple[ErrorMatch, ...] = ()  # what came close and was not answered
     total: int = 0  # matches, those that the limit left out counted
+    same_kind: tuple[ErrorMatch, ...] = ()  # other failures that are told in the same words
 
 
 class KnownCandidate(NamedTuple):
@@ -126,21 +134,31 @@ class Considered(NamedTuple):
 
     eligible: tuple[KnownCandidate, ...]
     objection: str
+    renamed: tuple[KnownCandidate, ...] = ()  # what only the name of a missing thing rules out, best first
 
 
 def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, limit: int = 3) -> MatchAnswer:
     """What is known of an error."""
     considered = consider(connection, asked, whose)
+    shown = max(limit, 1)
+    sure = [one for one in considered.eligible if min(one.recognition, SAME_ERROR) >= one.least]
+    told = [(one, () if one.likeness.frames > 0 else _renamed(asked, one.known)) for one in sure]
+    is_told_often = bool(told) and lookup.is_told_often(connection, whose, asked)
+    matches = tuple(_rated(asked, one, is_told_often=is_told_often) for one, renamed in told if not renamed)
+    others = [one for one in told if one[1]] + [
+        (one, _renamed(asked, one.known) or (Difference(asked.missing, one.known.signature.missing),))
+        for one in considered.renamed[:shown]
+    ]
+    same_kind = tuple(_rated(asked, one, renamed) for one, renamed in others[:shown])
+    if matches:
+        return MatchAnswer(matches[:shown], matches[0].why[0], (), len(matches), same_kind)
+    if same_kind:
+        return MatchAnswer(
+            (), f"{public_id('error', same_kind[0].pattern_id)}: {same_kind[0].why[0]}", same_kind=same_kind
+        )
     if not considered.eligible:
         return MatchAnswer((), considered.objection)
-    shown = max(limit, 1)
     rated = tuple(_rated(asked, candidate) for candidate in considered.eligible[:shown])
-    sure = tuple(
-        one for one, candidate in zip(rated, considered.eligible, strict=False) if one.recognition >= candidate.least
-    )
-    if sure:
-        left_out = sum(candidate.recognition >= candidate.least for candidate in considered.eligible[shown:])
-        return MatchAnswer(sure, sure[0].why[0], total=len(sure) + left_out)
     least = considered.eligible[0].least
     nearest = public_id("error", rated[0].pattern_id)
     reason = f"The nearest known error, {nearest}, is not near enough ({rated[0].recognition:.2f} of {least:.2f})."
@@ -149,9 +167,16 @@ def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, li
     return MatchAnswer((), reason, rated)
 
 
+def _renamed(asked: Signature, known: KnownError) -> tuple[Difference, ...]:
+    """What makes this another failure of the same kind, but for what is known to vary in this one."""
+    found = differing(asked, known.signature)
+    return tuple(one for one in found if one.known not in known.varying)
+
+
 def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Considered:
     """Look up, compare, rule out and order: everything but the judgement."""
     eligible: list[KnownCandidate] = []
+    renamed: list[KnownCandidate] = []
     objections: list[tuple[float, int, str]] = []
     needs_more = is_summary(asked.message)
     # The same template where there is one; what shares rare terms where there is none, or where the place decides.
@@ -172,25 +197,26 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
             continue
         if objection := _objection(asked, known.signature, likeness):
             objections.append((score, known.pattern_id, objection))
+            if objection.startswith(_ANOTHER_NAME) and likeness.is_template:
+                renamed.append(KnownCandidate(known, likeness, score))
         else:
             stands_alone = likeness.is_instance and likeness.frames == 1 and not _is_local(asked)
             eligible.append(KnownCandidate(known, likeness, score, stands_alone=stands_alone))
-    eligible.sort(
-        key=lambda one: (
-            -one.score,
-            -record_bound(one.known.confirmations, one.known.refutations),
-            -one.known.last_seen,
-            one.known.pattern_id,
-        )
-    )
+    eligible.sort(key=_best_first)
+    renamed.sort(key=_best_first)
     if needs_more and not eligible:
         return Considered((), "The output says only that something failed, not what.")
     with_margins = tuple(_beside_others(one, eligible) for one in eligible)
     if objections:
         _, nearest, objection = max(objections)
         reason = f"The nearest known error, {public_id('error', nearest)}, is ruled out: {objection}."
-        return Considered(with_margins, reason)
+        return Considered(with_margins, reason, tuple(renamed))
     return Considered(with_margins, "No known error shares its codes, its message or its place.")
+
+
+def _best_first(one: KnownCandidate) -> tuple[float, float, int, int]:
+    known = one.known
+    return (-one.score, -record_bound(known.confirmations, known.refutations), -known.last_seen, known.pattern_id)
 
 
 def _group_codes(asked: Signature, looked_up: list[KnownError]) -> frozenset[str]:
@@ -231,7 +257,7 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     if likeness.vetoes:
         return likeness.vetoes[0]
     if asked.missing and known.missing and asked.missing != known.missing:
-        return f"the same kind of error, but another name: {asked.missing}, not {known.missing}"
+        return f"{_ANOTHER_NAME}: {asked.missing}, not {known.missing}"
     if (
         headlines.decisive
         and not likeness.same_code
@@ -293,16 +319,23 @@ def _is_local(asked: Signature) -> bool:
     return asked.error_type in RAISED_ANYWHERE
 
 
-def _rated(asked: Signature, candidate: KnownCandidate) -> ErrorMatch:
+def _rated(
+    asked: Signature,
+    candidate: KnownCandidate,
+    renamed: tuple[Difference, ...] = (),
+    *,
+    is_told_often: bool = False,
+) -> ErrorMatch:
     known, likeness = candidate.known, candidate.likeness
     grade: Grade = "near"
     if likeness.is_template:
         is_here = likeness.frames >= 0 or asked.frames == known.signature.frames or asked.error_type in _CAUSED_OUTSIDE
         grade = "exact" if is_here and asked.values == known.signature.values else "template"
+    word: Word = "same kind" if renamed else "known" if grade == "exact" or is_told_often else "looks like"
     recognised = candidate.recognition
     if grade == "exact" and recognised >= _LEAST_OF_THE_SAME:
         recognised = SAME_ERROR  # the very error that was saved is known by one figure
-    recognised = min(recognised, SAME_ERROR)  # and what is only like it is not surer
+    recognised = min(recognised, SURE_BY_WORD[word])  # and what is only like it is not surer
     return ErrorMatch(
         known.pattern_id,
         grade,
@@ -312,8 +345,11 @@ def _rated(asked: Signature, candidate: KnownCandidate) -> ErrorMatch:
         known.confirmations,
         known.refutations,
         asked.values,
-        likeness.headlines.changed,
-        tuple(_reasons(asked, known.signature, likeness, grade)),
+        tuple(f"{one.asked or '(nothing)'}, not {one.known or '(nothing)'}" for one in renamed)
+        or likeness.headlines.changed,
+        tuple(_reasons(asked, known.signature, likeness, grade, renamed)),
+        word,
+        renamed,
     )
 
 
@@ -342,8 +378,12 @@ def _beside_others(candidate: KnownCandidate, eligible: list[KnownCandidate]) ->
     )
 
 
-def _reasons(asked: Signature, known: Signature, likeness: Likeness, grade: Grade) -> Iterable[str]:
-    if grade == "exact":
+def _reasons(
+    asked: Signature, known: Signature, likeness: Likeness, grade: Grade, renamed: tuple[Difference, ...]
+) -> Iterable[str]:
+    if renamed:
+        yield f"The same kind of failure, but another name: {renamed[0].asked}, not {renamed[0].known}."
+    elif grade == "exact":
         yield "The same message with the same values."
     elif grade == "template" and asked.values == known.values:
         yield "The same message, at another place of the code."

@@ -9,6 +9,7 @@ name is not.
 """
 
 import functools
+from collections.abc import Iterator
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame
 from ctxrank.indexer.errors.parse.tables import listed, rows, words
@@ -146,28 +147,25 @@ def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = F
         return Alignment(
             2 * shared / total, shared, ("most of its words",), ("most of its words",), is_worded_alike=False
         )
-    pairs = _common(asked, known)
-    agreed = sum(weight_of(asked[i]) for i, _ in pairs)
+    spans = list(gaps(asked, known))
+    agreed = sum(map(weight_of, asked)) - sum(weight_of(word) for here, _ in spans for word in asked[here])
     decisive: list[str] = []
     changed: list[str] = []
     is_of_another_kind = is_added_to = False
     is_worded_alike = True
-    at_asked = at_known = 0
-    for i, j in [*pairs, (len(asked), len(known))]:
-        here, there = asked[at_asked:i], known[at_known:j]
-        at_asked, at_known = i + 1, j + 1
-        if here or there:
-            changed.append(f"{' '.join(here) or '(nothing)'}, not {' '.join(there) or '(nothing)'}")
-            is_worded_alike = is_worded_alike and _are_values(here, there)
-            if not _is_decisive(here, there):
-                continue
-            if (has_kinds and _are(_KINDS, here, there)) or (
-                asked[i : i + 1] == ("modifier",) and _are(_MODIFIERS, here, there)
-            ):
-                is_of_another_kind = True
-            else:
-                decisive.append(changed[-1])
-                is_added_to = is_added_to or not (_meaning(here) and _meaning(there))
+    for mine, theirs in spans:
+        here, there = asked[mine], known[theirs]
+        changed.append(f"{' '.join(here) or '(nothing)'}, not {' '.join(there) or '(nothing)'}")
+        is_worded_alike = is_worded_alike and _are_values(here, there)
+        if not _is_decisive(here, there):
+            continue
+        if (has_kinds and _are(_KINDS, here, there)) or (
+            asked[mine.stop : mine.stop + 1] == ("modifier",) and _are(_MODIFIERS, here, there)
+        ):
+            is_of_another_kind = True
+        else:
+            decisive.append(changed[-1])
+            is_added_to = is_added_to or not (_meaning(here) and _meaning(there))
     return Alignment(
         2 * agreed / total if total else 1.0,
         agreed,
@@ -177,6 +175,15 @@ def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = F
         is_added_to,
         is_worded_alike,
     )
+
+
+def gaps(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[tuple[slice, slice]]:
+    """Where two rows of words differ, in order: what stands between the parts of their longest common subsequence."""
+    at_one = at_other = 0
+    for i, j in [*_common(one, other), (len(one), len(other))]:
+        if i > at_one or j > at_other:
+            yield slice(at_one, i), slice(at_other, j)
+        at_one, at_other = i + 1, j + 1
 
 
 @functools.lru_cache(maxsize=4096)

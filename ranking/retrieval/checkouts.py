@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.location import main_worktree
+from ctxrank.indexer.store.parents import has_roots
 from ctxrank.indexer.store.store import Store
 
 
 def files_of_others(store: Store, documents: Iterable[int]) -> dict[int, str]:
     """Which of these documents are files of another checkout than the one that asks, and where that one is."""
+    if not has_roots(store.primary):
+        return {}
     project, own = os.path.realpath(store.location.project), os.path.realpath(store.location.root)
     if not _is_checkout(project, own):
         return {}

@@ -1,9 +1,13 @@
 """Cleaning: what was stored under older redaction rules is redacted again before anyone sees it."""
 
 from ctxrank.indexer.exceptions import DamagedError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode, may_hold_secret
 from ctxrank.indexer.store.connection import DAMAGED_STEP
 from ctxrank.indexer.text.lines import WIPED, searchable
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.store.parents import ParentDocument
 
 
 def cleaned(text: str, ruleset: int, mode: RedactionMode) -> str:
@@ -18,6 +22,14 @@ def cleaned(text: str, ruleset: int, mode: RedactionMode) -> str:
     from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  its patterns are compiled only where a row needs them
 
     return searchable(redact(text, mode).text)
+
+
+def cleaned_parent(parent: "ParentDocument", mode: RedactionMode) -> "ParentDocument":
+    """The same document with its texts as today's redaction rules leave them."""
+    if parent.ruleset >= RULESET_VERSION:
+        return parent
+    title, body = (cleaned(text, parent.ruleset, mode) for text in (parent.title, parent.body))
+    return parent._replace(title=title, body=body)
 
 
 _PARTING = dict.fromkeys(map(ord, "-_./"), " ")

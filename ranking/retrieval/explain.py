@@ -51,7 +51,7 @@ def _prior(group: HitGroup | None) -> str:
 def _term_scores(plan: Plan, candidate: Candidate) -> list[TermScore]:
     if candidate.rowid == WHOLE_FILE:
         return whole_term_scores(plan, [candidate.owner_id]).get(candidate.owner_id, [])
-    return term_scores(plan, candidate.rowid)
+    return term_scores(plan, [candidate.rowid]).get(candidate.rowid, [])
 
 
 # What an explanation says of a term beside the words of titles and bodies.

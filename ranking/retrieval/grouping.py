@@ -57,7 +57,9 @@ class HitGroup:
     def shares(self) -> list[tuple[float, Candidate, str]]:
         """Which rows make the score, with which share, and what they are."""
         own, passages = self.own, self.passages
-        is_own_best = own is not None and (not passages or own.score > passages[0].score)
+        # A heading is short, and so would score more than the prose below it.
+        may_lead = self.own_share == OWN_SHARE
+        is_own_best = own is not None and (not passages or (may_lead and own.score > passages[0].score))
         shares: list[tuple[float, Candidate, str]] = []
         if own is not None:
             shares.append((1.0 if is_own_best else self.own_share, own, "title, summary and path"))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
-from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import DAMAGED_STEP
 from ctxrank.indexer.store.freshness import file_state
@@ -171,14 +171,6 @@ class SearchResult(NamedTuple):
     corrections: "tuple[Correction, ...]" = ()
     unknown: tuple[str, ...] = ()
     facets: "FacetCounts | None" = None  # where they were asked for
-
-
-def cleaned_parent(parent: ParentDocument, mode: RedactionMode) -> ParentDocument:
-    """The same document with its texts as today's redaction rules leave them."""
-    if parent.ruleset >= RULESET_VERSION:
-        return parent
-    title, body = (cleaned(text, parent.ruleset, mode) for text in (parent.title, parent.body))
-    return parent._replace(title=title, body=body)
 
 
 def signals_of(document: ParentDocument | RankingSignals, today: int) -> Signals:

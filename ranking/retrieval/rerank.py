@@ -12,6 +12,7 @@ from operator import neg
 
 from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, RowText
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
@@ -52,7 +53,8 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     rows = best_first(found.rows)
     # A row's bonus depends on which others were read, too (`_forms`): with a tie cut in two, the same documents saved
     # in another order would have other scores.
-    count = count_with_ties([row.score for row in rows], MAX_RERANKED, MAX_TIED)
+    titles = _titles_among(rows, MAX_RERANKED)
+    count = count_with_ties([row.score for row in rows], MAX_RERANKED + titles, MAX_TIED + titles)
     read = _read(plan, plain, rows[:count])
     share = share_of_bonus(len(plan.terms))
     # How much of the query is the name of something that code defines: what its term is worth says so.
@@ -71,16 +73,29 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     return found._replace(rows=best + rows[count:])
 
 
+def _titles_among(rows: list[Candidate], most: int) -> int:
+    """How many rows among the best are the titles of files whose passages were found: these take no place of a text."""
+    files = {row.owner_id for row in rows if document_id_of(row.rowid) != row.owner_id}
+    titles = texts = 0
+    for rowid, owner_id, _, _ in rows:
+        if texts == most:
+            break
+        is_title = owner_id in files and document_id_of(rowid) == owner_id
+        titles += is_title
+        texts += not is_title
+    return titles
+
+
 def _is_quoted(plan: Plan, read: list[_Read]) -> bool:
     """Whether the whole query stands word by word in a source that is no test."""
     if len(plan.pairs) < _LEAST_QUOTED or plan.unknown:
         return False
-    from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  few queries are quotations
-
     for row in read:
-        has_all = all(_follows(row.positions, first, second) for first, second, _, _ in plan.pairs)
-        if has_all and not (is_prose(row.path) or is_test(row.path)):
-            return True
+        if all(_follows(row.positions, first, second) for first, second, _, _ in plan.pairs) and not is_test(row.path):
+            from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  few queries are quotations
+
+            if not is_prose(row.path):
+                return True
     return False
 
 

@@ -28,6 +28,7 @@ from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, he
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_candidates, no_threshold
 from ctxrank.ranking.retrieval.candidates.top_k import FeatureLimits, feature_limits, top_k_threshold
+from ctxrank.ranking.retrieval.cleaning import cleaned_parent
 from ctxrank.ranking.retrieval.filters import resolve_filters
 from ctxrank.ranking.retrieval.grouping import OWN_SHARE, PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import (
@@ -37,7 +38,6 @@ from ctxrank.ranking.retrieval.hits import (
     SearchRequest,
     SearchResult,
     ShownText,
-    cleaned_parent,
     make_hit,
     show_passage,
     signals_of,

@@ -23,12 +23,11 @@ _SHARED_LAST_LINE = {
 # Near misses that are answered, most because they print what the case prints: the cases' fault (README.md beside them).
 _ANSWERED = {
     "fresh": {
-        "alembic: no config", "archives: xz format", "eslint: undefined", "gdb: no symbol", "js_runners: ava assertion",
+        "alembic: no config", "eslint: undefined", "gdb: no symbol", "js_runners: ava assertion",
     },
-    "newest": {"naga: syntax", "network: bad address", "py_databases: mako name", "py_runners: behave step"},
+    "newest": {"naga: syntax", "py_databases: mako name"},
     "last": {
-        "node_languages: commitlint", "node_validators: ejs variable", "packers: zip nothing",
-        "py_more_libraries: xmlschema",
+        "node_languages: commitlint", "packers: zip nothing", "py_more_libraries: xmlschema",
     },
 }  # fmt: skip
 
@@ -36,7 +35,7 @@ _ANSWERED = {
 @pytest.mark.parametrize("half", first_quick(FRESH, 1))
 def test_of_tools_that_no_rule_was_made_with_a_near_miss_is_not_answered_either(half: str) -> None:
     told = asked_of_all(load(half))
-    assert {one.failure.name for one in told if one.failure.variant == "C" and one.answer} == _ANSWERED[half]
+    assert {one.failure.name for one in told if one.failure.variant == "C" and is_fault(one)} == _ANSWERED[half]
 
 
 @pytest.mark.parametrize("half", (*HALVES, *FRESH))
@@ -60,7 +59,8 @@ def test_one_stored_pattern_answers_a_near_miss_no_more_than_many() -> None:
     failures = [one for half in HALVES for one in load(half) if _is_sampled(one)]
     told = asked_alone(failures)
     assert {(one.failure.name, one.failure.variant) for one in told if is_fault(one)} <= _KNOWN_FAULTS
-    assert sum(matrix(told).own.values()) >= 2 * len(failures) / 3
+    counts = matrix(told)
+    assert sum(counts.own.values()) + counts.kind["B"] >= 2 * len(failures) / 3
 
 
 def _is_sampled(failure: Failure) -> bool:

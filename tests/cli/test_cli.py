@@ -327,6 +327,15 @@ def test_index_says_what_it_did(own_shop: Path, capsys: pytest.CaptureFixture[st
     assert "1 added, 0 changed, 0 moved, 0 removed, 17 unchanged" in capsys.readouterr().out
 
 
+def test_what_is_found_is_dated_and_a_dry_run_dates_nothing(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (own_shop / "artifacts" / "new.md").write_text("# Quokka\n")
+    dated = []
+    for more in (["--dry-run"], []):
+        assert run(["index", "artifacts", "--json", *more]) == 0
+        dated.append(json.loads(capsys.readouterr().out)["dates"] is not None)
+    assert dated == [False, True]
+
+
 def test_rebuild_and_status_agree(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.unlink(own_shop / ".ctxrank" / "index.db")
     assert run(["rebuild"]) == 0

@@ -41,11 +41,11 @@ def test_an_unknown_failure_is_silence_with_a_reason_on_stderr_and_exit_code_1(e
 
 
 def test_a_fix_that_came_with_another_store_is_found(error: Shell) -> None:
-    crate = "error: only traits defined in the current crate can be implemented for kind {} and friends"
+    crate = "error: only traits defined in the current crate can be implemented for {}kinds and friends"
     with make_store(error.folder / "there") as there, make_store(error.folder) as store:
-        save_error(there, NewKnownError(crate.format("Frob"), "Wrap it."))
+        save_error(there, NewKnownError(crate.format("the "), "Wrap it."))
         bring(store, exported_bytes(there))
-    answer = error("match", given=crate.format("Grob").encode())
+    answer = error("match", given=crate.format("").encode())
     assert answer.code == 0 and answer.out.startswith("error:1@") and "   Solution: Wrap it.\n" in answer.out
 
 
@@ -56,7 +56,7 @@ def test_a_saved_fix_is_found_by_file_stdin_and_message(error: Shell) -> None:
     for arguments, given in ((("a.log",), b""), (("-",), MODULE.encode()), ((), MODULE.encode()), (told, b"")):
         answer = error("match", *arguments, given=given)
         assert answer.code == 0 and "   Solution: pip install pyyaml\n" in answer.out, arguments
-        assert answer.out.startswith("error:1 exact, confidence 0.98, ") and "Masked: yaml" in answer.out
+        assert answer.out.startswith("error:1 known (exact), confidence 0.98, ") and "Masked: yaml" in answer.out
 
 
 def test_the_json_of_a_match_has_what_is_promised(error: Shell) -> None:

@@ -17,7 +17,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.opening import create_store
 from ctxrank.ranking.errors.answer import Asked, recognise
-from ctxrank.ranking.errors.calibration import LEAST_RECOGNITION
+from ctxrank.ranking.errors.confidence import SURE_BY_WORD
 
 
 def python_trace(folder: str, name: str, line: int, code: str, said: str) -> str:
@@ -172,7 +172,7 @@ def test_a_known_failure_is_recognised_elsewhere_with_its_fix(stranger: Stranger
     code, answer = stranger.run("match", output=failure("/home/ann/work/ledger", "ledger", 47), folder=below)
     assert (code, answer["outcome"]) == (0, "matched")
     assert answer["matches"][0]["solution"] == FIXES[failure]
-    assert answer["matches"][0]["recognition"] >= LEAST_RECOGNITION and answer["matches"][0]["why"]
+    assert answer["matches"][0]["recognition"] >= SURE_BY_WORD["looks like"] and answer["matches"][0]["why"]
 
 
 @pytest.mark.parametrize("failure", [failure for failure in FAILURES if failure not in FIXES])

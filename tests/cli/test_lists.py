@@ -115,3 +115,15 @@ def test_only_one_module_makes_ids_of_kinds_and_numbers() -> None:
         if f"{kind}:{{" in line
     ]
     assert not made
+
+
+def test_a_session_that_is_over_says_since_when_and_an_open_one_does_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = str(tmp_path / "s.db")
+    for words in (["init"], ["session", "create", "open"], ["session", "create", "over"], ["session", "end", "over"]):
+        assert run(["--db", db, *words]) == 0
+    capsys.readouterr()
+    assert run(["--db", db, "session", "list"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert ", ended 2" in lines["over"] and ", ended" not in lines["open"]

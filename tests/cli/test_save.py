@@ -101,7 +101,20 @@ def test_nothing_piped_in_is_no_finding(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
     assert run(["save"]) == 2
-    assert "There is no text." in capsys.readouterr().err
+    assert "There is no text. Give a sentence in quotes, or pipe it in: ctxrank save <" in capsys.readouterr().err
+
+
+def test_what_is_saved_again_keeps_its_priority_unless_another_is_given(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given, kept in ((["--priority", "high"], "high"), ([], "high"), (["--priority", "low"], "low"), ([], "low")):
+        saved(capsys, "The lock is late.", *given)
+        assert run(["list", "packages", "--json"]) == 0
+        (package,) = json.loads(capsys.readouterr().out)["packages"]
+        assert package["priority"] == kept
+    saved(capsys, "Another lock is late.")
+    assert run(["search", "another lock", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["hits"][0]["priority"] == "medium"
 
 
 def test_a_secret_that_a_title_or_summary_would_cut_is_taken_out(

@@ -171,6 +171,8 @@ def test_the_words_of_a_column_are_those_of_the_schema_and_of_the_module_that_wr
 def test_what_the_store_itself_knows_of_kinds_is_what_the_catalogue_says() -> None:
     assert set(catalogue.document_kinds(catalogue.kinds_of(schema()))) == set(facets.KINDS)
     assert catalogue.aging_kinds() == TTL_KINDS
+    (sql,) = schema().execute("SELECT sql FROM sqlite_schema WHERE name = 'blocklist'").fetchall()[0]
+    assert [kind.name for kind in KINDS.values() if kind.blocked and f"'{kind.name}'" not in str(sql)] == []
 
 
 def test_a_document_can_be_made_again_from_its_record(tmp_path: Path) -> None:

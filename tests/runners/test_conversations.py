@@ -108,6 +108,8 @@ def test_a_spawned_agent_gets_the_block_once(runner: RealRunner) -> None:
     runner.converse("ask another agent", *runner.spawns(task), "It is done.", spawned={task: ("It is the rounding.",)})
     sent = runner.sent(task)[0]
     assert sent.count(MADE) == 1 and "<ctxrank" in sent
+    (told,) = [one["evidence"] for one in runner.ctxrank("doctor")["findings"] if one["id"] == "spawn"]
+    assert told == f"{runner.name.replace('-', ' ')}: its last spawn got its block"
 
 
 def test_a_secret_that_a_command_printed_is_not_kept(runner: RealRunner) -> None:

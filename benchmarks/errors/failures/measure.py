@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from ctxrank.ranking.errors.match import match_errors
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VARIANTS = ("A", "B", "C")
+KNOWN = ("known-seen", "known-unseen")  # with the same again, elsewhere, and a near miss of each
 HALVES = ("seen", "unseen", "later")
 FRESH = ("fresh", "newest", "last")  # what was first asked of these is in README.md
 
@@ -49,14 +51,16 @@ class Told(NamedTuple):
     answer: str
     confidence: float
     reason: str
+    word: str = ""
 
 
 class Matrix(NamedTuple):
-    """How many of each variant were answered with their own case, with another one, and not at all."""
+    """How many of each variant were answered with their own case or another one, how many by kind, and not at all."""
 
-    own: dict[str, int]
-    other: dict[str, int]
-    silent: dict[str, int]
+    own: Counter[str]
+    other: Counter[str]
+    kind: Counter[str]
+    silent: Counter[str]
 
 
 def load(half: str) -> list[Failure]:
@@ -89,39 +93,42 @@ def asked_alone(failures: list[Failure]) -> list[Told]:
 
 def matrix(told: Iterable[Told]) -> Matrix:
     """The counts."""
-    counts = Matrix(dict.fromkeys(VARIANTS, 0), dict.fromkeys(VARIANTS, 0), dict.fromkeys(VARIANTS, 0))
+    counts = Matrix(Counter(), Counter(), Counter(), Counter())
     for one in told:
         row = counts.silent if not one.answer else counts.own if one.answer == one.failure.name else counts.other
+        row = counts.kind if one.word == "same kind" else row
         row[one.failure.variant] += 1
     return counts
 
 
 def is_fault(told: Told) -> bool:
-    """Whether this is no answer to A or B, or any answer to C."""
-    return bool(told.answer) if told.failure.variant == "C" else told.answer != told.failure.name
+    """Whether this is no answer to a case, or an answer to a near miss that is more than its kind."""
+    if told.failure.variant in ("C", "near"):
+        return bool(told.answer) and told.word != "same kind"
+    return told.answer != told.failure.name
 
 
 def _told(ours: Ours, failure: Failure) -> Told:
     answers = [match_errors(ours.opened.primary, sign(unit), Whose(PROJECT)) for unit in error_units(failure.text)]
-    found = next((one for one in answers if one.matches), answers[0])
-    if not found.matches:
-        return Told(failure, "", 0.0, found.reason)
-    best = found.matches[0]
-    return Told(failure, ours.group_of(best.pattern_id), best.recognition, best.why[0])
+    best = next((match for one in answers for match in one.matches), None)
+    best = best or next((match for one in answers for match in one.same_kind), None)
+    if best is None:
+        return Told(failure, "", 0.0, answers[0].reason)
+    return Told(failure, ours.group_of(best.pattern_id), best.recognition, best.why[0], best.word)
 
 
 def main() -> None:
     """Ask and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("half", choices=(*HALVES, *FRESH))
+    parser.add_argument("half", choices=(*HALVES, *FRESH, *KNOWN))
     parser.add_argument("--list", action="store_true", help="name the faults")
     options = parser.parse_args()
     failures = load(options.half)
     for title, told in (("A of all stored", asked_of_all(failures)), ("A alone stored", asked_alone(failures))):
-        print(f"{title:18}own case  another  silence")
+        print(f"{title:18}own case  another  by kind  silence")
         counts = matrix(told)
-        for variant in VARIANTS:
-            print(f"{variant:18}{counts.own[variant]:8}{counts.other[variant]:9}{counts.silent[variant]:9}")
+        for variant in dict.fromkeys(one.variant for one in failures):
+            print(f"{variant:18}{counts.own[variant]:8}", *(f"{count[variant]:8}" for count in counts[1:]))
         if options.list:
             for one in filter(is_fault, told):
                 print(f"  {one.failure.variant} {one.failure.name} -> {one.answer or 'silence'} ({one.reason})")

@@ -6,9 +6,10 @@ from ctxrank.cli.actions.errors.lookup import Whose, given_failure, record_words
 from ctxrank.cli.actions.given import number_of, others_know
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.cli.output.lines import cut, facts, indented, times
-from ctxrank.indexer.clock import format_day, format_us
-from ctxrank.indexer.errors.failures import resolve
+from ctxrank.indexer.clock import format_day, format_us, now_us
+from ctxrank.indexer.errors.failures import last_failure, resolve
 from ctxrank.indexer.errors.listing import Recognition, StoredError, get_error, list_errors, recognition_of
+from ctxrank.indexer.errors.lookup import let_vary
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.errors.solutions import SavedKnownError
@@ -17,6 +18,8 @@ from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.errors.answer import MAX_FIXES, Asked, recognise
 from ctxrank.ranking.errors.confidence import confidence_in
 
 _KIND = "error"
@@ -98,8 +101,11 @@ def _count(call: Call, error: str, session: str | None, *, has_helped: bool) -> 
         before = get_error(store.primary, number_of(store.primary, error, _KIND, 3))
         record = count_outcome(store, before.id, has_helped=has_helped)
         if session_id is not None:
+            varying, instance = _confirmed_of(store, session_id, before) if has_helped else ((), None)
             with store.write() as change:
-                resolve(change, session_id, pattern_id=before.id)
+                resolve(change, session_id, pattern_id=before.id, instance=instance)
+                if varying:
+                    let_vary(change, before.id, varying)
     after = before._replace(confirmations=record.confirmations, refutations=record.refutations)
     moved = f"{record.before} → {record.after}" if record.before != record.after else f"still {record.after}"
     more = {"id": before.id, "state": record.after, "confidence": _own_confidence(after)}
@@ -110,6 +116,16 @@ def _count(call: Call, error: str, session: str | None, *, has_helped: bool) -> 
             f"confidence {_own_confidence(before):.2f} → {_own_confidence(after):.2f}"
         ],
     )
+
+
+def _confirmed_of(store: Store, session_id: int, error: StoredError) -> tuple[tuple[str, ...], str | None]:
+    """Where a session's last failure is of the same kind: the error's values that differ in it, and its fingerprint."""
+    failure = last_failure(store.primary, session_id, None, now=now_us())
+    answer = recognise(store.primary, failure, Asked(error.project, now_us(), limit=MAX_FIXES))
+    for one in answer.same_kind:
+        if one.match.pattern_id == error.id and one.match.grade == "template" and answer.signature is not None:
+            return tuple(name.known for name in one.match.renamed), answer.signature.instance
+    return (), None
 
 
 def _error_lines(call: Call, error: StoredError) -> Iterator[str]:

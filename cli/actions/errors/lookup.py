@@ -8,14 +8,16 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure, sign_older
 from ctxrank.indexer.errors.parse.capture import capture_file, capture_stream
-from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, save_error
 from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError
-from ctxrank.indexer.light_typing import Any, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.sessions import project_in_force
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import MAX_FIXES, Asked, ErrorAnswer, recognise
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.errors.solutions import SavedKnownError
 
 Say = Callable[[str], None]
 
@@ -47,18 +49,25 @@ def look_up(
 
 def save_solution(
     store: Store, failure: FailureText, solution: str, whose: Whose, say: Say | None, how: str, **about: Any
-) -> tuple[SavedKnownError, str, ErrorAnswer]:
+) -> "tuple[SavedKnownError, str, ErrorAnswer]":
     """Keep what fixed a failure: what was saved, for which project, and what was known before.
 
     `how` says how to give a failure where there is none; `about` are further fields of NewKnownError. Raises
     UsageError.
     """
+    from ctxrank.indexer.errors.solutions import NewKnownError, save_error  # noqa: PLC0415  a failure saves none
+
     if failure.trouble:
         raise UsageError(failure.trouble, how)
     project, answer = look_up(store, failure, whose, say)
     # The matcher knows which other values make no other error.
-    known = next((fix.match.pattern_id for fix in answer.fixes if fix.match.grade == "template"), None)
-    about |= {"known_id": known, "secrets": failure.secrets}
+    alike = (*answer.fixes, *answer.same_kind)
+    known = next(
+        (fix.match for fix in alike if fix.match.grade == "template" and fix.solution == solution.strip()), None
+    )
+    if known is not None:
+        about |= {"known_id": known.pattern_id, "varying": tuple(one.known for one in known.renamed)}
+    about |= {"secrets": failure.secrets}
     new = NewKnownError(failure.text, solution, project, whose.lang, **about)
     return save_error(store, new, mode=load_config(store).redaction_mode), project, answer
 

@@ -41,7 +41,8 @@ def match(
             {
                 "signature": None if answer.signature is None else _signature(answer.signature),
                 "has_more": is_cut,
-                "matches": [_of_match(one.match, {**one._asdict(), "error": _title(one)}) for one in answer.fixes],
+                "matches": list(map(_of_fix, answer.fixes)),
+                "same_kind": list(map(_of_fix, answer.same_kind)),
                 "unsure": [_of_match(one) for one in answer.unsure],
                 "elsewhere": [_of_match(one.match, {"project": one.project}) for one in answer.elsewhere],
                 "seen_before": seen,
@@ -58,6 +59,8 @@ def match(
 
 def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:
     yield f"not known. {answer.reason}"
+    for fix in answer.same_kind[:1]:
+        yield f"What fixed that: {shown(fix.solution)}"
     if seen is not None:
         last = format_day(seen.last_seen)
         yield f"It was seen {times(seen.times)} before, last on {last}, and no fix was saved."
@@ -83,6 +86,10 @@ def _of_match(match: ErrorMatch, more: Mapping[str, object] | None = None) -> Ex
     return Extended(match, {"id": match.pattern_id, **(more or {})})
 
 
+def _of_fix(fix: Fix) -> Extended:
+    return _of_match(fix.match, {**fix._asdict(), "error": _title(fix)})
+
+
 def _title(fix: Fix) -> str:
     return title_of(fix.error_type, fix.message)
 
@@ -90,7 +97,8 @@ def _title(fix: Fix) -> str:
 def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:
     match = fix.match
     yield (
-        f"{call.bold(public_id('error', match.pattern_id))} {match.grade}, confidence {match.confidence:.2f}, "
+        f"{call.bold(public_id('error', match.pattern_id))} {match.word} ({match.grade}), "
+        f"confidence {match.confidence:.2f}, "
         f"{record_words(match.state, match.confirmations, match.refutations)}, seen {times(fix.occurrences)}"
     )
     yield f"   {shown(_title(fix))}"

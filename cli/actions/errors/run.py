@@ -14,7 +14,6 @@ from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import FailurePlace, resolve, sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import fingerprint
-from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.paths import holds_secret
@@ -90,8 +89,9 @@ def _learn(call: Call, store: Store, command: tuple[str, ...], finished: "Finish
     answer = learn_from_failure(call, store, run, output, f"exit code {finished.code}")
     for fix in answer.fixes[:1] if answer is not None else ():
         helped = "did not help" if fix.match.state == "refuted" else fix.match.state
-        known = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
-        call.note(f"known as {public_id('error', fix.match.pattern_id)} ({known}): {fix.solution}")
+        judged = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
+        is_known = "known as" if fix.match.word == "known" else fix.match.word
+        call.note(f"{is_known} {public_id('error', fix.match.pattern_id)} ({judged}): {fix.solution}")
 
 
 def shown_command(command: str, mode: RedactionMode) -> str:
@@ -163,6 +163,8 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
 
 def _save_proposal(call: Call, store: Store, run: CommandRun, unit: str, changes: TreeChanges) -> None:
     """Keep what changed between the failure and the success as a sighted solution."""
+    from ctxrank.indexer.errors.solutions import NewKnownError, save_error  # noqa: PLC0415  after a success alone
+
     named = ", ".join(changes.names[:_NAMES_SHOWN])
     more = len(changes.names) - _NAMES_SHOWN
     if more > 0 or not changes.is_complete:

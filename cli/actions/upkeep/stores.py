@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.sharing import sharing
-from ctxrank.indexer.care.environment_checks import files_of
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.catalogue import folder_tables
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
@@ -71,7 +70,7 @@ def status(call: Call) -> Reply:
             cluster: ClusterIndex = provided(ENGINE, "engine: opensearch")
             wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
-        size = sum(os.path.getsize(path) for path in files_of(store.location) if os.path.exists(path))
+        size = sum(os.path.getsize(path) for path in store.location.database_files if os.path.exists(path))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
     more = {

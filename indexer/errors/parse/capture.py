@@ -9,7 +9,11 @@ A compiler says first what went wrong, a test runner last.
 
 import os
 from collections import deque
-from typing import BinaryIO
+
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 # What error_units looks at: more would be read and not used.
 HEAD_BYTES = 128 * 1024
@@ -52,7 +56,7 @@ class Capture:
         return (head[: head.rfind(b"\n") + 1] or head + b"\n") + tail[tail.find(b"\n", 0, -1) + 1 :]
 
 
-def capture_stream(stream: BinaryIO) -> Capture:
+def capture_stream(stream: "BinaryIO") -> Capture:
     """Read a stream to its end."""
     capture = Capture()
     while chunk := stream.read(_CHUNK_BYTES):

@@ -22,6 +22,7 @@ from ctxrank.indexer.errors.parse.frames import (
 from ctxrank.indexer.errors.parse.headlines import Headline, headline_of, may_announce
 from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
 from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, way
+from ctxrank.indexer.errors.parse.structure import better_line, concludes, without_stamp
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
@@ -68,7 +69,42 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     distinct: dict[tuple[str, str, tuple[str, ...]], ErrorUnit] = {}
     for unit in units:
         distinct.setdefault((unit.error_type, unit.message, unit.codes), unit)
-    return tuple(distinct.values())[:MAX_UNITS]
+    return tuple(_led_by_what_is_wrong(list(distinct.values()), lines))[:MAX_UNITS]
+
+
+def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
+    """The units; where the first one only concludes or names nothing, the line that says what is wrong before it."""
+    first = units[0] if units else None
+    if first is None or first.frames or first.codes or first.error_type or first.family in ("trace", "test"):
+        return units
+    if len(units) == 2 and _explains(units[1], first):
+        both = _bounded(lines[first.line : first.line + 2])
+        return [first._replace(message=f"{first.message}: {units[1].message}"[:_MAX_MESSAGE], text=both)]
+    better = better_line(first.message, lines, first.line)
+    if better is None or better.text == first.message:
+        return units
+    kept = [unit for unit in units if not better.begin <= unit.line < better.end and unit is not first]
+    of_it = next((unit for unit in units if unit.line == better.begin and unit is not first), None)
+    if of_it is not None:
+        return [of_it, *kept]
+    message, shown = better.text[:_MAX_MESSAGE], _bounded(lines[better.begin : better.end])
+    why = "the line that says what is wrong, by the shape of the report"
+    if shown.strip() != "\n".join(lines).strip():  # read by itself, as it is when it is signed again
+        alone = error_units(shown)[0]
+        return [alone._replace(line=better.begin + alone.line, why=why), *kept]
+    unit = ErrorUnit("text", "", message, "", _codes_in(message), text=shown, line=better.begin, rank=TEXT, why=why)
+    return [unit, *kept]
+
+
+def _explains(unit: ErrorUnit, above: ErrorUnit) -> bool:
+    """Whether one speaker says in the next line why it could not do what it says above."""
+    is_next = unit.line == above.line + 1 and (unit.family, unit.tool, unit.rank) == (
+        above.family,
+        above.tool,
+        above.rank,
+    )
+    is_placed = bool(unit.place or above.place or unit.codes or unit.error_type)
+    return is_next and not is_placed and not (concludes(above.message) or concludes(unit.message))
 
 
 def looked_at(text: str) -> str:
@@ -150,22 +186,7 @@ def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUn
     telling = said or telling
     if len(telling) == len(units) or any(unit.rank < WARNING for unit in telling):
         return telling
-    return _spoken(lines) or _said_before(lines, units) or units
-
-
-def _said_before(lines: list[str], units: list[ErrorUnit]) -> list[ErrorUnit]:
-    """The line above a summary that the same program wrote: "tar: …"."""
-    speakers = {unit.line: lines[unit.line].partition(": ")[0] for unit in units}
-    last = dict.fromkeys(speakers.values(), -1)  # what each said last, above the line that is read
-    above: dict[int, int] = {}
-    for at, line in enumerate(lines):
-        if at in speakers:
-            above[at] = last[speakers[at]]
-        speaker, colon, _ = line.partition(": ")
-        if colon and speaker in last and not is_summary(line):
-            last[speaker] = at
-    said = next((above[unit.line] for unit in units if above[unit.line] >= 0), -1)
-    return [_plain(lines, said, "what the program said before it gave up")] if said >= 0 else []
+    return _spoken(lines) or units
 
 
 def _units(lines: list[str]) -> list[ErrorUnit]:
@@ -354,8 +375,8 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     if denied is not None:
         return [_plain(lines, denied, "the first line that says what is not so")]
     spoken = _spoken(lines, with_summaries=True)
-    if spoken and ((said_before := _said_before(lines, spoken)) or len(telling) <= 1):
-        return said_before or spoken
+    if spoken and len(telling) <= 1:
+        return spoken
     if leading and len(telling) < len(said) and not spoken:
         # What a program says after its message leads back to it: the calls, or where to read more.
         return [_plain(lines, leading[0], "the first line before what only says where")]
@@ -395,7 +416,7 @@ def _fails(line: str) -> bool:
 
 
 def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
-    said = lines[at].strip(" ^|\t")
+    said = without_stamp(lines[at])
     message = with_first_of_list(said, lines, at + 1)[:_MAX_MESSAGE]
     shown = lines[at : at + 3] if message != said else [lines[at]]
     return ErrorUnit("text", "", message, "", _codes_in(message), text=_bounded(shown), line=at, rank=TEXT, why=why)

@@ -30,7 +30,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import joined
 from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
 from ctxrank.ranking.context.assembly import block, memory
-from ctxrank.ranking.context.assembly.bearing import IS_ROUTED, select_by_bearing
+from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED, select_by_bearing
 from ctxrank.ranking.context.assembly.composition import compose, fitting
 from ctxrank.ranking.context.assembly.documents import file_candidates, package_candidate
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligible_packages
@@ -63,7 +63,7 @@ __all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembl
 
 CATCH_UP_MS = 50
 ROUTED_SHARE = 0.2
-_NAMES = ("agent", "group", "model", "project", "lang", "framework", "task_id", "run")
+_NAMES = ("agent", "group", "model", "project", "lang", "framework", *SECTIONS, "run")
 
 
 def assemble(store: Store, request: AssembleRequest, config: Config | None = None) -> Assembly:
@@ -277,12 +277,19 @@ def _package_candidates(
     most_detailed = len(selection.packages) if spawn.request.limit is None else spawn.limit
     candidates: list[BlockCandidate] = []
     unnamed: list[Omitted] = []
+    # The lines of those before: where they take all, none behind them gets one, and it is not made up.
+    lines = {IS_NEAR: 0, "": 0}
     # What the lines of routed packages may take: more only as far as the role's number of places goes.
     room = budget.limit * budget.shares["packages"] / sum(budget.shares.values()) * ROUTED_SHARE
     places = spawn.limit
     for rank, one in enumerate(selection.packages):
         is_routed = one.standing == IS_ROUTED
         candidate = None
+        own = lines[IS_NEAR] if one.standing == IS_NEAR else sum(lines.values())
+        if own > budget.limit:
+            reason = f"the lines before it take more than the budget of {budget.limit} tokens"
+            unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
+            continue
         if not (is_routed and places <= 0 and room < 0):  # else no line of it is made: there may be many
             candidate = package_candidate(spawn, one, folders, has_detail=rank < most_detailed)
         if candidate is not None and is_routed:
@@ -294,6 +301,7 @@ def _package_candidates(
             unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
         else:
             candidates.append(candidate)
+            lines[one.standing if one.standing == IS_NEAR else ""] += candidate.item.prices[0]
     return candidates, unnamed
 
 

@@ -65,9 +65,10 @@ def find_files(plan: Plan) -> FoundFiles:
     least = ranked[0][1].score * _MIN_SHARE_OF_BEST if ranked else 0.0
     least_words = min(LEAST_SHARED, len(plan.values))
     files: list[MatchingFile] = []
+    telling = telling_words(plan, [group for _, group in ranked])
     for id_, group in ranked:
         text = calibrated(group.score, half)
-        words = telling_words(plan, group)
+        words = telling[group.best.rowid]
         if group.score >= least and text >= FLOOR and len(words) >= least_words:
             passage_ids = best_passages(group, MAX_PASSAGES, _MIN_SHARE_OF_BEST)
             files.append(MatchingFile(id_, passage_ids, text, words))

@@ -220,6 +220,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
                 recognition=round(fix.match.recognition, 4),
                 state=fix.match.state,
                 why=" ".join(fix.match.why),
+                word=fix.match.word,
             )
             for fix in answer.fixes
             if fix.match.state != "refuted"

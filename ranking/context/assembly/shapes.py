@@ -195,6 +195,7 @@ class IncludedError(NamedTuple):
     recognition: float | None = None  # that it is the same error; None there
     state: str = ""
     why: str = ""
+    word: str = ""  # known, or looks like
 
 
 class CurrentFailure(NamedTuple):

@@ -145,7 +145,7 @@ def term_scores_of(plan: Plan, frequencies: Mapping[int, float], length: int, av
     for at, tf in frequencies.items():
         term = plan.terms[at]
         score = term.value * tf_saturation(tf, length, average_length, k1, b)
-        parts.append(TermScore(term, tf, length, average_length, score))
+        parts.append(TermScore._make((term, tf, length, average_length, score)))
     return sorted(parts, key=lambda part: (-part.score, part.term.text))
 
 
@@ -188,12 +188,11 @@ def find_candidates(
     return Candidates(list(map(Candidate._make, held)), is_complete, pruned_count)
 
 
-def term_scores(plan: Plan, rowid: int) -> list[TermScore]:
-    """The summands of one row's score, the largest first: what `find_candidates` added up."""
-    rows = plan.engine.rows_of([rowid])
-    if not rows:
-        return []
-    return term_scores_of(plan, next(Scorer(plan).frequencies(rows)), rows[0][2], plan.statistics.average_length)
+def term_scores(plan: Plan, rowids: Iterable[int]) -> dict[int, list[TermScore]]:
+    """The summands of the scores of rows, by row, the largest first: what `find_candidates` added up."""
+    rows = plan.engine.rows_of(rowids)
+    counted = zip(rows, Scorer(plan).frequencies(rows), strict=True)
+    return {row[0]: term_scores_of(plan, found, row[2], plan.statistics.average_length) for row, found in counted}
 
 
 def _scoped_rows(plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], bool]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _USUAL_PRIORITY = "medium"
 _LONG_AGO_DAYS = 1_000_000
+# What else may lift a document: all but what a search does not know.
+_BESIDES = sum(part.maximum for part in BLENDED[1:] if part.share != "group")
 # Bounds are sums in another order than scores.
 _ROUNDING = 1e-9
 
@@ -41,17 +43,13 @@ def feature_limits(plan: Plan) -> FeatureLimits:
     """The limits of a query in its store."""
     bounds = plan.engine.feature_bounds(PRIORITY_WEIGHTS)
     rows = 1.0 + OWN_SHARE + OTHERS_SHARE * (SHOWN_PASSAGES - 1) if bounds.has_passages else 1.0
-    highest = max(_heuristic(priority, 0) for priority in bounds.priorities or (_USUAL_PRIORITY,))
-    return FeatureLimits(rows, highest, half_score(plan.values), plan.tuning.text, bounds.has_passages)
-
-
-def _heuristic(priority: str, days: int) -> float:
-    return heuristic(Signals(priority, days=days), BLENDED).total
+    priority = max(heuristic(Signals(one), BLENDED).values[0] for one in bounds.priorities or (_USUAL_PRIORITY,))
+    return FeatureLimits(rows, priority + _BESIDES, half_score(plan.values), plan.tuning.text, bounds.has_passages)
 
 
 def top_k_threshold(limit: int, limits: FeatureLimits) -> "ThresholdFn":
     """How low a row may score and still change the best hits, if the last of them is an old one of usual priority."""
-    usual = _heuristic(_USUAL_PRIORITY, _LONG_AGO_DAYS)
+    usual = heuristic(Signals(_USUAL_PRIORITY, days=_LONG_AGO_DAYS), BLENDED).total
 
     def threshold_of(scores: list[float]) -> float:
         if limit <= 0 or len(scores) < max(limit, MAX_RERANKED):

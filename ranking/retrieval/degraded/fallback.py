@@ -20,13 +20,14 @@ from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, heuristic
+from ctxrank.ranking.retrieval.checkouts import files_of_others
+from ctxrank.ranking.retrieval.cleaning import cleaned_parent
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.hits import (
     Foldable,
     Question,
     SearchResult,
     ShownText,
-    cleaned_parent,
     corrupt_row_notes,
     make_hit,
     show_passage,
@@ -117,8 +118,14 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     found = [parent for parent in parents if parent.id in matches]
     known = {parent.id: heuristic(signals_of(parent, request.today), BLENDED) for parent in found}
     scores = {id_: blended(matches[id_].text, parts.total, SEARCH_TEXT_WEIGHT) for id_, parts in known.items()}
-    found.sort(key=lambda one: (one.superseded_by is not None, -scores[one.id], -one.created_at, -one.id))
-    ranked = (_hit(question, one, matches[one.id], known[one.id], words) for one in found)
+    elsewhere = files_of_others(store, matches)
+
+    def order(one: ParentDocument) -> tuple[bool, float, bool, int, int]:
+        return one.superseded_by is not None, -scores[one.id], one.id in elsewhere, -one.created_at, -one.id
+
+    found.sort(key=order)
+    shown = ((one, _hit(question, one, matches[one.id], known[one.id], words)) for one in found)
+    ranked = (one._replace(hit=one.hit._replace(checkout=elsewhere.get(parent.id, ""))) for parent, one in shown)
     if request.is_folded:
         from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  only where a page is read
 

@@ -5,11 +5,12 @@ from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.store.parents import ParentDocument, parents_in_scope
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.static_features import heuristic
+from ctxrank.ranking.retrieval.checkouts import files_of_others
+from ctxrank.ranking.retrieval.cleaning import cleaned_parent
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.hits import (
     Question,
     SearchResult,
-    cleaned_parent,
     corrupt_row_notes,
     make_hit,
     signals_of,
@@ -26,16 +27,18 @@ def list_documents(question: Question) -> SearchResult:
     today = request.today
     parents, corrupt = ([], []) if filters.is_impossible else parents_in_scope(store.primary, filters.scope)
 
-    def order(parent: ParentDocument) -> tuple[bool, float, int, int]:
+    others = files_of_others(store, [parent.id for parent in parents])
+
+    def order(parent: ParentDocument) -> tuple[bool, float, bool, int, int]:
         known = heuristic(signals_of(parent, today)).total
-        return parent.superseded_by is not None, -known, -parent.created_at, -parent.id
+        return parent.superseded_by is not None, -known, parent.id in others, -parent.created_at, -parent.id
 
     parents.sort(key=order)
     hits = tuple(
         make_hit(
             store, parent, None, NOTHING._replace(text=one_line(parent.body[:_SHOWN_CHARS])), (),
             explain_heuristic(heuristic(signals_of(parent, today))) if request.is_explained else None,
-        )
+        )._replace(checkout=others.get(parent.id, ""))
         for parent in (cleaned_parent(parent, config.redaction_mode) for parent in parents[: max(request.limit, 0)])
     )  # fmt: skip
     facets = None

@@ -139,9 +139,9 @@ def test_where_two_tasks_wait_neither_is_taken_for_the_others(shop: Path) -> Non
     runner.spawn("fix the locked database in the queue", "developer", "use-1")
     runner.spawn("look at passkeys", "developer", "use-2")
     for _ in range(2):
-        assert "matches locked" not in runner.hears("SubagentStart", agent_type="developer")
+        assert "; matches " not in runner.hears("SubagentStart", agent_type="developer")
     runner.spawn("fix the locked database in the queue", "developer", "use-3")
-    assert "matches locked" in runner.hears("SubagentStart", agent_type="developer")
+    assert "; matches " in runner.hears("SubagentStart", agent_type="developer")
 
 
 def test_a_task_that_was_never_allowed_to_start_does_not_wait(shop: Path) -> None:
@@ -157,6 +157,19 @@ def test_codex_gets_its_block_at_the_start_because_it_takes_no_input_without_an_
     runner = Runner(shop, turn_id="t1")
     assert runner.spawn("fix the locked database in the queue") is None
     assert "database-is-locked.md" in runner.hears("SubagentStart", agent_type="developer")
+
+
+def test_whether_codex_put_the_block_before_an_agent_is_told_by_the_agents_own_file(shop: Path, tmp_path: Path) -> None:
+    runner, rollout = Runner(shop, turn_id="t1"), tmp_path / "rollout.jsonl"
+    runner.spawn("fix the locked database in the queue")
+    block = runner.hears("SubagentStart", agent_id="a", agent_type="developer")
+    for text, said in (("another text", "did not get the block that came at SubagentStart"), (block, "got its block")):
+        content = [{"type": "input_text", "text": text}]
+        line = {"type": "response_item", "payload": {"type": "message", "role": "developer", "content": content}}
+        rollout.write_text(json.dumps(line))
+        runner.says("SubagentStop", agent_id="a", agent_type="developer", agent_transcript_path=str(rollout))
+        told = answer_of(lambda: run(["--db", str(shop / ".ctxrank" / "ctxrank.db"), "doctor"])).out
+        assert f"codex: its last spawn {said}" in told
 
 
 @pytest.mark.parametrize("is_list", [False, True])
@@ -197,17 +210,28 @@ def test_a_known_fix_stands_beside_the_failure_with_grade_and_confidence(shop: P
     said = Runner(shop).fails(
         "make test", "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'"
     )
-    assert f"error:{saved.id} · exact · confidence 0." in said and "confirmed" in said
+    assert f"error:{saved.id} · known (exact) · confidence 0." in said and "confirmed" in said
     assert "```text\npip install pyyaml\n```" in said
 
 
-def test_a_fix_that_came_with_another_store_stands_beside_a_failure_in_other_words(empty: Path, tmp_path: Path) -> None:
-    crate = "error: only traits defined in the current crate can be implemented for kind {} and friends"
+def test_the_fix_of_a_failure_of_the_same_kind_is_said_with_the_name_exchanged(empty: Path, tmp_path: Path) -> None:
+    with open_project_store(str(empty)) as store:
+        save_error(store, NewKnownError("ModuleNotFoundError: No module named 'yaml'", "pip install yaml"))
+    said = Runner(empty).fails("make test", "ModuleNotFoundError: No module named 'toml'")
+    assert "name exchanged, not tried" in said and "pip install toml" in said and "same kind" in said
     with make_store(tmp_path / "there") as there, open_project_store(str(empty)) as store:
-        save_error(there, NewKnownError(crate.format("Frob"), "Wrap it in a type of your own."))
+        save_error(there, NewKnownError("ModuleNotFoundError: No module named 'attr'", "pip install attr"))
         bring(store, exported_bytes(there))
-    said = Runner(empty).fails("make test", crate.format("Grob"))
-    assert "error:1@" in said and "· near · " in said and "Wrap it in a type of your own." in said
+    assert "pip install attr" not in Runner(empty).fails("make lint", "ModuleNotFoundError: No module named 'orjson'")
+
+
+def test_a_fix_that_came_with_another_store_stands_beside_a_failure_in_other_words(empty: Path, tmp_path: Path) -> None:
+    crate = "error: only traits defined in the current crate can be implemented for {}kinds and friends"
+    with make_store(tmp_path / "there") as there, open_project_store(str(empty)) as store:
+        save_error(there, NewKnownError(crate.format("the "), "Wrap it in a type of your own."))
+        bring(store, exported_bytes(there))
+    said = Runner(empty).fails("make test", crate.format(""))
+    assert "error:1@" in said and "· looks like (near) · " in said and "Wrap it in a type of your own." in said
 
 
 def test_a_later_success_is_the_sighting_of_a_fix(empty: Path) -> None:
@@ -491,18 +515,24 @@ def test_a_spawn_has_a_receipt_and_each_injection_is_listed(shop: Path) -> None:
     assert 0 < prompted["tokens"] <= 600
 
 
-def test_a_prompt_loads_nothing_that_a_search_does_not_but_json(shop: Path) -> None:
-    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": _LOCKED}
+def test_a_prompt_loads_nothing_that_a_search_does_not(shop: Path) -> None:
     code = (
         "import sys, os; os._exit = lambda code: None; from ctxrank.cli.agents.hook import main; main();"
         "print('\\n'.join(sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(event), capture_output=True, text=True, check=True
-    )
-    modules = set(done.stderr.split())
-    assert not modules & {"click", "yaml", "hashlib", "subprocess", "logging", "typing", "rapidfuzz", "sqlite3"}
-    assert "ctxrank.cli.parse" not in modules and "database-is-locked" in done.stdout
+    asked: list[tuple[str, set[str]]] = []
+    for prompt in ("Good morning, let us begin.", _LOCKED):
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": prompt}
+        done = subprocess.run(
+            [sys.executable, "-c", code], input=json.dumps(event), capture_output=True, text=True, check=True
+        )
+        asked.append((done.stdout, set(done.stderr.split())))
+    for _, modules in asked:
+        assert not modules & {"click", "yaml", "hashlib", "subprocess", "logging", "typing", "rapidfuzz", "sqlite3"}
+        assert "ctxrank.cli.parse" not in modules
+    said, modules = asked[1]  # the first one is the session's title, and is redacted
+    assert "database-is-locked" in said
+    assert not modules & {"json", "re", "enum", "signal", "functools"}  # each is a third of a bare start, or half
 
 
 def test_a_store_that_a_clone_brought_along_is_not_asked(

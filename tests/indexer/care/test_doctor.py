@@ -261,6 +261,19 @@ def test_a_repair_of_the_index_leaves_the_store_and_keeps_a_copy(
     assert rows_of(answer["repair"]["backup"]) == rows_of(shop.primary)
 
 
+def test_a_rehearsed_repair_of_the_index_leaves_no_copy_and_set_modes_need_none(
+    shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]
+) -> None:
+    change(shop.index_file, "UPDATE forward SET length = 3")
+    _, answer = ask("--repair", "dry-run", "--deep")
+    assert answer["repair"]["backup"] is None and not (Path(shop.folder) / "backups").exists()
+    assert ask("--repair", "apply", "--deep")[0] == 0
+    os.chmod(shop.primary, 0o644)
+    kept = sorted(os.listdir(Path(shop.folder) / "backups"))
+    assert ask("--repair", "apply")[1]["repair"]["backup"] is None
+    assert sorted(os.listdir(Path(shop.folder) / "backups")) == kept
+
+
 def test_permissions_are_set_back(shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]) -> None:
     os.chmod(shop.primary, 0o644)
     os.chmod(shop.folder, 0o755)

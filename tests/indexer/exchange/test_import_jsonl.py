@@ -145,6 +145,13 @@ def test_errors_keep_their_record_and_failures_what_they_are(store: Store, other
     assert here == there and [row[2] for row in here] == ["cafe", None]
 
 
+def test_an_error_is_recognised_by_the_text_that_was_signed_where_it_was_learnt(store: Store, other: Store) -> None:
+    signed = "LookupError: no <id> in the shop"
+    other.primary.execute("UPDATE error_signatures SET error_text = ?", (signed,))
+    bring(store, exported_bytes(other))
+    assert store.primary.execute("SELECT error_text FROM error_signatures").get == signed
+
+
 def test_a_failure_that_was_over_elsewhere_is_over_here_and_no_older_one_becomes_the_last(
     store: Store, other: Store
 ) -> None:

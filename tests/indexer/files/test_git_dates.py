@@ -85,7 +85,7 @@ def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("git was started")
 
-    monkeypatch.setattr(subprocess, "Popen", refused)
+    monkeypatch.setattr(os, "posix_spawn", refused)
 
 
 def test_a_file_has_the_date_of_its_last_commit_however_new_the_clone_is(tmp_path: Path) -> None:

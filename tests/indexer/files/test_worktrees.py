@@ -45,7 +45,8 @@ def test_the_files_of_a_removed_worktree_are_gone_and_those_of_an_absent_one_are
             report = index_artifacts(store)
             assert (report.stale_roots, report.removed) == ((), (str(linked / "a.md"), str(linked / "b.md")))
             assert index_artifacts(store).stale_roots == ()
-            assert require_value(store.primary, "SELECT count(*) FROM artifacts", (), int) == 1
+            for table in ("artifacts", "roots"):
+                assert require_value(store.primary, f"SELECT count(*) FROM {table}", (), int) == 1
 
 
 def test_a_folder_that_was_no_worktree_may_come_back_and_its_files_are_kept(
@@ -92,6 +93,15 @@ def test_in_each_checkout_its_own_files_come_first_and_those_of_the_other_are_ma
             hits = search(store, SearchRequest("okapi", is_folded=True)).hits
             assert [hit.checkout for hit in hits] == ["", str(other)]
             assert search(store, SearchRequest("okapi", limit=1)).hits == hits[:1]
+            listed = search(store, SearchRequest("path:b.py")).hits
+            assert [(hit.checkout, hit.score) for hit in listed] == [("", None), (str(other), None)]
+            with monkeypatch.context() as without_index:
+                without_index.setenv("CTXRANK_FTS5", "off")
+                by_heuristic = search(store, SearchRequest("zebras"))
+            assert by_heuristic.outcome == "degraded" and [hit.checkout for hit in by_heuristic.hits] == [
+                "",
+                str(other),
+            ]
         monkeypatch.chdir(own)
         assert f"   b.py:1 (in the checkout {other})\n" in answer_of(lambda: run(["search", "okapi"])).out
         first, second = answer_of(lambda: run(["search", "okapi", "--format", "compact"])).out.splitlines()

@@ -8,9 +8,11 @@ from builders import make_store, save
 from files_left import spelt
 from memory_engine import MemoryEngine
 
-from ctxrank.indexer.engine import Engine
+from ctxrank.indexer.engine import PATH, Engine
 from ctxrank.indexer.fulltext.catch_up import rebuild
+from ctxrank.indexer.fulltext.dictionary import terms_with_beginning
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+from ctxrank.indexer.fulltext.index_file import MARKS
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Store
 
@@ -48,6 +50,12 @@ def test_terms_that_contain_a_part_come_by_their_length(store: Store) -> None:
             ]  # fmt: skip
             assert [term.term for term in engine.terms_containing("sspid", 9)] == ["processspid"]
             assert engine.terms_containing("sp", 9) == [] and engine.terms_containing('"', 9) == []
+
+
+def test_terms_with_a_beginning_come_without_the_mark_of_their_field(store: Store) -> None:
+    found = terms_with_beginning(index_of(store), "spin", ["spiral"], 9)
+    assert [one.term for one in found] == ["spinner", "spiral"]
+    assert [one.term for one in terms_with_beginning(index_of(store), "a", (), 9, MARKS[PATH])] == ["a"]
 
 
 def test_many_terms_are_looked_up_at_once(store: Store) -> None:

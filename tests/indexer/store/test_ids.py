@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.facets import KINDS
-from ctxrank.indexer.store.ids import DocumentRef, local_ref, parse_ref, public_id, without_origin
+from ctxrank.indexer.store.ids import DocumentRef, local_ref, origin_code, parse_ref, public_id, without_origin
 from ctxrank.indexer.store.store import Store
 
 
@@ -58,6 +58,13 @@ def test_the_store_s_own_origin_is_accepted_and_a_foreign_one_is_not_here(store:
     )
     with pytest.raises(NotFoundError, match=f"There is no package:12@{foreign} here"):
         local_ref(store.primary, f"12@{foreign}")
+
+
+def test_an_origin_s_code_is_its_first_digits_and_the_next_free_one_where_two_begin_alike(store: Store) -> None:
+    alike = ["12345678" + end for end in ("-0000-4000-8000-000000000001", "-0000-4000-8000-000000000002")]
+    with store.write() as change:
+        codes = [origin_code(change.connection, uuid) for uuid in (*alike, alike[0])]
+    assert codes == [0x12345678, 0x12345679, 0x12345678]
 
 
 def test_a_name_that_may_stand_for_an_id_stays_as_it_is(store: Store) -> None:

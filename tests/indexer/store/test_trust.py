@@ -304,6 +304,21 @@ def test_root_notes_a_store_in_the_home_of_whoever_asked_it_to(
 
 
 @as_root
+def test_what_root_makes_in_a_store_is_of_whoever_asked_it_to(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_store(tmp_path).close()
+    folder = tmp_path / ".ctxrank"
+    for path in (folder, *folder.iterdir()):
+        os.chown(path, NOBODY, -1)
+    monkeypatch.setenv("SUDO_UID", str(NOBODY))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.md").write_text("# Walrus\n\nIt was.\n")
+    assert call("index").code == 0 and call("search", "walrus").code == 0
+    assert {path.stat().st_uid for path in folder.iterdir()} == {NOBODY} and (folder / "index.db").exists()
+
+
+@as_root
 @pytest.mark.parametrize("is_owner", [True, False])
 def test_a_state_that_others_own_or_can_write_proves_nothing(state: Path, tmp_path: Path, is_owner: bool) -> None:
     with make_store(tmp_path / "mine") as store:

@@ -41,7 +41,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     module = ModuleType("ctxrank.extensions.signs.section")
     vars(module)["SECTION"] = Signs()
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.delitem(SECTIONS, "task_id")
+    for field in tuple(SECTIONS):
+        monkeypatch.delitem(SECTIONS, field)
     monkeypatch.setitem(SECTIONS, "framework", "signs")
     with make_store(tmp_path) as opened:
         save(opened, "notes.md", "# Notes\n\nA walrus sleeps.\n")

@@ -16,7 +16,7 @@ from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.store.ids import origin_and_number
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors import match as matching
-from ctxrank.ranking.errors.confidence import SAME_ERROR
+from ctxrank.ranking.errors.confidence import SAME_ERROR, SURE_BY_WORD
 from ctxrank.ranking.errors.match import MatchAnswer, match_errors
 from ctxrank.ranking.errors.similarity import align, compare, frames_agree
 
@@ -72,7 +72,36 @@ def grades(store: Store, text: str) -> list[str]:
 def test_the_same_error_is_exact_and_the_same_message_with_other_values_a_template(store: Store) -> None:
     save(store, "error: the lockfile of 'shop' cannot be read by this version")
     assert grades(store, "error: the lockfile of 'shop' cannot be read by this version") == ["exact"]
+    assert grades(store, "error: the lockfile of '/tmp/a.lock' cannot be read by this version") == []
+    save(store, "error: the lockfile at port 8080 cannot be read by this version")
+    assert grades(store, "error: the lockfile at port 9090 cannot be read by this version") == ["template"]
+
+
+def test_another_name_is_another_failure_of_the_same_kind(store: Store) -> None:
+    number = save(store, "error: the lockfile of 'shop' cannot be read by this version")
+    answer = ask(store, "error: the lockfile of 'other' cannot be read by this version")
+    assert answer.matches == ()
+    (other,) = answer.same_kind
+    assert (abs(origin_and_number(other.pattern_id)[1]), other.word, other.grade) == (number, "same kind", "template")
+    assert other.differences == ("other, not shop",) and "another name: other, not shop" in answer.reason
+
+
+@only_own
+def test_a_value_that_differed_in_a_confirmed_match_varies(store: Store) -> None:
+    number = save(store, "error: the lockfile of 'shop' cannot be read by this version")
+    with store.write() as change:
+        lookup.let_vary(change, number, ("shop",))
     assert grades(store, "error: the lockfile of 'other' cannot be read by this version") == ["template"]
+
+
+@only_own
+def test_a_tool_of_which_little_is_stored_is_at_best_like_what_is_known(store: Store) -> None:
+    text = "src/main.rs:{}:5: error[E0599]: no method named `{}` found for struct `Basket` in the current scope"
+    for number, name in enumerate(("total", "sum", "price")):
+        words = [match.word for match in ask(store, text.format(9, "weight")).matches]
+        assert words == ([] if not number else ["looks like"] * number)
+        save(store, text.format(number, name))
+    assert {match.word for match in ask(store, text.format(9, "weight")).matches} == {"known"}
 
 
 def test_what_a_module_lacks_is_known_from_any_place_and_another_name_is_not(store: Store) -> None:
@@ -107,18 +136,20 @@ def test_the_same_message_in_the_same_function_is_as_sure_as_from_anywhere(store
 
 
 def test_another_wording_is_near_and_says_what_differs(store: Store) -> None:
-    save(store, "error: only traits defined in the current crate can be implemented for kind Frob and friends")
+    save(store, "error: only traits defined in the current crate can be implemented for the kinds and friends")
     (match,) = ask(
-        store, "error: only traits defined in the current crate can be implemented for kind Grob and friends"
+        store, "error: only traits defined in the current crate can be implemented for kinds and friends"
     ).matches
-    assert match.grade == "near"
-    assert match.differences == ("grob, not frob",)
+    assert (match.grade, match.word) == ("near", "looks like")
+    assert match.differences == ("(nothing), not the",)
 
 
 def test_a_code_is_enough_and_another_code_is_never_known(store: Store) -> None:
     number = save(store, "error[E0015]: inline assembly is not allowed in constants")
-    (match,) = ask(store, "error[E0015]: cannot call non-const fn `f` in constants").matches
-    assert (match.pattern_id, match.grade) == (number, "near")
+    answer = ask(store, "error[E0015]: cannot call non-const fn `f` in constants")
+    (match,) = answer.same_kind
+    assert answer.matches == ()
+    assert (origin_and_number(match.pattern_id)[1], match.grade, match.word) == (number, "near", "same kind")
     answer = ask(store, "error[E0016]: inline assembly is not allowed in constants")
     assert answer.matches == ()
     assert "another code" in answer.reason or "No known error" in answer.reason
@@ -249,7 +280,7 @@ def test_what_is_like_an_error_is_never_surer_than_that_error_itself(store: Stor
     for port in (8080, 9090):
         (match,) = ask(store, f"OSError: [Errno 98] Address already in use: port {port}").matches
         figures.append((match.grade, match.confidence))
-    assert figures == [("exact", SAME_ERROR), ("template", SAME_ERROR)]
+    assert figures == [("exact", SAME_ERROR), ("template", SURE_BY_WORD["looks like"])]
 
 
 def test_a_secondary_error_answers_where_the_primary_one_is_unknown(store: Store) -> None:
@@ -384,9 +415,9 @@ def test_a_code_that_the_store_has_seen_with_several_messages_is_no_evidence(sto
     """One message under a code speaks for another; two that have nothing in common say that it is a switch."""
     asked = "a.c:9:3: error: comparison of narrow kinds is always false [-Wstrange-things=2]"
     save(store, "a.c:1:2: error: variable length array 'x' is used here [-Wstrange-things=2]")
-    assert grades(store, asked) == ["near"]
+    assert [match.grade for match in ask(store, asked).same_kind] == ["near"]
     save(store, "b.c:1:2: error: a comma ends the list of enumerators [-Wstrange-things=2]")
-    assert grades(store, asked) == []
+    assert ask(store, asked)[:1] == ((),) and ask(store, asked).same_kind == ()
 
 
 def test_a_code_that_is_a_word_needs_the_message_to_agree(store: Store) -> None:

@@ -71,6 +71,16 @@ def test_more_of_the_query_s_words_rank_higher(store: Store) -> None:
     assert _files(store, "what of the walrus and zebra?") == ["b.md", "a.md"]
 
 
+def test_a_word_of_the_title_and_one_of_a_passage_are_two_words(store: Store) -> None:
+    save(store, "once.md", "zebra\n", summary="walrus")
+    save(store, "twice.md", "zebra\n", summary="zebra")
+    for query, best in (("walrus zebra", "once.md"), ("zebra walrus heron", "once.md")):
+        first, second = _search(store, query).hits
+        assert first.path == best and (first.score or 0) > (second.score or 0)
+    whole = _search(store, "walrus zebra").hits[0]
+    assert whole.score == pytest.approx(_search(store, "zebra", path="once.md").hits[0].score)
+
+
 def test_a_phrase_must_occur_and_an_excluded_word_must_not(store: Store) -> None:
     save(store, "a.md", "connection\nreset by peer\n", summary="x")
     save(store, "b.md", "reset the connection\n", summary="x")

@@ -1,0 +1,95 @@
+"""SessionStart: what is new since the last session here, and what still fails.
+
+What was kept unasked is not said here either: see prompts.py.
+"""
+
+from collections.abc import Iterator
+
+from ctxrank.cli.agents.session import HookCall
+from ctxrank.indexer.clock import format_day
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
+from ctxrank.indexer.store.ids import PACKAGE, public_id
+from ctxrank.indexer.text.lines import one_line, shorten
+from ctxrank.ranking.retrieval.cleaning import cleaned
+
+START_TOKENS = 200
+_NEWS = 5
+_SUMMARY_CHARS = 140
+_PROGRAMS, _PROGRAM_CHARS = 3, 20
+
+
+class _LastSession(NamedTuple):
+    id: int
+    created_at: int
+
+
+class _NewPackage(NamedTuple):
+    number: int
+    priority: str
+    path: str
+    summary: str
+    ruleset: int
+
+
+def on_start(call: HookCall) -> str:
+    """What is new since this project's last session, and what still fails; '' where nothing is."""
+    primary = call.store.primary
+    project = call.project
+    query = """
+        SELECT id, created_at FROM sessions WHERE project = ? AND name <> ? ORDER BY created_at DESC, id DESC LIMIT 1
+    """
+    last = read_row(primary, query, (project, call.event.session), _LastSession)
+    if last is None:
+        return ""
+    shown = call.shown
+    failures = "" if shown else _open_failures(call, last)
+    news = [_news(call, one) for one in _new_packages(call, project, last)]
+    items = [("", failures)] * bool(failures) + [item for item in news if item[0] not in shown]
+    return call.say(f"Since the last session here ({format_day(last.created_at)}):\n", items, START_TOKENS)
+
+
+def _new_packages(call: HookCall, project: str, last: _LastSession) -> Iterator[_NewPackage]:
+    query = """
+        SELECT p.id, p.priority, p.path, p.summary, d.ruleset
+          FROM packages AS p
+          JOIN sessions AS s ON s.id = p.session_id
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+         WHERE s.project = ? AND p.created_at >= ? AND p.superseded_by IS NULL
+         ORDER BY CASE p.priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END,
+                  p.created_at DESC, p.id DESC
+         LIMIT ?
+    """
+    return read_rows(call.store.primary, query, (project, last.created_at, _NEWS), _NewPackage)
+
+
+def _news(call: HookCall, package: _NewPackage) -> tuple[str, str]:
+    id_ = public_id(PACKAGE, package.number)
+    summary = one_line(cleaned(package.summary, package.ruleset, call.config.redaction_mode))
+    head = f"* **[{package.priority.upper()}]** {one_line(package.path)}"
+    return id_, f"{head}: {shorten(summary, _SUMMARY_CHARS)} ({id_})"
+
+
+def _open_failures(call: HookCall, last: _LastSession) -> str:
+    """What failed in the last session and is not over: how many, and which programs; nothing of what was printed."""
+    primary = call.store.primary
+    query = "SELECT count(DISTINCT instance) FROM error_sightings WHERE session_id = ? AND resolved_at IS NULL"
+    count = read_value(primary, query, (last.id,), int) or 0
+    if not count:
+        return ""
+    query = "SELECT command FROM failed_commands WHERE failed_at >= ? ORDER BY failed_at DESC LIMIT ?"
+    commands = read_column(primary, query, (last.created_at, _PROGRAMS), str)
+    programs = ", ".join(dict.fromkeys(f"`{name}`" for command in commands if (name := _program(command))))
+    is_one = count == 1
+    failures = f"{count} failure{'' if is_one else 's'} of that session {'is' if is_one else 'are'} still open"
+    return f"* {failures}{f': {programs}' if programs else ''}.\n"
+
+
+def _program(command: str) -> str:
+    """The program of a command and what it was told to do, where these are plain words: `make test`."""
+    from ctxrank.cli.agents.shell_line import simple_commands, words_of  # noqa: PLC0415  only after a failure
+
+    _, parts = simple_commands(command, "")
+    words = words_of(parts[-1])[:2] if parts else []
+    is_plain = [word.replace("-", "").replace("_", "").replace(".", "").isalnum() for word in words]
+    return " ".join(word[:_PROGRAM_CHARS] for word in words[: is_plain.index(False) if False in is_plain else 2])

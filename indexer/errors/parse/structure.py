@@ -1,0 +1,112 @@
+"""Which line of a report says what is wrong, where the one that was read first only concludes, or names nothing.
+
+    better_line("Aborted", ['a.pas(7,9) Error: Identifier not found "x"', "Fatal: Aborted"], 1).text
+        ->  'Identifier not found "x"'
+
+By what lines look like in any tool: a place on the line or beside it, a name in it, a word of failure, the beginning of
+a block. A line that counts, aborts or concludes is no message whatever its tool is called.
+"""
+
+import re
+
+from ctxrank.indexer.errors.missing import missing_name
+from ctxrank.indexer.errors.parse.frames import frame_of
+from ctxrank.indexer.errors.parse.messages import FullMessage
+from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
+from ctxrank.indexer.errors.parse.tables import Expressions, words
+from ctxrank.indexer.light_typing import cache
+
+_SHAPES = Expressions("structure")
+_MOST_LOOKED_AT = 60  # lines on either side
+_MOST_BELOW = 5
+_LONGEST_NAMELESS = 16  # words
+_LEAST = 5
+_LOUD, _NAMED, _PLACED, _BESIDE_PLACE, _BEGINS_BLOCK, _AT_MARGIN = 4, 2, 2, 2, 1, 1
+_concluding = cache(lambda: words("concluding"))
+
+
+def better_line(message: str, lines: list[str], at: int) -> FullMessage | None:
+    """The message that leads instead of this one, which was read from line `at`; None where this one stands."""
+    if message.endswith(",") and at + 1 < len(lines) and lines[at + 1].strip():
+        return FullMessage(f"{message} {lines[at + 1].strip()}", at, at + 2)
+    is_closing = concludes(message) or frame_of(lines[at]) is not None
+    if not is_closing and (names_something(message) or len(message.split()) > _LONGEST_NAMELESS):
+        return None
+    begin = max(0, at - _MOST_LOOKED_AT)
+    near = range(begin, min(len(lines), at + _MOST_LOOKED_AT))
+    rated = [(_weight(lines, i), -i) for i in near if i != at and _may_lead(lines[i])]
+    weight, place = max((one for one in rated if is_closing or _is_loud_and_named(lines[-one[1]])), default=(0, 0))
+    if weight < _LEAST:
+        return None if is_closing else _with_name_below(message, lines, at)
+    return _completed(lines, -place)
+
+
+def without_stamp(line: str) -> str:
+    """A line without the time, level and place that it begins with."""
+    cut = _SHAPES["leading"].sub("", line.strip(" ^|\t"))
+    return cut if re.search(r"[^\W\d_]{3}", cut) else line.strip(" ^|\t")
+
+
+def names_something(message: str) -> bool:
+    """Whether a message has a name or a value in it."""
+    return _SHAPES["named"].search(message) is not None or bool(missing_name(message))
+
+
+def concludes(message: str) -> bool:
+    """Whether these are nearly all words that conclude: "Exiting due to 1 error(s)"."""
+    if _SHAPES["quoted"].search(message):
+        return False
+    said = _SHAPES["word"].findall(_SHAPES["no word"].sub(" ", message).lower())
+    known = sum(word in _concluding() for word in said)
+    return known > 0 and len(said) - known <= len(said) // 6 and _SHAPES["ends"].search(message) is not None
+
+
+def _may_lead(line: str) -> bool:
+    said = without_stamp(line)
+    if not said or is_summary(said) or is_advice(said) or frame_of(line) is not None or concludes(said):
+        return False
+    return _SHAPES["excerpt"].match(line) is None
+
+
+def _is_loud(line: str) -> bool:
+    return _SHAPES["loud"].search(line) is not None
+
+
+def _is_loud_and_named(line: str) -> bool:
+    return _is_loud(line) and _SHAPES["quoted"].search(line) is not None
+
+
+def _weight(lines: list[str], at: int) -> int:
+    line = lines[at]
+    above = lines[at - 1] if at else ""
+    below = lines[at + 1] if at + 1 < len(lines) else ""
+    is_loud, is_placed = _is_loud(line), _SHAPES["place"].search(line) is not None
+    beside = any(_SHAPES["only place"].match(other) for other in (above, below))
+    return (
+        _LOUD * is_loud
+        + _NAMED * (_SHAPES["quoted"].search(line) is not None)
+        + _PLACED * (is_placed and is_loud)
+        + _BESIDE_PLACE * (beside and not is_placed)
+        + _BEGINS_BLOCK * (not above.strip())
+        + _AT_MARGIN * (not line[:1].isspace())
+    )
+
+
+def _completed(lines: list[str], at: int) -> FullMessage:
+    """The message of a line, with what completes it below: the sentence that explains a title, or a name."""
+    said = without_stamp(lines[at])
+    below = lines[at + 1] if at + 1 < len(lines) else ""
+    if not _SHAPES["quoted"].search(said) and below[:1].isspace() and _is_loud_and_named(below):
+        return FullMessage(without_stamp(below), at + 1, at + 2)
+    return (None if names_something(said) else _with_name_below(said, lines, at)) or FullMessage(said, at, at + 1)
+
+
+def _with_name_below(message: str, lines: list[str], at: int) -> FullMessage | None:
+    """A message that names nothing, with the first name in the lines below it."""
+    for i in range(at + 1, min(at + 1 + _MOST_BELOW, len(lines))):
+        if any(says(lines[i].strip()) for says in (is_advice, is_summary, _SHAPES["fact"].match, frame_of)):
+            continue
+        if named := _SHAPES["name below"].search(lines[i]):
+            name = next(filter(None, named.groups()))
+            return FullMessage(f"{message.rstrip('.: ')}: '{name}'", at, i + 1)
+    return None

@@ -1,0 +1,20 @@
+"""The pieces that patterns are made of: rows of `pieces.tsv`, each of which may use those above it.
+
+filled("(?!%{STAND_IN})[a-z]+")      the same with the pattern of a stand-in
+"""
+
+import re
+
+from ctxrank.indexer.text.tables import rows
+
+PIECES: dict[str, str] = {}
+
+
+def filled(pattern: str) -> str:
+    """A pattern with the pieces that it names in %-braces."""
+    return re.sub(r"%\{(\w+)\}", lambda found: PIECES[found[1]], pattern) if "%{" in pattern else pattern
+
+
+for name, *cells in rows(__file__, "pieces"):
+    if cells:
+        PIECES[name] = filled(cells[0])

@@ -1,0 +1,174 @@
+"""In which values two messages differ that are not known to vary: another name there is another failure.
+
+    differing(asked, known)     ("jq", not "yq"): the same kind of failure, about another thing
+
+Known to vary are line numbers, addresses, digests, times, sizes, versions, ports, temporary paths, folders, what
+differs in digits alone, what somebody typed wrong, and names in code of a language whose messages are known.
+"""
+
+import re
+from collections.abc import Iterator
+
+from ctxrank.indexer.errors.masks import level, tokens
+from ctxrank.indexer.errors.parse.tables import Expressions, listed
+from ctxrank.indexer.errors.shell_wordings import in_one_wording
+from ctxrank.indexer.errors.signature import STOPWORDS, Signature
+from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.ranking.errors.similarity import gaps
+
+_VARYING = frozenset(("uuid", "time", "hex", "version", "email"))
+_OF_KNOWN_LANGUAGES = listed("languages known")
+_QUOTES = "`'\"\u2018\u2019\u201c\u201d\u00ab\u00bb"
+_NEGATIONS = listed("negations")
+_CODES = listed("before codes")
+_SAID = Expressions("differences")
+
+
+class Difference(NamedTuple):
+    """What the new message says in the place of what the stored one says; '' where it says nothing there."""
+
+    asked: str
+    known: str
+
+
+def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
+    """The differences that make two failures of these messages, in order; none where only what varies differs."""
+    about = _About(
+        names_vary=asked.language in _OF_KNOWN_LANGUAGES
+        and asked.family in ("compiler", "trace", "test")
+        and asked.missing == known.missing,
+        has_time=_SAID["time"].search(asked.message) is not None,
+        is_absent=_SAID["absent"].search(asked.message) is not None,
+        is_one_name=sum(token.kind in _NAMES for token in _said(asked)) == 1,
+        may_be_longer=not set(asked.conditions).isdisjoint(known.conditions),
+    )
+    return tuple(_between(_said(asked), _said(known), about))
+
+
+def exchanged(solution: str, renamed: tuple[Difference, ...]) -> str:
+    """A solution with the new name in the place of the old one; '' where it does not carry the name that differs."""
+    if len(renamed) != 1:
+        return ""
+    asked, known = renamed[0]
+    if not known or _SAID["exchangeable"].fullmatch(asked) is None:
+        return ""
+    written, count = re.subn(rf"(?<![\w.@/-]){re.escape(known)}(?![\w@/-])", asked, solution)
+    return written if count else ""
+
+
+class _About(NamedTuple):
+    """What is known of a message as a whole."""
+
+    names_vary: bool  # names in code of a language whose messages are known
+    has_time: bool  # a line of a log
+    is_absent: bool  # something is missing
+    is_one_name: bool  # a single name or path stands in it
+    may_be_longer: bool  # a condition by its name says what is wrong, whoever passes the message on
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    before: str
+    is_place: bool  # a path before a line's number
+
+    @property
+    def bare(self) -> str:
+        """The text as it is compared: levelled, or without quotes and what ends a sentence."""
+        return level(self.text) if self.kind == "word" else _name(self)
+
+
+def _said(signature: Signature) -> tuple[_Token, ...]:
+    message = signature.message
+    if signature.family in ("tool", "compiler", "text"):
+        message = in_one_wording(message)
+    return _read(message)
+
+
+def _read(message: str) -> tuple[_Token, ...]:
+    found: list[_Token] = []
+    for match in tokens(message):
+        is_position = match.string[: match.start()].endswith(":")
+        before = level(found[-1].text) if found and not is_position else ""
+        is_place = _SAID["position"].match(match.string, match.end()) is not None
+        found.append(_Token(str(match.lastgroup), match[0], before, is_place))
+    return tuple(found)
+
+
+def _between(asked: tuple[_Token, ...], known: tuple[_Token, ...], about: _About) -> Iterator[Difference]:
+    said, stored = tuple(one.bare for one in asked), tuple(one.bare for one in known)
+    for here, there in gaps(said, stored):
+        if about.may_be_longer and here.start == there.start == 0 and 0 in (here.stop, there.stop):
+            continue
+        for one, other in _paired(asked[here], known[there]):
+            if not _varies(one, other, about):
+                yield Difference(_name(one), _name(other))
+
+
+def _name(token: _Token | None) -> str:
+    return token.text.strip(_QUOTES).rstrip(".,;:") if token else ""
+
+
+def _paired(here: tuple[_Token, ...], there: tuple[_Token, ...]) -> list[tuple[_Token | None, _Token | None]]:
+    """Tokens side by side, without words that say little; what one side has more stands alone."""
+    one, other = ([token for token in side if _counts(token)] for side in (here, there))
+    most = max(len(one), len(other))
+    return [(one[i] if i < len(one) else None, other[i] if i < len(other) else None) for i in range(most)]
+
+
+def _counts(token: _Token) -> bool:
+    return token.kind != "word" or token.bare in _NEGATIONS or token.bare not in STOPWORDS
+
+
+def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
+    """Whether a difference in this place is one of those that occur from run to run."""
+    if one is None or other is None:
+        left = one or other
+        return left is not None and (left.kind in _VARYING or left.kind == "number" or about.names_vary)
+    is_code = one.before in _CODES and one.kind == "number"
+    if one.kind == other.kind and (one.kind in _VARYING or (one.kind == "number" and not is_code)):
+        return True
+    mine, theirs = one.bare, other.bare
+    if not is_code and re.sub(r"\d+", "0", mine) == re.sub(r"\d+", "0", theirs):
+        return True
+    if _SAID["address"].fullmatch(mine) and _SAID["address"].fullmatch(theirs):
+        return True
+    if one.kind in ("ip", "port") and (about.has_time or _host(mine) == _host(theirs)):
+        return True
+    if _SAID["path"].match(mine) and _SAID["path"].match(theirs):
+        return _is_same_path(one, mine, theirs, about)
+    if " " in mine and " " in theirs and one.kind == other.kind == "quoted":
+        return not any(_between(_read(mine), _read(theirs), about))
+    if "word" in (one.kind, other.kind):
+        return (about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))) or _is_typed(one, other)
+    is_type = one.before in _BEFORE_TYPES and not _TYPES.isdisjoint((mine.lower(), theirs.lower()))
+    return (about.names_vary and not is_type) or _is_typed(one, other)
+
+
+def _is_typed(one: _Token, other: _Token) -> bool:
+    """Whether both are what somebody typed wrong: that is the failure, and not that these are missing."""
+    return one.before in _TYPED and is_mistyped(one.bare) and is_mistyped(other.bare)
+
+
+_TYPED = listed("typed")
+_TYPES = listed("builtin types")
+_NAMES = ("quoted", "path", "url")
+_BEFORE_PLACES = ("in", "at", "from")
+_BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")
+
+
+def _host(text: str) -> str:
+    return re.sub(r":\d+$", "", text)
+
+
+def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
+    """Of paths the last part counts, where one may be missing; not where it says in which file, or is passing."""
+    if _SAID["temporary"].match(mine) and _SAID["temporary"].match(theirs):
+        return True
+    is_where = _SAID["rooted"].match(mine) and one.before in _BEFORE_PLACES and not about.is_one_name
+    if one.is_place or _SAID["line"].search(mine) or is_where:
+        return True
+    last, other = (re.split(r"[/\\]", _SAID["line"].sub("", path).rstrip("/\\"))[-1] for path in (mine, theirs))
+    is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None
+    return last == other or (is_file and not about.is_absent)

@@ -1,0 +1,52 @@
+"""What varies from run to run makes no other failure, any other name does, and a fix can take over the name."""
+
+import pytest
+
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import Signature, sign
+from ctxrank.ranking.errors.differences import Difference, differing, exchanged
+
+
+def signed(text: str) -> Signature:
+    return sign(error_units(text)[0])
+
+
+@pytest.mark.parametrize(
+    ("asked", "known"),
+    [
+        ("Error: listen on port 8080 of 10.0.0.1:80 failed", "Error: listen on port 9090 of 10.0.0.1:81 failed"),
+        ("Error: read of 0x7ff0a1 took 12 ms", "Error: read of 0x55d0c8 took 7 ms"),
+        ("Error: cannot write /tmp/a1/x", "Error: cannot write /tmp/b2/y"),
+        ("Error: cannot load /srv/a/rules.yml", "Error: cannot load /home/b/rules.yml"),
+        ("Error: cart.zip is in a bad format", "Error: ledger.zip is in a bad format"),
+        ("a.ts(1,2): error TS2304: Cannot find name 'x'.", "b.ts(3,4): error TS2304: Cannot find name 'y'."),
+        ("E: Invalid operation saerch", "E: Invalid operation isntall"),
+    ],
+)  # fmt: skip
+def test_what_varies_is_no_difference(asked: str, known: str) -> None:
+    assert differing(signed(asked), signed(known)) == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "known", "named"),
+    [
+        ('Error in f() : could not find function "g"', 'Error in f() : could not find function "h"', ("g", "h")),
+        ("Error: Failed opening required 'a.php'", "Error: Failed opening required 'b.php'", ("a.php", "b.php")),
+        ("Runtime error 106 at $7f91be04ac10", "Runtime error 216 at $55d0c8a3f2e0", ("106", "216")),
+        ("Error: it is at /opt/a/chrome and is missing", "Error: it is at /opt/a/webkit and is missing",
+         ("/opt/a/chrome", "/opt/a/webkit")),
+        ("a.ts(1,2): error TS2322: Type 'string' is not it.", "b.ts(3,4): error TS2322: Type 'Basket' is not it.",
+         ("string", "Basket")),
+        ("x.lean:1:2: error: unknown identifier 'a'", "x.lean:1:2: error: unknown identifier 'b'", ("a", "b")),
+    ],
+)  # fmt: skip
+def test_another_name_is_a_difference(asked: str, known: str, named: tuple[str, str]) -> None:
+    assert differing(signed(asked), signed(known)) == (Difference(*named),)
+
+
+def test_a_fix_takes_over_the_name_where_it_carries_it_and_it_is_plain() -> None:
+    assert exchanged("apt install libpq-dev", (Difference("libxml2-dev", "libpq-dev"),)) == "apt install libxml2-dev"
+    assert exchanged("apt install libpq-dev", (Difference("x; rm -rf .", "libpq-dev"),)) == ""
+    assert exchanged("apt install libpq-dev", (Difference("pq", "libpq"),)) == ""
+    assert exchanged("Ask Ana.", (Difference("libxml2-dev", "libpq-dev"),)) == ""
+    assert exchanged("a b", (Difference("x", "a"), Difference("y", "b"))) == ""
