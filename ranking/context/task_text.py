@@ -23,14 +23,14 @@ _SAYS_NOTHING = (
 )
 
 
-def task_query(task: str) -> Query:
+def task_query(task: str, max_words: int = _MAX_WORDS) -> Query:
     """The words of a task of any length."""
     task = bounded_text(task.strip())
     title, _, rest = task.partition("\n")
     if not rest:
-        return plain_query(task, _MAX_WORDS)
+        return plain_query(task, max_words)
     import re  # noqa: PLC0415  start-up: a task of one line needs no pattern
 
     is_title = len(title.split()) <= _TITLE_WORDS and not title.lower().startswith(_ROLE)
     titles = f"{title}\n" * (TITLE_TIMES if is_title else 1)
-    return plain_query(re.sub(_SAYS_NOTHING, " ", f"{titles}{rest}", flags=re.DOTALL), _MAX_WORDS)
+    return plain_query(re.sub(_SAYS_NOTHING, " ", f"{titles}{rest}", flags=re.DOTALL), max_words)

@@ -200,18 +200,8 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
     if selection.is_by_bearing:
         priorities = Counter(row.package.priority for row in (*selection.packages, *selection.floored))
         by_bearing = {"hidden": dict(priorities), "listing": _listing(request)}
-    facts: dict[str, Any] = {}  # fields of the assembly that say what a class was gathered from
-    if spawn.zone is not Zone.CONSERVATIVE:
-        candidates += [] if files is None else file_candidates(spawn, files.files)
-        candidates += memory.prior_reasoning(spawn)
-        errors, facts["failure"] = memory.known_errors(spawn, task)
-        candidates += [*errors, *memory.strategies(spawn)]
-        if request.with_skills:
-            from ctxrank.ranking.context.assembly.skills import skills_section  # noqa: PLC0415  only on request
-
-            skills, of_skills = skills_section(spawn, task)
-            candidates += skills
-            facts |= of_skills
+    others, facts = _other_candidates(spawn, task, files)
+    candidates += others
     state = block.state_line(spawn.session, spawn.group)
     if config.team_log is not None:
         # Up to which change of the team's log the store is. No clock: blocks are compared.
@@ -254,6 +244,24 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
         notes=tuple(notes),
     )
     return shown if part is None or not part.text else part.before(shown)
+
+
+def _other_candidates(
+    spawn: Spawn, task: str, files: "FoundFiles | None"
+) -> "tuple[list[BlockCandidate], dict[str, Any]]":
+    """What a block could show beside packages, and fields of the assembly that say what a class was gathered from."""
+    if spawn.zone is Zone.CONSERVATIVE:
+        return [], {}
+    candidates = [] if files is None else file_candidates(spawn, files.files)
+    candidates += memory.prior_reasoning(spawn)
+    errors, failure = memory.known_errors(spawn, task)
+    candidates += [*errors, *memory.strategies(spawn)]
+    if not spawn.request.with_skills:
+        return candidates, {"failure": failure}
+    from ctxrank.ranking.context.assembly.skills import skills_section  # noqa: PLC0415  only on request
+
+    skills, of_skills = skills_section(spawn, task)
+    return candidates + skills, {"failure": failure, **of_skills}
 
 
 def _package_candidates(

@@ -15,13 +15,14 @@ from ctxrank.ranking.context.assembly.order import (
     FLOOR,
     RankedPackage,
     ZoneSelection,
+    half_scores,
     matching_groups,
     rank_packages,
     with_matches,
     with_reserved,
 )
 from ctxrank.ranking.context.assembly.shapes import Spawn
-from ctxrank.ranking.formulas.blend import calibrated, half_score
+from ctxrank.ranking.formulas.blend import blended, calibrated
 from ctxrank.ranking.retrieval.plan import Plan
 
 FIRST, NEAR, BEARS = 0.95, 0.9, 0.3
@@ -31,9 +32,7 @@ IS_NEAR, IS_BEARING, IS_ROUTED = "near", "bearing", "routed"
 
 def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) -> ZoneSelection:
     """The packages by their bearing on the task of a plan, in the caller's snapshot. Raises INDEX_READ_ERRORS."""
-    half = half_score(plan.values)
-    # Of the words that the index knows: what bears on the task does so though it has other words as well.
-    half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
+    half, half_known = half_scores(plan)
     groups = matching_groups(plan, eligible)
     scores = {id_: group.score for id_, group in groups.items()}
     best = max(scores.values(), default=0.0)
@@ -52,12 +51,15 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     bearing = [_standing(row, share(row)) for row in rows if share(row) >= BEARS]
     bearing.sort(key=lambda row: (row.package.is_delivered, share(row) < FIRST, -row.score, *_newest(row)))
     # What text says nothing of is in the order of a block without a task.
-    others = [row.package for row in rows if share(row) < BEARS]
-    by_priority = rank_packages(others, None, spawn.group, today)
+    unsaid = [row for row in rows if share(row) < BEARS]
+    by_priority = rank_packages([row.package for row in unsaid], None, spawn.group, today)
     place = {row.package.id: at for at, row in enumerate(by_priority)}
-    unsaid = rank_packages(others, {}, spawn.group, today, lowers_others=True)
     unsaid.sort(key=lambda row: place[row.package.id])
-    routed = [row._replace(standing=IS_ROUTED) for row in unsaid if _is_routed(spawn, row.package)]
+    routed = [
+        row._replace(text=0.0, score=blended(0.0, row.parts.total), standing=IS_ROUTED)
+        for row in unsaid
+        if _is_routed(spawn, row.package)
+    ]
     hidden = tuple(row for row in unsaid if not _is_routed(spawn, row.package))
     known = with_matches(spawn, plan, groups, bearing) + with_matches(spawn, plan, {}, routed)
     return ZoneSelection(known, [], "", hidden, is_by_bearing=True)

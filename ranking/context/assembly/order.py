@@ -176,9 +176,7 @@ def select_by_task(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) ->
     """The packages in the order of a plan of the task's words, in the caller's snapshot; those within the limit also
     with what matches. Raises INDEX_READ_ERRORS.
     """
-    half = half_score(plan.values)
-    # Of the words that the index knows: what bears on the task does so though it has other words as well.
-    half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
+    half, half_known = half_scores(plan)
     groups = matching_groups(plan, eligible)
     texts = {id_: calibrated(group.score, half) for id_, group in groups.items()}
     bearing = {id_: calibrated(group.score, half_known) for id_, group in groups.items()}
@@ -186,6 +184,12 @@ def select_by_task(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) ->
     selection = select_for_zone(spawn.zone, with_reserved(ranked, spawn.limit))
     within = with_matches(spawn, plan, groups, selection.packages[: spawn.limit])
     return selection._replace(packages=within + selection.packages[spawn.limit :], floored=floored)
+
+
+def half_scores(plan: Plan) -> tuple[float, float]:
+    """h of a task (blend.py), and h of the words that the index knows: what bears on it may lack the others."""
+    half = half_score(plan.values)
+    return half, half_score([term.value for term in plan.terms]) if plan.unknown else half
 
 
 def matching_groups(plan: Plan, eligible: list[EligiblePackage]) -> dict[int, HitGroup]:

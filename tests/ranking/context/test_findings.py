@@ -69,3 +69,16 @@ def test_without_an_index_nothing_is_guessed(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         save(store, "tides.md", _NOTE)
         assert relevant_findings(store, "spring tides delay the ferry", Config(fts5=False), 3, lambda _: True) == []
+
+
+def test_a_pasted_prompt_is_about_what_its_title_is_about(tmp_path: Path) -> None:
+    """Its versions, addresses and places of installation are words of any report."""
+    with make_store(tmp_path) as store:
+        save(store, "tides.md", _NOTE, summary="Spring tides delay the ferry.")
+        save(store, "lib.md", "# Install 3 1\n\n/usr/lib/python3.11/site-packages on linux x86\n", summary="Install.")
+        report = (
+            "Ferry delay at spring tides\n\nSeen with 3.1 on linux x86.\n"
+            '  File "/usr/lib/python3.11/site-packages/tides.py", line 3\n'
+        )
+        found = relevant_findings(store, report, Config(), 3, lambda _: True)
+        assert [one.parent.title for one in found] == ["Ferry tides"]
