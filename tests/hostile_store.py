@@ -29,11 +29,15 @@ _LEFT_ALONE = {
     ("linked_texts", "tokens"), ("linked_texts", "token_counter"), ("receipts", "parts"),
     ("documents", "kind"), ("documents", "token_counter"), ("documents", "passage_key"), ("labels", "text"),
 }  # fmt: skip
+SIGN = "⚠\ufe0f"
 
 
 def hidden_in(text: str) -> set[str]:
-    """The characters of a text that a terminal obeys or that nobody sees; line ends and tabs are neither."""
-    return {char for char in set(text) - {"\n", "\t"} if is_hidden(char)}
+    """The characters of a text that a terminal obeys or that nobody sees; line ends and tabs are neither.
+
+    The sign before a known issue is the block's own, and its second character is how it is drawn.
+    """
+    return {char for char in set(text.replace(SIGN, "")) - {"\n", "\t"} if is_hidden(char)}
 
 
 def hostile_store(folder: Path) -> Path:

@@ -50,7 +50,6 @@ PERMITTED = {
     "cli/command_table.py rows_of": "the program's own tables",
     "cli/completion.py _script": "as above",
     "indexer/errors/parse/tables.py rows": "as above",
-    "indexer/redaction/rules.py _read": "as above",
     "indexer/text/tables.py rows": "as above",
     "indexer/care/finding.py _sentences": "the program's own table",
     "indexer/store/migrations.py _read_sql": "the program's own SQL files",

@@ -43,6 +43,7 @@ def _rules() -> Iterator[tuple[str, _Patches]]:
             value: object = json.loads(written)
             value = tuple(value) if isinstance(value, list) else value
             if "." not in place:
+                assert isinstance(value, int | float), f"{place} is a number"
                 place, value = "retrieval.search.tuned", DEFAULT._replace(**{place: value})
             is_function = callable(resolve_name(f"ctxrank.ranking.{place}"))
             answer = partial(lambda value, *_, **__: value, value)
@@ -81,8 +82,8 @@ def main() -> None:
         if options.rules and rule not in ("", *options.rules):
             continue
         with ExitStack() as stack:
-            for one in patches:
-                stack.enter_context(one)
+            for switch in patches:
+                stack.enter_context(switch)
             means[rule] = means.get(rule, {}) | _means(sets, options)
         with open(options.out, "w", encoding="utf-8") as file:
             json.dump(means, file, indent=1, sort_keys=True)

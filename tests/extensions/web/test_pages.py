@@ -189,7 +189,7 @@ class TestBlocks:
         monkeypatch.setattr(blocks_page, "MOST_LEFT_OUT", 2)
         found = _get(page, "/blocks", session="shop-2026-10", agent="developer", budget=300)
         assert found.text.count("over the budget of 300") == 2 and re.search(r"and \d+ more", found.text)
-        assert re.search(r"3 items, 7 left out", found.text)
+        assert re.search(r"3 items, 9 left out", found.text)
 
     def test_a_task_that_is_not_there_says_so_as_the_terminal_does(self, page: Served) -> None:
         found = _get(page, "/blocks", session="shop-2026-10", agent="developer", task_id="TASK-420")
