@@ -2,9 +2,8 @@
 
     PYTHONPATH=benchmarks python -m public.ablation --data DATA --kept FOLDER --out ablation.json
 
-Writes {rule: {"set view kind": mean without it}}; in the rule "" all are on. What OUT has of other sets and rules is
-kept. A rule of ablation.tsv is a place of `ctxrank.ranking` and what stands, or is answered, there without it; what has
-no dot is a setting.
+Writes {rule: {"set view kind": mean without it}}; in the rule "" all are on. A rule of ablation.tsv is a place of
+`ctxrank.ranking` and what stands, or is answered, there without it; what has no dot is a setting.
 """
 
 import argparse
@@ -66,25 +65,18 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--kept", required=True, help="Where the indexed trees stay for the next run.")
-    parser.add_argument("--every", type=int, default=1, help="Of each tree's questions every so-many-th; 1 is all.")
-    for name in ("only", "views", "rules"):
-        parser.add_argument(f"--{name}", nargs="*", default=[])
+    parser.add_argument("--only", nargs="*", default=[], help="Sets.")
     options = parser.parse_args()
     sets = list(chosen(read_sets(os.path.abspath(options.data)), options.only))
     for one in sets:
         for corpus in one.corpora:
             _index(_folder(options.kept, one, corpus), corpus)
-    means: dict[str, dict[str, float]] = defaultdict(dict)
-    if os.path.exists(options.out):
-        with open(options.out, encoding="utf-8") as file:
-            means.update(json.load(file))
+    means: dict[str, dict[str, float]] = {}
     for rule, patches in _rules():
-        if options.rules and rule not in ("", *options.rules):
-            continue
         with ExitStack() as stack:
             for switch in patches:
                 stack.enter_context(switch)
-            means[rule] = means.get(rule, {}) | _means(sets, options)
+            means[rule] = _means(sets, options)
         with open(options.out, "w", encoding="utf-8") as file:
             json.dump(means, file, indent=1, sort_keys=True)
         _report(rule, means)
@@ -115,12 +107,10 @@ def _means(sets: Sequence[PublicSet], options: argparse.Namespace) -> dict[str, 
     """By set, view and kind the mean of the set's first measure."""
     values: dict[str, list[float]] = defaultdict(list)
     for one in sets:
-        views = [view for view in one.views if view in options.views or not options.views]
         for corpus in one.corpora:
-            questions = corpus.questions[:: options.every]
-            ranked = ask_ours(_folder(options.kept, one, corpus), questions, views, corpus.source)
-            for view in views:
-                for asked in questions:
+            ranked = ask_ours(_folder(options.kept, one, corpus), corpus.questions, one.views, corpus.source)
+            for view in one.views:
+                for asked in corpus.questions:
                     value = value_of(one.measures[0], ranked[view][asked.id], asked, view)
                     values[" ".join(filter(None, (one.name, view, asked.kind)))].append(value)
     return {name: round(sum(some) / len(some), 5) for name, some in values.items()}
