@@ -41,17 +41,18 @@ def found_at(
 
     No verdict depends on more than these characters before and behind its place.
     """
-    seen: dict[str, tuple[int, Secret | None]] = {}
+    seen: dict[str, tuple[str, int, Secret | None]] = {}  # by what comes first: long texts are compared, not hashed
     done = 0
     for place in places:
         if place < done:
             continue
         surroundings = text[max(0, place - before) : place + behind] if len(places) > _DENSE_PLACES else ""
-        first, secret = seen.get(surroundings, (-1, None)) if surroundings else (-1, None)
-        if first < 0:
+        key = text[place : place + _CHARS_BEYOND]
+        same, first, secret = seen.get(key, ("", 0, None))
+        if not surroundings or same != surroundings:
             secret = secret_at(place)
-            if secret is None or secret.end + _CHARS_BEYOND <= place + behind:
-                seen[surroundings] = place, secret
+            if surroundings and (secret is None or secret.end + _CHARS_BEYOND <= place + behind):
+                seen[key] = surroundings, place, secret
         elif secret is not None:
             secret = secret._replace(start=secret.start + place - first, end=secret.end + place - first)
         if secret is not None:
