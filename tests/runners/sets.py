@@ -23,7 +23,7 @@ from real_runners import RealRunner
 from ctxrank.cli.agents.event import RUNNERS
 
 _HERE = Path(__file__).parent
-_ABOUT_PROMPT, _ABOUT_FAILURE = "What ctxrank has on this:", "This failure is known:"
+_ABOUT_PROMPT, _ABOUT_FAILURE = "What ctxrank has on this:", "This failure "  # is known, or looks like one that is
 
 
 class Asked(NamedTuple):
