@@ -331,9 +331,13 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
 
 # Where a command has no option that counts, one that stands near behind it in the same line has none, either.
 _COMMAND_CHARS = 200
+_DENSE_PLACES, _DENSE_CHARS = 200, 4  # with more, and one in every so many characters, the expression looks itself
 
 
 def _tried(rule: Rule, pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
+    if not rule.is_command and len(places) > max(_DENSE_PLACES, len(text) // _DENSE_CHARS):
+        yield from pattern.finditer(text)
+        return
     done, failed = 0, -_COMMAND_CHARS
     for place in places:
         if place - rule.back < done:
