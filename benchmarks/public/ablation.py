@@ -13,9 +13,8 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from functools import partial
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 from public.ours import ask_ours, index_files
@@ -39,14 +38,12 @@ def _rules() -> Iterator[tuple[str, _Patches]]:
         yield f"aim: {aim}", _said_instead(questions.aim_of, aim, questions.CODE)
     with open(__file__.removesuffix("py") + "tsv", encoding="utf-8") as file:
         for rule, place, written in (line.rstrip("\n").split("\t") for line in file):
-            value: object = json.loads(written)
-            value = tuple(value) if isinstance(value, list) else value
+            given: Any = json.loads(written)
+            value: object = tuple(cast("list[object]", given)) if isinstance(given, list) else given
             if "." not in place:
-                assert isinstance(value, int | float), f"{place} is a number"
-                place, value = "retrieval.search.tuned", DEFAULT._replace(**{place: value})
-            is_function = callable(resolve_name(f"ctxrank.ranking.{place}"))
-            answer = partial(lambda value, *_, **__: value, value)
-            yield rule, [patch(f"ctxrank.ranking.{place}", answer if is_function else value)]
+                place, value = "retrieval.search.tuned", DEFAULT._replace(**{place: given})
+            place = f"ctxrank.ranking.{place}"
+            yield rule, [patch(place, return_value=value) if callable(resolve_name(place)) else patch(place, value)]
 
 
 def _said_instead(function: Callable[[Any], str], said: str, instead: str) -> _Patches:

@@ -329,7 +329,7 @@ def test_index_says_what_it_did(own_shop: Path, capsys: pytest.CaptureFixture[st
 
 def test_what_is_found_is_dated_and_a_dry_run_dates_nothing(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (own_shop / "artifacts" / "new.md").write_text("# Quokka\n")
-    dated = []
+    dated: list[bool] = []
     for more in (["--dry-run"], []):
         assert run(["index", "artifacts", "--json", *more]) == 0
         dated.append(json.loads(capsys.readouterr().out)["dates"] is not None)
