@@ -138,7 +138,7 @@ def test_a_search_answers_while_one_types(shop: Visit) -> None:
     page.keyboard.type("database locked")
     expect(page.locator("article h2").first).to_contain_text("database is locked")
     expect(page.locator("article mark").first).to_be_visible()
-    page.wait_for_url("**/?q=database+locked")  # the address holds the state; an answer to the first word may come first
+    page.wait_for_url("**/?q=database+locked")  # the address holds the state; half a query may be answered first
     page.reload()
     expect(page.get_by_label("Search")).to_have_value("database locked")
 
