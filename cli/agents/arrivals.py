@@ -5,6 +5,8 @@ or the one that we were shown. Where the last one had none, the next agents get 
 Codex writes what came at SubagentStart beside the prompt.
 """
 
+import time
+
 from ctxrank.cli.agents.event import CODEX, object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import is_tagged
 from ctxrank.cli.agents.session import HookCall
@@ -14,6 +16,7 @@ from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.light_json import loads
 
 _START_BYTES = 256 * 1024
+_LOOKS, _PAUSE_S = 10, 0.05
 
 
 def note_arrival(call: HookCall) -> None:
@@ -23,6 +26,10 @@ def note_arrival(call: HookCall) -> None:
     if not path:
         return
     given = _given(path)
+    looks = _LOOKS if sent.prompt else 0
+    while looks and not given:  # Claude Code writes the file a moment after it calls
+        time.sleep(_PAUSE_S)
+        given, looks = _given(path), looks - 1
     has_arrived = any(map(is_tagged, given[:1] if sent.prompt else given))
     if sent.prompt:
         is_known = has_arrived or digest_of("".join(given[:1]).strip()) == sent.prompt
