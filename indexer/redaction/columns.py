@@ -6,8 +6,8 @@ anna,…                       ('anna', '…');
 
 from collections.abc import Iterator
 
-from ctxrank.indexer.redaction.guards import Secret, compiled, is_stand_in, is_strong, looks_like_key
-from ctxrank.indexer.redaction.named_values import NAME_AT_END, TYPED
+from ctxrank.indexer.redaction.guards import Secret, compiled, is_stand_in
+from ctxrank.indexer.redaction.named_values import NAME_AT_END, is_likely
 
 _REACH = 2000  # characters from the beginning of a heading to a name in it
 _MOST_ROWS = 1000
@@ -65,6 +65,4 @@ def _is_name(text: str, start: int, end: int) -> bool:
 
 def _is_secret(text: str, start: int, end: int) -> bool:
     value = text[start:end]
-    if " " in value or is_stand_in(text, start):
-        return False
-    return looks_like_key(value) or is_strong(value) or compiled(TYPED).fullmatch(value) is not None
+    return " " not in value and not is_stand_in(text, start) and is_likely(value)

@@ -20,7 +20,7 @@ from itertools import chain
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.columns import find_in_columns
 from ctxrank.indexer.redaction.copies import find_copies, find_in_parts, value_of
-from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, is_stand_in
+from ctxrank.indexer.redaction.guards import DENSE_PLACES, Secret, compiled, entropy, is_stand_in
 from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
 from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
 from ctxrank.indexer.redaction.key_pieces import RULE as KEY_RULE
@@ -331,11 +331,11 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
 
 # Where a command has no option that counts, one that stands near behind it in the same line has none, either.
 _COMMAND_CHARS = 200
-_DENSE_PLACES, _DENSE_CHARS = 200, 4  # with more, and one in every so many characters, the expression looks itself
+_DENSE_CHARS = 4  # with one in every so many characters, and more than are few, the expression looks itself
 
 
 def _tried(rule: Rule, pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
-    if not rule.is_command and len(places) > max(_DENSE_PLACES, len(text) // _DENSE_CHARS):
+    if not rule.is_command and len(places) > max(DENSE_PLACES, len(text) // _DENSE_CHARS):
         yield from pattern.finditer(text)
         return
     done, failed = 0, -_COMMAND_CHARS

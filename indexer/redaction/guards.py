@@ -46,7 +46,7 @@ def found_at(
     for place in places:
         if place < done:
             continue
-        surroundings = text[max(0, place - before) : place + behind] if len(places) > _DENSE_PLACES else ""
+        surroundings = text[max(0, place - before) : place + behind] if len(places) > DENSE_PLACES else ""
         key = text[place : place + _CHARS_BEYOND]
         same, first, secret = seen.get(key, ("", 0, None))
         if not surroundings or same != surroundings:
@@ -61,7 +61,7 @@ def found_at(
 
 
 _CHARS_BEYOND = 64  # what ends a value is seen in a few behind it
-_DENSE_PLACES = 200
+DENSE_PLACES = 200
 
 
 @cache

@@ -228,7 +228,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
     if link["plural"] or link["map"] or link["below"] or link["bracket"]:
-        return looks_like_key(value) or is_strong(value) or compiled(TYPED).fullmatch(value) is not None
+        return is_likely(value)
     if link["tight"]:
         says_none = link["weak"] and (word != "key" or _says_no_secret(link))
         is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
@@ -241,7 +241,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
         is_shouted = link["word"].isupper() or link.string[link.start() - 1 : link.start()] not in ("", " ", "\t", "\n")
         is_one = is_random(value) or (is_made(value) and (not is_prose or is_shouted))
         return is_plain_word and is_one and not (_says_no_secret(link) or _is_digest(value, link))
-    is_typed = compiled(TYPED).fullmatch(value) is not None and bool(
+    is_typed = compiled(_TYPED).fullmatch(value) is not None and bool(
         quote or link["operator"] or (link["flag"] or "").strip() or _is_directive(link, value)
     )
     if is_prose:
@@ -263,14 +263,23 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
 
 
 # A word and a number, as people make up passwords: too little in prose, enough in a line that says no more.
-TYPED = r"(?=.{8})[A-Za-z]{4,}+\d{2,6}"
+_TYPED = r"(?=.{8})[A-Za-z]{4,}+\d{2,6}"
+
+
+def is_likely(value: str) -> bool:
+    """Whether a value is one where only a heading, a list or a line above names it."""
+    return looks_like_key(value) or is_strong(value) or compiled(_TYPED).fullmatch(value) is not None
+
+
+def _near(link: re.Match[str]) -> str:
+    """What stands before a name."""
+    return link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()]
 
 
 def _is_directive(link: re.Match[str], value: str) -> bool:
     """Whether its line has a name and a value, and no more."""
-    before = link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()]
     return (
-        _is_setting(before)
+        _is_setting(_near(link))
         and compiled(r"[\"']?[ \t]*(?:\r?\n|\Z)").match(link.string, link.end() + len(value)) is not None
     )
 
@@ -279,10 +288,7 @@ def _has_authority(link: re.Match[str]) -> bool:
     """Whether a word before `key:` says that it opens something: in a log of CI it is that of a cache."""
     if link.string[link.start() - 1 : link.start()].isalnum() or link["word"].isupper():
         return True
-    return (
-        compiled(PIECES["AUTHORITY"]).search(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()])
-        is not None
-    )
+    return compiled(PIECES["AUTHORITY"]).search(_near(link)) is not None
 
 
 # Fewer hexadecimal digits are a number or a digest; and `"key": "<digest>"` is what something is kept under.
@@ -299,10 +305,7 @@ def _is_digest(value: str, link: re.Match[str]) -> bool:
 
 def _says_no_secret(link: re.Match[str]) -> bool:
     """Whether what stands before `key` says that it opens nothing."""
-    return (
-        compiled(PIECES["NO_SECRET"]).match(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()])
-        is not None
-    )
+    return compiled(PIECES["NO_SECRET"]).match(_near(link)) is not None
 
 
 _MOST_WORDS_CHARS = 80
