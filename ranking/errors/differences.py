@@ -34,16 +34,17 @@ class Difference(NamedTuple):
 
 def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     """The differences that make two failures of these messages, in order; none where only what varies differs."""
+    said = _said(asked)
     about = _About(
         names_vary=asked.language in _OF_KNOWN_LANGUAGES
         and asked.family in ("compiler", "trace", "test")
         and asked.missing == known.missing,
         has_time=_SAID["time"].search(asked.message) is not None,
         is_absent=_SAID["absent"].search(asked.message) is not None,
-        is_one_name=sum(token.kind in _NAMES for token in _said(asked)) == 1,
+        is_one_name=sum(token.kind in _NAMES for token in said) == 1,
         may_be_longer=not set(asked.conditions).isdisjoint(known.conditions),
     )
-    return tuple(_between(_said(asked), _said(known), about))
+    return tuple(_between(said, _said(known), about))
 
 
 def exchanged(solution: str, renamed: tuple[Difference, ...]) -> str:
