@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from ctxrank.indexer.store.parents import RankingSignals
 from ctxrank.indexer.text.identifiers import may_hold_compound, split_word
 from ctxrank.ranking.retrieval.candidates.candidates import Scorer
-from ctxrank.ranking.retrieval.grouping import OWN_SHARE, PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup
+from ctxrank.ranking.retrieval.grouping import PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup
 from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.query import is_pasted
@@ -102,7 +102,8 @@ class Priors:
     def give(self, group: HitGroup, signals: RankingSignals) -> None:
         """Give a document its factor and its own share; of several passages of one file the best is given first."""
         kind, path = self._kind_of(signals.path), signals.path
-        group.own_share = PROSE_OWN_SHARE if kind == PROSE else OWN_SHARE
+        if kind == PROSE:
+            group.own_share = PROSE_OWN_SHARE
         if self._worth is None or kind == RECORD or group.kind:
             return
         folders, _, name = path.rpartition("/")
