@@ -20,7 +20,7 @@ from itertools import chain
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.columns import find_in_columns
 from ctxrank.indexer.redaction.copies import find_copies, find_in_parts, value_of
-from ctxrank.indexer.redaction.guards import DENSE_PLACES, Secret, compiled, entropy, is_stand_in
+from ctxrank.indexer.redaction.guards import DENSE_PLACES, Secret, compiled, entropy, is_code, is_stand_in
 from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
 from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
 from ctxrank.indexer.redaction.key_pieces import RULE as KEY_RULE
@@ -311,7 +311,7 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
     for match in _tried(rule, text, places):
         done = match.end()
         start = match.end("head") if "head" in match.re.groupindex else match.start()
-        if rule.is_place and is_stand_in(text, start):
+        if (rule.is_place and is_stand_in(text, start)) or (rule.is_no_code and is_code(text, start)):
             continue
         if rule.least_entropy:
             token = text[start : min(done, start + _ENTROPY_CHARS)]
