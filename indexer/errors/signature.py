@@ -9,6 +9,7 @@ again.
 """
 
 import itertools
+import re
 
 from ctxrank.indexer.errors.masks import lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
@@ -63,6 +64,7 @@ class Signature(NamedTuple):
     missing: str = ""  # the name of what is missing, where the message says so
     outcome: str = ""  # a fingerprint of all that was said at this place, where there is one: 8 is not 9
     reasons: tuple[str, ...] = ()  # what the report says beside the message, as it came
+    file: str = ""  # the name of the one that it speaks of
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -73,6 +75,11 @@ class Signature(NamedTuple):
     def content(self) -> tuple[str, ...]:
         """The words of the headline that carry meaning."""
         return tuple(word for word in self.words if word[0] != "<" and word not in STOPWORDS)
+
+    @property
+    def given_reason(self) -> str:
+        """A fingerprint of the reasons without what changes from run to run; '' where there are none."""
+        return fingerprint(*map(lasting, self.reasons)) if self.reasons else ""
 
     @property
     def is_in_test(self) -> bool:
@@ -127,6 +134,7 @@ def sign(unit: ErrorUnit) -> Signature:
         missing_name(message, unit.error_type, of_code=_is_of_code(unit, frames)),
         _outcome(unit, frames, template.text),
         unit.reasons,
+        re.split(r"[/\\]", file)[-1],
     )
 
 

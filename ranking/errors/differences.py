@@ -70,6 +70,14 @@ def _between_reasons(message: str, asked: tuple[str, ...], known: tuple[str, ...
         yield from _between(said, nearest, _about(apart[0], said)._replace(is_absent=is_absent))
 
 
+def bound_elsewhere(asked: Signature, known: Signature, solution: str) -> tuple[Difference, ...]:
+    """The other file, where the solution is an edit of the one file that the stored error is in."""
+    here, there = asked.file, known.file
+    if not here or not there or here == there or set(_SAID["named file"].findall(solution)) != {there}:
+        return ()
+    return (Difference(here, there),)
+
+
 def exchanged(solution: str, renamed: tuple[Difference, ...]) -> str:
     """A solution with the new name in the place of the old one; '' where it does not carry the name that differs."""
     if len(renamed) != 1:
