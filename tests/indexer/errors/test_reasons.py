@@ -4,7 +4,9 @@ import pytest
 
 from ctxrank.indexer.errors.parse.units import error_units
 
-CHECK = "Public key for {0}.rpm is not installed. Failing package is: {0}\n GPG Keys are configured as: file:///etc/{0}\n"
+CHECK = (
+    "Public key for {0}.rpm is not installed. Failing package is: {0}\n GPG Keys are configured as: file:///etc/{0}\n"
+)
 LINK = "Error: The `brew link` step did not complete successfully\nCould not symlink {}\n"
 API = "Error writing data to kv/app: Error making API request.\n\nURL: PUT http://127.0.0.1:8200\nCode: 503.\n\n* {}\n"
 

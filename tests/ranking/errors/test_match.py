@@ -46,7 +46,9 @@ def save(store: Store, text: str, *, project: str = "default", confirmations: in
     with store.write() as change:
         number = patterns.upsert(
             change,
-            patterns.ErrorPattern(project, signature.instance + signature.given_reason, signature.error_type, text[:60], "Fix it.", 1, 1),
+            patterns.ErrorPattern(
+                project, signature.instance + signature.given_reason, signature.error_type, text[:60], "Fix it.", 1, 1
+            ),
         )
         lookup.put(change, number, project, signature, unit.text)
         change.connection.execute(
