@@ -38,7 +38,7 @@ def on_prompt(call: HookCall) -> str:
     shown, project = call.shown, call.project
 
     def is_wanted(parent: ParentDocument) -> bool:
-        return public_id(parent.kind, parent.number) not in shown and _may_be_said(call, parent, project)
+        return public_id(parent.kind, parent.number) not in shown and may_be_said(call, parent, project)
 
     findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, is_wanted)
     heading = "What ctxrank has on this:\n"
@@ -62,7 +62,7 @@ def _is_runners_own(prompt: str) -> bool:
     return not first or (first[0].startswith("/") and first[0][1:].replace("-", "").isalpha())
 
 
-def _may_be_said(call: HookCall, parent: ParentDocument, project: str) -> bool:
+def may_be_said(call: HookCall, parent: ParentDocument, project: str) -> bool:
     """Whether a finding is this project's, and saved on purpose or confirmed since."""
     primary = call.store.primary
     if parent.session is not None:
