@@ -85,7 +85,7 @@ def _found_since(call: HookCall) -> str:
 
 def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
     """What is new to an agent and about its task, best first."""
-    from ctxrank.cli.agents.prompts import may_be_said  # noqa: PLC0415  only where something is new
+    from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  only where something is new
     from ctxrank.ranking.context.findings import KINDS, relevant_findings  # noqa: PLC0415  as above
 
     task = agent.task or _task_of(call)
@@ -106,7 +106,7 @@ def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
             not is_own
             and id_ not in shown
             and not _is_known(call, parent, shown)
-            and may_be_said(call, parent, project)
+            and may_be_said(primary, parent, project)
         )
 
     return relevant_findings(call.store, task, call.config, len(new), is_wanted, new)
