@@ -33,18 +33,8 @@ class Rule(NamedTuple):
     is_command: bool = False
 
 
-# The first letters of any three digits in base64.
-_ACCOUNT = " ".join(
-    first + third + fourth
-    for first in ("mt", "mj", "mz", "nd", "nt", "nj", "nz", "od", "ot")
-    for third in "aeimquycgk"
-    for fourth in "wxyz012345"
-)
-
-
 def _read() -> dict[str, list[Rule]]:
     """The rules of each section of the table."""
-    PIECES["ACCOUNT"] = _ACCOUNT
     sections: dict[str, list[Rule]] = {}
     section, is_token = list[Rule](), False
     for name, *cells in rows(__file__, "rules"):
