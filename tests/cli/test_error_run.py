@@ -223,6 +223,7 @@ OUTPUTS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", first_quick(OUTPUTS, 4))
 def test_any_output_comes_through_as_it_is_and_a_failure_with_it_ends_well(folder: Path, name: str) -> None:
     (folder / "said").write_bytes(OUTPUTS[name])

@@ -124,6 +124,7 @@ def test_values_as_some_models_write_them_are_taken(call: Call, within: Within) 
     within(call, ask)
 
 
+@pytest.mark.slow
 def test_every_tool_answers_in_words_and_in_fields_of_its_schema(call: Call, within: Within) -> None:
     async def ask(client: Client) -> None:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
