@@ -14,7 +14,6 @@ import os
 import random
 import re
 import sys
-from collections.abc import Iterator
 from math import ceil
 
 import apsw
@@ -28,7 +27,16 @@ from ctxrank.indexer.store.location import identity_of, is_known, refuse_foreign
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.systems import unbound_memory
 from ctxrank.ranking.context.findings import nearest
-from ctxrank.ranking.context.floor import ALPHA, KINDS, Floor, findings_in, is_outdated, keep_floor
+from ctxrank.ranking.context.floor import (
+    ALPHA,
+    KINDS,
+    OTHER_PROJECTS,
+    SHUFFLED_WORDS,
+    Floor,
+    findings_in,
+    is_outdated,
+    keep_floor,
+)
 
 LEAST_PROMPTS = 100
 _MOST_PROMPTS = 300
@@ -42,9 +50,7 @@ _NICE = 10
 
 
 def start_measuring(store: Store) -> None:
-    """Have the floor measured in the background, where it is outdated."""
-    if not (sys.executable and is_outdated(store)):
-        return
+    """Have the floor measured in the background."""
     # -P: what is in the folder we were called from is not imported in place of a module of ours.
     command = [sys.executable, "-P", "-m", __name__, store.location.primary]
     nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
@@ -54,36 +60,36 @@ def start_measuring(store: Store) -> None:
 
 def measure_floor(store: Store, config: Config) -> Floor:
     """Measure the floor of a store, and keep it. Raises LockedError."""
-    foreign = list(foreign_prompts(store))
+    foreign = foreign_prompts(store)
     pasted = [prompt for prompt in foreign if "\n" in prompt.strip()]
     lines = [prompt for prompt in foreign if "\n" not in prompt.strip()]
-    shuffled = _quantile(store, config, shuffled_prompts(store)) if min(len(lines), len(pasted)) < LEAST_PROMPTS else 0.0
-    line = _quantile(store, config, lines) if len(lines) >= LEAST_PROMPTS else shuffled
+
+    def exceeded_by_alpha(prompts: list[str]) -> float:
+        """Of n nearnesses the ⌈(1 − ALPHA) · (n + 1)⌉-th; 0 for none."""
+        found = sorted(nearest(store, prompt, config) for prompt in prompts)
+        return found[min(ceil((1 - ALPHA) * (len(found) + 1)), len(found)) - 1] if found else 0.0
+
+    has_lines, has_pasted = len(lines) >= LEAST_PROMPTS, len(pasted) >= LEAST_PROMPTS
+    shuffled = 0.0 if has_lines and has_pasted else exceeded_by_alpha(shuffled_prompts(store))
+    line = exceeded_by_alpha(lines) if has_lines else shuffled
     floor = Floor(
         line,
-        _quantile(store, config, pasted) if len(pasted) >= LEAST_PROMPTS else max(line, shuffled),
+        exceeded_by_alpha(pasted) if has_pasted else max(line, shuffled),
         findings_in(store),
-        len(foreign) if len(foreign) >= LEAST_PROMPTS else _SHUFFLED,
-        "other projects" if len(foreign) >= LEAST_PROMPTS else "shuffled words",
+        len(lines) * has_lines + len(pasted) * has_pasted or _SHUFFLED,
+        OTHER_PROJECTS if has_lines or has_pasted else SHUFFLED_WORDS,
     )
     with store.write() as change:
         keep_floor(change, floor)
     return floor
 
 
-def _quantile(store: Store, config: Config, prompts: list[str]) -> float:
-    """The nearness that at most ALPHA of such prompts exceed: of n the ⌈(1 − ALPHA) · (n + 1)⌉-th."""
-    found = sorted(nearest(store, prompt, config) for prompt in prompts)
-    return found[min(ceil((1 - ALPHA) * (len(found) + 1)), len(found)) - 1]
-
-
-def foreign_prompts(store: Store) -> Iterator[str]:
-    """Prompts of the user's other stores, the newest of each first; of a store that cannot be read none."""
+def foreign_prompts(store: Store) -> list[str]:
+    """Prompts of the user's other stores, the newest of each; of a store that cannot be read none."""
     own = identity_of(store.primary).uuid
     places = [place for place in places_of_stores() if place != store.location.primary]
     found = [prompts for place in places if (prompts := _prompts_of(place, own))]
-    for prompts in found:
-        yield from prompts[: max(_MOST_PROMPTS // len(found), 1)]
+    return [prompt for prompts in found for prompt in prompts[: max(_MOST_PROMPTS // len(found), 1)]]
 
 
 def _prompts_of(place: str, own: str) -> list[str]:
@@ -119,13 +125,14 @@ def shuffled_prompts(store: Store) -> list[str]:
         LIMIT ?
     """
     texts = read_column(store.primary, query, (*KINDS, *KINDS, _MOST_TEXTS), str)
-    words = list(filter(None, (re.findall(_WORD, text) for text in texts)))
+    words: list[list[str]] = list(filter(None, (re.findall(_WORD, text) for text in texts)))
     draw = random.Random(len(words))
 
     def word() -> str:
         if draw.random() < _UNKNOWN_SHARE:
             return "q" + "".join(draw.choices(_LETTERS, k=6))
-        return draw.choice(draw.choice(words))
+        text = draw.choice(words)
+        return text[draw.randrange(len(text))]
 
     return [" ".join(word() for _ in range(draw.choice(_SHUFFLED_WORDS))) for _ in range(_SHUFFLED)] if words else []
 
