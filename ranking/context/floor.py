@@ -30,7 +30,7 @@ LEAST_FINDINGS = 20  # with fewer the curve holds
 _CURVE_START, _CURVE_SLOPE, _CURVE_PASTED = 0.3, 0.082, 0.9
 _GROWN_BY = 0.25  # of the findings it was measured with, more or fewer: measured again
 _SETTING = "floor"
-OTHER_PROJECTS, SHUFFLED_WORDS = "prompts of other projects", "shuffled words"
+OTHER_PROJECTS, SHUFFLED_WORDS = "prompts of other projects", "lines of shuffled words"
 
 
 class Floor(NamedTuple):
