@@ -1,9 +1,9 @@
 """Which findings a prompt is about, and nothing where it is about none: what may be put before a model unasked.
 
-A search always has a best hit. Here a finding counts only above the store's floor
-(floor.py), which is about how near it is to the prompt, by its score and by the words that they share. Words that say
-what is wanted and not what it is about (REQUEST_WORDS) are not shared, nor is a digit alone. Beside the best finding
-only those are shown that cover as much of the prompt:
+A search always has a best hit. Here a finding counts only above the store's floor (floor.py), which is about how near
+it is to the prompt, by its score and by the words that they share. Words that say what is wanted and not what it is
+about (REQUEST_WORDS) do not count, nor does a digit alone. Beside the best finding only those are shown that cover
+nearly as much of the prompt:
 
     coverage    Σ idf of the shared words / Σ idf of all words of the prompt, those that no document holds included
 """
@@ -82,11 +82,17 @@ class NearFinding(NamedTuple):
 
 
 def relevant_findings(
-    store: Store, prompt: str, config: Config, limit: int, is_wanted: Callable[[ParentDocument], bool]
+    store: Store,
+    prompt: str,
+    config: Config,
+    limit: int,
+    is_wanted: Callable[[ParentDocument], bool],
+    among: frozenset[int] | None = None,
 ) -> list[PromptFinding]:
     """The findings that a prompt is about, best first; none where the index cannot answer, or is being built.
 
-    `is_wanted` leaves out what may not be shown, before the limit counts.
+    `is_wanted` leaves out what may not be shown, before the limit counts; `among` are the documents that are asked, by
+    their row ids, None is all.
     """
     if not (prompt.strip() and config.has_index):
         return []
@@ -95,7 +101,7 @@ def relevant_findings(
         floor = floor_of(store, statistics.documents).of(prompt)
         findings: list[PromptFinding] = []
         least = 0.0
-        for near in near_findings(prompt, engine, statistics, config, floor):
+        for near in near_findings(prompt, engine, statistics, config, floor, among):
             if near.coverage < least:
                 continue
             least = max(least, LEAST_SHARE_OF_BEST * near.coverage)
@@ -122,7 +128,12 @@ def nearest(store: Store, prompt: str, config: Config) -> float:
 
 
 def near_findings(
-    prompt: str, engine: Engine, statistics: Statistics, config: Config, floor: float
+    prompt: str,
+    engine: Engine,
+    statistics: Statistics,
+    config: Config,
+    floor: float,
+    among: frozenset[int] | None = None,
 ) -> Iterator[NearFinding]:
     """The findings that are nearer than that to a prompt, the best first. Raises INDEX_READ_ERRORS."""
     plan = make_plan(task_query(prompt, _MAX_WORDS), engine, statistics, tuned(config.ranking))
@@ -134,7 +145,7 @@ def near_findings(
     known, asked, half = sum(term.value for term in own), sum(plan.values), half_score(plan.values)
     if nearness(calibrated(_MOST_OF_VALUE * known, half), len({term.text.lower() for term in own})) <= floor:
         return
-    groups, parents = _best_findings(plan)
+    groups, parents = _best_findings(plan, among)
     rows_of = {id_: _rows_of(groups[id_]) for id_ in parents}
     scores = term_scores(plan, [row for rows in rows_of.values() for row in rows])
     for id_, rows in rows_of.items():
@@ -145,12 +156,13 @@ def near_findings(
             yield NearFinding(parents[id_], near, coverage, tuple(shared), groups[id_].best.rowid)
 
 
-def _best_findings(plan: Plan) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
+def _best_findings(plan: Plan, among: frozenset[int] | None) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
     """Hits by document, and the _MOST_COMPARED best findings among them, the best first.
 
     Asked among all documents first, which takes a third of the time; among findings alone where files crowd them out.
     """
-    for scope in (_EVERYTHING, _FINDINGS):
+    scopes = (_EVERYTHING, _FINDINGS) if among is None else (_FINDINGS._replace(document_ids=among),)
+    for scope in scopes:
         found = find_candidates(plan, scope, threshold_of=_least_score)
         groups = grouped(reranked(plan, found).rows)
         order = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_ROWS_LOOKED_AT]
