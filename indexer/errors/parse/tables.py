@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from ctxrank.indexer.errors.parse.kept import compiled
 from ctxrank.indexer.light_typing import cache
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "tables")
@@ -23,15 +24,19 @@ def rows(name: str) -> Iterator[list[str]]:
     def piece(found: re.Match[str]) -> str:
         return pieces[found[1]].replace("{0}", found[2] or "")
 
+    for line in _text(name).split("\n")[:-1]:
+        if line.startswith("#"):
+            continue
+        columns = (re.sub(_PIECE, piece, line) if "«" in line else line).split("\t")
+        if columns[0] == "=":
+            pieces[columns[1]] = columns[2]
+        else:
+            yield columns
+
+
+def _text(name: str) -> str:
     with open(os.path.join(_FOLDER, f"{name}.tsv"), encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("#"):
-                continue
-            columns = (re.sub(_PIECE, piece, line) if "«" in line else line).rstrip("\n").split("\t")
-            if columns[0] == "=":
-                pieces[columns[1]] = columns[2]
-            else:
-                yield columns
+        return file.read()
 
 
 @cache
@@ -49,8 +54,8 @@ class Expressions(dict[str, re.Pattern[str]]):
         self.module = module
 
     def __missing__(self, name: str) -> re.Pattern[str]:
-        compiled = self[name] = re.compile(_expressions()[self.module][name])
-        return compiled
+        found = self[name] = compiled(_expressions()[self.module][name])
+        return found
 
 
 def signed_rows(name: str) -> tuple[tuple[list[str], str], ...]:
@@ -68,4 +73,4 @@ def listed(name: str) -> frozenset[str]:
 
 def words(name: str) -> frozenset[str]:
     """The words of a table of words."""
-    return frozenset(word for (word,) in rows(name))
+    return frozenset(line for line in _text(name).splitlines() if not line.startswith("#"))
