@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable
 
-from ctxrank.cli.actions.given import stdin_bytes, unreadable
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure, sign_older
@@ -84,6 +83,8 @@ def record_sighting(say: Say, store: Store, answer: ErrorAnswer, place: FailureP
 
 def capture_given(file: str | None) -> bytes:
     """What a file or, for '-' and None, stdin holds, bounded. Raises UsageError where there is nothing to read from."""
+    from ctxrank.cli.actions.given import stdin_bytes, unreadable  # noqa: PLC0415  a hook is given the failure
+
     if file is None and sys.stdin.isatty():
         raise UsageError(
             "There is no output to look at.", "Pipe it in, as in 'make 2>&1 | ctxrank error match', or name a FILE."

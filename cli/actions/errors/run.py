@@ -20,11 +20,12 @@ from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.conversations import note_changed
 from ctxrank.indexer.records.sessions import project_in_force, session_id_of
-from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
 
 if TYPE_CHECKING:
@@ -96,8 +97,13 @@ def _learn(call: Call, store: Store, command: tuple[str, ...], finished: "Finish
 
 def shown_command(command: str, mode: RedactionMode) -> str:
     """A command's line as it is kept: redacted, and bounded."""
-    text = IncomingTexts(mode).line(command)
+    text = _redacted(command, mode)
     return text if len(text) <= _MAX_COMMAND_CHARS else f"{text[:_MAX_COMMAND_CHARS]}…"
+
+
+def _redacted(text: str, mode: RedactionMode) -> str:
+    """A text on one line; redacted first: a rule may need the line's end."""
+    return one_line(redact(text.replace("\0", "\ufffd"), mode).text)
 
 
 def learn_from_failure(
@@ -169,8 +175,7 @@ def _save_proposal(call: Call, store: Store, run: CommandRun, unit: str, changes
     more = len(changes.names) - _NAMES_SHOWN
     if more > 0 or not changes.is_complete:
         named += f" and {more if changes.is_complete else 'many'} more"
-    solution = f"After this failure, `{run.command}` succeeded once these changed: {named}"
-    solution = IncomingTexts(run.mode).line(solution)
+    solution = _redacted(f"After this failure, `{run.command}` succeeded once these changed: {named}", run.mode)
     is_counted = run.session is not None  # its sighting was
     new = NewKnownError(unit, solution, run.project, run.lang, is_proposal=True, is_counted=is_counted)
     saved = save_error(store, new, mode=run.mode)
