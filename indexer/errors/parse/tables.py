@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from ctxrank.indexer.errors.parse.kept import compiled
 from ctxrank.indexer.light_typing import cache
+from ctxrank.indexer.text.tables import words_of
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "tables")
 _PIECE = r"«(\w+)(?::(\w+))?»"
@@ -24,19 +25,15 @@ def rows(name: str) -> Iterator[list[str]]:
     def piece(found: re.Match[str]) -> str:
         return pieces[found[1]].replace("{0}", found[2] or "")
 
-    for line in _text(name).split("\n")[:-1]:
-        if line.startswith("#"):
-            continue
-        columns = (re.sub(_PIECE, piece, line) if "«" in line else line).split("\t")
-        if columns[0] == "=":
-            pieces[columns[1]] = columns[2]
-        else:
-            yield columns
-
-
-def _text(name: str) -> str:
     with open(os.path.join(_FOLDER, f"{name}.tsv"), encoding="utf-8") as file:
-        return file.read()
+        for line in file:
+            if line.startswith("#"):
+                continue
+            columns = (re.sub(_PIECE, piece, line) if "«" in line else line).rstrip("\n").split("\t")
+            if columns[0] == "=":
+                pieces[columns[1]] = columns[2]
+            else:
+                yield columns
 
 
 @cache
@@ -73,4 +70,4 @@ def listed(name: str) -> frozenset[str]:
 
 def words(name: str) -> frozenset[str]:
     """The words of a table of words."""
-    return frozenset(line for line in _text(name).splitlines() if not line.startswith("#"))
+    return words_of(__file__, f"../tables/{name}")
