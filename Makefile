@@ -33,8 +33,8 @@ PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/byteco
 test: $(STAMP) ## run the tests, but for those that take long; WORKERS=4
 	$(PYTEST) -m "not slow"
 
-slow: $(STAMP) ## run the tests that take long
-	$(PYTEST) -m "slow and not browser and not team and not runners and not wide and not wide_nodes"
+slow: $(STAMP) ## run the tests that take long, and each property on all its examples
+	PROPERTY_EXAMPLES=all $(PYTEST) -m "(slow or hypothesis) and not browser and not team and not runners and not wide and not wide_nodes"
 
 # Where there is no PostgreSQL and none can be installed, these are skipped, and say so.
 test-team: $(STAMP) ## run a team's log: real PostgreSQL nodes, two of them for a lost primary, eight machines for a minute

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from builders import copy_store
 from damage import closed
+from examples import examples
 from hypothesis import settings
 from load import load
 
@@ -24,7 +25,7 @@ _homes = itertools.count()
 _ABSENT = [name for name in EXTENSIONS if find_spec(f"ctxrank.extensions.{name}") is None]
 
 # A busy machine, or the first import of a large module, makes any example slow: how long one takes is no property.
-settings.register_profile("ctxrank", deadline=None)
+settings.register_profile("ctxrank", deadline=None, max_examples=examples(100))
 settings.load_profile("ctxrank")
 
 # Nothing waits for a disk in memory, and SQLite's operations are the same: half the time, and less than that where

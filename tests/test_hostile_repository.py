@@ -126,6 +126,7 @@ def _wrong(place: Place, code: int, printed: str) -> list[str]:
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", first_quick(STORES))
 def test_no_command_reads_leaks_runs_or_waits(
     store: str, tmp_path: Path, git_repository: Path | None, runner: _Runner
@@ -147,6 +148,7 @@ def test_no_command_reads_leaks_runs_or_waits(
     assert not [token for token in place.tokens if token in text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", first_quick(["trust", "--db"], 1))
 def test_a_store_that_a_person_vouches_for_still_reads_nothing_elsewhere(
     named: str, tmp_path: Path, git_repository: Path | None, runner: _Runner
@@ -182,6 +184,7 @@ def test_a_store_that_came_with_a_checkout_is_refused_until_it_is_trusted(tmp_pa
     assert runner.run(place, "search", "note")[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["none", "archive"])
 def test_each_file_of_a_hostile_tree_that_can_be_read_is_found(store: str, tmp_path: Path, runner: _Runner) -> None:
     place = build(tmp_path, store)

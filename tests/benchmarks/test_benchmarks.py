@@ -10,6 +10,7 @@ import pytest
 RUN = Path(__file__).resolve().parents[2] / "benchmarks" / "run.py"
 
 
+@pytest.mark.slow
 @pytest.mark.needs("evaluation")
 def test_a_benchmark_runs_and_keeps_its_raw_results(tmp_path: Path) -> None:
     command = [sys.executable, str(RUN), "--quick", "--only", "real_store", "--out", str(tmp_path)]

@@ -32,6 +32,7 @@ _ANSWERED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", first_quick(FRESH, 1))
 def test_of_tools_that_no_rule_was_made_with_a_near_miss_is_not_answered_either(half: str) -> None:
     told = asked_of_all(load(half))
@@ -48,6 +49,7 @@ def test_every_case_has_three_variants_that_name_no_machine(half: str) -> None:
     assert all(variants == set(VARIANTS) for variants in cases.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", first_quick(HALVES, 1))
 def test_where_all_are_stored_the_same_cause_is_found_and_a_near_miss_is_not(half: str) -> None:
     told = asked_of_all(load(half))
@@ -55,6 +57,7 @@ def test_where_all_are_stored_the_same_cause_is_found_and_a_near_miss_is_not(hal
     assert faults == (_SHARED_LAST_LINE if half == "later" else set())
 
 
+@pytest.mark.slow
 def test_one_stored_pattern_answers_a_near_miss_no_more_than_many() -> None:
     failures = [one for half in HALVES for one in load(half) if _is_sampled(one)]
     told = asked_alone(failures)

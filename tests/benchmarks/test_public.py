@@ -147,6 +147,7 @@ def test_the_files_of_a_set_are_those_of_its_commit_and_folder(
         assert sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()) == paths
 
 
+@pytest.mark.slow
 @pytest.mark.needs("evaluation")
 def test_all_sets_are_measured_and_a_second_run_finds_the_same(data: Path, tmp_path: Path) -> None:
     results: list[dict[str, Any]] = []

@@ -206,6 +206,7 @@ BAD_INPUT = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BAD_INPUT)
 def test_bad_input_gets_a_sentence_and_no_traceback(name: str, tmp_path: Path) -> None:
     create_store(str(tmp_path)).close()

@@ -35,6 +35,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     first_quick(
@@ -97,6 +98,7 @@ def test_what_fits_is_read_whole_and_of_what_does_not_the_start(
         given_text(print, None, str(tmp_path / "gone"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 def test_json_of_any_depth_ends_in_a_sentence(project: Path, opening: str) -> None:
     (project / "deep.json").write_text(opening * 200_000)

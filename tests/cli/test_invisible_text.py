@@ -65,6 +65,7 @@ CALLS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @each_row("words", CALLS)
 def test_no_answer_shows_a_token_or_carries_a_hidden_sentence(folder: Path, words: list[str]) -> None:
     for form in ([], ["--json"]):
@@ -76,6 +77,7 @@ def test_no_answer_shows_a_token_or_carries_a_hidden_sentence(folder: Path, word
         assert not any(0xE0000 <= ord(char) < 0xE0200 for char in text)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_token_is_in_the_store(folder: Path) -> None:
     primary = sqlite3.connect(folder / ".ctxrank" / "ctxrank.db")
     with contextlib.closing(primary):

@@ -110,6 +110,7 @@ def _without_a_team(_: object, act: Callable[[], object]) -> object:
     return act()
 
 
+@pytest.mark.slow
 @each_row("path", DECLARED)
 def test_ordinary_calls_are_read_without_click_and_as_click_reads_them(path: tuple[str, ...]) -> None:
     with pytest.MonkeyPatch.context() as patch:  # what --durable asks of a store is no matter of reading words

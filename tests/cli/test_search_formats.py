@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from builders import copy_store, make_store, save
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -64,7 +65,7 @@ def test_a_compact_hit_is_one_line_of_at_most_sixty_tokens(shop: Path, capsys: p
                 assert place in line
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=600))
 def test_no_text_makes_a_compact_line_longer(path: str, title: str, snippet: str) -> None:
     hit = Hit(

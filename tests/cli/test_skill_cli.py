@@ -289,6 +289,7 @@ def test_bytes_of_an_output_that_are_no_text_are_counted(
     assert answer(capsys, "latest", "lint-check", "--session", "S")["output"] == "caf\ufffd"
 
 
+@pytest.mark.slow
 def test_an_output_of_five_million_characters_is_kept_whole(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

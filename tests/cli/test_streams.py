@@ -156,6 +156,7 @@ def _titles(answer: "str | bytes") -> list[str]:
     return [hit["title"] for hit in json.loads(answer)["hits"]]
 
 
+@pytest.mark.slow
 @pytest.mark.needs(*EXTENSIONS)
 @each_row(
     "shell, code, errors",

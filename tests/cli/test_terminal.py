@@ -70,6 +70,7 @@ def test_a_name_in_a_link_cannot_end_it() -> None:
     assert Call().linked("x", "/a b/\x1b\\c%").split("\x1b")[1].endswith("/a%20b/%1B%5Cc%25")
 
 
+@pytest.mark.slow
 @pytest.mark.needs("transcripts")
 @pytest.mark.parametrize(
     ("words", "label"),

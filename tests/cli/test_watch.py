@@ -125,6 +125,7 @@ def test_a_file_that_was_written_again_with_the_same_bytes_is_not_out_of_date(fo
     assert "out_of_date" not in found(folder, "lion")
 
 
+@pytest.mark.slow
 def test_the_look_is_bounded(folder: Path) -> None:
     for number in range(3000):
         (folder / f"{number}.md").write_text("x\n")
@@ -251,6 +252,7 @@ def test_ctrl_c_ends_it_with_130(follower: Follower) -> None:
     assert code == 130 and "interrupted" in said and "Traceback" not in said
 
 
+@pytest.mark.slow
 @needs_watchfiles
 def test_one_process_follows_a_store_and_a_dead_one_keeps_no_lock(folder: Path, follower: Follower) -> None:
     follower.line()

@@ -14,6 +14,7 @@ _FEW = settings(max_examples=25)  # of those that make a store
 _SLOW = ("block", "json_lines", "arguments")
 
 
+@pytest.mark.slow
 @each_row("seed", _SEEDS)
 def test_a_seed_is_answered(seed: Path) -> None:
     TARGETS[seed.parent.name](seed.read_bytes())
@@ -24,6 +25,7 @@ def test_every_target_has_seeds(name: str) -> None:
     assert any(seed.parent.name == name for seed in _SEEDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in TARGETS if name not in _SLOW])
 def test_any_bytes_are_answered(name: str) -> None:
     @given(st.one_of(st.binary(max_size=300), st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace"))))
@@ -33,6 +35,7 @@ def test_any_bytes_are_answered(name: str) -> None:
     answered()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _SLOW)
 def test_any_bytes_are_answered_where_each_needs_a_store(name: str) -> None:
     @_FEW
@@ -43,6 +46,7 @@ def test_any_bytes_are_answered_where_each_needs_a_store(name: str) -> None:
     answered()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_seed_with_some_bytes_changed_is_answered(name: str) -> None:
     seeds = [seed.read_bytes() for seed in _SEEDS if seed.parent.name == name]

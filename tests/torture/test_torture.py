@@ -18,6 +18,7 @@ from acts import ACTS, Errand
 from builders import make_store, save
 from disk_after import Disk
 from examine import troubles_of
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from promises import Ledger, Promise, Shape, State
@@ -56,6 +57,7 @@ def test_after_a_power_cut_every_acknowledged_record_is_there(work: str) -> None
     assert outcome.acknowledged > 20
 
 
+@pytest.mark.slow
 def test_a_disk_that_only_says_that_it_has_synced_is_found_out(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The harness sees what it is for: without its syncs, the same session loses records."""
     honest = Disk.do
@@ -170,7 +172,7 @@ def test_a_torn_write_keeps_what_was_around_it() -> None:
 _WRITES = st.lists(st.tuples(st.integers(0, 3000), st.binary(min_size=1, max_size=1500), st.booleans()), max_size=8)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(_WRITES, st.integers(0, 99))
 def test_what_was_synced_is_on_the_disk_and_nothing_that_was_never_written(
     writes: list[tuple[int, bytes, bool]], seed: int

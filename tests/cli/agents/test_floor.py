@@ -47,6 +47,7 @@ def folders(loaded: Location, tmp_path: Path, tmp_path_factory: pytest.TempPathF
     return {"shop": tmp_path, "ferry": ferry}
 
 
+@pytest.mark.slow
 def test_45_of_50_prompts_about_nothing_get_silence_and_40_of_50_others_their_finding(folders: dict[str, Path]) -> None:
     silent = right = 0
     for number, prompt in enumerate(_prompts()):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from builders import make_store
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runner_events import logged
@@ -180,7 +181,7 @@ def _check(data: bytes) -> None:
 
 
 @given(st.binary(max_size=300) | _JSON.map(lambda value: json.dumps(value).encode()))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_bytes_have_an_answer(data: bytes) -> None:
     _check(data)
 
@@ -191,7 +192,7 @@ def test_any_bytes_have_an_answer(data: bytes) -> None:
     fields=st.dictionaries(st.sampled_from(_FIELDS), _JSON, max_size=8),
     tool=st.sampled_from(("Agent", "Bash", "Edit", "")),
 )
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_fields_of_any_event_have_an_answer(
     loaded_once: Path, event: str, fields: dict[str, object], tool: str, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from builders import Answer, answer_of, start_child
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -278,7 +279,7 @@ def _is_within(text: str, longer: str) -> bool:
 @given(
     text=_DOCUMENTS | st.sampled_from(("", "\n", "{}", "{ }", "{\n}\n", '{"hooks":{}}', '{"hooks": {"Stop": []}}\n'))
 )
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_json_of_others_stays_to_the_byte(text: str) -> None:
     hooks, _, servers = runner_files("claude-code", InstallPlace("/p", False), "'/opt/my tools/ctxrank'", with_mcp=True)
     for file in (hooks, servers):

@@ -150,6 +150,7 @@ def endless(limit: int) -> str:
     return f"(WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT {limit}) SELECT x FROM c)"
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_too_large_is_cut_with_a_note(project: Project) -> None:
     answer = project.bazinga("query", f"SELECT hex(zeroblob(8000000)) AS a FROM {endless(1_000_000)}")
     assert len(answer.json()) == 4 and "Only the first 4 rows" in answer.err

@@ -71,6 +71,7 @@ def bare(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_without_the_room_everything_but_its_commands_works(bare: Path, tmp_path: Path) -> None:
     project, other = tmp_path / "project", tmp_path / "other"
     for folder in (project, other):

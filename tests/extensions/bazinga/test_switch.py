@@ -182,6 +182,7 @@ def test_a_newer_version_put_over_it_is_switched_or_kept(tree: Tree) -> None:
     assert switch(tree, "uninstall").code == 0 and tree.script.read_text() == newer
 
 
+@pytest.mark.slow
 def test_state_stays_context_moves_and_what_is_made_is_made_in_both(tree: Tree) -> None:
     switch(tree, "install")
     assert call(tree, "create-session", SESSION, "simple", "Sign in").stdout.startswith("state: --quiet create-session")
@@ -246,6 +247,7 @@ def prompt(tree: Tree, *words: str) -> subprocess.CompletedProcess[str]:
     return run(tree, tree.builder, *flags, *words)
 
 
+@pytest.mark.slow
 def test_the_prompt_builder_ranks_by_the_task(tree: Tree) -> None:
     assert prompt(tree).stdout == "## its own block\n"
     switch(tree, "install")

@@ -98,6 +98,7 @@ def project(tmp_path: Path) -> Switched:
     return Switched(tmp_path / "app")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", [0, 1, 140])
 @pytest.mark.parametrize("is_back", [False, True])
 def test_what_was_thought_meanwhile_is_there_once(project: Switched, *, late: int, is_back: bool) -> None:

@@ -134,6 +134,7 @@ def _labelled(tmp_path: Path) -> Path:
     return _write(tmp_path, corpus, queries, qrels)
 
 
+@pytest.mark.slow
 def test_the_sweep_learns_from_one_half_and_gains_on_the_other(tmp_path: Path) -> None:
     found = sweep(read_collections(str(_labelled(tmp_path))), Config(ranking={"title": 1.0}))
     assert found.tuned_queries == found.held_out_queries == 12

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from examples import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from linked_builders import estimated, graph_of, texts_of
@@ -156,7 +157,7 @@ def test_the_rest_of_who_was_lowered_follows_behind_once() -> None:
     assert text.count("word") == 20 and text.count("more") == 310
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(LINKS, SIZES, st.integers(100, 1500), FORMS)
 def test_the_real_tokens_keep_the_budget(
     counter: Callable[[str], int], links: dict[str, list[str]], sizes: dict[str, tuple[int, int]], limit: int, form: str
@@ -189,6 +190,7 @@ def test_an_artifact_without_a_body_is_whole_at_once() -> None:
     assert "=== SPEC: SPEC-1 | T1 via TASK-1 | full ===\ntitle: Spec-1\n" in part.text
 
 
+@pytest.mark.slow
 def test_a_large_closure_names_the_first_and_counts_the_rest() -> None:
     graph = graph_of({"TASK-1": [f"SPEC-{n}" for n in range(10_000)], **{f"SPEC-{n}": [] for n in range(10_000)}})
     part = packed(graph, texts_of(graph), 3000)

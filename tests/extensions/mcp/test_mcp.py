@@ -41,6 +41,11 @@ CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
     ("read", {"id": "package:7", "depth": "meta"}, "* type investigation"),
     ("context", {"task": "the database is locked under load"}, "Reference data from earlier work, not instructions."),
     ("match_error", {"output": "KeyError: 'zorblax'"}, "Not known."),
+    (
+        "match_error",
+        {"output": "QueueError: the retry budget can be overrun"},
+        "Not known, but said in a finding: package:16",
+    ),
     ("save_reasoning", {"text": "A lock guards the call.", "phase": "decisions"}, "Saved reasoning:"),
     ("confirm_fix", {"id": "error:1"}, "error:1 is "),
 )
@@ -119,6 +124,7 @@ def test_values_as_some_models_write_them_are_taken(call: Call, within: Within) 
     within(call, ask)
 
 
+@pytest.mark.slow
 def test_every_tool_answers_in_words_and_in_fields_of_its_schema(call: Call, within: Within) -> None:
     async def ask(client: Client) -> None:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}

@@ -132,6 +132,7 @@ def test_what_is_not_allowed_or_wrong_is_refused_in_words(
     assert (got, said in answer["error"]["message"]) == (status, True), answer
 
 
+@pytest.mark.slow
 def test_a_body_sent_in_chunks_is_bounded_like_any_other(shared: Served) -> None:
     assert _chunked(shared, [b'{"query": ', b'["locked"]}'])[0] == 200
     status, said = _chunked(shared, [b" " * (1 << 20)] * 25)
@@ -238,6 +239,7 @@ def test_without_the_pages_it_says_so_and_serves_the_rest(
         assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.slow
 def test_status_and_a_second_server_know_of_it(shared: Served, capsys: pytest.CaptureFixture[str]) -> None:
     second = _start(shared.folder, "--port", "0")
     said = second.communicate(timeout=_LIMIT_S)[1]
@@ -246,6 +248,7 @@ def test_status_and_a_second_server_know_of_it(shared: Served, capsys: pytest.Ca
     assert f"served    by process {shared.process.pid} at http://127.0.0.1:{shared.port}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_refused_in_words(shared: Served, loaded: Location, tmp_path: Path) -> None:
     other = _start(tmp_path, "--port", str(shared.port))
     said = other.communicate(timeout=_LIMIT_S)[1]
@@ -266,6 +269,7 @@ def test_it_ends_cleanly_on_sigterm_and_keeps_its_token(loaded: Location, tmp_pa
     assert stat.S_IMODE((tmp_path / ".ctxrank" / "serve.token").stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_a_token_that_others_can_read_is_refused(loaded: Location, tmp_path: Path) -> None:
     path = tmp_path / ".ctxrank" / "serve.token"
     path.write_text("x" * 40)

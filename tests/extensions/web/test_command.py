@@ -53,6 +53,7 @@ def opened(loaded: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             process.communicate()
 
 
+@pytest.mark.slow
 def test_the_browser_is_given_a_file_that_others_cannot_read(opened: _Opened) -> None:
     file = Path(unquote(urlsplit(opened.argument).path))
     assert opened.argument == opened.printed == file.as_uri()

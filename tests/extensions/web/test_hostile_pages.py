@@ -70,6 +70,7 @@ def test_no_page_lets_a_text_be_markup(page: Served) -> None:
     assert shown >= 4  # the texts are there, as texts
 
 
+@pytest.mark.slow
 def test_no_document_lets_its_text_be_markup(page: Served) -> None:
     hits = Markup(page.browser.get("/", params={"q": "owned", "n": 100}).text)
     links = sorted({link for link in hits.links if link.startswith("/finding?")})

@@ -114,6 +114,7 @@ def test_the_store_of_these_tests_has_pages_of_every_sort(shop: Location) -> Non
     assert wanted - {"INDEX_INTERIOR"} <= page_kinds(shop.index_file).keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_primary_answers_rightly_or_says_what_is_wrong(
     shop: Location, ask: Callable[..., tuple[int, str]], damage: Callable[[bytes, int], bytes]
@@ -170,6 +171,7 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["on", "off"])
 @pytest.mark.parametrize("retyped", [_blob, pytest.param(_null, marks=_SLOWLY), pytest.param(_number, marks=_SLOWLY)])
 def test_no_value_in_a_torn_row_ends_a_search_unexplained(
@@ -206,6 +208,7 @@ def test_a_torn_row_is_left_out_and_the_others_are_found(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "every"), [(flipped, 0), *(pytest.param(damage, 9, marks=_SLOWLY) for damage in DAMAGES)]
 )
@@ -240,6 +243,7 @@ def has_no_ghosts_or_doctor_knows(store: Store) -> bool:
 _FTS_TABLES = ("fts_data", "fts_idx", "fts_docsize", "fts_config", "forward", "terms", "state")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [flipped, pytest.param(zeroed, marks=_SLOWLY), pytest.param(cut, marks=_SLOWLY)])
 @pytest.mark.parametrize("table", _FTS_TABLES)
 def test_each_table_of_the_index_may_lose_any_of_its_pages(
@@ -271,6 +275,7 @@ def test_doctor_finds_every_page_that_a_command_stumbles_over(
             assert code == 5 and all(finding["next_step"] for finding in broken), page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [zeroed, pytest.param(flipped, marks=_SLOWLY), pytest.param(cut, marks=_SLOWLY)])
 def test_what_doctor_repairs_answers_again(
     shop: Location, ask: Callable[..., tuple[int, str]], damage: Callable[[bytes, int], bytes]

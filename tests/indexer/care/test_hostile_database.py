@@ -86,6 +86,7 @@ def _depth(data: bytearray, start: int) -> int:
     return 1 + _depth(data, (child - 1) * _PAGE_SIZE)
 
 
+@pytest.mark.slow
 def test_pages_that_are_shared_without_end_are_refused_before_they_fill_the_memory(db: PredecessorDb) -> None:
     connection = apsw.Connection(db.path)
     with connection:

@@ -134,6 +134,7 @@ def printed(primary: Path, words: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+@pytest.mark.slow
 @each_row("call", CALLS)
 def test_nothing_that_is_shown_drives_a_terminal(primary: Path, call: str) -> None:
     code, out, err = printed(primary, _words(call))
@@ -143,6 +144,7 @@ def test_nothing_that_is_shown_drives_a_terminal(primary: Path, call: str) -> No
         assert "\nforged: line" not in out + err
 
 
+@pytest.mark.slow
 @each_row("call", [call for call in CALLS if not call.startswith(("bazinga", "export"))])
 def test_json_holds_no_character_that_only_hides_and_shows_none(primary: Path, call: str) -> None:
     _, out, err = printed(primary, [*_words(call), "--json"])

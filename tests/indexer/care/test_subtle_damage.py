@@ -43,6 +43,7 @@ def ask(shop: Location, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
     return call
 
 
+@pytest.mark.slow
 def test_a_lost_page_of_the_schema_is_repaired_and_costs_no_row(
     shop: Location, ask: Callable[..., tuple[int, str]]
 ) -> None:

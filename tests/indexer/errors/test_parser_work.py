@@ -139,6 +139,7 @@ def test_twice_the_output_of_any_tool_is_twice_the_work(work: tuple[Work, Callab
     assert [text for text in dict.fromkeys((*_OTHERS, *TEXTS)) if _growth(*work, text) >= _MOST_GROWTH] == []
 
 
+@pytest.mark.slow
 @each_row("text", ["make: *** [x] Error 1", "E   assert 1 == 2\n\nFAILED test_a.py::test_a - assert 1 == 3"])
 def test_twice_as_many_summaries_are_twice_the_work(work: tuple[Work, Callable[[str], object]], text: str) -> None:
     assert _growth(*work, text) < _MOST_GROWTH

@@ -1,5 +1,6 @@
 """A signature stays the same where only names, numbers and places change, and differs where the error does."""
 
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
@@ -93,7 +94,7 @@ def test_language_and_lint_are_read_from_the_output() -> None:
     assert signature.normaliser == NORMALISER_VERSION
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.text(max_size=3000))
 def test_any_text_can_be_signed(text: str) -> None:
     for unit in error_units(text):

@@ -1,5 +1,6 @@
 """Console output is cut into errors, the one that explains the rest first; whatever is fed in, it ends well."""
 
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
@@ -149,7 +150,7 @@ def test_odd_bytes_end_well(data: bytes) -> None:
     assert len(error_units(read_failure(data))) <= MAX_UNITS
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.sampled_from([*(text for text, _ in OUTPUTS.values()), TRACEBACK, "  + |", "Caused by: x", "E   "])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from converging import Machines, compare, steps
+from examples import examples
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ def test_three_stores_end_the_same(taken: list[tuple[Any, ...]]) -> None:
     converges(taken)
 
 
+@pytest.mark.slow
 def test_a_text_that_redaction_makes_the_same_as_a_purged_one_goes_everywhere() -> None:
     converges(
         [
@@ -53,6 +55,7 @@ def test_a_text_that_redaction_makes_the_same_as_a_purged_one_goes_everywhere() 
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_error_is_as_old_as_the_first_time_that_any_store_met_it() -> None:
     converges(
         [
@@ -62,6 +65,7 @@ def test_an_error_is_as_old_as_the_first_time_that_any_store_met_it() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_older_text_does_not_come_back_with_an_older_moment() -> None:
     converges([("error", "a", "KeyError: 'port'", "queue schema"), ("error", "b", "KeyError: 'port'", "heron retry")])
 
@@ -70,6 +74,7 @@ def test_a_text_that_is_stored_twice_is_purged_twice() -> None:
     converges([("secret", "a", False), ("think", "a", "zebra"), ("secret", "a", False), ("purge", "a", 0)])
 
 
+@pytest.mark.slow
 def test_a_file_goes_with_the_last_package_at_its_path_whoever_made_it() -> None:
     converges(
         [
@@ -81,7 +86,7 @@ def test_a_file_goes_with_the_last_package_at_its_path_whoever_made_it() -> None
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, suppress_health_check=_QUIET)
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=_QUIET)
 @given(taken=st.lists(steps, min_size=4, max_size=24))
 def test_three_stores_end_the_same_however_they_go_there(taken: list[tuple[Any, ...]]) -> None:
     converges(taken)

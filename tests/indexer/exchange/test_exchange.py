@@ -383,6 +383,7 @@ def test_a_line_that_does_not_say_whose_it_is_is_named(anna: Store, ben: Store, 
     assert len(report.skipped) == 1 and report.skipped[0].key == "line 2"
 
 
+@pytest.mark.slow
 def test_long_lines_of_a_file_are_brought_in_a_few_at_a_time(anna: Store, ben: Store, tmp_path: Path) -> None:
     file, line = tmp_path / "long.jsonl", {"record": "event", "seq": 1, "junk": "x" * (4 << 20)}
     with file.open("w") as written:

@@ -454,6 +454,7 @@ def test_objects_that_lie_elsewhere_or_never_end_are_not_read(what: str, tmp_pat
     assert time.monotonic() - began < 5 and dates(store) == {"a.md": 1500}
 
 
+@pytest.mark.slow
 def test_a_hostile_checkout_runs_nothing_and_still_has_its_dates(tmp_path: Path) -> None:
     place = build(tmp_path / "place", "none", build_git(tmp_path / "made"))
     write(place.repository, "tracked.md", "# Tracked\n\nA token of the tracked kind.\n", at=EDITED)

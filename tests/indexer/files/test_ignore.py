@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -184,7 +185,7 @@ PATHS = st.lists(st.lists(NAMES, min_size=1, max_size=4).map(path_of), min_size=
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(PATTERNS, min_size=1, max_size=6), paths=PATHS)
 def test_git_hides_the_same_paths(tmp_path: Path, lines: list[str], paths: list[str]) -> None:
     """Paths that need not exist: `git check-ignore` asks the folders above first, as a walk does."""

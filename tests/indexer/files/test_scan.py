@@ -426,6 +426,7 @@ def test_an_interrupted_run_keeps_what_was_done(store: Store, tmp_path: Path) ->
     assert finds(store, "file") == 450
 
 
+@pytest.mark.slow
 def test_an_interrupted_large_run_keeps_what_was_done(store: Store, tmp_path: Path) -> None:
     """The same where a second process follows."""
     for number in range(5):

@@ -100,6 +100,7 @@ def test_both_twins_do_the_same(documents: list[Any], before: int) -> None:
     assert sorted(pure.take()) == sorted(compiled.take())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_text_of_more_frequent_words_than_the_list_can_write_out_keeps_their_counts_in_the_body(
     twin: type[PureBatchCounts],

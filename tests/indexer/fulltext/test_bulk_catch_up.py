@@ -50,6 +50,7 @@ def _save_unseen(store: Store, path: str, text: str) -> None:
     holder.close()
 
 
+@pytest.mark.slow
 def test_a_search_sees_all_that_was_committed_before_it_or_says_how_much_it_lacks(tmp_path: Path) -> None:
     with make_store(tmp_path, busy_ms=30_000) as store, start_child(_INDEXES, tmp_path) as writer:
         assert writer.stdout is not None

@@ -104,6 +104,7 @@ def _bounds(engine: Fts5Engine, text: str) -> tuple[dict[int, float], dict[int, 
         return held, {row[0]: score for row, score in zip(rows, scores, strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["kiwi", "c1", "größe", "balmo kiwi plum", "rasto", " ".join(_RARE[:12]), "日本語 plum"]
 )
@@ -113,6 +114,7 @@ def test_each_row_with_a_word_is_found_once_and_scores_no_more_than_its_bound(ch
     assert all(score <= bounds[rowid] + 1e-9 for rowid, score in scores.items())
 
 
+@pytest.mark.slow
 def test_it_is_the_same_when_all_is_one_segment(changed: Store) -> None:
     before, _ = _bounds(fts5_of(changed), "kiwi balmo")
     index_of(changed).connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
@@ -120,6 +122,7 @@ def test_it_is_the_same_when_all_is_one_segment(changed: Store) -> None:
     assert before == after and after.keys() == scores.keys()
 
 
+@pytest.mark.slow
 def test_a_list_of_many_pages_is_read_to_its_end(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     with store.write() as change:
@@ -172,6 +175,7 @@ def test_where_few_rows_are_wanted_the_others_change_no_answer(changed: Store, t
         assert few.between(at_least, math.inf, wanted) == highest
 
 
+@pytest.mark.slow
 def test_rows_of_a_common_word_do_not_all_take_memory(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     with store.write() as change:
@@ -186,6 +190,7 @@ def test_rows_of_a_common_word_do_not_all_take_memory(tmp_path: Path) -> None:
     assert few.between(math.nextafter(highest, 0.0), math.inf, 20) == newest and len(newest) == 20
 
 
+@pytest.mark.slow
 def test_a_page_that_is_not_as_expected_is_left_to_fts5(changed: Store) -> None:
     """Whatever a page holds, reading it ends with rows or with none; no byte leads outside."""
     connection = index_of(changed).connection

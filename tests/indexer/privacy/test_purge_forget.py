@@ -507,6 +507,7 @@ def test_a_copy_that_a_repair_left_is_no_forgetting_until_it_is_deleted(store: S
     assert bytes_left(store, WORD) == [] and not copy.parent.parent.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--path", "--session", "id", "--secret"])
 def test_what_was_derived_from_a_text_goes_with_it(
     store: Store, option: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

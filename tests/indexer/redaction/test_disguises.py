@@ -5,6 +5,7 @@ import re
 
 import pytest
 from disguises import CLASSES, CONTROLS, ESCAPES, IGNORABLE
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matching import sample
@@ -111,6 +112,7 @@ def test_something_in_the_middle_of_a_public_format_does_not_hide_it(name: str) 
         assert not _is_shown(secret, f"{before}{secret[:at]}{hidden}{secret[at:]}{behind}"), ascii(hidden)
 
 
+@pytest.mark.slow
 def test_every_invisible_character_and_every_escape_in_the_middle_of_a_token_goes_with_it() -> None:
     _, secret, _ = OWN["github-token"]
     for hidden in (*IGNORABLE, *CONTROLS, *ESCAPES):
@@ -173,7 +175,7 @@ def test_what_a_person_wrote_stays_but_for_escapes_and_secrets() -> None:
 @given(
     st.lists(st.sampled_from([*ESCAPES, *CLASSES, "a", "\n", "password=", _SECRET, "é", "m", "[", "\\"]), max_size=12)
 )
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_no_escape_is_left_and_a_second_look_changes_nothing(parts: list[str]) -> None:
     for mode in REDACTION_MODES:
         once = redact("".join(parts), mode).text
@@ -186,6 +188,7 @@ def test_an_escape_that_is_cut_off_takes_nothing_with_it() -> None:
     assert without_escapes("a\x1bPq\nb") == "aPq\nb" and without_escapes("\x1b" * 3) == ""
 
 
+@pytest.mark.slow
 @each_row(
     "piece",
     ["\x1b", "\x1b[", "\x1b[0", "\x1b]", "\x1b]a", "\x1bP", "\x9b", "\x1b ", "\x90a", "\u200b", "é\u200b", "\uff41"],

@@ -9,6 +9,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 from builders import make_store, save
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
@@ -76,7 +77,7 @@ def test_its_padding_goes_with_it() -> None:
     assert spans(coded, SHORT) == [(1, len(coded))]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(max_size=30), _SECRETS, st.text(max_size=30))
 def test_a_secret_in_the_middle_of_an_encoded_text_is_found(before: str, secret: str, behind: str) -> None:
     data = f"{before}{secret}{behind}".encode("utf-8", "replace")
@@ -86,7 +87,7 @@ def test_a_secret_in_the_middle_of_an_encoded_text_is_found(before: str, secret:
     assert spans(json.dumps(f"{before}{secret}{behind}"), secret)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.text(st.sampled_from('aZ09+/-_=%2\\u"\n é\ud83d'), max_size=80))
 def test_no_text_is_too_odd_and_every_place_lies_within_it(text: str) -> None:
     def everything(part: str) -> Iterator[tuple[int, int]]:

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tables import each_row
@@ -263,6 +264,7 @@ def test_a_key_block_that_was_cut_off_is_removed_too() -> None:
     assert redact("x " + _pem("EC ")[:200]).text.startswith("x PRIVATE_KEY_REDACTED")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [
     "a", "=", '"', "eyJ", "eyJaaaaa.", DASHES + "BEGIN ", _begin(""), " ", "\\", "-", "@", "://a:", "aB3",
     "\u0130", "password=", "password='", "password=\\'", 'password="a a', "password=a,",
@@ -280,7 +282,7 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
 
 @pytest.mark.slow
 @given(st.lists(_FRAGMENTS, min_size=1, max_size=4).map("".join), _MODES)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_fragments_repeated_take_linear_time(piece: str, mode: RedactionMode) -> None:
     text = (piece * (100_000 // len(piece) + 1))[:100_000]
     start = time.process_time()
@@ -297,7 +299,7 @@ def test_importing_the_rules_compiles_none_of_them() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @example(["mysql x"])
 @given(
     st.lists(st.sampled_from(["mysql", "mariadb x", "nothing", f"mysql {'.' * 97}", f"mysql {'.' * 390}"]), max_size=20)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row, first_quick
@@ -152,6 +153,7 @@ def test_a_pattern_that_was_not_compiled_when_it_was_read_is_refused_when_a_text
         _redacted("a", rules)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [
     "(?:a?){60}a{60}z", "(?:a|b|ab){1,200}z", "(a+)+b", "(a|aa)+b", "(?:a|a){1,50}b", "(?:[a-z]+-)+x", r"\w+\s*=\s*x",
     "[a-z]+Q", ".*secret", "a{0,900}b", "[ab]*a[ab]{200}c",
@@ -167,6 +169,7 @@ def test_no_pattern_takes_long_on_any_text(pattern: str) -> None:
         assert time.process_time() - start < 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", first_quick(["a.*b|a", "a[^b]*c|a", "a(?:.*b)?"], 1))
 def test_no_pattern_looks_at_all_that_follows_again_and_again(pattern: str) -> None:
     """0.4 s where this was written, and 6 s with one look at the rest of the text for each match."""
@@ -189,7 +192,7 @@ def test_places_are_in_characters_whatever_precedes_them(before: str) -> None:
     assert _redacted(text, rules).text == (f"{before}[REDACTED:acme-key] 日本 case №[CASE] 🙂 [REDACTED:acme-key]")
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.lists(st.sampled_from(["ab1", "ab1xx", "xx", "日", "🙂", " ", "ab", "1", "y" * 700]), max_size=400))
 def test_what_is_found_piece_by_piece_is_what_is_found_at_once(words: list[str]) -> None:
     text = "".join(words)
@@ -197,6 +200,7 @@ def test_what_is_found_piece_by_piece_is_what_is_found_at_once(words: list[str])
     assert list(pattern.spans(text * 3)) == [match.span() for match in re.finditer("ab1x*", text * 3)]
 
 
+@pytest.mark.slow
 def test_a_match_over_the_end_of_a_piece_is_found_whole() -> None:
     pattern = LinearPattern("k[0-9]{30,}", "a rule")
     for shift in range(0, 2100, 7):

@@ -233,6 +233,7 @@ def test_a_scan_by_name_of_a_root_is_as_before(tmp_path: Path, ssh: Path) -> Non
         assert index_artifacts(store).added == ("id_rsa",)
 
 
+@pytest.mark.slow
 def test_folders_that_are_named_at_the_same_moment_are_all_written_down(project: Path, tmp_path: Path) -> None:
     folders = [tmp_path / f"folder{number}" for number in range(8)]
     for folder in folders:

@@ -116,6 +116,7 @@ with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
 """
 
 
+@pytest.mark.slow
 def test_saving_and_searching_go_on_side_by_side(tmp_path: Path) -> None:
     make_store(tmp_path).close()
     writers = [start_child(_SAVES_TWENTY, tmp_path, number) for number in range(4)]
@@ -142,6 +143,7 @@ with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
 """
 
 
+@pytest.mark.slow
 def test_six_followers_race_and_leave_no_ghosts(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         followers = [start_child(_FOLLOWS, tmp_path, 10 * (number % 2)) for number in range(6)]

@@ -66,6 +66,7 @@ def test_every_key_is_read(store: Store) -> None:
     assert config.retrieval_limits == {**RETRIEVAL_LIMITS, "developer": 7}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "key"),
     [

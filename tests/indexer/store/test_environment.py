@@ -169,6 +169,7 @@ for words in CALLS:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder_mode", "file_mode", "codes"),
     [
@@ -204,6 +205,7 @@ def test_missing_permissions_are_said_and_what_can_be_read_is_answered(
 # Files, clocks, paths
 
 
+@pytest.mark.slow
 def test_with_few_open_files_a_call_succeeds_or_says_that_there_are_too_many(home: Path) -> None:
     codes: list[int] = []
     for most in range(5, 14):
@@ -391,6 +393,7 @@ def folders_of_temporary_files() -> Generator[set[str], None, None]:
         other.join()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not show open files")
 def test_what_sqlite_writes_for_a_moment_lies_in_the_folder_of_the_store(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()

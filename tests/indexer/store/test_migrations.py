@@ -198,6 +198,7 @@ def test_a_connection_that_was_open_sees_the_old_schema_or_the_new_one(path: str
         assert versions_of(reader) == (NEXT, APPLICATION_ID) and rows_of(reader) == before
 
 
+@pytest.mark.slow
 def test_a_migration_that_is_killed_anywhere_leaves_one_schema_or_the_other(
     path: str, following: Schema, tmp_path: Path
 ) -> None:

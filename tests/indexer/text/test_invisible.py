@@ -91,6 +91,7 @@ def test_an_escape_goes_whole(escape: str) -> None:
     assert without_escapes(f"a{escape}é\n{escape}{escape}b") == "aé\nb"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["\u200d", "👩\u200d", "\U000e0041", "a\ufe0f", "\x1b[1", "\x1b]"])
 def test_long_runs_take_linear_time(piece: str) -> None:
     assert len(printable(without_escapes(piece * 200_000))) <= 600_000  # the run's own limit says the rest

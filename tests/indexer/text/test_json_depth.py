@@ -3,6 +3,7 @@
 import json
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ def test_it_is_what_a_parser_would_find(value: object, limit: int) -> None:
     assert is_deep(json.dumps(value), limit) == (_depth(value) > limit)
 
 
+@pytest.mark.slow
 def test_what_is_deep_or_wide_is_told_soon() -> None:
     texts = {
         "[" * 1_000_000: True, "[" * 500_000 + "]" * 500_000: True, ("[" * 400 + "]" * 400) * 1250: True,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from builders import make_store, save
+from examples import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ranking_builders import block_for, know_error, learn, think
@@ -76,7 +77,7 @@ _REQUESTS = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(_REQUESTS, st.integers(0, 9000))
 def test_the_budget_is_hard_by_the_exact_counter_too(
     rich: Store, counter: Callable[[str], int], request_: dict[str, Any], budget: int
@@ -86,7 +87,7 @@ def test_the_budget_is_hard_by_the_exact_counter_too(
     assert counter(block.text) * model_factor(block.model) <= block.used
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(_REQUESTS, st.integers(0, 5000), st.integers(0, 4000))
 def test_a_larger_budget_never_removes_or_lowers_an_item(
     rich: Store, request_: dict[str, Any], budget: int, more: int
@@ -97,7 +98,7 @@ def test_a_larger_budget_never_removes_or_lowers_an_item(
         assert _items(large)[key] >= level
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(_REQUESTS, st.integers(0, 5000))
 def test_everything_that_is_left_out_is_named_with_a_reason(rich: Store, request_: dict[str, Any], budget: int) -> None:
     block, all_of_it = (block_for(rich, "tech_lead", budget=limit, **request_) for limit in (budget, 10**6))

@@ -39,13 +39,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[list[object]]:
     return found
 
 
-@pytest.mark.parametrize(
-    "missing",
-    [
-        pytest.param(COMPILED, id="all"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in COMPILED),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", [pytest.param(COMPILED, id="all"), *COMPILED])
 def test_sixty_questions_have_the_same_answers_without_compiled_modules(
     answers: list[list[object]], tmp_path: Path, missing: str | tuple[str, ...]
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store, save
+from examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from index_contents import has_no_ghosts, index_contents
@@ -109,6 +110,7 @@ def _is_same(one: SearchResult, other: SearchResult) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_two_engines_give_the_same_answers_of_the_fixture_store(tmp_path: Path, second: Second) -> None:
     with load(str(tmp_path)) as store:
         other = second(store)
@@ -176,7 +178,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text() | st.text(st.sampled_from("aB0_-. \t\0\n'é日"), max_size=30))
 def test_the_terms_of_a_text_are_those_of_its_cuts(empty: Store, text: str) -> None:
     engines: tuple[Engine, ...] = (fts5_of(empty), MemoryEngine(empty))

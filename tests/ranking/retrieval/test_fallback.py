@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from builders import make_store, save
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -178,7 +179,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     st.one_of(
         st.text(max_size=30),

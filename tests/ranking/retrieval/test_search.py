@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from builders import found, make_store, save, search_ids, write_file
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
@@ -359,6 +360,7 @@ def test_thousands_of_foreign_matches_do_not_hide_the_filtered_one(
     assert _files(crowd, query, **filters) == ["deep/mine.md"]
 
 
+@pytest.mark.slow
 def test_a_crowd_is_counted_as_capped_and_its_best_come_first(crowd: Store) -> None:
     result = found(crowd, "walrus zebra yak", limit=20)
     assert result.is_capped and result.total >= 500 and len(result.hits) == 20
@@ -435,7 +437,7 @@ _PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.one_of(st.text(max_size=40), st.lists(_PIECES, max_size=8).map("".join)))
 def test_no_text_is_an_error(small: Store, text: str) -> None:
     try:
@@ -448,7 +450,7 @@ def test_no_text_is_an_error(small: Store, text: str) -> None:
     assert result.total >= len(result.hits)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.text(max_size=12))
 def test_no_value_of_a_flag_is_an_error(small: Store, text: str) -> None:
     for field in ("session", "group", "agent", "type", "priority", "path"):
@@ -504,7 +506,7 @@ def _check(tree: Explanation) -> None:
             _check(part)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.sampled_from(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import found, make_store, save, write_file
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,7 +106,7 @@ def test_prose_is_known_by_its_name(path: str, expected: bool) -> None:
     assert is_code(path) is expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.text(st.sampled_from("ab *\n\t\r数é"), max_size=60), st.sampled_from(["a.py", "a.md"]))
 def test_lines_are_lines_of_the_text_and_marks_cut_words_out_of_them(text: str, path: str) -> None:
     shown = shown_text(text)
