@@ -34,7 +34,7 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
     if any(sign in message for sign in _SIGNS_OF_CODE) and _SAID["of code"].search(message) is not None:
         return ""
     for signs, pattern in _rules():
-        if any(sign in message for sign in signs) and (match := kept.search(pattern, message)) is not None:
+        if any(sign in message for sign in signs) and (match := kept.compiled(pattern).search(message)) is not None:
             name = next(value for value in match.groups() if value)
             is_word = signs[0] in ("o such file", "esolve host") and is_ordinary(name)
             # "error while opening 'x' for reading: …", "x.scala:12:9: not found: …"

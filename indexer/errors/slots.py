@@ -24,7 +24,7 @@ def with_quoted_slots(message: str) -> str:
             continue
         spans = [
             span
-            for match in kept.finditer(pattern, message)
+            for match in kept.compiled(pattern).finditer(message)
             for name in match.groupdict()
             if (span := match.span(name)) != (-1, -1) and not _QUOTES & set(message[span[0] : span[1]])
         ]

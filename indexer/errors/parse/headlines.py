@@ -58,6 +58,6 @@ def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> He
     for code in codes:
         tool = next((name for name, pattern in ways()["has code"].items() if kept.match(pattern, code)), tool)
     if not codes and (place_below or not tool):
-        tool = next((name for name, pattern in ways()["says"].items() if kept.search(pattern, message)), tool)
+        tool = next((name for name, pattern in ways()["says"].items() if kept.compiled(pattern).search(message)), tool)
     error_type = re.split(r"\.|::", named.get("type", ""))[-1]
     return Headline(notation, tool, message, error_type, codes, named.get("place", ""), named.get("function", ""))

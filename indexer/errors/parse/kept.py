@@ -10,7 +10,6 @@ import marshal
 import os
 import re
 import sys
-from collections.abc import Iterator
 
 from ctxrank.indexer.light_typing import Any, cache, cast, is_dict
 
@@ -30,16 +29,6 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def match(pattern: str, text: str) -> re.Match[str] | None:
     """What `re.match` gives."""
     return compiled(pattern).match(text)
-
-
-def search(pattern: str, text: str) -> re.Match[str] | None:
-    """What `re.search` gives."""
-    return compiled(pattern).search(text)
-
-
-def finditer(pattern: str, text: str) -> Iterator[re.Match[str]]:
-    """What `re.finditer` gives."""
-    return compiled(pattern).finditer(text)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
