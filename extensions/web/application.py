@@ -113,7 +113,7 @@ class _Pages:
         self._turn = anyio.CapacityLimiter(1)
         self._times: deque[Answered] = deque(maxlen=KEPT_TIMES)
         self._static = _static_files()
-        self._templates = environment()
+        self._templates = environment(self._ask.called)
         self._state = lru_cache(1)(self._read_state)
 
     async def static(self, request: Request) -> Response:
