@@ -71,14 +71,14 @@ def values(ask: Commands, given: Parameters) -> Json:
 
 
 def who_got(ask: Commands, id_: str) -> str:
-    """To whom a finding was given, in a sentence."""
+    """Which agents were given a finding, in a sentence."""
     related = ask("show", document=id_, depth="meta", is_related=True).fields["related"]
     taken, receipts = related.get("taken", []), related.get("receipts", [])
     held = [one for one in receipts if one["included"]]
     agents = {one["agent"] for one in held} | {one["agent"] for one in taken if one["at"]}
     consumers = {one["agent"] for one in taken if one["how"] == "consumed" and one["at"]}
     if not agents:
-        return "Given to nobody yet."
+        return "Not given to an agent yet."
     consumed = f", consumed by {len(consumers)}" if consumers else ""
     least = "at least " if len(receipts) >= MOST_SHOWN else ""
     in_receipts = (
@@ -97,7 +97,7 @@ def _notes(found: Json) -> Iterator[str]:
         yield f"Also searched for {', '.join(map(str, one['used']))}, for “{one['typed']}”."
     corrected = {one["typed"] for one in found.get("corrections", [])}
     if unknown := [f"“{word}”" for word in found.get("unknown", []) if word not in corrected]:
-        yield f"In no document: {', '.join(unknown)}."
+        yield f"Not found in any document: {', '.join(unknown)}."
     yield from map(str, found.get("notes", []))
 
 

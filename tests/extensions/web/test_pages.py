@@ -96,7 +96,7 @@ class TestSearch:
         assert found.elements["rect"] >= 3
 
     def test_who_got_the_chosen_one_is_said(self, page: Served, loaded: Location) -> None:
-        assert "Given to nobody yet." in _get(page, "/", q="refresh token", at=1).text
+        assert "Not given to an agent yet." in _get(page, "/", q="refresh token", at=1).text
         words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer", "--task", _TASK]
         assert run(["--db", loaded.primary, "-q", *words]) == 0
         assert "Given to 1 agent. In 1 block." in _get(page, "/", q="customers logged out at random", at=1).text
