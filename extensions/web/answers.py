@@ -10,6 +10,7 @@ from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.store import Store
 
 Json = dict[str, Any]  # an answer's shape is what its command declares
 _TITLES_FOR_S = 10.0
@@ -47,6 +48,10 @@ class Commands:
     def title(self, id_: str) -> str:
         """What a document is called; '' for one that is not there. Kept for moments: a dragged budget asks often."""
         return self._titles(id_, int(time.monotonic() / _TITLES_FOR_S))
+
+    def open(self) -> Store:
+        """The store itself, for what no command answers."""
+        return self._call.open()
 
     def called(self, session: str | None, title: str | None = None) -> str:
         """What a session is called: its title, or else the name that somebody gave it; '' for none."""

@@ -1,6 +1,6 @@
 """The pages as an ASGI application: addresses, and how an answer becomes a response.
 
-    GET  /                  search                       GET  /sessions     a session's timeline
+    GET  /                  lately, and search           GET  /sessions     a session's timeline
     GET  /finding?id=…      a document                   GET  /errors       known errors; POST: a failure recognised
     GET  /blocks            the block of a spawn         GET  /links        what a task of .contextia/ reaches
     GET  /receipt?id=…      a block as it was given      GET  /failure      a failure as it was seen

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ctxrank.extensions.web import lately_page
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.rendering import plural
 from ctxrank.indexer.light_typing import NamedTuple
@@ -16,7 +17,7 @@ PARTS = (
     ("recency", "recency"),
 )  # fmt: skip
 FACETS = (("kind", "Kind"), ("session", "Session"), ("priority", "Priority"), ("since", "Changed"))
-EXAMPLES = ("why is the database locked", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
+EXAMPLES = ("type:decisions since:7d", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
 
 
 class Chip(NamedTuple):
@@ -52,8 +53,7 @@ def values(ask: Commands, given: Parameters) -> Json:
         "q": typed, "chips": [Chip(str(one), str(_without(query, one))) for one in query.filters], "examples": EXAMPLES,
     }  # fmt: skip
     if not typed:
-        sessions = ask("session list", limit=8)
-        return common | {"found": None, "sessions": sessions.fields.get("sessions", [])}
+        return common | {"found": None, **lately_page.values(ask)}
     limit = min(given.whole("n") or LIMIT, MOST)
     found = ask("search", query=(typed,), limit=limit, explain=True, facets=True)
     hits = found.fields.get("hits", [])

@@ -58,7 +58,7 @@ def test_every_page_says_what_it_is_for_and_loads_only_ours(
 ) -> None:
     found = _get(page, path, **given)
     assert words in found.text
-    assert found.elements["main"] == 1 and found.elements["h1"] + found.elements["form"] >= 1
+    assert found.elements["main"] == 1 and found.elements["h1"] == 1
     assert found.elements["style"] == 0 and found.attributes["style"] == 0
     assert not [name for name in found.attributes if name.startswith("on")]
     assert all(link.startswith(("/", "#")) and not link.startswith("//") for link in found.links), found.links
@@ -125,6 +125,53 @@ class TestSearch:
         answer = page.browser.get("/", params={"q": "lock kind:nonsense"})
         assert answer.status_code == 400 and "Kinds are package" in answer.text
         assert Markup(answer.text).elements["form"] == 2 and 'value="lock kind:nonsense"' in answer.text  # and the keys
+
+
+class TestHome:
+    def test_what_happened_since_yesterday_is_told_under_the_conversations_title(
+        self, page: Served, loaded: Location
+    ) -> None:
+        runner = Runner(Path(loaded.root), "3f0c9a52-7d51-4c11-9b7e-0a1b2c3d4e5f")
+        runner.prompt("make the walrus tests pass")
+        runner.stops("## Decisions\n\nWe keep walruses in a table of their own, since they are no birds.")
+        base = ["--db", loaded.primary, "-q"]
+        failure = ["--type", "OperationalError", "--message", "database is locked", "--session", "shop-2026-10"]
+        assert run([*base, "error", "match", *failure]) == 0
+        assert run([*base, "error", "confirm", "error:1", "--session", "shop-2026-10"]) == 0
+        found = _get(page, "/")
+        assert "Lately" in found.text and "make the walrus tests pass" in found.text and "3f0c9a52" not in found.text
+        lines = re.sub(r"\s+", " ", found.text)
+        assert "decidedWe keep walruses in a table of their own" in lines
+        assert "mendedOperationalError: database is locked" in lines
+        assert "failedOperationalError: database is locked" in lines
+
+    def test_a_fix_that_is_not_confirmed_and_a_failure_without_one_wait(self, page: Served, loaded: Location) -> None:
+        base = ["--db", loaded.primary, "-q"]
+        failure = ["--type", "KeyError", "--message", "'walrus'"]
+        for _ in range(2):
+            assert run([*base, "error", "match", *failure, "--session", "shop-2026-10"]) in (0, 1)
+        found = _get(page, "/")
+        assert "Failures without a fix" in found.text and "seen 2 times" in found.text
+        assert run([*base, "error", "save", *failure, "--solution", "Feed the walrus."]) == 0
+        found = _get(page, "/")
+        assert "Failures without a fix" not in found.text
+        assert "Fixes that are not confirmed" in found.text and "Feed the walrus." in found.text
+
+    def test_where_nothing_happened_since_yesterday_the_last_is_shown(self, page: Served) -> None:
+        found = _get(page, "/")
+        assert "Nothing since yesterday" in found.text and "This was recorded last" in found.text
+        assert "/sessions?name=shop-2026-11" in found.links
+
+    def test_an_empty_store_says_what_fills_it(self, tmp_path: Path) -> None:
+        assert run(["--root", str(tmp_path), "--db", str(tmp_path / ".ctxrank" / "ctxrank.db"), "-q", "init"]) == 0
+        found = served(str(tmp_path / ".ctxrank" / "ctxrank.db"))
+        with found.browser:
+            for path, words in (
+                ("/", "ctxrank install"),
+                ("/errors", "ctxrank error run"),
+                ("/links", "ctxrank index"),
+            ):
+                assert words in _get(found, path).text and _get(found, path).elements["h1"] == 1
 
 
 class TestFinding:
