@@ -11,7 +11,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 _BLANK_LINES = 2  # between two passages: nothing is missing there
 _PLACES = {
     "blocks": "Blocks",
-    "receipt": "Blocks",
+    "receipt": "Receipts",
     "errors": "Errors",
     "sessions": "Sessions",
     "failure": "Sessions",

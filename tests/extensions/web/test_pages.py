@@ -45,6 +45,7 @@ _PAGES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("/", {"q": "database locked"}, "database is locked"),
     ("/finding", {"id": "package:7"}, "in the job queue"),
     ("/blocks", {"session": "shop-2026-10", "agent": "developer"}, "What developer gets"),
+    ("/receipts", {}, "ctxrank assemble"),
     ("/sessions", {"name": "shop-2026-10"}, "Left to right"),
     ("/errors", {}, "Is this failure known?"),
     ("/links", {"task": "TASK-042"}, "SPEC-BILLING-001"),
@@ -245,6 +246,37 @@ class TestBlocks:
     def test_two_agents_stand_side_by_side(self, page: Served) -> None:
         found = _get(page, "/blocks", session="shop-2026-10", agent="developer", second="qa_expert")
         assert "What developer gets" in found.text and "What qa_expert gets" in found.text
+
+
+class TestReceipts:
+    def _assemble(self, loaded: Location, *more: str) -> None:
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer", *more]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+
+    def test_the_receipts_are_listed_by_session_and_agent(self, page: Served, loaded: Location) -> None:
+        self._assemble(loaded)
+        found = _get(page, "/receipts")
+        assert "/receipt?id=1" in found.links and "shop-2026-10/AUTH" in found.text
+        assert "/receipt?id=1" not in _get(page, "/receipts", agent="qa_expert").links
+
+    def test_two_stand_side_by_side_with_what_differs(self, page: Served, loaded: Location) -> None:
+        self._assemble(loaded, "--task", _TASK)
+        self._assemble(loaded, "--budget", "900")
+        found = _get(page, "/receipts", one=1, other=2)
+        text = re.sub(r"\s+", " ", found.text)
+        assert "Receipt 1 beside receipt 2" in text and "budgetnot set900" in re.sub(r"\s*\n\s*", "", found.text)
+        assert _TASK in text and "left out" in text and "Why customers are logged out at random" in text
+        assert "/finding?id=package%3A2" in found.links
+        assert "/receipts?one=1&other=2" in _get(page, "/receipt", id=2).links
+
+    def test_what_is_in_both_and_was_shortened_in_one_is_in_both(self, page: Served, loaded: Location) -> None:
+        self._assemble(loaded, "--budget", "900")
+        self._assemble(loaded, "--budget", "900")
+        assert "Nothing differs" not in _get(page, "/receipts", one=1, other=2).text  # they are of two moments
+        assert "In both, and not the same" not in _get(page, "/receipts", one=1, other=2).text
+
+    def test_one_that_is_not_there_is_said(self, page: Served) -> None:
+        assert page.browser.get("/receipts?one=98&other=99").status_code == 404
 
 
 class TestSessions:
