@@ -1,5 +1,6 @@
 """What the pages show, without a browser: they are read as HTML."""
 
+import json
 import re
 from collections.abc import Iterator
 from importlib.resources import files
@@ -14,11 +15,15 @@ pytest.importorskip("jinja2", reason="the extra web is not installed")
 
 from web_builders import BASE, Markup, Served, served
 
+from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
 from ctxrank.extensions.web import blocks_page
+from ctxrank.extensions.web.error_story import fix_lines
 from ctxrank.extensions.web.finding_page import compared
 from ctxrank.extensions.web.rendering import ago, clock, ordinal, pieces, said, share
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
+from ctxrank.indexer.records.events import record_event
+from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.location import Location
 
 _LARGEST_PAGE = 250_000  # bytes, with everything that it loads
@@ -210,6 +215,42 @@ class TestFinding:
     def test_an_error_shows_its_record(self, page: Served) -> None:
         found = _get(page, "/finding", id="error:1")
         assert "BEGIN IMMEDIATE" in found.text and "Recognised by" in found.text
+
+
+class TestAnError:
+    def test_it_says_when_and_where_it_was_seen(self, page: Served, loaded: Location) -> None:
+        failure = ["--type", "OperationalError", "--message", "database is locked"]
+        for name in ("shop-2026-10", "shop-2026-11", "shop-2026-10"):
+            assert run(["--db", loaded.primary, "-q", "error", "match", *failure, "--session", name]) == 0
+        found = _get(page, "/finding", id="error:1")
+        text = re.sub(r"\s+", " ", found.text)
+        assert "first seen" in text and "last seen" in text and "2conversations" in text
+        assert found.elements["rect"] == 1  # all of one day
+        assert "/sessions?name=shop-2026-11" in found.links and "not resolved" in text and "2 times" in text
+
+    def test_an_edit_that_fixed_it_is_shown_as_what_went_and_what_came(self) -> None:
+        lines = list(fix_lines("edit a/b.py: `old` → `new`, then edit c.txt: `more`, then run `make`"))
+        assert [(line.text, line.change) for line in lines] == [
+            ("a/b.py", "file"), ("old", "removed"), ("new", "added"), ("c.txt", "file"), ("more", "added"),
+            ("run `make`", ""),
+        ]  # fmt: skip
+        assert [line.change for line in fix_lines("Say so.\n-gone\n+come\n- a point\n--flag")] == [
+            "", "removed", "added", "", "",
+        ]  # fmt: skip
+
+    def test_it_is_confirmed_where_it_stands_by_a_page_that_may(self, page: Served, loaded: Location) -> None:
+        assert "ctxrank error confirm error:1" in _get(page, "/finding", id="error:1").text
+        writing = served(loaded.primary, is_writing=True)
+        with writing.browser:
+            assert "It did not" in _get(writing, "/finding", id="error:1").text
+
+    def test_what_agents_did_before_it_was_over_is_what_was_tried(self, page: Served, loaded: Location) -> None:
+        with Call(db=loaded.primary).open() as store, store.write() as change:
+            query = "SELECT instance FROM error_signatures WHERE pattern_id = 1"
+            known = next(iter(change.connection.execute(query)))[0]
+            said = json.dumps({"instance": known, "actions": [["k", "edit db.py: `BEGIN`"]], "others": []})
+            record_event(change, find_session(change.connection, "shop-2026-10").id, None, "transcript_repair", said)
+        assert "edit db.py: `BEGIN`" in _get(page, "/finding", id="error:1").text
 
 
 class TestBlocks:
