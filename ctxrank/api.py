@@ -231,6 +231,7 @@ def assemble(
     current_tokens: int = 0,
     iteration: int = 0,
     run: str | None = None,
+    after: int | None = None,
     limit: int | None = None,
     budget: int | None = None,
     reach: str = "group",
@@ -260,7 +261,7 @@ def assemble(
         session, agent, group, task, model, current_tokens, iteration, limit, budget, reach, detail, reasoning,
         reasoning_level, project, lang, framework, _moment(as_of), is_marking=mark,
         is_explained=explain, with_files=files, with_skills=skills, testing_mode=testing_mode, error_output=output,
-        task_id=task_id, run=run,
+        task_id=task_id, run=run, after=after,
     )  # fmt: skip
     return assemble_block(store, request)
 

@@ -207,7 +207,11 @@ _KINDS = (
                 json_value("context_hints", replacement="'[]'"), json_value("stack_pattern", replacement="'[]'"),
                 text("solution"), Column("confidence", Meaning.SHARE, key="bazinga_confidence"),
                 word("state", ours=True), *numbers("confirmations", "refutations"),
-                elsewhere("unit", Meaning.TEXT, "error_signatures.error_text"), *numbers("occurrences", least=1),
+                elsewhere("unit", Meaning.TEXT, "error_signatures.error_text"),
+                Column(
+                    "varying", Meaning.JSON, source="error_signatures.features -> '$.varying'", replacement="'[]'"
+                ),
+                *numbers("occurrences", least=1),
                 *names("lang"), *numbers("ttl_days", least=1), *times("last_seen", "created_at"),
             ),
             counted_as="error",

@@ -1063,6 +1063,7 @@ ASSEMBLE_REACH = Family(
             files={".ctxrank/config.yaml": "fts5: off\nretrieval_limits: {developer: 1}\ntoken_safety_margin: 0.5\n"},
         ),
         Case(f"--json {DEVELOPER} --no-mark {AS_OF} --task token --strict"),
+        *(Case(f"{DEVELOPER} --no-mark {AS_OF} --after {one}") for one in ("1", "99999")),
     ],
 )
 ASSEMBLE_ERRORS = Family(

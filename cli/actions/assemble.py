@@ -162,6 +162,7 @@ def _read_request(
     given["current_tokens"] = (used or 0) * (1 if tokens is not None else TOKENS_PER_SPAWN)
     given["iteration"] = _number(call, "iteration", options["iteration"]) or 0
     given["limit"] = _number(call, "limit", options["limit"], "the agent's own is used")
+    given["after"] = _receipt(options["after"])
     given["budget"] = _number(call, "budget", options["budget"], "the agent's share is used")
     for name, allowed, default in _WORDS:
         word = options[name]
@@ -197,6 +198,18 @@ def _number(call: Call, name: str, value: str | None, otherwise: str = "0 is use
         return int(text)
     call.note(f"{_option(name)} '{value}' is not a whole number from 0; {otherwise}.")
     return None
+
+
+def _receipt(given: str | None) -> int | None:
+    """The number of a receipt. Raises UsageError: a block of all would not be what was asked for."""
+    if given is None:
+        return None
+    number = given.strip().removeprefix("receipt:")
+    if not number.isdecimal() or len(number) > 15:
+        raise UsageError(
+            f"--after '{given}' is no receipt.", "Give the number that 'receipt' has in the JSON of a block."
+        )
+    return int(number)
 
 
 def _as_of(call: Call, given: str | None) -> int | None:

@@ -25,11 +25,11 @@ def note_arrival(call: HookCall) -> None:
     sent = last_spawn(call.store.primary, runner)
     if not path:
         return
-    given = _given(path)
+    given = given_texts(path)
     looks = _LOOKS if sent.prompt else 0
     while looks and not given:  # Claude Code writes the file a moment after it calls
         time.sleep(_PAUSE_S)
-        given, looks = _given(path), looks - 1
+        given, looks = given_texts(path), looks - 1
     has_arrived = any(map(is_tagged, given[:1] if sent.prompt else given))
     if sent.prompt:
         is_known = has_arrived or digest_of("".join(given[:1]).strip()) == sent.prompt
@@ -40,7 +40,7 @@ def note_arrival(call: HookCall) -> None:
             note_block_arrival(change, runner, has_arrived=has_arrived)
 
 
-def _given(path: str) -> list[str]:
+def given_texts(path: str) -> list[str]:
     """What an agent was given before it said anything, by its transcript; nothing where that cannot be read."""
     try:
         lines = read_start(path, _START_BYTES).split(b"\n")

@@ -20,6 +20,7 @@ from ctxrank.indexer.text.lines import one_line
 
 if TYPE_CHECKING:
     from ctxrank.cli.actions.errors.run import CommandRun
+    from ctxrank.indexer.store.parents import ParentDocument
     from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
 
 COMMAND_TOOLS = ("Bash", "shell", "local_shell", "exec_command", "unified_exec")
@@ -61,7 +62,28 @@ def on_tool_end(call: HookCall) -> str:
     others = () if answer is None else answer.same_kind
     renamed = [(fix, exchanged) for fix in others if (exchanged := _with_name_exchanged(fix))]
     said = [_fix(*one) for one in renamed[:_MAX_FIXES]]
-    return call.say("A failure of the same kind is known; name exchanged, not tried:\n", said, FIX_TOKENS)
+    text = call.say("A failure of the same kind is known; name exchanged, not tried:\n", said, FIX_TOKENS)
+    if text or answer is None or answer.signature is None:
+        return text
+    return _said_in_findings(call, answer.signature.message)
+
+
+def _said_in_findings(call: HookCall, message: str) -> str:
+    """The findings that quote the message of a failure that is not known."""
+    from ctxrank.cli.agents.prompts import told_finding  # noqa: PLC0415  only after a failure
+    from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  as above
+    from ctxrank.ranking.context.quotes import findings_that_quote  # noqa: PLC0415  as above
+
+    shown, project = call.shown, call.project
+
+    def is_wanted(parent: "ParentDocument") -> bool:
+        is_new = public_id(parent.kind, parent.number) not in shown
+        return is_new and may_be_said(call.store.primary, parent, project)
+
+    findings = findings_that_quote(call.store, message, call.config, is_wanted)
+    return call.say(
+        "This failure is not known, but said in a finding:\n", list(map(told_finding, findings)), FIX_TOKENS
+    )
 
 
 def _command(call: HookCall) -> str:

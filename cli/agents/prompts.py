@@ -11,8 +11,7 @@ from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records.conversations import TITLE_CHARS, needs_note, note_prompt
 from ctxrank.indexer.records.sessions import NewSession
-from ctxrank.indexer.records.unconfirmed import is_unconfirmed
-from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.records.unconfirmed import may_be_said
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.text.lines import one_line, quoted_line, shorten
@@ -38,12 +37,14 @@ def on_prompt(call: HookCall) -> str:
     shown, project = call.shown, call.project
 
     def is_wanted(parent: ParentDocument) -> bool:
-        return public_id(parent.kind, parent.number) not in shown and _may_be_said(call, parent, project)
+        return public_id(parent.kind, parent.number) not in shown and may_be_said(call.store.primary, parent, project)
 
     findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, is_wanted)
     heading = "What ctxrank has on this:\n"
-    short = [_finding(one, is_short=True) for one in findings[:1]]
-    return call.say(heading, list(map(_finding, findings)), PROMPT_TOKENS) or call.say(heading, short, PROMPT_TOKENS)
+    short = [told_finding(one, is_short=True) for one in findings[:1]]
+    return call.say(heading, list(map(told_finding, findings)), PROMPT_TOKENS) or call.say(
+        heading, short, PROMPT_TOKENS
+    )
 
 
 def _note_prompt(call: HookCall, prompt: str) -> None:
@@ -62,22 +63,7 @@ def _is_runners_own(prompt: str) -> bool:
     return not first or (first[0].startswith("/") and first[0][1:].replace("-", "").isalpha())
 
 
-def _may_be_said(call: HookCall, parent: ParentDocument, project: str) -> bool:
-    """Whether a finding is this project's, and saved on purpose or confirmed since."""
-    primary = call.store.primary
-    if parent.session is not None:
-        query = "SELECT project FROM sessions WHERE name = ?"
-        if read_value(primary, query, (parent.session,), str) != project:
-            return False
-    if parent.kind == "reasoning":
-        return not is_unconfirmed(primary, parent.number)
-    if parent.kind == "error":
-        query = "SELECT 1 FROM error_patterns WHERE id = ? AND state = 'confirmed'"
-        return read_value(primary, query, (parent.number,), int) is not None
-    return True
-
-
-def _finding(finding: PromptFinding, *, is_short: bool = False) -> tuple[str, str]:
+def told_finding(finding: PromptFinding, *, is_short: bool = False) -> tuple[str, str]:
     """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
     parent = finding.parent
     id_ = public_id(parent.kind, parent.number)

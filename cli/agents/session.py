@@ -65,8 +65,8 @@ class HookCall(NamedTuple):
 
     @property
     def agent_type(self) -> str:
-        """The runner's name for the agent that stops; '' for the main one."""
-        return self.event.text("agent_type") if self.event.name == "SubagentStop" else ""
+        """The runner's name for the spawned agent that stops or has written; '' for the main one."""
+        return self.event.text("agent_type") if self.event.name in ("SubagentStop", "PostToolUse") else ""
 
     def role_of(self, agent_type: str) -> str:
         """The role of a runner's agent."""

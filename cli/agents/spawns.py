@@ -2,7 +2,7 @@
 
     spawn: prompt    the tool's input comes back with the block before its prompt: task and block are paired exactly,
                      and SubagentStart says nothing
-    spawn: start     PreToolUse remembers the task, and SubagentStart, which is told no task, gives its block
+    spawn: start     SubagentStart, which is told no task, gives the block for the one that PreToolUse remembers
 
 Where a prompt's block did not arrive (arrivals.py), and `spawn` is not set, it is `start` from then on.
 
@@ -23,6 +23,7 @@ from ctxrank.cli.agents.injected_text import (
 )
 from ctxrank.cli.agents.session import HookCall, group_id
 from ctxrank.indexer.records.injections import Injection
+from ctxrank.indexer.records.running_agents import RunningAgent, newest_document, note_running
 from ctxrank.indexer.records.spawns import forget_spawn, last_spawn, note_block_sent, remember_spawn, take_spawn
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.digests import digest_of
@@ -50,32 +51,28 @@ def on_spawn(call: HookCall) -> Mapping[str, object] | None:
         return None
     named = (text for name in _TYPE_FIELDS if (text := text_of(tool_input.get(name))))
     agent_type = next(named, _UNNAMED.get(call.event.runner, ""))
-    if _way(call) == "start":
-        tool_use_id = call.event.text("tool_use_id")
-        if tool_use_id:
-            task = cleaned_task(public_part(prompt)[:_MAX_TASK_CHARS], call.config.redaction_mode)
-            session_id = call.session.id
-            with call.store.write() as change:
-                remember_spawn(change, session_id, tool_use_id, agent_type, task)
-        return None
+    tool_use_id, session_id = call.event.text("tool_use_id"), call.session.id
+    task = cleaned_task(public_part(prompt)[:_MAX_TASK_CHARS], call.config.redaction_mode)
+    running = RunningAgent(task, newest_document(call.store.primary))
     room = MAX_CHARACTERS - ROOM_FOR_JSON - sum(len(repr(item)) for item in tool_input.values())
-    block = _block(call, agent_type, prompt, room)
-    if not block:
-        return None
+    block = _block(call, agent_type, prompt, room) if _way(call) == "prompt" else ""
     with call.store.write() as change:
-        note_block_sent(change, call.event.runner, digest_of(prompt.strip()))
-    return {**tool_input, field: f"{block}\n{prompt}"}
+        if tool_use_id:
+            remember_spawn(change, session_id, tool_use_id, agent_type, running)
+        if block:
+            note_block_sent(change, call.event.runner, digest_of(prompt.strip()))
+    return {**tool_input, field: f"{block}\n{prompt}"} if block else None
 
 
 def on_agent_start(call: HookCall) -> str:
     """The block for an agent that has started, where it did not get one with its prompt."""
-    if _way(call) != "start":
-        return ""
     agent_type = call.event.text("agent_type")
     session_id = call.session.id
     with call.store.write() as change:
-        task = take_spawn(change, session_id, agent_type)
-    return _block(call, agent_type, task, MAX_CONTEXT_CHARACTERS)
+        running = take_spawn(change, session_id, agent_type)
+        if call.agent_id:
+            note_running(change, session_id, call.agent_id, running)
+    return _block(call, agent_type, running.task, MAX_CONTEXT_CHARACTERS) if _way(call) == "start" else ""
 
 
 def on_spawn_end(call: HookCall) -> None:
@@ -83,7 +80,7 @@ def on_spawn_end(call: HookCall) -> None:
     tool_use_id = call.event.text("tool_use_id")
     if call.event.runner == CODEX and '"agent_id"' in call.event.text("tool_response"):
         return
-    if _way(call) == "start" and tool_use_id and call.event.text("tool_name") in SPAWNING_TOOLS:
+    if tool_use_id and call.event.text("tool_name") in SPAWNING_TOOLS:
         session_id = call.session.id
         with call.store.write() as change:
             forget_spawn(change, session_id, tool_use_id)

@@ -30,7 +30,7 @@ _MAX_READ = 800  # pattern numbers read for one question
 MAX_SAME = 64  # patterns of one fingerprint that are compared
 CANDIDATES = 12
 LEAST_TOLD = 3  # errors of a tool from which what it says is known
-_KEPT_FEATURES = ("codes", "conditions", "values", "frames", "details", "notes", "message", "missing", "outcome")
+_KEPT_FEATURES = tuple("codes conditions values frames details notes message missing outcome reasons file".split())
 
 
 class Whose(NamedTuple):
@@ -59,14 +59,20 @@ class KnownError(NamedTuple):
     refutations: int
     state: str
     last_seen: int
+    solution: str
     varying: tuple[str, ...] = ()  # values of it in whose place a confirmed match had another
 
 
 def put(change: Change, pattern_id: int, project: str, signature: Signature, unit_text: str) -> None:
-    """Write a pattern's signature over the one it had. `unit_text` is redacted and signs to the same signature."""
+    """Write a pattern's signature over the one it had, of which what was learned stays.
+
+    `unit_text` is redacted and signs to the same signature.
+    """
     numbers = [number_of(project, term) for term in (*terms_of(signature), tool_term(signature))]
     features = {"type": signature.error_type, **{name: getattr(signature, name) for name in _KEPT_FEATURES}}
-    change.connection.execute("DELETE FROM error_signatures WHERE pattern_id = ?", (pattern_id,))
+    query = "DELETE FROM error_signatures WHERE pattern_id = ? RETURNING iif(json_valid(features), features, '{}')"
+    for (before,) in list(change.connection.execute(query, (pattern_id,))):
+        features |= {name: value for name, value in json.loads(before).items() if name == "varying"}
     change.connection.execute(
         """
         INSERT INTO error_signatures (pattern_id, normaliser_version, template, instance, family, lang,
@@ -171,19 +177,17 @@ def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> 
 def sign_again(change: Change, limit: int) -> int:
     """Bring signatures of an older normaliser up to this one, at most `limit`; returns how many were."""
     query = """
-        SELECT s.pattern_id, p.project, s.error_text, iif(json_valid(s.features), s.features -> '$.varying', NULL)
+        SELECT s.pattern_id, p.project, s.error_text
           FROM error_signatures AS s
           JOIN error_patterns AS p ON p.id = s.pattern_id
          WHERE s.normaliser_version < ?
          LIMIT ?
     """
     older = list(change.connection.execute(query, (NORMALISER_VERSION, limit)))
-    for pattern_id, project, text, varying in older:
+    for pattern_id, project, text in older:
         units = error_units(text)
         if units:
             put(change, pattern_id, project, sign(units[0]), text)
-            if varying:
-                let_vary(change, pattern_id, tuple(json.loads(varying)))
     return len(older)
 
 
@@ -208,7 +212,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
              LIMIT {MAX_SAME}
         )
         SELECT s.pattern_id, s.normaliser_version, s.template, s.instance, s.family, s.lang, s.headline, s.features,
-               e.confirmations, e.refutations, e.state, e.last_seen
+               e.confirmations, e.refutations, e.state, e.last_seen, e.solution
           FROM newest
          CROSS JOIN error_signatures AS s ON s.pattern_id = newest.pattern_id
          CROSS JOIN error_patterns AS e ON e.id = newest.pattern_id
@@ -222,6 +226,6 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
             normaliser, family, language, found["type"], tuple(found["codes"]), tuple(found["conditions"]), headline,
             tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),
             tuple(found.get("notes", ())), template, instance, found["message"],
-            found.get("missing", ""), found.get("outcome", ""),
+            found.get("missing", ""), found.get("outcome", ""), tuple(found.get("reasons", ())), found.get("file", ""),
         )  # fmt: skip
         yield KnownError(pattern_id, signature, *record)._replace(varying=tuple(found.get("varying", ())))

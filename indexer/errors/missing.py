@@ -35,8 +35,10 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
     for signs, pattern in _rules():
         if any(sign in message for sign in signs) and (match := re.search(pattern, message)) is not None:
             name = next(value for value in match.groups() if value)
-            if signs[0] in ("o such file", "esolve host") and is_ordinary(name) and _SAID["any quoted"].search(message):
-                continue  # "error while opening 'x' for reading: …"
+            is_word = signs[0] in ("o such file", "esolve host") and is_ordinary(name)
+            # "error while opening 'x' for reading: …", "x.scala:12:9: not found: …"
+            if name.isdigit() or (is_word and _SAID["any quoted"].search(message)):
+                continue
             return _normal(name)
     return _named_beside(message, of_code=of_code)
 

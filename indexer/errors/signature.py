@@ -9,6 +9,7 @@ again.
 """
 
 import itertools
+import re
 
 from ctxrank.indexer.errors.masks import lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
@@ -24,8 +25,9 @@ from ctxrank.indexer.text.digests import sha256_of
 # has a name; 6: what a test saw; options are words; 7: one wording
 # for all shells; what was expected is missing; 8: lines and positions are no values; 9: the name of which a
 # message says that it is not there is missing; titles, places and structures are no messages;
-# 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure.
-NORMALISER_VERSION = 11
+# 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure;
+# 12: what is said beside a message.
+NORMALISER_VERSION = 12
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -35,7 +37,7 @@ _FRAMES_KEPT = 8
 STOPWORDS = listed("stopwords")
 _SAID = Expressions("signature")
 _GROUPS = words("groups_of_diagnostics")
-_SHARED_NOTATIONS = frozenset(("cc", "tsc"))
+_SHARED_NOTATIONS = frozenset(("cc", "tsc", "rust"))
 
 
 # Raised by the language itself, at any line: the message says what went wrong there, not what is wrong.
@@ -61,6 +63,8 @@ class Signature(NamedTuple):
     message: str  # as it came
     missing: str = ""  # the name of what is missing, where the message says so
     outcome: str = ""  # a fingerprint of all that was said at this place, where there is one: 8 is not 9
+    reasons: tuple[str, ...] = ()  # what the report says beside the message, as it came
+    file: str = ""  # the name of the one that it speaks of
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -71,6 +75,11 @@ class Signature(NamedTuple):
     def content(self) -> tuple[str, ...]:
         """The words of the headline that carry meaning."""
         return tuple(word for word in self.words if word[0] != "<" and word not in STOPWORDS)
+
+    @property
+    def given_reason(self) -> str:
+        """A fingerprint of the reasons without what changes from run to run; '' where there are none."""
+        return fingerprint(*map(lasting, self.reasons)) if self.reasons else ""
 
     @property
     def is_in_test(self) -> bool:
@@ -124,6 +133,8 @@ def sign(unit: ErrorUnit) -> Signature:
         unit.message,
         missing_name(message, unit.error_type, of_code=_is_of_code(unit, frames)),
         _outcome(unit, frames, template.text),
+        unit.reasons,
+        re.split(r"[/\\]", file)[-1],
     )
 
 

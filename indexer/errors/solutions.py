@@ -133,6 +133,8 @@ def pattern_of(connection: apsw.Connection, signature: Signature, project: str, 
         one = known.signature
         if one.is_traced and signature.is_traced and one.frames[-1].place != signature.frames[-1].place:
             continue  # they failed at different places of the code
+        if one.reasons and signature.reasons and one.given_reason != signature.given_reason:
+            continue  # or for different reasons
         query = "SELECT lang FROM error_patterns WHERE id = ?"
         if lang is None or read_value(connection, query, (known.pattern_id,), str) in (None, lang):
             return known.pattern_id
@@ -142,7 +144,8 @@ def pattern_of(connection: apsw.Connection, signature: Signature, project: str, 
 def _insert(change: Change, signature: Signature, new: NewKnownError, now: int) -> int:
     place = signature.frames[-1].place if signature.is_traced else ""
     # Twice the width of a fingerprint: as wide as the SHA-256 that other stores know a pattern by.
-    pattern_hash = fingerprint(signature.instance, place, new.lang or "") + fingerprint(signature.template, place)
+    alone = (signature.instance, place, new.lang or "", *filter(None, (signature.given_reason,)))
+    pattern_hash = fingerprint(*alone) + fingerprint(signature.template, place)
     return patterns.upsert(
         change,
         ErrorPattern(

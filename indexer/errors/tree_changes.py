@@ -1,7 +1,8 @@
 """What changed in a folder since a moment: the files that a failing command may have been fixed by.
 
 In a git tree the commit and what differed from it are noted when the command fails; later counts what differs from
-that commit and was written since. Elsewhere, the files that were written since. Names alone, and not many.
+that commit and was written since. Elsewhere, the files that were written since. Names, and not many; of files that were
+as committed when the command failed, also the lines that changed.
 
 Git opens the ignore and attribute files of a checkout and waits for a pipe in the place of one. So ignore files are
 read by our own walk, and where an attribute file is no plain one git does not look at the files: any may differ.
@@ -31,6 +32,10 @@ _EVERY_FILE = Selection(skipped=frozenset(), skipped_folders=_SKIPPED_FOLDERS, i
 _NAMES = ("--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative", "-z")
 _DIFF = ("diff", *_NAMES)
 _DIFF_OF_INDEX = ("diff-index", "--cached", *_NAMES)
+_LINES = (
+    *("--literal-pathspecs", "diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative"),
+    *("--no-color", "--no-renames", "--unified=0", "--src-prefix=", "--dst-prefix="),
+)
 _KNOWN = ("ls-files", "--cached", "-z")
 _UNTRACKED = Selection(
     skipped=frozenset({".git"}), skipped_folders=_SKIPPED_FOLDERS, ignore_files=(".gitignore",), max_bytes=sys.maxsize
@@ -83,6 +88,44 @@ def changes_between(
         if _is_of_interest(name) and _is_written(root, name, span, if_gone=name not in tree.missing)
     )
     return TreeChanges(tuple(found[:MAX_NAMES]), len(found) <= MAX_NAMES)
+
+
+def changed_lines(root: str, tree: TreeState, names: tuple[str, ...], scratch: str | None = None) -> list[str]:
+    """What was taken out of files and put into them since a command failed: lines with - and +, below each one's name.
+
+    Nothing can be said of a file that differed from the commit by then, and of one that git does not know; nothing is
+    said of a hidden one.
+    """
+    given = [name for name in names if name not in tree.differing and not any(map(_is_hidden, name.split("/")))]
+    if not (tree.commit and given):
+        return []
+    try:
+        repository = find_repository(root)
+        if repository is None:
+            return []
+        with git_on(repository, scratch) as git:
+            if not _has_plain_attributes(repository, _names(git, *_KNOWN)):
+                return []
+            told = b"\0".join(git.records(*_LINES, tree.commit, "--", *given, has_worktree=True))
+    except GitError:
+        return []
+    lines: list[str] = []
+    is_head = True
+    for line in told.decode("utf-8", "replace").split("\n"):
+        if line.startswith("diff --git "):
+            is_head = True
+        elif line.startswith("@@ "):
+            is_head = False
+        elif is_head and line.startswith(("--- ", "+++ ")):
+            if line[4:] != "/dev/null" and line[4:] not in lines[-1:]:
+                lines.append(line[4:])
+        elif not is_head and line.startswith(("-", "+")):
+            lines.append(line)
+    return lines
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".")
 
 
 def _differing(root: str, commit: str, scratch: str | None) -> list[str]:

@@ -84,6 +84,7 @@ class RecordReader:
             fields: Fields = {
                 column.exported_as: self._shown(column, value, ruleset)
                 for (column, _), value in zip(values, stored, strict=True)
+                if value is not None or not (column.source and column.meaning is Meaning.JSON)
             }
             name = "name" if kind.name == "session" else "session"
             if name in fields:

@@ -5,6 +5,7 @@ import apsw
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.events import record_event
+from ctxrank.indexer.records.running_agents import RunningAgent, newest_document
 from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.light_json import dumps
@@ -58,9 +59,9 @@ def block_arrivals(connection: apsw.Connection) -> dict[str, LastSpawn]:
     return {runner: LastSpawn(prompt, has_arrived) for runner, prompt, has_arrived in connection.execute(query)}
 
 
-def remember_spawn(change: Change, session_id: int, tool_use_id: str, agent_type: str, task: str) -> None:
-    """Remember the task of an agent that is about to start; the task is redacted already."""
-    payload = dumps({"type": agent_type, "task": task, "is_ambiguous": False})
+def remember_spawn(change: Change, session_id: int, tool_use_id: str, agent_type: str, running: RunningAgent) -> None:
+    """Remember an agent that is about to start; its task is redacted already."""
+    payload = dumps({"type": agent_type, "task": running.task, "seen": running.seen, "is_ambiguous": False})
     record_event(change, session_id, None, SPAWN, payload, idempotency_key=tool_use_id)
 
 
@@ -72,11 +73,11 @@ def forget_spawn(change: Change, session_id: int, tool_use_id: str) -> None:
     )
 
 
-def take_spawn(change: Change, session_id: int, agent_type: str) -> str:
-    """The task of the one agent of this type that waits to start; '' where none waits, or it could be several.
+def take_spawn(change: Change, session_id: int, agent_type: str) -> RunningAgent:
+    """The one agent of this type that waits to start; without a task where none waits, or it could be several.
 
     Where several wait, which of them has started is not known, now and for each that is left: the block of one agent's
-    task before another one is worse than a block without a task.
+    task before another one is worse than a block without a task. What the last of them may know of counts for all.
     """
     connection = change.connection
     connection.execute(
@@ -84,17 +85,18 @@ def take_spawn(change: Change, session_id: int, agent_type: str) -> str:
         (session_id, SPAWN, now_us() - _WAITS_US),
     )
     query = """
-        SELECT id, payload ->> 'task', payload ->> 'is_ambiguous' FROM events
+        SELECT id, payload ->> 'task', payload ->> 'is_ambiguous', payload ->> 'seen' FROM events
          WHERE session_id = ? AND subtype = ? AND payload ->> 'type' = ?
          ORDER BY created_at, id
     """
     waiting = connection.execute(query, (session_id, SPAWN, agent_type)).fetchall()
     if not waiting:
-        return ""
-    first, task, is_ambiguous = waiting[0]
+        return RunningAgent("", newest_document(connection))
+    first, task, is_ambiguous, _ = waiting[0]
+    seen = max(int(row[-1] or 0) for row in waiting)
     connection.execute("DELETE FROM events WHERE id = ?", (first,))
     if len(waiting) == 1:
-        return "" if is_ambiguous else str(task)
+        return RunningAgent("" if is_ambiguous else str(task), seen)
     connection.execute(
         """
         UPDATE events SET payload = json_set(payload, '$.is_ambiguous', json('true'))
@@ -102,4 +104,4 @@ def take_spawn(change: Change, session_id: int, agent_type: str) -> str:
         """,
         (session_id, SPAWN, agent_type),
     )
-    return ""
+    return RunningAgent("", seen)

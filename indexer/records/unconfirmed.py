@@ -8,6 +8,7 @@ import apsw
 
 from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.store.connection import read_map, read_value
+from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Change
 
 
@@ -41,3 +42,17 @@ def confirm_entry(change: Change, number: int) -> None:
     name = read_value(change.connection, "SELECT agent_name FROM reasoning WHERE id = ?", (number,), str)
     if name is not None and name.startswith(UNCONFIRMED):
         revise(change, KINDS["reasoning"], number, {"agent_name": name.removeprefix(UNCONFIRMED).lstrip(": ")})
+
+
+def may_be_said(primary: apsw.Connection, parent: ParentDocument, project: str) -> bool:
+    """Whether a finding is this project's, and saved on purpose or confirmed since."""
+    if parent.session is not None:
+        query = "SELECT project FROM sessions WHERE name = ?"
+        if read_value(primary, query, (parent.session,), str) != project:
+            return False
+    if parent.kind == "reasoning":
+        return not is_unconfirmed(primary, parent.number)
+    if parent.kind == "error":
+        query = "SELECT 1 FROM error_patterns WHERE id = ? AND state = 'confirmed'"
+        return read_value(primary, query, (parent.number,), int) is not None
+    return True

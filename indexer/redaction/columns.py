@@ -11,8 +11,12 @@ from ctxrank.indexer.redaction.named_values import NAME_AT_END, is_likely
 
 _REACH = 2000  # characters from the beginning of a heading to a name in it
 _MOST_ROWS = 1000
-# What is behind a name that may head a column, and before one that heads the last.
-_HEADED = r"[\w-]{1,40}\\?[\"'`*]{0,2}[ \t]{0,40}(?P<sign>[,;|\t]|(?=[)\r\n]))"
+# What is behind a name that may head a column: more names up to the end of the line, or to a tuple behind theirs; and
+# what is before a name that heads the last.
+_HEADED = (
+    r"[\w-]{1,40}\\?[\"'`*]{0,2}[ \t]{0,40}(?P<sign>[,;|\t]|(?=[)\r\n]))"
+    r"(?=[\w .*\\\"'`,;|\t-]{0,2000}+(?:\r?\n[^\n]{0,2000}?[,;|\t]|\)\s{0,9}(?:,|(?i:values))\s{0,9}\())"
+)
 _BEFORE = r"(?s).*([,;|\t])"
 _CELL = r"[ ]*+(?:\\?([\"'`])(?P<quoted>[^\"'`\n\\]{0,300}+)\\?\1|(?P<bare>[^,;|\t\"'`()\n\r]{0,300}+))[ ]*+"
 _PLAIN_NAME = r"[\w .*-]{1,40}"
@@ -31,15 +35,17 @@ def find_in_columns(text: str, places: list[int]) -> Iterator[Secret]:
         before = compiled(_BEFORE).match(text, start, place)
         sign = headed["sign"] or (before[1] if before else "")
         names, done = _cells(text, start, sign)
-        wanted = [number for number, name in enumerate(names) if _is_name(text, *name)]
         if len(names) < 2 or not all(compiled(_PLAIN_NAME).fullmatch(text, *name) for name in names):
             continue
         between = compiled(_NEXT_TUPLE if text.startswith(")", done) else _NEXT_LINE)
+        wanted: list[int] | None = None
         for _ in range(_MOST_ROWS):
             next_row = between.match(text, done)
             cells, done = _cells(text, next_row.end(), sign) if next_row else ([], done)
             if len(cells) != len(names):
                 break
+            if wanted is None:  # a heading alone is no table
+                wanted = [number for number, name in enumerate(names) if _is_name(text, *name)]
             for number in wanted:
                 if _is_secret(text, *cells[number]):
                     yield Secret(*cells[number], "[REDACTED]", "named-secret")

@@ -20,7 +20,7 @@ from itertools import chain
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.columns import find_in_columns
 from ctxrank.indexer.redaction.copies import find_copies, find_in_parts, value_of
-from ctxrank.indexer.redaction.guards import DENSE_PLACES, Secret, compiled, entropy, is_stand_in
+from ctxrank.indexer.redaction.guards import DENSE_PLACES, Secret, compiled, entropy, is_code, is_stand_in
 from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
 from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
 from ctxrank.indexer.redaction.key_pieces import RULE as KEY_RULE
@@ -307,18 +307,11 @@ _ENTROPY_CHARS = 512
 
 def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, int]]:
     """What the rule sees as secrets; nothing that it rejected is looked at again from its middle."""
-    if rule.opening:
-        opening = compiled(rule.opening)
-        places = [place for place in places if opening.match(text, place)]
-        if not places:
-            return
-    pattern = compiled(rule.pattern)
-    head = pattern.groupindex.get("head", 0)
     entropies: dict[str, float] = {}  # a text of many tokens has the same ones, as a rule
-    for match in _tried(rule, pattern, text, places):
+    for match in _tried(rule, text, places):
         done = match.end()
-        start = match.end(head) if head else match.start()
-        if rule.is_place and is_stand_in(text, start):
+        start = match.end("head") if "head" in match.re.groupindex else match.start()
+        if (rule.is_place and is_stand_in(text, start)) or (rule.is_no_code and is_code(text, start)):
             continue
         if rule.least_entropy:
             token = text[start : min(done, start + _ENTROPY_CHARS)]
@@ -331,25 +324,25 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
 
 # Where a command has no option that counts, one that stands near behind it in the same line has none, either.
 _COMMAND_CHARS = 200
+_COMMAND_END = r"[\n|;&]"
 _DENSE_CHARS = 4  # with one in every so many characters, and more than are few, the expression looks itself
 
 
-def _tried(rule: Rule, pattern: re.Pattern[str], text: str, places: list[int]) -> Iterator[re.Match[str]]:
-    if not rule.is_command and len(places) > max(DENSE_PLACES, len(text) // _DENSE_CHARS):
-        yield from pattern.finditer(text)
+def _tried(rule: Rule, text: str, places: list[int]) -> Iterator[re.Match[str]]:
+    opening = compiled(rule.opening) if rule.opening else None
+    if not (opening or rule.is_command) and len(places) > max(DENSE_PLACES, len(text) // _DENSE_CHARS):
+        yield from compiled(rule.pattern).finditer(text)
         return
-    done, failed = 0, -_COMMAND_CHARS
+    done = 0
     for place in places:
-        if place - rule.back < done:
+        if place - rule.back < done or (opening and opening.match(text, place) is None):
             continue
-        is_near = rule.is_command and place - failed < _COMMAND_CHARS
-        if is_near and compiled(r"[\n|;&]").search(text, failed, place) is None:
-            continue
-        if match := pattern.match(text, place - rule.back):
+        if match := compiled(rule.pattern).match(text, place - rule.back):
             done = match.end()
             yield match
-        else:
-            failed = place
+        elif rule.is_command:
+            command_end = compiled(_COMMAND_END).search(text, place, place + _COMMAND_CHARS)
+            done = command_end.end() if command_end else place + _COMMAND_CHARS
 
 
 def _lower(text: str) -> str:

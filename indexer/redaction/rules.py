@@ -17,8 +17,8 @@ class Rule(NamedTuple):
     `anchors` are lower case. The pattern is tried where one of them occurs, or `back` characters before it; it may
     look behind. The label takes the place of the match, but for the group `head`. A match counts if its entropy, in
     bits for each character, is not below the least. A long pattern is compiled only where its short `opening` matches
-    at an anchor: prose has the word and nothing behind it. At a place, a stand-in is no secret; a command is tried
-    once in its line.
+    at an anchor: prose has the word and nothing behind it. At a place, a stand-in is no secret, behind a header
+    no code; a command is tried once in its line.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Rule(NamedTuple):
     least_entropy: float = 0.0
     opening: str = ""
     is_place: bool = False
+    is_no_code: bool = False
     is_command: bool = False
 
 
@@ -50,7 +51,6 @@ def _read() -> dict[str, list[Rule]]:
         if name.startswith("["):
             section, is_token = sections.setdefault(name, []), name in ("[tokens]", "[marks]")
         elif cells:
-            is_command = "%{ARGS}" in cells[3]
             anchors, least, back, pattern, label, opening = (*map(filled, cells), "", "", "")[:6]
             parts = anchors.split(" ")
             if "\\" in anchors:
@@ -59,13 +59,11 @@ def _read() -> dict[str, list[Rule]]:
                 # Letters alone mark a token less well than letters and a sign do.
                 start = PIECES["STRICT_START" if parts[0].isalnum() else "START"]
                 pattern = f"{start}{pattern}(?![A-Za-z0-9_])"
+                opening = opening or PIECES["BEHIND_TOKEN" if back else "TOKEN"]
             label = label or f"[REDACTED:{name}]"
-            is_place = section is sections.get("[places]")
-            section.append(
-                Rule(
-                    name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, is_place, is_command
-                )
-            )
+            is_place = section is sections.get("[places]") or "%{NOT_A_SECRET}" in cells[3]
+            kind = (is_place, "%{NOT_CODE}" in cells[3], "%{ARGS}" in cells[3])
+            section.append(Rule(name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, *kind))
     return sections
 
 

@@ -24,6 +24,9 @@ class Language(NamedTuple):
         return self.kind in ("markdown", "rst", "prose")
 
 
+_OTHER = Language()
+
+
 @cache
 def _languages() -> dict[str, Language]:
     return {
@@ -34,4 +37,4 @@ def _languages() -> dict[str, Language]:
 
 def language_of(path: str) -> Language:
     """The language of a file, by the extension of its path."""
-    return _languages().get(splitext(path)[1].lower(), Language())
+    return _languages().get(splitext(path)[1].lower(), _OTHER)

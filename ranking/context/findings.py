@@ -85,11 +85,17 @@ class PromptFinding(NamedTuple):
 
 
 def relevant_findings(
-    store: Store, prompt: str, config: Config, limit: int, is_wanted: Callable[[ParentDocument], bool]
+    store: Store,
+    prompt: str,
+    config: Config,
+    limit: int,
+    is_wanted: Callable[[ParentDocument], bool],
+    among: frozenset[int] | None = None,
 ) -> list[PromptFinding]:
     """The findings that a prompt is about, best first; none where the index cannot answer, or is being built.
 
-    `is_wanted` leaves out what may not be shown, before the limit counts.
+    `is_wanted` leaves out what may not be shown, before the limit counts; `among` are the documents that are asked, by
+    their row ids, None is all.
     """
     if not (prompt.strip() and config.has_index):
         return []
@@ -103,7 +109,7 @@ def relevant_findings(
         words = {term.text.lower() for term in telling}
         if not asked or not is_above_floor(len(words), known / asked):  # no finding shares more than all of them
             return []
-        groups, parents = _best_findings(plan)
+        groups, parents = _best_findings(plan, among)
         findings: list[PromptFinding] = []
         least = LEAST_COVERAGE_OF_PASTED if "\n" in prompt.strip() else 0.0
         rows_of = {id_: _rows_of(groups[id_]) for id_ in parents}
@@ -127,12 +133,13 @@ def relevant_findings(
     return from_index(store, above_floor)
 
 
-def _best_findings(plan: Plan) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
+def _best_findings(plan: Plan, among: frozenset[int] | None) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
     """Hits by document, and the _MOST_COMPARED best findings among them, the best first.
 
     Asked among all documents first, which takes a third of the time; among findings alone where files crowd them out.
     """
-    for scope in (_EVERYTHING, _FINDINGS):
+    scopes = (_EVERYTHING, _FINDINGS) if among is None else (_FINDINGS._replace(document_ids=among),)
+    for scope in scopes:
         found = find_candidates(plan, scope, threshold_of=_least_score)
         groups = grouped(reranked(plan, found).rows)
         order = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_ROWS_LOOKED_AT]

@@ -100,6 +100,7 @@ def _facts(found: _Document, receipt: Receipt) -> tuple[tuple[bool, str], ...]:
         (is_elsewhere, wide if is_package and is_wide else f"of another session, {found.session}{hint}"),
         (is_of_other_project, f"of another project, {found.project}; this assembly was for {wanted}"),
         (is_of_other_group, f"of another group, {found.group}{group_hint}"),
+        ("after" in receipt.inputs, f"this block has only what is new since receipt:{receipt.inputs.get('after')}"),
     )
 
 

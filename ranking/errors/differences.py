@@ -34,17 +34,48 @@ class Difference(NamedTuple):
 
 def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     """The differences that make two failures of these messages, in order; none where only what varies differs."""
-    said = _said(asked)
-    about = _About(
-        names_vary=asked.language in _OF_KNOWN_LANGUAGES
+    names_vary = (
+        asked.language in _OF_KNOWN_LANGUAGES
         and asked.family in ("compiler", "trace", "test")
-        and asked.missing == known.missing,
-        has_time=_SAID["time"].search(asked.message) is not None,
-        is_absent=_SAID["absent"].search(asked.message) is not None,
-        is_one_name=sum(token.kind in _NAMES for token in said) == 1,
-        may_be_longer=not set(asked.conditions).isdisjoint(known.conditions),
+        and asked.missing == known.missing
     )
-    return tuple(_between(said, _said(known), about))
+    may_be_longer = not set(asked.conditions).isdisjoint(known.conditions)
+    said = _said(asked)
+    about = _about(asked.message, said, names_vary=names_vary)._replace(may_be_longer=may_be_longer)
+    in_message = tuple(_between(said, _said(known), about))
+    return in_message or (() if names_vary else tuple(_between_reasons(asked.message, asked.reasons, known.reasons)))
+
+
+def _between_reasons(message: str, asked: tuple[str, ...], known: tuple[str, ...]) -> Iterator[Difference]:
+    """What two reports say otherwise beside their messages, where both say something: the first line that differs.
+
+    A line that only one of them has makes no difference: an output is often cut.
+    """
+    is_absent = any(_SAID["absent"].search(line) for line in (message, *asked))
+    stored = [_read(line) for line in known if line not in asked]
+    apart: list[str] = []
+    for line in asked:
+        if line in known:
+            continue
+        said = _read(line)
+        about = _about(line, said)._replace(is_absent=is_absent)
+        same = next((one for one in stored if not any(_between(said, one, about))), None)
+        if same is None:
+            apart.append(line)
+        else:
+            stored.remove(same)
+    if apart and stored:
+        said = _read(apart[0])
+        nearest = max(stored, key=lambda one: len({token.bare for token in one} & {token.bare for token in said}))
+        yield from _between(said, nearest, _about(apart[0], said)._replace(is_absent=is_absent))
+
+
+def bound_elsewhere(asked: Signature, known: Signature, solution: str) -> tuple[Difference, ...]:
+    """The other file, where the solution is an edit of the one file that the stored error is in."""
+    here, there = asked.file, known.file
+    if not here or not there or here == there or set(_SAID["named file"].findall(solution)) != {there}:
+        return ()
+    return (Difference(here, there),)
 
 
 def exchanged(solution: str, renamed: tuple[Difference, ...]) -> str:
@@ -65,7 +96,16 @@ class _About(NamedTuple):
     has_time: bool  # a line of a log
     is_absent: bool  # something is missing
     is_one_name: bool  # a single name or path stands in it
-    may_be_longer: bool  # a condition by its name says what is wrong, whoever passes the message on
+    may_be_longer: bool = False  # a condition by its name says what is wrong, whoever passes the message on
+
+
+def _about(text: str, said: "tuple[_Token, ...]", *, names_vary: bool = False) -> _About:
+    return _About(
+        names_vary=names_vary,
+        has_time=_SAID["time"].search(text) is not None,
+        is_absent=_SAID["absent"].search(text) is not None,
+        is_one_name=sum(token.kind in _NAMES for token in said) == 1,
+    )
 
 
 class _Token(NamedTuple):
@@ -131,7 +171,9 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     if one.kind == other.kind and (one.kind in _VARYING or (one.kind == "number" and not is_code)):
         return True
     mine, theirs = one.bare, other.bare
-    if not is_code and re.sub(r"\d+", "0", mine) == re.sub(r"\d+", "0", theirs):
+    # Of what is missing the whole name counts: libx264, not libx265.
+    is_missing = about.is_absent and one.kind == other.kind == "quoted" and mine[:1].isalpha()
+    if not (is_code or is_missing) and _without_numbers(mine) == _without_numbers(theirs):
         return True
     if _SAID["address"].fullmatch(mine) and _SAID["address"].fullmatch(theirs):
         return True
@@ -157,6 +199,10 @@ _TYPES = listed("builtin types")
 _NAMES = ("quoted", "path", "url")
 _BEFORE_PLACES = ("in", "at", "from")
 _BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")
+
+
+def _without_numbers(text: str) -> str:
+    return _SAID["numbers"].sub("0", text)
 
 
 def _host(text: str) -> str:

@@ -35,7 +35,7 @@ from ctxrank.ranking.errors.calibration import (
     record_bound,
 )
 from ctxrank.ranking.errors.confidence import SAME_ERROR, SURE_BY_WORD, confidence_in
-from ctxrank.ranking.errors.differences import Difference, differing
+from ctxrank.ranking.errors.differences import Difference, bound_elsewhere, differing
 from ctxrank.ranking.errors.similarity import LEAST_SHARE, Likeness, align, compare
 
 Grade = Literal["exact", "template", "near"]
@@ -56,7 +56,6 @@ _CODE_BONUS = 1.0
 _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
 _PLACE_BONUS = 1.0
-_ANOTHER_NAME = "the same kind of error, but another name"
 
 _ASSERTIONS = words("assertions")
 # Their cause lies outside the code: the same missing module is the same error wherever it is imported.
@@ -129,6 +128,13 @@ class KnownCandidate(NamedTuple):
         return LEAST_TRACE_RECOGNITION if self.family == "trace" else LEAST_RECOGNITION
 
 
+class Objection(NamedTuple):
+    """What rules a known error out."""
+
+    reason: str
+    is_another_name: bool = False  # it is told in the same words, of another missing thing
+
+
 class Considered(NamedTuple):
     """All that was looked at: what nothing rules out, best first, and what ruled out the nearest where all are."""
 
@@ -169,7 +175,7 @@ def match_errors(connection: apsw.Connection, asked: Signature, whose: Whose, li
 
 def _renamed(asked: Signature, known: KnownError) -> tuple[Difference, ...]:
     """What makes this another failure of the same kind, but for what is known to vary in this one."""
-    found = differing(asked, known.signature)
+    found = differing(asked, known.signature) or bound_elsewhere(asked, known.signature, known.solution)
     return tuple(one for one in found if one.known not in known.varying)
 
 
@@ -190,14 +196,15 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     if groups:
         asked = _without_codes(asked, groups)
         looked_up = [one._replace(signature=_without_codes(one.signature, groups)) for one in looked_up]
+    needs_more = needs_more or (not asked.reasons and _is_told_of_several(asked, looked_up))
     for known in looked_up:
         likeness = compare(asked, known.signature)
         score = score_of(likeness)
         if needs_more and not (likeness.notes or likeness.frames == 2):
             continue
         if objection := _objection(asked, known.signature, likeness):
-            objections.append((score, known.pattern_id, objection))
-            if objection.startswith(_ANOTHER_NAME) and likeness.is_template:
+            objections.append((score, known.pattern_id, objection.reason))
+            if objection.is_another_name and likeness.is_template:
                 renamed.append(KnownCandidate(known, likeness, score))
         else:
             stands_alone = likeness.is_instance and likeness.frames == 1 and not _is_local(asked)
@@ -247,17 +254,30 @@ def score_of(likeness: Likeness) -> float:
     )
 
 
-def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
-    """What rules this pattern out; '' where nothing does."""
+def _is_told_of_several(asked: Signature, looked_up: list[KnownError]) -> bool:
+    """Whether two stored errors have this very message and other reasons: the message alone tells neither."""
+    same = [one.signature for one in looked_up if one.signature.instance == asked.instance and one.signature.reasons]
+    return len({one.given_reason for one in same}) > 1 and any(map(differing, same[1:], same))
+
+
+def _objection(asked: Signature, known: Signature, likeness: Likeness) -> Objection | None:
+    """What rules this pattern out; None where nothing does."""
+    if likeness.vetoes:
+        return Objection(likeness.vetoes[0])
+    if asked.missing and known.missing and asked.missing != known.missing:
+        reason = f"the same kind of error, but another name: {asked.missing}, not {known.missing}"
+        return Objection(reason, is_another_name=True)
+    reason = _too_little(asked, known, likeness)
+    return Objection(reason) if reason else None
+
+
+def _too_little(asked: Signature, known: Signature, likeness: Likeness) -> str:
+    """What is missing for a pattern to be this error; '' where nothing is."""
     same_line, headlines = likeness.frames == 2, likeness.headlines
     least_text, least_content = _LEAST_TEXT_WITH_NOTE if likeness.notes else _LEAST_TEXT, _LEAST_SPECIFIC
     if headlines.is_of_another_kind:
         least_text, least_content = _LEAST_TEXT_OF_KIND, _LEAST_SPECIFIC_OF_KIND
     least_text_changed = _LEAST_TEXT_ADDED if headlines.is_added_to else _LEAST_TEXT_WITH_NOTE
-    if likeness.vetoes:
-        return likeness.vetoes[0]
-    if asked.missing and known.missing and asked.missing != known.missing:
-        return f"{_ANOTHER_NAME}: {asked.missing}, not {known.missing}"
     if (
         headlines.decisive
         and not likeness.same_code

@@ -19,13 +19,14 @@ questions about their use .477 and .481 (.473 where statements count as question
 
 from collections.abc import Mapping
 
-from ctxrank.indexer.text.identifiers import split_word
+from ctxrank.indexer.store.parents import RankingSignals
+from ctxrank.indexer.text.identifiers import may_hold_compound, split_word
 from ctxrank.ranking.retrieval.candidates.candidates import Scorer
-from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup
+from ctxrank.ranking.retrieval.grouping import PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup
 from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.query import is_pasted
-from ctxrank.ranking.retrieval.questions import CODE, EITHER, FINDING, USE, aim_of, is_prose
+from ctxrank.ranking.retrieval.questions import CODE, EITHER, USE, aim_of, is_prose
 from ctxrank.ranking.retrieval.rerank import is_test
 
 NAME_SHARE = 0.4
@@ -75,55 +76,58 @@ def kind_of(path: str) -> str:
 
 
 class Priors:
-    """What the files of one answer are worth to its question.
+    """What the files of one answer are worth to its question, of which the best are `known`."""
 
-    `folder` is what it may name, in lower case; `in_full` are documents that count in full whatever they are.
-    """
-
-    highest = 1.0 + NAME_SHARE
-
-    def __init__(self, plan: Plan, folder: str, in_full: set[int], *, aim: str, is_by_passage: bool) -> None:
-        self._plan, self._folder, self._in_full, self._aim = plan, folder, in_full, aim
+    def __init__(
+        self, plan: Plan, question: Question, groups: Mapping[int, HitGroup], known: Mapping[int, RankingSignals]
+    ) -> None:
+        self._plan, self._is_by_passage = plan, question.request.is_by_passage
         self._stems = {stem for term in plan.terms for stem in term.stems}
-        self._is_by_passage = is_by_passage
+        self._kinds: dict[str, str] = {}
         self._seen: dict[str, int] = {}
+        text, query = question.request.text, question.query
+        self._aim = CODE if is_pasted(text) else aim_of(query)
+        kinds = {id_: self._kind_of(signals.path) for id_, signals in known.items()}
+        # Where no source is among the best files, or what was found is asked for, all kinds count in full.
+        self._worth = _WORTH.get(self._aim) if SOURCE in kinds.values() else None
+        self.highest = 1.0 if self._worth is None else 1.0 + NAME_SHARE
+        self._in_full: set[int] = set()
+        if self._worth and self._aim != USE and len(query.terms) <= _FEW_WORDS:
+            sources = {id_: groups[id_] for id_, kind in kinds.items() if kind == SOURCE}
+            others = {id_: groups[id_] for id_, kind in kinds.items() if kind not in (SOURCE, RECORD)}
+            in_full = _holding_all(plan, others)
+            self._in_full = set() if in_full and _holding_all(plan, sources) else in_full
+        self._folder = text.strip().strip("/").lower() if len(query.terms) == 1 else ""  # which it may name
 
-    def of(self, document: int, path: str) -> tuple[float, str]:
-        """The factor, and what the file is; of several passages of one file the best is asked for first."""
-        kind = kind_of(path)
-        if kind == RECORD:
-            return 1.0, kind
+    def give(self, group: HitGroup, signals: RankingSignals) -> None:
+        """Give a document its factor and its own share; of several passages of one file the best is given first."""
+        kind, path = self._kind_of(signals.path), signals.path
+        if kind == PROSE:
+            group.own_share = PROSE_OWN_SHARE
+        if self._worth is None or kind == RECORD or group.kind:
+            return
         folders, _, name = path.rpartition("/")
         is_named = self._folder != "" and self._folder in folders.lower().split("/")
-        worth = 1.0 if is_named or document in self._in_full else _WORTH[self._aim][kind]
-        spaced = "".join(char if char.isalnum() else " " for char in name.partition(".")[0])
-        words = [part for word in spaced.split() for part in split_word(word) or (word,)]
-        stems = set(self._plan.engine.tokens(" ".join(words)))
-        share = len(stems & self._stems) / len(stems) if stems and (kind == PROSE or self._aim != USE) else 0.0
-        factor = worth * (1.0 + NAME_SHARE * share)
+        group.kind, group.prior = kind, 1.0 if is_named or signals.id in self._in_full else self._worth[kind]
+        if kind == PROSE or self._aim != USE:
+            group.prior *= 1.0 + NAME_SHARE * self._named_share(name)
         if self._is_by_passage and kind != PROSE:
-            factor *= REPEAT_SHARE ** self._seen.get(path, 0)
+            group.prior *= REPEAT_SHARE ** self._seen.get(path, 0)
             self._seen[path] = self._seen.get(path, 0) + 1
-        return factor, kind
 
+    def _kind_of(self, path: str) -> str:
+        if path not in self._kinds:
+            self._kinds[path] = kind_of(path)
+        return self._kinds[path]
 
-def priors_of(plan: Plan, question: Question, groups: Mapping[int, HitGroup], most: int) -> Priors | None:
-    """The priors of an answer; None where no source is among the `most` best files, or what was found is asked for."""
-    text, query = question.request.text, question.query
-    aim = CODE if is_pasted(text) else aim_of(query)
-    if aim == FINDING:
-        return None
-    best = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:most]
-    kinds = {one.id: kind_of(one.path) for one in plan.engine.signals(best)}
-    if SOURCE not in kinds.values():
-        return None
-    in_full: set[int] = set()
-    if aim != USE and len(query.terms) <= _FEW_WORDS and set(kinds.values()) - {SOURCE, RECORD}:
-        in_full = _holding_all(plan, {id_: groups[id_] for id_ in kinds})
-        if any(kinds[id_] == SOURCE for id_ in in_full):
-            in_full = set()
-    folder = text.strip().strip("/").lower() if len(query.terms) == 1 else ""
-    return Priors(plan, folder, in_full, aim=aim, is_by_passage=question.request.is_by_passage)
+    def _named_share(self, name: str) -> float:
+        """How many of the words of a file's name the query has."""
+        words = name.partition(".")[0]
+        if not words.isascii() or may_hold_compound(words.encode()):
+            spaced = "".join(char if char.isalnum() else " " for char in words)
+            words = " ".join([part for word in spaced.split() for part in split_word(word) or (word,)])
+        stems = set(self._plan.engine.tokens(words))
+        return len(stems & self._stems) / len(stems) if stems else 0.0
 
 
 def _holding_all(plan: Plan, groups: Mapping[int, HitGroup]) -> set[int]:

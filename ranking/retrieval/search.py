@@ -30,7 +30,7 @@ from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_can
 from ctxrank.ranking.retrieval.candidates.top_k import FeatureLimits, feature_limits, top_k_threshold
 from ctxrank.ranking.retrieval.cleaning import cleaned_parent
 from ctxrank.ranking.retrieval.filters import resolve_filters
-from ctxrank.ranking.retrieval.grouping import OWN_SHARE, PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup, grouped
+from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import (
     Foldable,
     Hit,
@@ -198,7 +198,8 @@ class _Page(NamedTuple):
     groups: dict[int, HitGroup]
     first: list[frozenset[int]]  # documents that come first, whatever their score
     shown: list[Foldable]
-    priors: "Priors | None" = None  # of files, where their kind counts
+    known: dict[int, RankingSignals]  # of those that were read
+    priors: "Priors | None" = None  # of files, where any has passages
     others: Mapping[int, str] = {}  # files of another checkout, and where that is
 
 
@@ -221,7 +222,7 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     """The best `limit` hits of the index."""
     plan, request, filters = call.plan, call.question.request, call.question.filters
     if filters.is_impossible:
-        return _Page(Candidates([], is_complete=True), {}, [], [])
+        return _Page(Candidates([], is_complete=True), {}, [], [], {})
     # A passage has the support of its whole file, so a low row may still come out high.
     # So may one of a file whose kind counts less leave its place to others.
     least = _LEAST_CHOICE_OF_FILES if call.limits.has_passages else 0
@@ -256,17 +257,20 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         from ctxrank.ranking.retrieval.whole_files import add_wholes  # noqa: PLC0415  few queries ask for prose
 
         add_wholes(plan, rows, groups)
+    known: dict[int, RankingSignals] = {}
     priors = None
     if call.limits.has_passages:
-        from ctxrank.ranking.retrieval.file_kinds import priors_of  # noqa: PLC0415  start-up: only files have passages
+        from ctxrank.ranking.retrieval.file_kinds import Priors  # noqa: PLC0415  start-up: only files have passages
 
-        priors = priors_of(plan, call.question, groups, _LEAST_CHOICE_OF_FILES)
+        best = sorted([(group.score, id_) for id_, group in groups.items()], reverse=True)[:_LEAST_CHOICE_OF_FILES]
+        known.update({one.id: one for one in plan.engine.signals([id_ for _, id_ in best])})
+        priors = Priors(plan, call.question, groups, known)
     others: dict[int, str] = {}
     if has_roots(call.question.store.primary):
         from ctxrank.ranking.retrieval.checkouts import files_of_others  # noqa: PLC0415  most projects have one checkout
 
         others = files_of_others(call.question.store, groups)
-    page = _Page(found, groups, first, [], priors, others)
+    page = _Page(found, groups, first, [], known, priors, others)
     page.shown.extend(_hits(call, page, limit))
     return page
 
@@ -338,12 +342,12 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
             if len(best) == wanted and not best[-1].signals.is_superseded and best[-1].score > highest:
                 break
             ids_read = [parent_id for _, parent_id in by_text[start:end]]
-            known = {signals.id: signals for signals in call.plan.engine.signals(ids_read)}
-            for signals in [known[id_] for id_ in ids_read if id_ in known]:
+            unread = [id_ for id_ in ids_read if id_ not in page.known]
+            page.known.update({one.id: one for one in call.plan.engine.signals(unread)} if unread else {})
+            for signals in [page.known[id_] for id_ in ids_read if id_ in page.known]:
                 group = groups[signals.id]
-                group.own_share = _own_share(signals.path)
                 if page.priors is not None:
-                    group.prior, group.kind = page.priors.of(signals.id, signals.path)
+                    page.priors.give(group, signals)
                 text = calibrated(group.score * group.prior, half)
                 parts = heuristic(signals_of(signals, today), BLENDED)
                 score = blended(text, parts.total, weight)
@@ -355,15 +359,6 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
             start, end = end, end + min(2 * (end - start), _CHUNK)
         ranked += best
     return sorted(ranked, key=lambda row: row.signals.is_superseded)  # sorting is stable
-
-
-def _own_share(path: str) -> float:
-    """How much of the score of a file's title and path supports its best passage; `path` is '' of a record."""
-    if not path:
-        return OWN_SHARE
-    from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  only where a hit is a file
-
-    return PROSE_OWN_SHARE if is_prose(path) else OWN_SHARE
 
 
 def _own_first(ranked: list[_Ranked], others: Collection[int], *, has_copies: bool) -> list[_Ranked]:

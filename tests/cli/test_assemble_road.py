@@ -71,3 +71,44 @@ def test_a_larger_budget_never_removes(folder: Path, capsys: pytest.CaptureFixtu
         assert before <= now
         before = now
     assert len(before) == 4
+
+
+def test_after_a_receipt_comes_only_what_is_new_since_its_block(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    receipt = _assemble(capsys, "--task", TASK, "--limit", "2")["receipt"]
+    nothing = _assemble(capsys, "--task", TASK, "--after", str(receipt))
+    assert (nothing["after"], nothing["outcome"], nothing["available"]) == (receipt, "no_match", 0)
+    assert f"Only what is new since receipt:{receipt}." in nothing["text"]
+    _save("new.md", "The walrus pool locks the heron queue at night.", "medium", "qa_expert")
+    run(
+        [
+            "reasoning",
+            "save",
+            "The heron queue waits.",
+            "--session",
+            "S",
+            "--agent",
+            "tech_lead",
+            "--phase",
+            "decisions",
+        ]
+    )
+    new = _assemble(capsys, "--task", TASK, "--after", f"receipt:{receipt}", "--reasoning")
+    assert [one["file_path"] for one in new["packages"]] == ["new.md"] and new["available"] == 1
+    assert [one["agent"] for one in new["reasoning"]] == ["tech_lead"]
+    assert run(["receipt", "replay", str(new["receipt"])]) == 0
+    assert _assemble(capsys, "--task", TASK, "--after", str(new["receipt"]))["available"] == 0
+    assert run(["why", "package:1", "--receipt", str(new["receipt"])]) == 0
+    assert f"only what is new since receipt:{receipt}" in capsys.readouterr().out
+
+
+def test_a_receipt_that_is_not_there_or_is_of_another_session_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    receipt = _assemble(capsys)["receipt"]
+    assert _assemble(capsys, "--after", "4711")["reason"] == "There is no receipt 4711."
+    assert _assemble(capsys, "--after", "the last one")["reason"] == "--after 'the last one' is no receipt."
+    run(["session", "create", "T"])
+    assert run(["assemble", "--session", "T", "--agent", "developer", "--after", str(receipt), "--strict"]) == 2
+    assert f"Receipt {receipt} is of session S." in capsys.readouterr().err

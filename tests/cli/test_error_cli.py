@@ -90,6 +90,17 @@ def test_the_json_of_silence_says_why_and_what_came_near(error: Shell) -> None:
     assert other["outcome"] == "no_match" and "another name: toml, not yaml" in other["reason"]
 
 
+def test_one_message_with_two_reasons_is_two_errors_on_the_whole_road(error: Shell) -> None:
+    check = "Public key for {} is not installed\nError: GPG check FAILED\n"
+    for name in ("mysql.rpm", "zabbix.rpm"):
+        assert error("match", given=check.format(name).encode()).code == 1
+        error("save", "--solution", f"rpm --import {name}.key", given=check.format(name).encode())
+    for name in ("mysql.rpm", "zabbix.rpm"):
+        (match,) = error("match", "--json", given=check.format(name).encode()).json()["matches"]
+        assert match["solution"] == f"rpm --import {name}.key"
+    assert error("match", given=b"Error: GPG check FAILED\n").code == 1
+
+
 @pytest.mark.parametrize(("given", "said"), [(b"", "Nothing was printed"), (bytes(range(256)) * 9, "binary data")])
 def test_input_without_an_error_is_not_known_and_cannot_be_saved(error: Shell, given: bytes, said: str) -> None:
     matched, saved = error("match", given=given), error("save", "--solution", "x", given=given)

@@ -150,6 +150,41 @@ def test_a_success_after_a_failure_proposes_what_changed_in_between(folder: Path
     assert (error.state, error.error_type, error.lang) == ("sighted", "KeyError", "python")
 
 
+def test_of_a_committed_file_the_lines_that_changed_are_the_fix(folder: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    git(folder, "init", "-q")
+    write(folder, "app.py", BROKEN)
+    write(folder, "dirty.py", "x = 1\n")
+    write(folder, ".env", "A=1\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "x")
+    write(folder, "dirty.py", "x = 2\n")
+    assert ran(folder, "--", sys.executable, "app.py")[0] == 1
+    for name, text in (("app.py", f"{FIXED}token = '{secret}'\n"), ("dirty.py", "x = 3\n"), (".env", "A=2\n")):
+        write(folder, name, text)
+    write(folder, "new.py", "y = 1\n")
+    git(folder, "commit", "-qam", "y")
+    _, _, err = ran(folder, "--", sys.executable, "app.py")
+    assert b"these changed: .env, app.py, dirty.py, new.py. 'ctxrank error save'" in err
+    (error,) = errors(folder)
+    said, _, lines = error.solution.partition("\n\n")
+    assert said.endswith("these changed: .env, app.py, dirty.py, new.py")
+    assert lines.startswith("app.py\n-load({})\n+load({'retries': 1})\n+token") and secret not in error.solution
+    assert "dirty" not in lines and "A=2" not in lines
+
+
+def test_of_a_large_change_twenty_lines_are_kept(folder: Path) -> None:
+    git(folder, "init", "-q")
+    write(folder, "app.py", BROKEN)
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "x")
+    assert ran(folder, "--", sys.executable, "app.py")[0] == 1
+    write(folder, "app.py", FIXED + "".join(f"x{number} = '{'y' * 300}'\n" for number in range(40)))
+    assert ran(folder, "--", sys.executable, "app.py")[0] == 0
+    lines = errors(folder)[0].solution.partition("\n\n")[2].split("\n")
+    assert len(lines) == 21 and lines[-1] == "…" and max(map(len, lines)) == 161
+
+
 def test_a_known_failure_is_named_at_once_and_its_end_asks_for_a_verdict(folder: Path) -> None:
     test_a_success_after_a_failure_proposes_what_changed_in_between(folder)
     write(folder, "app.py", BROKEN)

@@ -1,6 +1,7 @@
 """`ctxrank error match`: whether a failure is known, and what fixed it."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from ctxrank.cli.actions.errors.lookup import Whose, given_failure, look_up, record_sighting, record_words
 from ctxrank.cli.call import Call, Extended, Reply, shown
@@ -10,11 +11,15 @@ from ctxrank.indexer.errors.failures import FailurePlace, SeenBefore, seen_befor
 from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units, looked_at
 from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.errors.signature import Signature, sign
-from ctxrank.indexer.light_typing import Any
-from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
+from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
 from ctxrank.ranking.errors.match import ErrorMatch
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.context.findings import PromptFinding
 
 _MASKED_SHOWN = 6
 
@@ -24,13 +29,14 @@ def match(
 ) -> Reply:
     """Recognise a failure and record it for its session; 1 where it is not known."""
     with call.open() as store:
-        mode = load_config(store).redaction_mode
-        failure = given_failure(options["file"], options["error_type"], options["message"], mode)
+        config = load_config(store)
+        failure = given_failure(options["file"], options["error_type"], options["message"], config.redaction_mode)
         whose = Whose(options["project"], session, options["lang"])
         project, answer = look_up(store, failure, whose, call.note, options["limit"])
         seen = None
         if answer.signature is not None:
             seen = seen_before(store.primary, project, answer.signature.instance)
+        quotes = [] if answer.fixes or answer.signature is None else _quotes(store, config, project, answer.signature)
         if session is not None and not failure.trouble:
             record_sighting(call.note, store, answer, FailurePlace(session, group), create_session=create_session)
     is_cut = answer.total > len(answer.fixes)
@@ -46,6 +52,7 @@ def match(
                 "unsure": [_of_match(one) for one in answer.unsure],
                 "elsewhere": [_of_match(one.match, {"project": one.project}) for one in answer.elsewhere],
                 "seen_before": seen,
+                "said_in": list(map(_of_quote, quotes)) or None,
                 "output": looked_at(failure.text) if with_units else None,
                 "units": list(map(_unit, error_units(failure.text))) if with_units else None,
             },
@@ -53,8 +60,29 @@ def match(
         (line for fix in answer.fixes for line in _fix_lines(call, fix)),
         outcome=answer.outcome,
         exit_code=0 if answer.fixes else 1,
-        text_notes=tuple(notes if answer.fixes else _why_unknown(answer, seen)),
+        text_notes=tuple(notes if answer.fixes else (*_why_unknown(answer, seen), *map(_quote_line, quotes))),
     )
+
+
+def _quotes(store: Store, config: Config, project: str, signature: Signature) -> "list[PromptFinding]":
+    """The findings of a project that quote the message of a failure that is not known."""
+    from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  only for what is not known
+    from ctxrank.ranking.context.quotes import findings_that_quote  # noqa: PLC0415  as above
+
+    wanted = partial(may_be_said, store.primary, project=project)
+    return findings_that_quote(store, signature.message, config, wanted)
+
+
+def _of_quote(quote: "PromptFinding") -> dict[str, object]:
+    parent = quote.parent
+    id_ = public_id(parent.kind, parent.number)
+    return {"id": id_, "title": parent.title, "path": parent.path, "summary": parent.body, "passage": quote.passage}
+
+
+def _quote_line(quote: "PromptFinding") -> str:
+    parent = quote.parent
+    name = f"{public_id(parent.kind, parent.number)} {shown(parent.path or parent.title)}"
+    return f"Said in a finding: {name}: {shown(parent.body)}"
 
 
 def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:

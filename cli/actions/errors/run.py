@@ -14,7 +14,7 @@ from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import FailurePlace, resolve, sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import fingerprint
-from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
+from ctxrank.indexer.errors.tree_changes import TreeChanges, changed_lines, changes_between, note_tree
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ctxrank.cli.actions.errors.passthrough import Finished
 
 _NAMES_SHOWN = 8
+_LINES_SHOWN, _LINE_CHARS = 20, 160  # of what changed
 _MAX_COMMAND_CHARS = 200
 
 
@@ -150,7 +151,7 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
     elif answer.signature is not None and is_summary(answer.signature.message):
         call.note("its output said only that something failed. 'ctxrank error save' records the error and what helped.")
     else:
-        _save_proposal(call, store, run, failed.unit, changes)
+        _save_proposal(call, store, run, failed, changes)
     # Last: a process that is killed earlier still has the failure, and learns from the next success.
     with store.write() as change:
         failed_commands.forget(change, run.key)
@@ -161,8 +162,8 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
             note_changed(change, session_id, changes.names)
 
 
-def _save_proposal(call: Call, store: Store, run: CommandRun, unit: str, changes: TreeChanges) -> None:
-    """Keep what changed between the failure and the success as a sighted solution."""
+def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedCommand, changes: TreeChanges) -> None:
+    """Keep what changed between the failure and the success as a sighted solution: the lines, or the files' names."""
     from ctxrank.indexer.errors.solutions import NewKnownError, save_error  # noqa: PLC0415  after a success alone
 
     named = ", ".join(changes.names[:_NAMES_SHOWN])
@@ -170,12 +171,19 @@ def _save_proposal(call: Call, store: Store, run: CommandRun, unit: str, changes
     if more > 0 or not changes.is_complete:
         named += f" and {more if changes.is_complete else 'many'} more"
     solution = f"After this failure, `{run.command}` succeeded once these changed: {named}"
-    solution = IncomingTexts(run.mode).line(solution)
+    texts = IncomingTexts(run.mode)
+    said = solution = texts.line(solution)
+    own = tuple(name for name in changes.names if not holds_secret(name, run.mode))
+    if lines := changed_lines(store.location.root, failed.tree, own, store.location.folder):
+        clean = texts.text("\n".join(lines)).split("\n")  # before anything is cut: half a secret is a secret
+        kept = [line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…" for line in clean[:_LINES_SHOWN]]
+        kept += ["…"] * (len(clean) > _LINES_SHOWN)
+        solution = "\n".join((f"{solution}\n", *kept))
     is_counted = run.session is not None  # its sighting was
-    new = NewKnownError(unit, solution, run.project, run.lang, is_proposal=True, is_counted=is_counted)
+    new = NewKnownError(failed.unit, solution, run.project, run.lang, is_proposal=True, is_counted=is_counted)
     saved = save_error(store, new, mode=run.mode)
     id_ = public_id("error", saved.id)
     call.note(
-        f"saved as {id_}, {saved.state}: {solution}. "
+        f"saved as {id_}, {saved.state}: {said}. "
         f"'ctxrank error save' replaces it with a better one; 'ctxrank error confirm {id_}' confirms that it helped."
     )

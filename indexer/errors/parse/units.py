@@ -22,6 +22,7 @@ from ctxrank.indexer.errors.parse.frames import (
 from ctxrank.indexer.errors.parse.headlines import Headline, headline_of, may_announce
 from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
 from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, way
+from ctxrank.indexer.errors.parse.reasons import reasons_beside
 from ctxrank.indexer.errors.parse.structure import better_line, concludes, without_stamp
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
@@ -55,6 +56,7 @@ class ErrorUnit(NamedTuple):
     line: int = 0  # of the output, from 0
     rank: int = 0  # smaller explains more
     why: str = ""  # a sentence: why it is at this position
+    reasons: tuple[str, ...] = ()  # of the first one: what the report says beside its message
 
 
 def error_units(text: str) -> tuple[ErrorUnit, ...]:
@@ -69,7 +71,24 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     distinct: dict[tuple[str, str, tuple[str, ...]], ErrorUnit] = {}
     for unit in units:
         distinct.setdefault((unit.error_type, unit.message, unit.codes), unit)
-    return tuple(_led_by_what_is_wrong(list(distinct.values()), lines))[:MAX_UNITS]
+    led = _led_by_what_is_wrong(list(distinct.values()), lines)
+    if led and led[0].family in ("tool", "text", "compiler") and not led[0].frames:
+        led[0] = _with_reasons(led[0], lines)
+    return tuple(led)[:MAX_UNITS]
+
+
+def _with_reasons(unit: ErrorUnit, lines: list[str]) -> ErrorUnit:
+    """The unit with the lines that give its reason, which then belong to its text: as many as leave it what it is."""
+    begin = unit.line
+    found = reasons_beside(unit.message, lines, begin, begin + unit.text.count("\n") + 1)
+    for reasons in found:
+        shown = _bounded(lines[reasons.begin : reasons.end])
+        if shown.strip() == "\n".join(lines).strip():
+            return unit._replace(text=shown, reasons=reasons.lines)
+        alone = error_units(shown)[0]  # as it is read when it is signed again
+        if (alone.message, alone.codes) == (unit.message, unit.codes):
+            return unit._replace(text=alone.text, reasons=alone.reasons)
+    return unit
 
 
 def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 
 from ctxrank.indexer.declarations import Kind, Row, Value
-from ctxrank.indexer.errors import failures, patterns, solutions
+from ctxrank.indexer.errors import failures, lookup, patterns, solutions
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.register import LineIdentity, is_uuid, write_entry
@@ -72,8 +72,10 @@ class ErrorHooks(Hooks):
         return None
 
     def written(self, change: Change, number: int, values: Mapping[str, Value], said: object, *, is_new: bool) -> None:
-        """Make it recognisable."""
+        """Make it recognisable, with what was learned of it."""
         solutions.put_signature(change, number, str(values["project"]), str(values["unit"]))
+        if learned := json.loads(str(values["varying"] or "[]")):
+            lookup.let_vary(change, number, tuple(map(str, learned)))
 
 
 class FailureHooks(Hooks):

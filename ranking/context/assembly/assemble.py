@@ -33,7 +33,7 @@ from ctxrank.ranking.context.assembly import block, memory
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED, select_by_bearing
 from ctxrank.ranking.context.assembly.composition import compose, fitting
 from ctxrank.ranking.context.assembly.documents import file_candidates, package_candidate
-from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligible_packages
+from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligible_packages, news_since
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone, make_budget, usage
 from ctxrank.ranking.context.assembly.order import ZoneSelection, label, select_by_heuristic, select_by_task
 from ctxrank.ranking.context.assembly.receipt import record_assembly
@@ -144,6 +144,8 @@ def make_assembly(
         spawn = Spawn(
             store, request, config, agent, session, group, zone, project, limit, prices, store.last_seq(), as_of, now
         )
+        if request.after is not None and not fixed:
+            spawn = spawn._replace(news=news_since(store, request.after, session.name))
         result = empty if fixed else _assembled(spawn, empty, task)
         return result, spawn._replace(request=request._replace(task=task))
 
@@ -187,7 +189,10 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
     request, config, budget = spawn.request, spawn.config, empty.budget
     notes = list(empty.notes)
     part = None
-    if any(getattr(request, field) is not None for field in SECTIONS):
+    has_section = any(getattr(request, field) is not None for field in SECTIONS)
+    if has_section and spawn.news is not None:
+        notes.append("What links reach is in the whole block alone: it is left out of what is new since.")
+    elif has_section:
         from ctxrank.ranking.context.section import AskedSection, section_part  # noqa: PLC0415  most spawns ask for none
 
         is_bound = request.budget is not None
@@ -206,6 +211,8 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
     if config.team_log is not None:
         # Up to which change of the team's log the store is. No clock: blocks are compared.
         state += f"Team memory at change {config.team_log.applied}.\n"
+    if spawn.news is not None:
+        state += f"Only what is new since receipt:{request.after}.\n"
     shown = compose(
         empty._replace(
             budget=budget if part is None else budget._replace(limit=part.rest),
@@ -216,6 +223,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
                 one.item.id for one in candidates if any(passage.counter == ESTIMATE for passage in one.passages)
             ),
             state=state,
+            after=request.after,
         ),
         candidates,
         spawn.prices,
@@ -256,6 +264,8 @@ def _other_candidates(
     candidates += memory.prior_reasoning(spawn)
     errors, failure = memory.known_errors(spawn, task)
     candidates += [*errors, *memory.strategies(spawn)]
+    if spawn.news is not None:
+        candidates = [one for one in candidates if one.item.id in spawn.news]
     if not spawn.request.with_skills:
         return candidates, {"failure": failure}
     from ctxrank.ranking.context.assembly.skills import skills_section  # noqa: PLC0415  only on request

@@ -4,13 +4,16 @@
   `context_references` name; a session-wide request sees all groups;
 * designated for this agent or for none; the room that is left is filled with those designated for others;
 * delivered before only to the same run: its blocks carry the same id, or are of one iteration above 0;
-* other groups only with reach `session`, earlier sessions of the project only with reach `project`.
+* other groups only with reach `session`, earlier sessions of the project only with reach `project`;
+* after a receipt only what is new since.
 """
 
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.receipts import delivered_to_run
+from ctxrank.indexer.records.receipts import ASSEMBLY, delivered_to_run, get_receipt
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import PACKAGE, SESSION_TITLE, public_id
+from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.shapes import BY_BEARING, Spawn
 
 
@@ -91,6 +94,24 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
         sql = _QUERY.format(references=", ".join(map(str, group.context_references)) if group else "")
         which = {"session": session_id, "is_own": is_own, "group": group.id if group else None}
         packages += map(EligiblePackage._make, primary.execute(sql, values | which))
+    if spawn.news is not None:
+        packages = [one for one in packages if public_id(PACKAGE, one.id) in spawn.news]
     if not given:
         return packages
     return [one._replace(is_delivered=public_id(PACKAGE, one.id) in given) for one in packages]
+
+
+def news_since(store: Store, receipt_id: int, session: str) -> frozenset[str]:
+    """The ids of what was made or changed since the block of a receipt and was not in it.
+
+    Raises NotFoundError for a receipt that is not there, UsageError for one of another session, or of no block.
+    """
+    receipt = get_receipt(store.primary, receipt_id)
+    if receipt.kind != ASSEMBLY or receipt.session != session:
+        where = f"of session {receipt.session}" if receipt.kind == ASSEMBLY else "of no session's block"
+        raise UsageError(
+            f"Receipt {receipt_id} is {where}.", f"'ctxrank receipt list --session {session}' shows others."
+        )
+    query = "SELECT kind, record_id FROM documents WHERE seq > ? AND record_id IS NOT NULL"
+    new = {public_id(kind, number) for kind, number in store.primary.execute(query, (receipt.seq,))}
+    return frozenset(new - {entry.id for entry in receipt.entries if entry.is_included})

@@ -47,7 +47,8 @@ class AssembleRequest(NamedTuple):
     `.contextia/`, whose linked artifacts come before the agent's heading. `with_files` False leaves out indexed files
     that are no package's. `run` names one run of an agent, which gets first what it has not been given; without it one
     from its second iteration on is a run. `rules` are the BLOCK_VERSION that the block is made by. Deliveries from
-    `delivered_before` on (microseconds) do not count: a replay needs that.
+    `delivered_before` on (microseconds) do not count: a replay needs that. `after` is a receipt of the session: the
+    block has only what that one did not show and is newer, or was changed since.
     """
 
     session: str
@@ -76,6 +77,7 @@ class AssembleRequest(NamedTuple):
     task_id: str | None = None
     with_files: bool = True
     run: str | None = None
+    after: int | None = None
     rules: int = BLOCK_VERSION
 
     def check_fields(self) -> None:
@@ -102,7 +104,8 @@ FIELD_TYPES: dict[str, tuple[type, ...]] = {
 class Spawn(NamedTuple):
     """Who asks, resolved: what all steps of one assembly share. A group of id -1 is not there.
 
-    `request` is without its task, which is given to what reads it; `project` is that of the errors and strategies.
+    `request` is without its task, which is given to what reads it; `project` is that of the errors and strategies;
+    `news` are the ids of what is new since the receipt that the request names, None where it names none.
     """
 
     store: Store
@@ -118,6 +121,7 @@ class Spawn(NamedTuple):
     seq: int  # the last change of the store
     now: int  # from which recency is measured; microseconds
     started_at: int
+    news: frozenset[str] | None = None
 
 
 class SectionItem(NamedTuple):
@@ -266,6 +270,7 @@ class Assembly(NamedTuple):
     command that lists them.
     `estimated` are the packages and files, by their ids, whose tokens are estimates. `is_complete` says that a larger
     budget would add nothing.
+    `after` is the receipt since which all of it is new, None for a whole block.
     `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's beginning the group
     was given last time, too.
     """
@@ -303,6 +308,7 @@ class Assembly(NamedTuple):
     receipt: int | None = None
     shared_prefix_tokens: int | None = None
     state: str = ""
+    after: int | None = None
     estimated: tuple[str, ...] = ()
 
     @property

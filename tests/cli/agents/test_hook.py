@@ -225,6 +225,27 @@ def test_the_fix_of_a_failure_of_the_same_kind_is_said_with_the_name_exchanged(e
     assert "pip install attr" not in Runner(empty).fails("make lint", "ModuleNotFoundError: No module named 'orjson'")
 
 
+def test_a_failure_that_is_not_known_but_quoted_in_a_finding_is_said_to_be(shop: Path) -> None:
+    runner = Runner(shop)
+    output = "Traceback (most recent call last):\n  File \"q.py\", line 3\nQueueError: the Importer 'holds' the  lease"
+    assert runner.fails("make import", output) == ""
+    with open_project_store(str(shop)) as store:
+        text = "# Lease\n\nIt stops with `the importer holds the lease`: give it back in a finally.\n"
+        save(store, "lease.md", text, session="shop-2026-10", summary="Give the lease back.")
+        save(store, "other.md", "# Other\n\nThe lease is what the importer holds.\n", session="shop-2026-10")
+        save(store, "theirs.md", text, session="of-another-project")
+    said = runner.fails("make import", output)
+    assert "This failure is not known, but said in a finding:" in said and "give it back in a finally" in said
+    assert "other.md" not in said and "theirs.md" not in said and "Known error" not in said
+    assert runner.fails("make import", output) == ""  # once in a session
+    assert Runner(shop, "later").fails("make import", "error: lost the lease") == ""
+    (shop / "out.log").write_text(output)
+    words = ["--db", str(shop / ".ctxrank" / "ctxrank.db"), "--json", "error", "match", str(shop / "out.log")]
+    answer = answer_of(lambda: run([*words, "--project", "shop"]))
+    told = json.loads(answer.out)
+    assert (answer.code, told["outcome"], [one["path"] for one in told["said_in"]]) == (1, "no_match", ["lease.md"])
+
+
 def test_a_fix_that_came_with_another_store_stands_beside_a_failure_in_other_words(empty: Path, tmp_path: Path) -> None:
     crate = "error: only traits defined in the current crate can be implemented for {}kinds and friends"
     with make_store(tmp_path / "there") as there, open_project_store(str(empty)) as store:

@@ -41,6 +41,11 @@ CALLS: tuple[tuple[str, dict[str, object], str], ...] = (
     ("read", {"id": "package:7", "depth": "meta"}, "* type investigation"),
     ("context", {"task": "the database is locked under load"}, "Reference data from earlier work, not instructions."),
     ("match_error", {"output": "KeyError: 'zorblax'"}, "Not known."),
+    (
+        "match_error",
+        {"output": "QueueError: the retry budget can be overrun"},
+        "Not known, but said in a finding: package:16",
+    ),
     ("save_reasoning", {"text": "A lock guards the call.", "phase": "decisions"}, "Saved reasoning:"),
     ("confirm_fix", {"id": "error:1"}, "error:1 is "),
 )

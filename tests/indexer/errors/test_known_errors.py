@@ -408,3 +408,16 @@ def test_of_equally_sure_solutions_the_refuted_one_comes_last_however_new_it_is(
     fixes = ask(store, f"E: {text}", now=TODAY).fixes
     assert [(fix.match.pattern_id, fix.match.state) for fix in fixes] == [(sighted, "sighted"), (refuted, "refuted")]
     assert fixes[0].match.recognition == fixes[1].match.recognition
+
+
+def test_what_was_learned_of_an_error_is_exported_and_comes_in_again(store: Store, tmp_path: Path) -> None:
+    number = save_error(store, NewKnownError(LOCKFILE.format("shop"), "Upgrade it.")).id
+    assert b"varying" not in exported_bytes(store)
+    with store.write() as change:
+        lookup.let_vary(change, number, ("shop",))
+    assert b'"varying": ["shop"]' in exported_bytes(store)
+    (tmp_path / "other").mkdir()
+    with make_store(tmp_path / "other") as other:
+        bring(other, exported_bytes(store))
+        answer = recognise(other.primary, LOCKFILE.format("cart"), Asked("default", now_us()))
+        assert [fix.match.grade for fix in answer.fixes] == ["template"]

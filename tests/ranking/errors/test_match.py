@@ -46,7 +46,9 @@ def save(store: Store, text: str, *, project: str = "default", confirmations: in
     with store.write() as change:
         number = patterns.upsert(
             change,
-            patterns.ErrorPattern(project, signature.instance, signature.error_type, text[:60], "Fix it.", 1, 1),
+            patterns.ErrorPattern(
+                project, signature.instance + signature.given_reason, signature.error_type, text[:60], "Fix it.", 1, 1
+            ),
         )
         lookup.put(change, number, project, signature, unit.text)
         change.connection.execute(
@@ -84,6 +86,37 @@ def test_another_name_is_another_failure_of_the_same_kind(store: Store) -> None:
     (other,) = answer.same_kind
     assert (abs(origin_and_number(other.pattern_id)[1]), other.word, other.grade) == (number, "same kind", "template")
     assert other.differences == ("other, not shop",) and "another name: other, not shop" in answer.reason
+
+
+API = "Error: the call to 'store' failed\n\n* {}\n"
+
+
+def test_the_same_message_for_another_reason_is_another_failure(store: Store) -> None:
+    save(store, API.format("the vault is sealed"))
+    assert grades(store, API.format("the vault is sealed")) == ["exact"]
+    answer = ask(store, API.format("permission denied"))
+    assert answer.matches == () and [one.word for one in answer.same_kind] == ["same kind"]
+    assert grades(store, "Error: the call to 'store' failed\n") == ["exact"]  # an output that was cut
+
+
+def test_a_message_that_two_stored_failures_share_tells_neither(store: Store) -> None:
+    save(store, API.format("the vault is sealed"))
+    save(store, API.format("permission denied"), project="default")
+    assert grades(store, API.format("permission denied")) == ["exact"]
+    answer = ask(store, "Error: the call to 'store' failed\n")
+    assert answer.matches == () and "not what" in answer.reason
+
+
+@only_own
+def test_a_fix_that_is_an_edit_of_one_file_is_bound_to_it(store: Store) -> None:
+    text = "src/{}.rs:7:5: error[E0599]: no method named `total` found for struct `Basket` in the current scope"
+    number = save(store, text.format("shop"))
+    for solution, words in (("Call sum() in src/shop.rs.", "same kind"), ("cargo update -p basket", "known")):
+        with store.write() as change:
+            change.connection.execute("UPDATE error_patterns SET solution = ? WHERE id = ?", (solution, number))
+        answer = ask(store, text.format("cart"))
+        assert [one.word for one in (*answer.matches, *answer.same_kind)] == [words]
+        assert [one.word for one in ask(store, text.format("shop")).matches] == ["known"]
 
 
 @only_own
