@@ -1,5 +1,6 @@
 """What the pages ask: commands, answered as --json answers."""
 
+import re
 import time
 from collections.abc import Mapping
 from functools import lru_cache
@@ -9,10 +10,14 @@ from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.store import Store
 
 Json = dict[str, Any]  # an answer's shape is what its command declares
 _TITLES_FOR_S = 10.0
 _MOST_TITLES = 1000
+# A session that a runner made is named by an id, which is no name to a person.
+_RUNNERS_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4,12})+|[0-9a-f]{32}", re.IGNORECASE)
+UNTITLED = "Untitled conversation"
 
 
 class Answer(NamedTuple):
@@ -30,6 +35,7 @@ class Commands:
     def __init__(self, call: Call) -> None:
         self._call = call
         self._titles = lru_cache(_MOST_TITLES)(self._read_title)
+        self._session_titles = lru_cache(_MOST_TITLES)(self._read_session_title)
 
     def __call__(self, command: str, /, stdin: str = "", **given: object) -> Answer:
         """The answer of a command to its parameters. Raises what the command raises: CtxrankError."""
@@ -42,6 +48,23 @@ class Commands:
     def title(self, id_: str) -> str:
         """What a document is called; '' for one that is not there. Kept for moments: a dragged budget asks often."""
         return self._titles(id_, int(time.monotonic() / _TITLES_FOR_S))
+
+    def open(self) -> Store:
+        """The store itself, for what no command answers."""
+        return self._call.open()
+
+    def called(self, session: str | None, title: str | None = None) -> str:
+        """What a session is called: its title, or else the name that somebody gave it; '' for none."""
+        if not session:
+            return ""
+        title = title or self._session_titles(session, int(time.monotonic() / _TITLES_FOR_S))
+        return title or (UNTITLED if _RUNNERS_ID.fullmatch(session) else session)
+
+    def _read_session_title(self, session: str, _moment: int) -> str:
+        try:
+            return str(self("session show", name=session).fields["session"].get("title") or "")
+        except CtxrankError:
+            return ""
 
     def _read_title(self, id_: str, _moment: int) -> str:
         if ":" not in id_:  # what a task reaches has a name of its own, and skills have none

@@ -1,9 +1,10 @@
 """The pages as an ASGI application: addresses, and how an answer becomes a response.
 
-    GET  /                  search                       GET  /sessions     a session's timeline
+    GET  /                  lately, and search           GET  /sessions     a session's timeline
     GET  /finding?id=…      a document                   GET  /errors       known errors; POST: a failure recognised
     GET  /blocks            the block of a spawn         GET  /links        what a task of .contextia/ reaches
     GET  /receipt?id=…      a block as it was given      GET  /failure      a failure as it was seen
+    GET  /receipts          all of them, or two compared
     GET  /status            the store and this server    POST /change       with --write alone: one change
 
 Each page is a function of what the address holds (`search_page.py` and its neighbours) that asks commands and gives
@@ -39,6 +40,7 @@ from ctxrank.extensions.web import (
     health_page,
     links_page,
     receipt_page,
+    receipts_page,
     search_page,
     sessions_page,
 )
@@ -76,9 +78,10 @@ class Answered(NamedTuple):
 PAGES = {
     "/": WebPage("Search", "search.html", "search_found.html", search_page.values),
     "/finding": WebPage("Search", "finding.html", "finding.html", finding_page.values),
-    "/receipt": WebPage("Blocks", "receipt.html", "receipt.html", receipt_page.values),
+    "/receipt": WebPage("Receipts", "receipt.html", "receipt.html", receipt_page.values),
     "/failure": WebPage("Sessions", "failure.html", "failure.html", failure_page.values),
     "/blocks": WebPage("Blocks", "blocks.html", "blocks_made.html", blocks_page.values),
+    "/receipts": WebPage("Receipts", "receipts.html", "receipts.html", receipts_page.values),
     "/sessions": WebPage("Sessions", "sessions.html", "sessions_shown.html", sessions_page.values),
     "/errors": WebPage("Errors", "errors.html", "errors.html", errors_page.values),
     "/links": WebPage("Links", "links.html", "links_reached.html", links_page.values),
@@ -113,7 +116,7 @@ class _Pages:
         self._turn = anyio.CapacityLimiter(1)
         self._times: deque[Answered] = deque(maxlen=KEPT_TIMES)
         self._static = _static_files()
-        self._templates = environment()
+        self._templates = environment(self._ask.called)
         self._state = lru_cache(1)(self._read_state)
 
     async def static(self, request: Request) -> Response:

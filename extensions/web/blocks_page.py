@@ -35,10 +35,10 @@ class BlockItem(NamedTuple):
 
 def values(ask: Commands, given: Parameters) -> Json:
     """The request as a form, and the blocks that it makes: one, or two side by side."""
-    sessions = [one["session_id"] for one in ask("session list", limit=200).fields.get("sessions", [])]
-    session = given("session") or (sessions[0] if sessions else "")
+    sessions = ask("session list", limit=200).fields.get("sessions", [])
+    session = given("session") or (sessions[0]["session_id"] if sessions else "")
     groups: list[str] = []
-    if session in sessions:
+    if any(one["session_id"] == session for one in sessions):
         found = ask("group list", session=session).fields
         groups = [one["group_id"] for one in found.get("groups", [])]
     agent, second = given("agent", AGENTS[0]), given("second")

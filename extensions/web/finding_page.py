@@ -4,27 +4,21 @@ import difflib
 from urllib.parse import parse_qsl
 
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
+from ctxrank.extensions.web.error_story import story
 from ctxrank.extensions.web.rendering import said
 from ctxrank.extensions.web.search_page import segments
+from ctxrank.extensions.web.text_line import TextLine
 from ctxrank.indexer.light_typing import NamedTuple
 
 _BLANK_LINES = 2  # between two passages: nothing is missing there
 _PLACES = {
     "blocks": "Blocks",
-    "receipt": "Blocks",
+    "receipt": "Receipts",
     "errors": "Errors",
     "sessions": "Sessions",
     "failure": "Sessions",
 }
 _LOOKED_AT = 100  # hits of the query among which the finding is looked for
-
-
-class TextLine(NamedTuple):
-    """A line of a text, with its number from 1, and in a comparison what became of it: added, removed or ''."""
-
-    number: int
-    text: str
-    change: str = ""
 
 
 class TextPart(NamedTuple):
@@ -58,7 +52,8 @@ def values(ask: Commands, given: Parameters) -> Json:
         rank, hit = next(((at, hit) for at, hit in enumerate(hits, 1) if hit["id"] == document["id"]), (0, None))
         shown |= {"place": rank, "hit": hit, "segments": segments(hit.get("shares") or {}) if hit else []}
     if document["kind"] == "error":
-        shown["error"] = ask("error show", error=id_).fields
+        error = ask("error show", error=id_).fields
+        shown |= {"error": error, "story": story(ask, id_, error["error"]["solution"])}
     if other:
         old = ask("show", document=other).fields["document"]
         shown["beside"] = old

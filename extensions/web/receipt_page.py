@@ -9,6 +9,7 @@ _ASKED = {
     "task": "task", "task_id": "task of .contextia", "budget": "budget asked for", "budget in force": "budget in force",
     "limit in force": "packages at most", "reach": "reach", "failure": "failure", "engine": "engine and outcome",
 }  # fmt: skip
+_NEAR = 100  # receipts of an agent, among which the one before is looked for
 _ABOVE = ("group", "as_of")  # they stand above the receipt
 
 
@@ -26,9 +27,18 @@ def values(ask: Commands, given: Parameters) -> Json:
     )  # fmt: skip
     task = address("/links", task=inputs.get("task"), budget=inputs.get("budget"))
     return {
-        "receipt": receipt, "held": held, **left_out(ask, omitted, titles, receipt["agent"]),
+        "receipt": receipt, "before": _before(ask, receipt), "held": held,
+        **left_out(ask, omitted, titles, receipt["agent"]),
         "back": address("/receipt", id=receipt["id"]),
         "again": again if receipt["kind"] == "assemble" else task,
         "asked": [(called, inputs[name]) for name, called in _ASKED.items() if inputs.get(name)],
         "others": {name: value for name, value in inputs.items() if name not in (*_ASKED, *_ABOVE)},
     }  # fmt: skip
+
+
+def _before(ask: Commands, receipt: Json) -> int | None:
+    """The number of the block that the same agent was given before, in the same session; None where none is near."""
+    if not receipt["agent"]:
+        return None
+    listed = ask("receipt list", session=receipt["session_id"], agent=receipt["agent"], limit=_NEAR).fields
+    return next((one["id"] for one in listed.get("receipts", []) if one["id"] < receipt["id"]), None)

@@ -24,7 +24,7 @@ _AGES = (
     (60 * SECOND_US, "minute"),
 )  # fmt: skip
 
-
+_PATH_CHARS = 40  # of a long path
 _RANK = re.compile(r"rank (\d+) of limit (\d+)")
 
 
@@ -35,8 +35,8 @@ class Piece(NamedTuple):
     is_marked: bool
 
 
-def environment() -> jinja2.Environment:
-    """The templates of this folder."""
+def environment(called: Callable[..., str]) -> jinja2.Environment:
+    """The templates of this folder; `called` is what a session is called."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("ctxrank.extensions.web"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=_shown, auto_reload=False,
@@ -44,9 +44,10 @@ def environment() -> jinja2.Environment:
     filters: dict[str, Callable[..., object]] = {
         "ago": ago, "share": share, "count": count, "pieces": pieces, "snippet_pieces": snippet_pieces,
         "clock": clock, "said": said, "ms": milliseconds, "size": size, "plural": plural, "percent": percent,
+        "short_path": short_path,
     }  # fmt: skip
     vars(made)["filters"] = {**made.filters, **filters}
-    vars(made)["globals"] = {**made.globals, "address": address}  # macros have no context
+    vars(made)["globals"] = {**made.globals, "address": address, "called": called}  # macros have no context
     return made
 
 
@@ -62,6 +63,15 @@ def address(path: str, **parameters: object) -> str:
     path = path.removeprefix("/") or "./"
     given = {name: str(value) for name, value in parameters.items() if value not in (None, "", False)}
     return f"{path}?{urlencode(given)}" if given else path
+
+
+def short_path(path: str) -> str:
+    """A path as it fits a line: its end, from a folder on."""
+    parts = path.split("/")
+    while len(parts) > 1 and sum(map(len, parts)) + len(parts) > _PATH_CHARS:
+        parts = parts[1:]
+    short = "/".join(parts)
+    return short if short == path else f"…/{short}"
 
 
 def ago(time: str) -> str:

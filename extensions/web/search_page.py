@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ctxrank.extensions.web import lately_page
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.rendering import plural
 from ctxrank.indexer.light_typing import NamedTuple
@@ -16,7 +17,7 @@ PARTS = (
     ("recency", "recency"),
 )  # fmt: skip
 FACETS = (("kind", "Kind"), ("session", "Session"), ("priority", "Priority"), ("since", "Changed"))
-EXAMPLES = ("why is the database locked", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
+EXAMPLES = ("type:decisions since:7d", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
 
 
 class Chip(NamedTuple):
@@ -52,8 +53,7 @@ def values(ask: Commands, given: Parameters) -> Json:
         "q": typed, "chips": [Chip(str(one), str(_without(query, one))) for one in query.filters], "examples": EXAMPLES,
     }  # fmt: skip
     if not typed:
-        sessions = ask("session list", limit=8)
-        return common | {"found": None, "sessions": sessions.fields.get("sessions", [])}
+        return common | {"found": None, **lately_page.values(ask)}
     limit = min(given.whole("n") or LIMIT, MOST)
     found = ask("search", query=(typed,), limit=limit, explain=True, facets=True)
     hits = found.fields.get("hits", [])
@@ -71,14 +71,14 @@ def values(ask: Commands, given: Parameters) -> Json:
 
 
 def who_got(ask: Commands, id_: str) -> str:
-    """To whom a finding was given, in a sentence."""
+    """Which agents were given a finding, in a sentence."""
     related = ask("show", document=id_, depth="meta", is_related=True).fields["related"]
     taken, receipts = related.get("taken", []), related.get("receipts", [])
     held = [one for one in receipts if one["included"]]
     agents = {one["agent"] for one in held} | {one["agent"] for one in taken if one["at"]}
     consumers = {one["agent"] for one in taken if one["how"] == "consumed" and one["at"]}
     if not agents:
-        return "Given to nobody yet."
+        return "Not given to an agent yet."
     consumed = f", consumed by {len(consumers)}" if consumers else ""
     least = "at least " if len(receipts) >= MOST_SHOWN else ""
     in_receipts = (
@@ -97,7 +97,7 @@ def _notes(found: Json) -> Iterator[str]:
         yield f"Also searched for {', '.join(map(str, one['used']))}, for “{one['typed']}”."
     corrected = {one["typed"] for one in found.get("corrections", [])}
     if unknown := [f"“{word}”" for word in found.get("unknown", []) if word not in corrected]:
-        yield f"In no document: {', '.join(unknown)}."
+        yield f"Not found in any document: {', '.join(unknown)}."
     yield from map(str, found.get("notes", []))
 
 

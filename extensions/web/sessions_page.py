@@ -14,7 +14,7 @@ from ctxrank.indexer.clock import format_us, now_us, parse_time
 from ctxrank.indexer.light_typing import NamedTuple
 
 # The picture, in units of its own.
-WIDTH, LANE_HEIGHT, LEFT, RIGHT, TOP = 1040, 46, 150, 1020, 14
+WIDTH, LANE_HEIGHT, LEFT, RIGHT, TOP = 1210, 46, 150, 1190, 14
 _LONGEST_SILENCE = 0.4  # of the whole time
 _MOST_TICKS = 5
 _APART = 9  # units between two marks of a lane, at least

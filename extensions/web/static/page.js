@@ -108,7 +108,7 @@ async function copyId() {
 
 // Keys
 
-const PLACES = { s: "./", b: "blocks", t: "sessions", e: "errors", l: "links", h: "status" };
+const PLACES = { s: "./", b: "blocks", r: "receipts", t: "sessions", e: "errors", l: "links", h: "status" };
 let isGoing = false;
 
 document.addEventListener("keydown", (event) => {

@@ -58,6 +58,8 @@ def test_no_page_lets_a_text_be_markup(page: Served) -> None:
         "/errors",
         "/links",
         "/status",
+        "/receipts",
+        "/receipts?one=1&other=2",
         "/blocks?agent=developer&task=token+refresh",
     ]
     for query in ("token refresh", "walrus", "kind:linked", "kind:error", "locked", "onerror owned script"):
@@ -92,6 +94,8 @@ def test_what_is_asked_is_no_markup_either(page: Served) -> None:
         ("/finding", "id"),
         ("/finding", "back"),
         ("/receipt", "id"),
+        ("/receipts", "session"),
+        ("/receipts", "one"),
         ("/failure", "name"),
         ("/failure", "id"),
         ("/blocks", "task"),

@@ -1,0 +1,68 @@
+"""The first page: what was found, decided, failed and mended since yesterday, and what waits for a decision."""
+
+from collections.abc import Iterable
+
+from ctxrank.extensions.web.answers import Commands, Json
+from ctxrank.extensions.web.lately import FrequentError, LateRecord, OpenFailure, frequent_errors, lately, open_failures
+from ctxrank.extensions.web.rendering import address
+from ctxrank.indexer.clock import DAY_US, format_us, now_us
+from ctxrank.indexer.light_typing import NamedTuple
+
+_CONVERSATIONS, _RECORDS = 8, 6  # as many are shown, and of each as many records
+_WAITING = 5
+_FREQUENT = 3
+_OPEN_FOR_US = 14 * DAY_US  # a failure that was not met for longer has most likely been passed
+
+
+class LateConversation(NamedTuple):
+    """A conversation and what it recorded, the newest first; `more` records are not shown."""
+
+    session: str | None
+    records: list[Json]
+    more: int
+
+
+class Waiting(NamedTuple):
+    """What the store itself says of failures: those without a fix, and the known ones that come back most."""
+
+    failures: list[OpenFailure]
+    frequent: list[FrequentError]
+
+
+def values(ask: Commands) -> Json:
+    """What happened since yesterday began; where nothing did, what happened last."""
+    now = now_us()
+    yesterday = now - now % DAY_US - DAY_US
+    with ask.open() as store:
+        found = lately(store.primary, yesterday)
+        is_older = not found
+        found = found or lately(store.primary, 0, _CONVERSATIONS * _RECORDS)
+        waiting = Waiting(
+            open_failures(store.primary, now - _OPEN_FOR_US, _WAITING), frequent_errors(store.primary, _FREQUENT)
+        )
+    unconfirmed = ask("error list", state="sighted", limit=_WAITING).fields
+    return {
+        "conversations": _conversations(found)[:_CONVERSATIONS], "is_older": is_older, "waiting": waiting,
+        "unconfirmed": unconfirmed.get("errors", []), "unconfirmed_total": unconfirmed.get("total") or 0,
+        "failures": [_shown(one) for one in waiting.failures],
+    }  # fmt: skip
+
+
+def _conversations(found: Iterable[LateRecord]) -> list[LateConversation]:
+    """The records by conversation, the one that recorded last first."""
+    of: dict[str | None, list[Json]] = {}
+    for one in found:
+        of.setdefault(one.session, []).append(_shown(one))
+    return [
+        LateConversation(session, records[:_RECORDS], max(len(records) - _RECORDS, 0))
+        for session, records in of.items()
+    ]
+
+
+def _shown(one: LateRecord | OpenFailure) -> Json:
+    """A record with the address that it opens."""
+    at = one.at if isinstance(one, LateRecord) else one.last_seen
+    link = address("/finding", id=one.id)
+    if one.id.startswith("failure:"):
+        link = address("/failure", name=one.session, id=one.id)
+    return {**one._asdict(), "title": one.title.split("\n", 1)[0], "at": format_us(at), "link": link}
