@@ -93,6 +93,7 @@ class TestSearch:
         more = _get(page, "/", q="lock")
         assert "/?q=lock+session%3Ashop-2026-10" in more.links
         assert "/?q=lock+kind%3Apackage" in more.links
+        assert {"/?q=lock+type%3Adecisions", "/?q=lock+agent%3Atech_lead"} <= {*more.links}
 
     def test_words_are_marked_lines_numbered_and_scores_taken_apart(self, page: Served) -> None:
         found = _get(page, "/", q="database locked")
@@ -131,6 +132,14 @@ class TestSearch:
         answer = page.browser.get("/", params={"q": "lock kind:nonsense"})
         assert answer.status_code == 400 and "Kinds are package" in answer.text
         assert Markup(answer.text).elements["form"] == 2 and 'value="lock kind:nonsense"' in answer.text  # and the keys
+
+
+def test_a_few_letters_name_pages_conversations_and_findings(page: Served) -> None:
+    answer = page.browser.get("/palette", params={"q": "shop"}, headers={"x-fragment": "1"}).text
+    assert {"/sessions?name=shop-2026-10", "/sessions?name=shop-2026-11", "/?q=shop"} <= {*Markup(answer).links}
+    found = Markup(page.browser.get("/palette", params={"q": "e"}).text)
+    assert "/errors" in found.links and "/health" not in found.links
+    assert page.browser.get("/palette", params={"q": "kind:nonsense"}).status_code == 200
 
 
 class TestHome:
