@@ -79,7 +79,7 @@ class Answered(NamedTuple):
 PAGES = {
     "/": WebPage("Search", "search.html", "search_found.html", search_page.values),
     "/finding": WebPage("Search", "finding.html", "finding.html", finding_page.values),
-    "/receipt": WebPage("Receipts", "receipt.html", "receipt.html", receipt_page.values),
+    "/receipt": WebPage("Receipts", "receipt.html", "receipt_held.html", receipt_page.values),
     "/failure": WebPage("Sessions", "failure.html", "failure.html", failure_page.values),
     "/blocks": WebPage("Blocks", "blocks.html", "blocks_made.html", blocks_page.values),
     "/receipts": WebPage("Receipts", "receipts.html", "receipts.html", receipts_page.values),

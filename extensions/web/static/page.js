@@ -222,6 +222,23 @@ const find = document.querySelector("button.find");
 find.hidden = false;
 find.addEventListener("click", palette);
 
+// What a block holds, where the pointer rests on its mark or its row
+
+const TITLES = 8; // of a block's items, in a hint
+main.addEventListener("pointerover", async (event) => {
+  const link = event.target.closest('#shown a[href^="receipt?"]');
+  if (!link || link.dataset.holds) return;
+  link.dataset.holds = "asked";
+  const held = made("div", "");
+  held.append(...((await rendered(link.getAttribute("href"))) ?? []));
+  const titles = [...held.querySelectorAll("li > span:first-child")].map((one) => one.textContent.trim());
+  const more = titles.length > TITLES ? [`and ${titles.length - TITLES} more`] : [];
+  const said = ["It holds:", ...titles.slice(0, TITLES), ...more].join("\n");
+  const hint = link.querySelector("title");
+  if (hint) hint.textContent += `\n${said}`;
+  else link.title = said;
+});
+
 // Zooming a timeline by dragging over it
 
 function zoom(figure) {

@@ -388,6 +388,20 @@ class TestSessions:
         opened = {link for link in found.links if link.startswith(("/finding", "/receipt", "/failure"))}
         assert len(opened) > 9 and all(page.browser.get(link).status_code == 200 for link in opened)
 
+    def test_records_are_folded_by_day_and_a_day_opens_alone(self, page: Served, loaded: Location) -> None:
+        found = _get(page, "/sessions", name="shop-2026-10")
+        assert found.elements["details"] > 2 and re.search(r"\d+ records on \d+ days, the newest first", found.text)
+        day = next(link for link in found.links if link.startswith("/sessions?") and "from=" in link)
+        alone = Markup(page.browser.get(day).text)
+        assert "on 1 day" in alone.text and "Whole session" in alone.text
+
+    def test_what_a_block_holds_is_asked_alone(self, page: Served, loaded: Location) -> None:
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer"]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+        held = page.browser.get("/receipt", params={"id": 1}, headers={"x-fragment": "1"})
+        assert held.status_code == 200 and Markup(held.text).elements["h1"] == 0
+        assert "Why customers are logged out at random" in held.text
+
     def test_a_time_is_zoomed_into(self, page: Served) -> None:
         found = _get(page, "/sessions", name="shop-2026-10", **{"from": 1, "to": 2})
         assert "0 records" in found.text and "Whole session" in found.text
