@@ -1,6 +1,7 @@
 """Does a finding reach the block of the agent that needs it: tasks with one known package each.
 
-    python benchmarks/road.py DATA STORES [NAME…]
+    python benchmarks/road.py DATA STORES [NAME…]        the shares
+    python benchmarks/road.py --items DATA STORES NAME    what results/judged-rule.md judges, as JSON lines
 
     issues      a reported issue (SWE-bench) looks for the note of the pull request that fixed it, among 300 of one
                 program: the messages of its commits and the files it changed
@@ -25,10 +26,16 @@ from typing import Any, NamedTuple
 
 from ctxrank.indexer import create_store, open_store
 from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.store.config import load_config
 from ctxrank.ranking.context.assembly.assemble import make_assembly
+from ctxrank.ranking.context.assembly.bearing import IS_NEAR, select_by_bearing
+from ctxrank.ranking.context.assembly.eligibility import eligible_packages
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
+from ctxrank.ranking.context.task_text import task_query
+from ctxrank.ranking.formulas.tuning import tuned
+from ctxrank.ranking.retrieval.plan import make_plan
 
 SETS: dict[str, tuple[str, ...] | range] = {
     "issues-seen": ("sphinx-doc/sphinx",),
@@ -101,7 +108,7 @@ def _issues(data: Path, repository: str) -> TaskSet:
             if issue["repo"] == repository:
                 issues[issue["instance_id"].rpartition("-")[2]] = issue["problem_statement"]
     pulls: dict[str, str] = {}
-    for line in _git(git, "log", "--first-parent", "--all", "--format=%H %s").splitlines():
+    for line in run_git(git, "log", "--first-parent", "--all", "--format=%H %s").splitlines():
         commit, _, subject = line.partition(" ")
         match = _PULL.search(subject)
         if match:
@@ -118,8 +125,8 @@ def _issues(data: Path, repository: str) -> TaskSet:
 def _note_of(git: Path, repository: str, pull: str, commit: str) -> Note:
     """What a pull request says of itself; its body is '' where it says nothing."""
     base = f"{commit}^1"
-    messages = _git(git, "log", "--no-merges", "--reverse", "--format=%B", f"{base}..{commit}").strip()
-    files = _git(git, "diff", "--name-only", base, commit).splitlines()[:20]
+    messages = run_git(git, "log", "--no-merges", "--reverse", "--format=%B", f"{base}..{commit}").strip()
+    files = run_git(git, "diff", "--name-only", base, commit).splitlines()[:20]
     lines = [line for line in messages.splitlines() if line.strip()]
     if not lines or not files:
         return Note(repository, pull, "", "", "")
@@ -129,7 +136,7 @@ def _note_of(git: Path, repository: str, pull: str, commit: str) -> Note:
     return Note(repository, pull, title, summary, f"# {title}\n\n{rest}\n\n## Files that changed\n\n{changed}\n")
 
 
-def _git(git: Path, *arguments: str) -> str:
+def run_git(git: Path, *arguments: str) -> str:
     done = subprocess.run(["git", "-C", str(git), *arguments], capture_output=True, check=True)
     return done.stdout.decode("utf-8", "replace")
 
@@ -197,8 +204,31 @@ def measure(home: Path, tasks: list[Task]) -> Iterator[tuple[str, dict[str, floa
             yield str(budget), {name: round(total / len(tasks), 3) for name, total in sums.items()}
 
 
+def print_items(data: Path, stores: Path, name: str) -> None:
+    """What twenty blocks show first and, of what is near the best, anywhere."""
+    with open_store(str(stores / name / ".ctxrank" / "ctxrank.db")) as store:
+        config = load_config(store)
+        for number, task in enumerate(random.Random("judged").sample(read_set(data, name).tasks, 20)):
+            request = AssembleRequest(task.session, "developer", "G", task.text, "claude", budget=8000, as_of=_TODAY)
+            block, spawn = make_assembly(store, request, config)
+            assert spawn is not None
+            engine = engine_of(store)
+            with engine.snapshot() as statistics:
+                plan = make_plan(task_query(task.text), engine, statistics, tuned(config.ranking))
+                rows = select_by_bearing(spawn, plan, eligible_packages(spawn)).packages
+            near = {row.package.id for row in rows if row.standing == IS_NEAR}
+            for place, one in enumerate(block.packages):
+                if place == 0 or one.id in near:
+                    key = f"{name}/{number}/{one.id}/{'near' if place else 'first'}"
+                    shown = [one.title, one.summary, *(passage.text for passage in one.passages)]
+                    print(json.dumps({"key": key, "task": task.text, "shown": shown}))
+
+
 def main() -> None:
     """Check the digests, or write them where none are, and print the shares."""
+    if sys.argv[1] == "--items":
+        print_items(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4])
+        return
     data, stores, *names = sys.argv[1:]
     record = RESULTS / "road-sets.json"
     written: dict[str, Any] = json.loads(record.read_text("utf-8")) if record.exists() else {}

@@ -208,9 +208,7 @@ _KINDS = (
                 text("solution"), Column("confidence", Meaning.SHARE, key="bazinga_confidence"),
                 word("state", ours=True), *numbers("confirmations", "refutations"),
                 elsewhere("unit", Meaning.TEXT, "error_signatures.error_text"),
-                Column(
-                    "varying", Meaning.JSON, source="error_signatures.features -> '$.varying'", replacement="'[]'"
-                ),
+                elsewhere("varying", Meaning.JSON, "error_signatures.features -> '$.varying'", replacement="'[]'"),
                 *numbers("occurrences", least=1),
                 *names("lang"), *numbers("ttl_days", least=1), *times("last_seen", "created_at"),
             ),

@@ -212,9 +212,9 @@ def word(name: str, *allowed: str, ours: bool = False) -> Column:
     return Column(name, Meaning.WORD, words=allowed, is_ours=ours)
 
 
-def elsewhere(key: str, meaning: Meaning, source: str) -> Column:
+def elsewhere(key: str, meaning: Meaning, source: str, *, replacement: str = "") -> Column:
     """An exported value that another table has; `source` is table.column."""
-    return Column(key, meaning, source=source)
+    return Column(key, meaning, source=source, replacement=replacement)
 
 
 def reference(name: str, table: str, *, is_owner: bool = False) -> Column:

@@ -52,10 +52,11 @@ class Project:
         consumers: tuple[str, ...] = ("developer",),
         priority: str = "medium",
         summary: str = "A finding.",
+        text: str = "A finding.\n",
     ) -> int:
         """Save a package; returns its id."""
         answer = self.json(
-            "save-context-package", SESSION, group, "research", self.artifact(name), "investigator",
+            "save-context-package", SESSION, group, "research", self.artifact(name, text), "investigator",
             json.dumps(consumers), priority, summary,
         )  # fmt: skip
         return int(answer["package_id"])

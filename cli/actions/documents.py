@@ -8,10 +8,11 @@ from ctxrank.cli.actions.sessions import show_session
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import Any
+from ctxrank.indexer.records.cloned_notes import is_used, note_use, where_from
 from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import ASSEMBLY, Receipt, get_receipt, list_receipts
 from ctxrank.indexer.records.related import Related, read_related
-from ctxrank.indexer.store.ids import local_ref, public_id, without_origin
+from ctxrank.indexer.store.ids import PACKAGE, local_ref, public_id, without_origin
 from ctxrank.indexer.text.lines import one_line, printable
 from ctxrank.ranking.context.section import Why
 from ctxrank.ranking.context.why import why as ask_receipt
@@ -31,6 +32,9 @@ def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
         ref = local_ref(store.primary, document)
         found = read_document(store, ref, with_passages=depth == "full")
         related = read_related(store.primary, ref) if is_related else None
+        if ref.kind == PACKAGE and where_from(store.primary, ref.number) and not is_used(store.primary, ref.number):
+            with store.write() as change:
+                note_use(change, ref.number)
     more = {
         "body": None if depth == "meta" else found.body,
         "passages": found.passages if depth == "full" else None,

@@ -46,10 +46,10 @@ def save(
             read = read_text_file(root, contained_path(root, path))
             text = read.text if isinstance(read, FileText) else ""
         # Guessed from what is clean already: a secret that a summary cuts in two would not be known any more.
-        heading, sentence = _guessed(redact(text, mode).text)
+        heading, sentence = guessed(redact(text, mode).text)
         said = redact(summary, mode, secret_values(text, mode)).text if summary else sentence or heading or path
         new = NewPackage(
-            session or _session_of_today(store), options["group"], type_ or _type_of(heading, sentence), path,
+            session or session_of_today(store), options["group"], type_ or type_of(heading, sentence), path,
             options["agent"], said, options["priority"] or "",
             title="" if is_file else (heading or said)[:_TITLE_CHARS].rstrip(),
         )  # fmt: skip
@@ -70,7 +70,7 @@ def _text(finding: str | None) -> str | None:
     )
 
 
-def _guessed(text: str) -> tuple[str, str]:
+def guessed(text: str) -> tuple[str, str]:
     """The first heading of a text and the first sentence below it, '' for none."""
     heading = _HEADING.search(text)
     body = text if heading is None else text[heading.end() :]
@@ -79,13 +79,13 @@ def _guessed(text: str) -> tuple[str, str]:
     return heading[1] if heading else "", words[:_SUMMARY_CHARS]
 
 
-def _type_of(*texts: str) -> str:
+def type_of(*texts: str) -> str:
     """The type that the words of a text name, the first text that names one."""
     named = (name for text in texts for name, pattern in _TYPES if re.search(rf"(?i)\b(?:{pattern})\b", text))
     return next(named, "research")
 
 
-def _session_of_today(store: Store) -> str:
+def session_of_today(store: Store) -> str:
     """The newest session that is active and began today; else the name of one for today."""
     today = format_day(now_us())
     newest = list_sessions(store.primary, 1)

@@ -81,9 +81,8 @@ def _said_in_findings(call: HookCall, message: str) -> str:
         return is_new and may_be_said(call.store.primary, parent, project)
 
     findings = findings_that_quote(call.store, message, call.config, is_wanted)
-    return call.say(
-        "This failure is not known, but said in a finding:\n", list(map(told_finding, findings)), FIX_TOKENS
-    )
+    told = [told_finding(call.store.primary, one) for one in findings]
+    return call.say("This failure is not known, but said in a finding:\n", told, FIX_TOKENS)
 
 
 def _command(call: HookCall) -> str:

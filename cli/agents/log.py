@@ -9,7 +9,6 @@ projects share the log: a line says in which folder its event was.
 
 import os
 
-from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.store.location import find_store, state_folder
@@ -77,6 +76,8 @@ def last_failures(primary: str) -> list[str]:
 
 def _is_of_store(place: str, primary: str) -> bool:
     """Whether an event in a folder is one for a store: a call from there finds it, or no other."""
+    from ctxrank.indexer.beneath import is_inside  # noqa: PLC0415  as above
+
     try:
         return os.path.samefile(find_store(start=place).primary, primary)
     except (CtxrankError, OSError):

@@ -1,4 +1,4 @@
-"""Files that agents write into the folders of notes: indexed, and packages where their front matter says so.
+"""Files in the folders of notes: indexed, and packages, whoever reads them first: a hook, `index`, a watch, a clone.
 
     ---
     ctxrank:
@@ -9,34 +9,45 @@
       consumers: [qa_expert]     optional; else those of the type
     ---
 
-The question is whether a note of this path and content was taken in, not whether its file is indexed: `index`, a fresh
-search or a process that watches may have seen the file before. The answer is in the ledger of imports, so that a
-finding that was pruned does not come back. No note is taken in that holds <private> or a block.
+Text without it is a finding of low priority: its title, and its first sentence. What came with the repository
+(authors.py) is of high priority at most, says who committed it, and is designated for nobody.
+
+The question is whether a note of this path and content was taken in, not whether its file is indexed. The answer is in
+the ledger of imports, so that a finding that was pruned does not come back. No note is taken in that holds <private> or
+a block.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import may_not_be_kept
 from ctxrank.cli.agents.log import note_failure
-from ctxrank.cli.agents.session import HookCall
+from ctxrank.cli.agents.session import role_of
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.exchange.register import read_entry, write_entry
 from ctxrank.indexer.files.artifacts import root_name
+from ctxrank.indexer.files.authors import Commit, foreign_commits
 from ctxrank.indexer.files.read import FileText, read_text
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.cloned_notes import note_commit, undesignate
 from ctxrank.indexer.records.packages import NewPackage, save_package
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.hook_settings import HookSettings, hook_settings
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.frontmatter import read_frontmatter
 
 _MAX_FILES = 200  # at one stop
 _MAX_SEEN = 5_000
+_TEXT_ENDINGS = (".md", ".markdown", ".txt", ".rst")
+_HAS_PACKAGE = "SELECT 1 FROM packages WHERE path = ? LIMIT 1"
 _LEDGER = ("notes", "package")  # source and kind of its rows
 
 
@@ -47,47 +58,75 @@ class _Note(NamedTuple):
     key: str  # of the ledger: its root and path, neither of which a purge would find there
 
 
-def keep_notes(call: HookCall, folders: Sequence[str]) -> None:
-    """Bring the notes of some folders into the store. What is wrong with one of them is a line in the log."""
-    notes = [note for folder in folders for note in _new_notes(call, folder)]
+class NoteReader(NamedTuple):
+    """Who reads notes: `name` is what a line in the log says of it; `session` and `group` are where findings go."""
+
+    store: Store
+    config: Config
+    settings: HookSettings
+    session: str
+    group: str | None
+    agent: str = "main"
+    name: str = "index"
+
+
+def keep_notes_of_project(store: Store) -> None:
+    """What a run of `index` does, whoever called for it: findings go to the session of today."""
+    from ctxrank.cli.actions.save import session_of_today  # noqa: PLC0415  a hook's event names its own
+
+    config = load_config(store)
+    reader = NoteReader(store, config, hook_settings(config.hooks), session_of_today(store), None)
+    keep_notes(reader)
+
+
+def keep_notes(reader: NoteReader) -> None:
+    """Bring the notes of the configured folders into the store. What is wrong with one is a line in the log."""
+    store = reader.store
+    root = store.location.root
+    if not (reader.settings.enabled and reader.settings.learn):
+        return
+    folders = [folder for folder in reader.settings.folders if os.path.isdir(os.path.join(root, folder))]
+    notes = [note for folder in folders for note in _new_notes(store, folder)]
     if not notes:
         return
-    paths = [os.path.join(call.store.location.root, note.path) for note in notes]
-    index_artifacts(call.store, paths, mode=call.config.redaction_mode)
+    paths = [os.path.join(root, note.path) for note in notes]
+    index_artifacts(store, paths, mode=reader.config.redaction_mode)
+    commits = foreign_commits(root, {note.path for note in notes}, store.location.folder)
     for note in notes:
-        if _is_taken_in(call, note.path, note.key, note.sha256):
+        if _is_taken_in(store, note.path, note.key, note.sha256):
             continue  # its file has moved, and its package with it; or another agent's stop was faster
         number = 0
-        if note.text.startswith("---") and (values := object_of(read_frontmatter(note.text).values.get("ctxrank"))):
-            try:
-                number = _save(call, note.path, values)
-            except CtxrankError as error:
-                reason = f"{call.event.name}: the front matter of a note is not usable: {error.message}"
-                note_failure(reason, call.event.cwd)
-                if not isinstance(error, UsageError):
-                    continue  # it is no fault of the note: the next stop tries again
-        with call.store.write() as change:  # what a note's content became: a package, or nothing (0)
+        commit = commits.get(note.path)
+        try:
+            number = _save(reader, note, commit)
+        except CtxrankError as error:
+            note_failure(f"{reader.name}: the front matter of a note is not usable: {error.message}", root)
+            if not isinstance(error, UsageError):
+                continue  # it is no fault of the note: the next stop tries again
+        with store.write() as change:  # what a note's content became: a package, or nothing (0)
             write_entry(change.connection, *_LEDGER, note.key, note.sha256, number)
+            if number and commit is not None:
+                note_commit(change, number, commit.id)
 
 
-def _new_notes(call: HookCall, folder: str) -> Iterator[_Note]:
+def _new_notes(store: Store, folder: str) -> Iterator[_Note]:
     """The notes of a folder that were not taken in as they are now. What its stat proves unchanged is not read."""
     query = """
         SELECT a.sha256, a.size_bytes, a.mtime_ns, a.inode, a.indexed_at
           FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
          WHERE r.path = ? AND a.path = ?
     """
-    folder_name = root_name(call.store.location.root, call.store.location.project)
-    with Root(call.store.location.root) as root:
+    folder_name = root_name(store.location.root, store.location.project)
+    with Root(store.location.root) as root:
         found = 0
-        for seen, entry in enumerate(walk(call.store.location.root, folder)):
+        for seen, entry in enumerate(walk(store.location.root, folder)):
             if seen == _MAX_SEEN or found == _MAX_FILES:
                 return
             if not isinstance(entry, FoundFile):
                 continue
             key = digest_of(f"{folder_name}\n{entry.path}")
-            sha256, *stamp = call.store.primary.execute(query, (folder_name, entry.path)).fetchone() or ("",)
-            if stamp and FileStamp(*stamp).proves(entry) and _is_taken_in(call, entry.path, key, sha256):
+            sha256, *stamp = store.primary.execute(query, (folder_name, entry.path)).fetchone() or ("",)
+            if stamp and FileStamp(*stamp).proves(entry) and _is_taken_in(store, entry.path, key, sha256):
                 continue
             read = read_text(root, entry.path)
             if isinstance(read, FileText) and not may_not_be_kept(read.text):
@@ -95,9 +134,9 @@ def _new_notes(call: HookCall, folder: str) -> Iterator[_Note]:
                 yield _Note(entry.path, read.text, read.sha256, key)
 
 
-def _is_taken_in(call: HookCall, path: str, key: str, sha256: str) -> bool:
+def _is_taken_in(store: Store, path: str, key: str, sha256: str) -> bool:
     """Whether a note of this path and content was taken in, or is a package that was saved in another way."""
-    primary = call.store.primary
+    primary = store.primary
     entry = read_entry(primary, *_LEDGER, key)
     if entry is not None:
         return entry.digest == sha256
@@ -109,18 +148,39 @@ def _is_taken_in(call: HookCall, path: str, key: str, sha256: str) -> bool:
     return read_value(primary, query, (path, sha256), int) is not None
 
 
-def _save(call: HookCall, path: str, fields: Mapping[str, object]) -> int:
-    """Save the package that a note's front matter declares; returns its id. Raises UsageError for a value that is not
-    allowed.
-    """
-    new = NewPackage(
-        call.event.session,
-        text_of(fields.get("group")) or call.group,
-        text_of(fields.get("type")),
-        path,
-        call.role_of(call.agent_type or "main"),
-        text_of(fields.get("summary")),
-        text_of(fields.get("priority")) or "medium",
-        consumers=tuple(texts_of(fields.get("consumers"))),
-    )
-    return save_package(call.store, new, create_session=True, mode=call.config.redaction_mode).id
+def _save(reader: NoteReader, note: _Note, commit: Commit | None) -> int:
+    """Save the package that a note is; returns its id, 0 for none. Raises UsageError for a bad value."""
+    store, mode = reader.store, reader.config.redaction_mode
+    has_front = note.text.startswith("---")
+    front = read_frontmatter(note.text) if has_front else None
+    fields = object_of(front.values.get("ctxrank")) if front is not None else {}
+    if fields:
+        new = NewPackage(
+            reader.session,
+            text_of(fields.get("group")) or reader.group,
+            text_of(fields.get("type")),
+            note.path,
+            role_of(reader.config, reader.settings, reader.agent),
+            text_of(fields.get("summary")),
+            text_of(fields.get("priority")) or "medium",
+            consumers=tuple(texts_of(fields.get("consumers"))),
+        )
+    else:
+        from ctxrank.cli.actions.save import guessed, type_of  # noqa: PLC0415  only for a note without front matter
+
+        if not note.path.endswith(_TEXT_ENDINGS) or read_value(store.primary, _HAS_PACKAGE, (note.path,), int):
+            return 0  # what was saved with more is not replaced by less
+        heading, sentence = guessed(redact(note.text if front is None else front.body, mode).text)
+        if not (heading or sentence):
+            return 0
+        role = role_of(reader.config, reader.settings, reader.agent)
+        type_ = type_of(heading, sentence)
+        new = NewPackage(reader.session, reader.group, type_, note.path, role, sentence or heading, "low")
+    if commit is not None:
+        priority = "high" if new.priority.strip().lower() == "critical" else new.priority
+        new = new._replace(producer=commit.author, priority=priority)
+    saved = save_package(store, new, create_session=True, mode=mode)
+    if not fields or commit is not None:
+        with store.write() as change:
+            undesignate(change, saved.id)
+    return saved.id

@@ -4,15 +4,18 @@ What was kept unasked is not said here: a text from a tool or a final message, w
 instruction to the next session.
 """
 
+import apsw
+
 from ctxrank.cli.agents.injected_text import fenced, public_part
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.records.cloned_notes import where_from
 from ctxrank.indexer.records.conversations import TITLE_CHARS, needs_note, note_prompt
 from ctxrank.indexer.records.sessions import NewSession
 from ctxrank.indexer.records.unconfirmed import may_be_said
-from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.text.lines import one_line, quoted_line, shorten
 from ctxrank.ranking.context.findings import PromptFinding, relevant_findings
@@ -41,10 +44,10 @@ def on_prompt(call: HookCall) -> str:
 
     findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, is_wanted)
     heading = "What ctxrank has on this:\n"
-    short = [told_finding(one, is_short=True) for one in findings[:1]]
-    return call.say(heading, list(map(told_finding, findings)), PROMPT_TOKENS) or call.say(
-        heading, short, PROMPT_TOKENS
-    )
+    primary = call.store.primary
+    whole = [told_finding(primary, one) for one in findings]
+    short = [told_finding(primary, one, is_short=True) for one in findings[:1]]
+    return call.say(heading, whole, PROMPT_TOKENS) or call.say(heading, short, PROMPT_TOKENS)
 
 
 def _note_prompt(call: HookCall, prompt: str) -> None:
@@ -63,7 +66,7 @@ def _is_runners_own(prompt: str) -> bool:
     return not first or (first[0].startswith("/") and first[0][1:].replace("-", "").isalpha())
 
 
-def told_finding(finding: PromptFinding, *, is_short: bool = False) -> tuple[str, str]:
+def told_finding(primary: apsw.Connection, finding: PromptFinding, *, is_short: bool = False) -> tuple[str, str]:
     """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
     parent = finding.parent
     id_ = public_id(parent.kind, parent.number)
@@ -71,7 +74,14 @@ def told_finding(finding: PromptFinding, *, is_short: bool = False) -> tuple[str
     head = "**Known error** " if parent.kind == "error" else ""
     head = f"**[{parent.priority.upper()}]** " if parent.priority else head
     name = shorten(one_line(parent.path or parent.title), _NAME_CHARS)
-    facts = [id_, parent.type, format_day(parent.created_at), f"shares {', '.join(map(one_line, finding.words[:3]))}"]
+    came = where_from(primary, parent.number) if parent.kind == PACKAGE else ""
+    facts = [
+        id_,
+        parent.type,
+        came,
+        format_day(parent.created_at),
+        f"shares {', '.join(map(one_line, finding.words[:3]))}",
+    ]
     summary = quoted_line(shorten(one_line(parent.body), _SUMMARY_CHARS))
     summary = "" if parent.body == parent.title else f"> {summary}\n\n"
     passage = "" if is_short or not finding.passage else f"\n{fenced(finding.passage, _PASSAGE_CHARS)}"

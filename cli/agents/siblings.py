@@ -44,13 +44,10 @@ def on_tool_end(call: HookCall) -> str:
 def _keep_written_notes(call: HookCall) -> None:
     """Take in a note as it is written: others may need it before its agent stops."""
     written = dumps(call.event.object("tool_input"), ensure_ascii=False)
-    root = call.store.location.root
-    named = [folder for folder in call.settings.folders if f"{folder}/" in written]
-    folders = [folder for folder in named if os.path.isdir(os.path.join(root, folder))]
-    if folders:
-        from ctxrank.cli.agents.notes import keep_notes  # noqa: PLC0415  few files are notes
+    if any(f"{folder}/" in written for folder in call.settings.folders):
+        from ctxrank.cli.agents.stops import take_in_notes  # noqa: PLC0415  few files are notes
 
-        keep_notes(call, folders)
+        take_in_notes(call)
 
 
 def _found_since(call: HookCall) -> str:
@@ -85,8 +82,10 @@ def _found_since(call: HookCall) -> str:
 
 def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
     """What is new to an agent and about its task, best first."""
+    from ctxrank.indexer.records.cloned_notes import where_from  # noqa: PLC0415  as below
     from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  only where something is new
-    from ctxrank.ranking.context.findings import KINDS, relevant_findings  # noqa: PLC0415  as above
+    from ctxrank.ranking.context.findings import relevant_findings  # noqa: PLC0415  as above
+    from ctxrank.ranking.context.floor import KINDS  # noqa: PLC0415  as above
 
     task = agent.task or _task_of(call)
     primary = call.store.primary
@@ -107,6 +106,7 @@ def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
             and id_ not in shown
             and not _is_known(call, parent, shown)
             and may_be_said(primary, parent, project)
+            and not (parent.kind == PACKAGE and where_from(primary, parent.number))  # a stranger's is not told unasked
         )
 
     return relevant_findings(call.store, task, call.config, len(new), is_wanted, new)

@@ -6,11 +6,14 @@ What was kept unasked is not said here either: see prompts.py.
 from collections.abc import Iterator
 
 from ctxrank.cli.agents.session import HookCall
+from ctxrank.cli.agents.stops import take_in_notes
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.cloned_notes import is_used, where_from
 from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.lines import one_line, shorten
+from ctxrank.ranking.context.floor import is_outdated
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
 START_TOKENS = 200
@@ -33,23 +36,31 @@ class _NewPackage(NamedTuple):
 
 
 def on_start(call: HookCall) -> str:
-    """What is new since this project's last session, and what still fails; '' where nothing is."""
+    """What is new since this project's last session, and what still fails; '' where nothing is.
+
+    Notes that others have written are taken in first, those of a fresh clone as well.
+    """
+    take_in_notes(call)
+    if is_outdated(call.store):
+        from ctxrank.ranking.context.floor_measurement import start_measuring  # noqa: PLC0415  once in a store's growth
+
+        start_measuring(call.store)
     primary = call.store.primary
     project = call.project
     query = """
         SELECT id, created_at FROM sessions WHERE project = ? AND name <> ? ORDER BY created_at DESC, id DESC LIMIT 1
     """
     last = read_row(primary, query, (project, call.event.session), _LastSession)
-    if last is None:
-        return ""
     shown = call.shown
-    failures = "" if shown else _open_failures(call, last)
-    news = [_news(call, one) for one in _new_packages(call, project, last)]
+    failures = "" if shown or last is None else _open_failures(call, last)
+    new = list(_new_packages(call, project, 0 if last is None else last.created_at))
+    news = [_news(call, one) for one in new if last is not None or where_from(primary, one.number)]
     items = [("", failures)] * bool(failures) + [item for item in news if item[0] not in shown]
-    return call.say(f"Since the last session here ({format_day(last.created_at)}):\n", items, START_TOKENS)
+    since = "In this repository" if last is None else f"Since the last session here ({format_day(last.created_at)})"
+    return call.say(f"{since}:\n", items, START_TOKENS)
 
 
-def _new_packages(call: HookCall, project: str, last: _LastSession) -> Iterator[_NewPackage]:
+def _new_packages(call: HookCall, project: str, since: int) -> Iterator[_NewPackage]:
     query = """
         SELECT p.id, p.priority, p.path, p.summary, d.ruleset
           FROM packages AS p
@@ -60,14 +71,16 @@ def _new_packages(call: HookCall, project: str, last: _LastSession) -> Iterator[
                   p.created_at DESC, p.id DESC
          LIMIT ?
     """
-    return read_rows(call.store.primary, query, (project, last.created_at, _NEWS), _NewPackage)
+    return read_rows(call.store.primary, query, (project, since, _NEWS), _NewPackage)
 
 
 def _news(call: HookCall, package: _NewPackage) -> tuple[str, str]:
     id_ = public_id(PACKAGE, package.number)
+    path, came = one_line(package.path), where_from(call.store.primary, package.number)
+    if came and not is_used(call.store.primary, package.number):
+        return "", f"* {path} ({id_}), which {came}"  # it is named, and not shown
     summary = one_line(cleaned(package.summary, package.ruleset, call.config.redaction_mode))
-    head = f"* **[{package.priority.upper()}]** {one_line(package.path)}"
-    return id_, f"{head}: {shorten(summary, _SUMMARY_CHARS)} ({id_})"
+    return id_, f"* **[{package.priority.upper()}]** {path}: {shorten(summary, _SUMMARY_CHARS)} ({id_})"
 
 
 def _open_failures(call: HookCall, last: _LastSession) -> str:

@@ -19,12 +19,19 @@ def on_stop(call: HookCall) -> None:
         from ctxrank.cli.agents.messages import keep_message  # noqa: PLC0415  it brings the redaction rules along
 
         keep_message(call)
-    root = call.store.location.root
-    folders = [folder for folder in call.settings.folders if os.path.isdir(os.path.join(root, folder))]
-    if folders:
-        from ctxrank.cli.agents.notes import keep_notes  # noqa: PLC0415  most projects have no such folder
+    take_in_notes(call)
 
-        keep_notes(call, folders)
+
+def take_in_notes(call: HookCall) -> None:
+    """Bring the notes of the project into the store, where it has folders of them."""
+    root, settings = call.store.location.root, call.settings
+    if settings.learn and any(os.path.isdir(os.path.join(root, folder)) for folder in settings.folders):
+        from ctxrank.cli.agents.notes import NoteReader, keep_notes  # noqa: PLC0415  most projects have no such folder
+
+        agent = call.agent_type or "main"
+        keep_notes(
+            NoteReader(call.store, call.config, settings, call.event.session, call.group, agent, call.event.name)
+        )
 
 
 def on_session_end(call: HookCall) -> None:

@@ -4,8 +4,6 @@ remember(change, FailedCommand(key, "make test", ".", unit, tree, failed_at))
 recall(store.primary, key)        until the command succeeds and `forget` is called
 """
 
-import json
-
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
@@ -13,6 +11,7 @@ from ctxrank.indexer.errors.tree_changes import TreeState
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.light_json import dumps, loads
 
 # What has not succeeded by then was given up, or fixed in another way.
 KEPT_FOR_US = 14 * DAY_US
@@ -36,7 +35,7 @@ def remember(change: Change, failed: FailedCommand) -> None:
     The folder is kept as it was at the first failure since the last success: what fixed it began to change there.
     """
     connection = change.connection
-    tree = json.dumps(failed.tree, ensure_ascii=True)
+    tree = dumps(failed.tree, ensure_ascii=True)
     query = "SELECT error_text FROM failed_commands WHERE command_key = ?"
     if read_value(connection, query, (failed.key,), str) == failed.unit:
         return
@@ -66,7 +65,7 @@ def recall(primary: apsw.Connection, key: str, *, now: int) -> FailedCommand | N
 
 
 def _stored(key: str, command: str, folder: str, unit: str, git_state: str, failed_at: int) -> FailedCommand:
-    commit, differing, missing = json.loads(git_state)
+    commit, differing, missing = loads(git_state)
     return FailedCommand(key, command, folder, unit, TreeState(commit, tuple(differing), tuple(missing)), failed_at)
 
 

@@ -8,7 +8,6 @@ A lookup reads a few short posting lists and the rows of the best, never the who
 the store once its lists are longer than MAX_POSTINGS.
 """
 
-import json
 import math
 from collections.abc import Iterator
 
@@ -23,6 +22,7 @@ from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.digests import blake2b
+from ctxrank.indexer.text.light_json import dumps, loads
 
 # A term held by more patterns than this tells them apart too little to be read.
 MAX_POSTINGS = 256
@@ -72,7 +72,7 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
     features = {"type": signature.error_type, **{name: getattr(signature, name) for name in _KEPT_FEATURES}}
     query = "DELETE FROM error_signatures WHERE pattern_id = ? RETURNING iif(json_valid(features), features, '{}')"
     for (before,) in list(change.connection.execute(query, (pattern_id,))):
-        features |= {name: value for name, value in json.loads(before).items() if name == "varying"}
+        features |= {name: value for name, value in loads(before).items() if name == "varying"}
     change.connection.execute(
         """
         INSERT INTO error_signatures (pattern_id, normaliser_version, template, instance, family, lang,
@@ -80,7 +80,7 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (pattern_id, signature.normaliser, signature.template, signature.instance, signature.family,
-         signature.language, signature.headline, json.dumps(features, ensure_ascii=False), json.dumps(numbers),
+         signature.language, signature.headline, dumps(features, ensure_ascii=False), dumps(numbers),
          unit_text),
     )  # fmt: skip
     change.connection.executemany(
@@ -98,7 +98,7 @@ def let_vary(change: Change, pattern_id: int, values: tuple[str, ...]) -> None:
                      FROM (SELECT value FROM json_each(features, '$.varying') UNION SELECT value FROM json_each(?)))))
          WHERE pattern_id = ? AND json_valid(features)
         """,
-        (json.dumps(values, ensure_ascii=False), pattern_id),
+        (dumps(values, ensure_ascii=False), pattern_id),
     )
 
 
@@ -109,7 +109,7 @@ def tool_term(signature: Signature) -> str:
 
 def is_told_often(connection: apsw.Connection, whose: Whose, signature: Signature) -> bool:
     """Whether the store has enough errors of this tool for what it says to be known."""
-    numbers = json.dumps([number_of(project, tool_term(signature)) for project in whose.projects])
+    numbers = dumps([number_of(project, tool_term(signature)) for project in whose.projects])
     query = """
         SELECT count(*)
           FROM (SELECT 1 FROM json_each(?) AS asked
@@ -142,7 +142,7 @@ def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> 
     shared: dict[int, tuple[float, int, int]] = {}  # weight, when last seen, pattern
     read = 0
     # Postings are counted up to one more than are read.
-    for count, number in connection.execute(query, (MAX_POSTINGS + 1, json.dumps(numbers))):
+    for count, number in connection.execute(query, (MAX_POSTINGS + 1, dumps(numbers))):
         if not count:
             continue
         # The first list is read whatever its length: a question of frequent terms alone has an answer too.
@@ -167,7 +167,7 @@ def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> 
     found: list[KnownError] = []
     # Some at a time: what does not count must not take the place of what does.
     for start in range(0, len(ranked), CANDIDATES):
-        some = json.dumps(ranked[start : start + CANDIDATES])
+        some = dumps(ranked[start : start + CANDIDATES])
         found += _known(connection, whose, "s.pattern_id IN (SELECT value FROM json_each(:some))", {"some": some})
         if len(found) >= CANDIDATES:
             break
@@ -221,7 +221,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
         {**values, "project": whose.project, "shared": whose.projects[-1], "now": whose.now, "lang": whose.lang},
     )
     for pattern_id, normaliser, template, instance, family, language, headline, features, *record in rows:
-        found = json.loads(features)
+        found = loads(features)
         signature = Signature(
             normaliser, family, language, found["type"], tuple(found["codes"]), tuple(found["conditions"]), headline,
             tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),

@@ -11,6 +11,7 @@ file that is named by a path the last part counts: folders differ from checkout 
 import re
 
 from ctxrank.indexer.errors.masks import level
+from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.tables import Expressions, signed_rows, words
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import cache
@@ -33,7 +34,7 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
     if any(sign in message for sign in _SIGNS_OF_CODE) and _SAID["of code"].search(message) is not None:
         return ""
     for signs, pattern in _rules():
-        if any(sign in message for sign in signs) and (match := re.search(pattern, message)) is not None:
+        if any(sign in message for sign in signs) and (match := kept.compiled(pattern).search(message)) is not None:
             name = next(value for value in match.groups() if value)
             is_word = signs[0] in ("o such file", "esolve host") and is_ordinary(name)
             # "error while opening 'x' for reading: …", "x.scala:12:9: not found: …"

@@ -8,8 +8,7 @@ A script that fails under /bin/sh on one machine fails under bash on another, an
 are no shell's come back as they are.
 """
 
-import re
-
+from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.tables import rows
 from ctxrank.indexer.light_typing import cache
 
@@ -23,6 +22,6 @@ _wordings = cache(lambda: list(rows("shell_wordings")))
 def in_one_wording(message: str) -> str:
     """The message in bash's words if it is a shell's of a known kind, else as it is."""
     for sign, pattern, instead in _wordings():
-        if sign in message and (match := re.match(rf"{_WHO}{pattern}$", message)) is not None:
+        if sign in message and (match := kept.match(rf"{_WHO}{pattern}$", message)) is not None:
             return instead.replace("…", match["a"])
     return message

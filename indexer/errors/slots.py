@@ -7,8 +7,7 @@ Go, javac, PostgreSQL, shells and Node write names bare, and a bare name may be 
 touched.
 """
 
-import re
-
+from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.tables import signed_rows
 from ctxrank.indexer.light_typing import cache
 
@@ -25,7 +24,7 @@ def with_quoted_slots(message: str) -> str:
             continue
         spans = [
             span
-            for match in re.finditer(pattern, message)
+            for match in kept.compiled(pattern).finditer(message)
             for name in match.groupdict()
             if (span := match.span(name)) != (-1, -1) and not _QUOTES & set(message[span[0] : span[1]])
         ]

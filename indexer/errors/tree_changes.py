@@ -116,7 +116,7 @@ def changed_lines(root: str, tree: TreeState, names: tuple[str, ...], scratch: s
             is_head = True
         elif line.startswith("@@ "):
             is_head = False
-        elif is_head and line.startswith(("--- ", "+++ ")):
+        elif is_head and line[:3] in (3 * "-", 3 * "+"):
             if line[4:] != "/dev/null" and line[4:] not in lines[-1:]:
                 lines.append(line[4:])
         elif not is_head and line.startswith(("-", "+")):

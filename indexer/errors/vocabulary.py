@@ -8,9 +8,9 @@ standard library and common packages, and of terms of compilers, shells and data
 not listed.
 """
 
-from ctxrank.indexer.errors.parse.tables import listed, words
+from ctxrank.indexer.text.tables import rows, words_of  # no expression is read: a spawn asks, too
 
-_ENDINGS = tuple(listed("endings"))
+_ENDINGS = tuple(dict(rows(__file__, "tables/lists"))["endings"].split())
 _SHORTEST_WITH_ENDING = 6
 
 
@@ -31,4 +31,4 @@ def is_mistyped(word: str) -> bool:
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_WORDS = words("ordinary_words")
+_WORDS = words_of(__file__, "tables/ordinary_words")

@@ -359,18 +359,31 @@ def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
 
     Key blocks are longer than a part, so where they begin is seen everywhere.
     """
-    anchors, longest = _anchors()
+    anchors, _ = _anchors()
     places: defaultdict[int, list[int]] = defaultdict(list)
     for first, last in [(0, len(lower))] if windows is None else windows:
-        part = lower if windows is None else lower[first:last]
-        _looked_through[0] += len(part)
-        scanner = _automaton(is_dfa=_looked_through[0] > _CHARS_WITHOUT_DFA)
-        for number, start, _ in find_in_parts(scanner, part, longest, overlapping=True):
+        for number, start in _find_anchors(lower if windows is None else lower[first:last]):
             places[number].append(first + start)
     found = {anchors[number]: starts for number, starts in places.items()}
     if windows is not None and _KEY_BLOCK in lower:
         found[_KEY_BLOCK] = [match.start() for match in compiled(_KEY_BLOCK).finditer(lower)]
     return found
+
+
+def _find_anchors(part: str) -> Iterator[tuple[int, int]]:
+    """Each place of an anchor, by its number; those of one anchor in order."""
+    anchors, longest = _anchors()
+    _looked_through[0] += len(part)
+    if _looked_through[0] > _CHARS_WITHOUT_AUTOMATON:
+        scanner = _automaton(is_dfa=_looked_through[0] > _CHARS_WITHOUT_DFA)
+        for number, start, _ in find_in_parts(scanner, part, longest, overlapping=True):
+            yield number, start
+        return
+    for number, anchor in enumerate(anchors):
+        start = part.find(anchor)
+        while start >= 0:
+            yield number, start
+            start = part.find(anchor, start + 1)
 
 
 _KEY_BLOCK = "-----begin"
@@ -392,7 +405,9 @@ def _anchors() -> tuple[tuple[str, ...], int]:
     return tuple(dict.fromkeys(words)), max(map(len, words))
 
 
-# A DFA looks through a text twice as fast and takes six times as long to make: it pays from here on.
+# An automaton takes as long to make as all anchors to be looked for in so many characters, and a DFA, which looks
+# through a text twice as fast, six times as long.
+_CHARS_WITHOUT_AUTOMATON = 8_000
 _CHARS_WITHOUT_DFA = 1_000_000
 _looked_through = [0]
 

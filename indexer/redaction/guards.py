@@ -89,7 +89,7 @@ def is_version(text: str, place: int) -> bool:
     return compiled(_VERSION).match(text, place, place + GUARD_CHARS) is not None
 
 
-_VERSION = r"[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+][\w.+-]{0,60})?" + _END
+_VERSION = r"(?:[a-z]{2,9}:)?[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+][\w.+-]{0,60})?" + _END
 
 
 def is_code(text: str, place: int) -> bool:
@@ -243,9 +243,12 @@ def looks_like_key(value: str) -> bool:
     has_digit = not _ASCII_DIGITS.isdisjoint(value)
     has_letter = any(map(str.isalpha, value))
     if not has_digit:
-        if not (value.isascii() and value.isalnum()):
+        parts = value.split("_")
+        if not (value.isascii() and all(part.isalnum() for part in parts)):
             return False
         is_mixed = not (value.islower() or value.isupper()) and not _is_named(value)
+        if len(parts) > 1:
+            return is_mixed and not reads_like_a_word(max(parts, key=len)) and len(value) >= _LEAST_RANDOM
         return (is_mixed and len(value) >= _LONG) or (len(value) >= _LEAST_RANDOM and not reads_like_a_word(value))
     if not has_letter:
         return len(value) >= 16 and value.isdigit()

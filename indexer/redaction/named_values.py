@@ -102,7 +102,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     near = text[max(0, place - _CHARS_BEFORE) : place]
     before = near[-1:]
     # A part of a resource's name (arn:…:secret:name), and a type (AWS::MSK::ScramSecret).
-    if before == ":" and operator == ":":
+    if operator == ":" and (before == ":" or compiled(r"\b[au]rn:\S*\Z").search(near)):
         return None
     if "::" in near and compiled(_TYPE_PATH).match(near):
         return None
@@ -185,7 +185,9 @@ def _is_in_a_word(before: str, word: str) -> bool:
     if not before or not before[-1].isalpha():
         return False
     is_joined = (word[0].isupper() and before[-1].islower()) or (word.isupper() and before[-1].isupper())
-    return not is_joined or (word.lower() == "pass" and compiled(PIECES["NOT_A_PASS"]).match(before) is not None)
+    if word.lower() == "pass":
+        return compiled(PIECES["NOT_A_PASS" if is_joined else "A_PASS"]).match(before) is not None
+    return not is_joined
 
 
 _COMPARISONS = ("==", "===", "!=", "!==")
@@ -245,14 +247,14 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
         quote or link["operator"] or (link["flag"] or "").strip() or _is_directive(link, value)
     )
     if is_prose:
-        if is_password and is_typed:
+        if is_password and (is_typed or (quote and _is_directive(link, value))):
             return True
         return looks_like_key(value) if quote else is_strong(value) or is_made(value)
     if link["operator"] in _COMPARISONS:
         return looks_like_key(value) or is_strong(value)
     if word in ("pass", "pw"):
         before = link.string[link.start() - 1] if link.start() else ""
-        is_named = before in tuple("_-.") or before.isalpha() or bool(quote and link["operator"])
+        is_named = before in tuple("_-.") or before.isalpha() or bool(link["pair"] or (quote and link["operator"]))
         is_typed = is_typed and link["operator"] in _GIVES
         return (
             is_strong(value) or looks_like_key(value) or is_typed or (is_named and word == "pass" and not link["call"])
@@ -345,7 +347,7 @@ _BARE = rf"{PLAIN}++(?>(?>(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\
 # Not what follows a string that happens to end in `password=`; not a sentence.
 _NOT_QUOTED = r"[,;:)\]}]|\+(?i:[a-z_])\w{0,60}[().+,;\[]|[^\s\"'`]{0,200}+[ \t]"
 
-_LETTERS_ONLY = r"[A-Za-z]{6,64}+(?=[\s\"'\\,;&)}\]]|\.?\Z)"
+_LETTERS_ONLY = r"[A-Za-z]{6,64}+(?>(?:_[A-Za-z]{6,64}+)?)(?=[\s\"'\\,;&)}\]]|\.?\Z)"
 # A line that gives a name its value: of settings and of the environment.
 _SETTING = r"(?s)(?:\A|.*\n)[ \t]*(?:-[ \t]+)?[\"']?[\w.-]*\Z"
 
@@ -371,7 +373,7 @@ def _is_bare_value(text: str, start: int, place: int, operator: str | None, *, i
         if (place < _CHARS_BEFORE or "\n" in before) and compiled(_LINE_START).match(before):
             return compiled(_REST_OF_LINE).match(text, start) is not None or not is_code(text, start)
     letters = compiled(_LETTERS_ONLY).match(text, start)
-    if letters and not reads_like_a_word(letters[0]):
+    if letters and not reads_like_a_word(max(letters[0].split("_"), key=len)):
         return True
     return compiled(r"[^\s\"'`\\]{4}").match(text, start) is not None and not is_code(text, start)
 

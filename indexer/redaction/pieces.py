@@ -7,7 +7,14 @@ import re
 
 from ctxrank.indexer.text.tables import rows
 
-PIECES: dict[str, str] = {}
+# The first letters of any three digits in base64, as words; all else is in the table.
+_ACCOUNT = " ".join(
+    first + third + fourth
+    for first in ("mt", "mj", "mz", "nd", "nt", "nj", "nz", "od", "ot")
+    for third in "aeimquycgk"
+    for fourth in "wxyz012345"
+)
+PIECES: dict[str, str] = {"ACCOUNT": _ACCOUNT}
 
 
 def filled(pattern: str) -> str:

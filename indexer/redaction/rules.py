@@ -6,6 +6,8 @@ A token says by itself whose it is: `glpat-` and twenty characters. A value does
 precedes it.
 """
 
+from codecs import unicode_escape_decode
+
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.pieces import PIECES, filled
 from ctxrank.indexer.text.tables import rows
@@ -33,18 +35,8 @@ class Rule(NamedTuple):
     is_command: bool = False
 
 
-# The first letters of any three digits in base64.
-_ACCOUNT = " ".join(
-    first + third + fourth
-    for first in ("mt", "mj", "mz", "nd", "nt", "nj", "nz", "od", "ot")
-    for third in "aeimquycgk"
-    for fourth in "wxyz012345"
-)
-
-
 def _read() -> dict[str, list[Rule]]:
     """The rules of each section of the table."""
-    PIECES["ACCOUNT"] = _ACCOUNT
     sections: dict[str, list[Rule]] = {}
     section, is_token = list[Rule](), False
     for name, *cells in rows(__file__, "rules"):
@@ -54,7 +46,7 @@ def _read() -> dict[str, list[Rule]]:
             anchors, least, back, pattern, label, opening = (*map(filled, cells), "", "", "")[:6]
             parts = anchors.split(" ")
             if "\\" in anchors:
-                parts = [part.encode().decode("unicode_escape") for part in parts]
+                parts = [unicode_escape_decode(part)[0] for part in parts]
             if is_token:
                 # Letters alone mark a token less well than letters and a sign do.
                 start = PIECES["STRICT_START" if parts[0].isalnum() else "START"]

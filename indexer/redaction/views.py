@@ -9,7 +9,6 @@ stored, and shown whole. Letters, digits and signs that only look otherwise (ful
 those of ASCII.
 """
 
-import unicodedata
 from bisect import bisect_right
 from functools import cache, lru_cache
 from re import compile as compile_pattern
@@ -149,5 +148,7 @@ def _ascii_form(char: str) -> str:
     """The letter, digit or sign of ASCII that a character is a form of (NFKC), or ''."""
     if char.isascii():
         return ""
+    import unicodedata  # noqa: PLC0415  start-up: few texts are spelt so
+
     form = unicodedata.normalize("NFKC", char)
     return form if len(form) == 1 and form.isascii() and (form.isalnum() or form in _SIGNS) else ""

@@ -95,6 +95,14 @@ def remember(identity: Identity, primary: str) -> None:
         raise CtxrankError(f"The store cannot be noted as yours in {stores}: {error.strerror}.", step) from error
 
 
+def places_of_stores() -> list[str]:
+    """The primary databases that the state folder has; they may have gone, or be others' by now."""
+    folder = state_folder()
+    stores = os.path.join(folder, "stores")
+    names = sorted(os.listdir(stores)) if folder and os.path.isdir(stores) else []
+    return list(dict.fromkeys(line.partition(" ")[2] for name in names for line in known_lines(name)))
+
+
 def make_folder_of_ours(folder: str) -> None:
     """Make a folder for its owner alone, with those above it. Raises OSError where others own it or can write it."""
     if not os.path.isdir(folder):

@@ -135,6 +135,7 @@ SETTINGS: Mapping[str, Setting] = {
     "roles": Setting(_read_by("team", "checked_roles"), _over_roles),
     "types": Setting(_read_by("team", "checked_types"), _over),
     "block_files": Setting(switch),
+    "block_extras": Setting(switch, is_orchestrators=True),
     "context_limits": Setting(_models, _over),
     "team": Setting(_team_log, is_apart=True, is_users=True),
     "engine": Setting(choice("fts5", "opensearch")),

@@ -9,7 +9,6 @@ matches nothing. Expressions and names are bytes, and a character is a byte.
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from importlib import import_module
 
 # A set is compiled as one automaton. These keep each small enough to be compiled and to run in its memory.
 _CHUNK_PATTERNS = 1000
@@ -55,7 +54,7 @@ class PatternSet:
 
 
 def _compiled(patterns: list[tuple[int, bytes]]) -> _Chunk:
-    re2 = import_module("re2")  # which has no types; loading it takes 10 ms that only a run with ignore files pays
+    re2 = __import__("re2")  # which has no types; loading it takes 10 ms that only a run with ignore files pays
     compiled = re2.Set.FullMatchSet(_options())
     compiled.Add(_ANYTHING)
     understood: list[tuple[int, bytes]] = []
@@ -78,7 +77,7 @@ def _find_nothing(_name: bytes) -> None:
 
 @cache
 def _options() -> object:
-    options = import_module("re2").Options()
+    options = __import__("re2").Options()
     options.encoding = options.Encoding.LATIN1
     options.max_mem = _MAX_MEMORY_BYTES
     options.log_errors = False
@@ -88,5 +87,5 @@ def _options() -> object:
 
 def _matches_one_by_one(patterns: list[tuple[int, bytes]], name: bytes) -> list[int]:
     """The numbers, from 1, of the patterns that match: what a set does, without its automaton."""
-    compiled, options = import_module("re2").compile, _options()
+    compiled, options = __import__("re2").compile, _options()
     return [number for number, (_, pattern) in enumerate(patterns, 1) if compiled(pattern, options).fullmatch(name)]

@@ -1,21 +1,14 @@
 """Which findings a prompt is about, and nothing where it is about none: what may be put before a model unasked.
 
-A search always has a best hit. Here a finding counts only above a floor, which is about words and not about scores:
+A search always has a best hit. Here a finding counts only above the store's floor (floor.py), which is about how near
+it is to the prompt, by its score and by the words that they share. Words that say what is wanted and not what it is
+about (REQUEST_WORDS) do not count, nor does a digit alone. Beside the best finding only those are shown that cover
+nearly as much of the prompt:
 
-    shared      words of the prompt that the finding holds, as they were typed
     coverage    Σ idf of the shared words / Σ idf of all words of the prompt, those that no document holds included
-
-The more words are shared, the less they need to cover (LEAST_COVERAGE); one is never enough: a word in common is
-chance. Words that say what is wanted and not what it is about (REQUEST_WORDS) are neither shared nor counted, nor is a
-digit alone.
-
-The floor was set on 50 prompts of fixtures/prompts (every other line); the other 50 were asked once, afterwards
-(2026-11). About nothing in the store: 24 of 25 get no answer, and of those kept aside 25 of 25. About a finding: 25 of
-25 get it, and 25 of 25. In a store of 482 commit messages, which none of the first 50 is about, one of them gets an
-answer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
@@ -23,8 +16,10 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.floor import KINDS, floor_of, nearness
 from ctxrank.ranking.context.task_text import task_query
 from ctxrank.ranking.errors.relevance import from_index
+from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
 from ctxrank.ranking.retrieval.cleaning import cleaned, cleaned_parent
@@ -32,19 +27,11 @@ from ctxrank.ranking.retrieval.grouping import HitGroup, grouped
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, make_plan
 from ctxrank.ranking.retrieval.rerank import reranked
 
-# Findings are what somebody wrote down. Files of the project are not: an agent reads these by itself.
-KINDS = ("package", "reasoning", "error", "strategy", "linked")
-# So many shared words are enough at this coverage. Five at .19 and three at .245 in place of three at .25 answer 2 more
-# of 16 prompts of public issues, and 12 more of 2,734 that are of other projects than two stores (2026-11).
-LEAST_COVERAGE = ((5, 0.19), (3, 0.245), (2, 0.5))
-# A pasted prompt, such as an issue, shares three words with anything. Of 297 issues of other programs .020 and .051 are
-# answered with .3 in two stores, with .25 .047 and .098; of own issues .375 and .175 get the note of what fixed them
-# among three findings, and .482 and .302. As plain words with .25: .024 and .057; .214 and .127 (2026-11).
-LEAST_COVERAGE_OF_PASTED = 0.3
 # Of the coverage of the best finding, whether that one may be shown or not: what is next best is not what is meant.
 LEAST_SHARE_OF_BEST = 0.6
 _MAX_WORDS = 400  # of a prompt; the rarest 32 terms are what counts
 _MOST_COMPARED = 12
+_MOST_OF_VALUE = 4.0  # what a finding scores for each q·idf of the prompt's words, at most
 _ROWS_LOOKED_AT = 60
 _EVERYTHING, _FINDINGS = Scope(), Scope(kinds=KINDS, is_current=True)
 # What a request is made of, whatever it is about; the function words are left out of every query already.
@@ -84,6 +71,16 @@ class PromptFinding(NamedTuple):
     words: tuple[str, ...]
 
 
+class NearFinding(NamedTuple):
+    """A finding and how near it is; `best` is the rowid of its best row."""
+
+    parent: ParentDocument
+    nearness: float
+    coverage: float
+    words: tuple[str, ...]
+    best: int
+
+
 def relevant_findings(
     store: Store,
     prompt: str,
@@ -101,36 +98,62 @@ def relevant_findings(
         return []
 
     def above_floor(engine: Engine, statistics: Statistics) -> list[PromptFinding]:
-        plan = make_plan(task_query(prompt, _MAX_WORDS), engine, statistics, tuned(config.ranking))
-        # What the words of the prompt are worth that say what it is about, found or not.
-        telling = [term for term in plan.terms if not term.is_extra and _is_telling(term.text)]
-        known = sum(term.value for term in telling)
-        asked = known + plan.unknown_value * sum(map(_is_telling, plan.unknown))
-        words = {term.text.lower() for term in telling}
-        if not asked or not is_above_floor(len(words), known / asked):  # no finding shares more than all of them
-            return []
-        groups, parents = _best_findings(plan, among)
+        floor = floor_of(store, statistics.documents).of(prompt)
         findings: list[PromptFinding] = []
-        least = LEAST_COVERAGE_OF_PASTED if "\n" in prompt.strip() else 0.0
-        rows_of = {id_: _rows_of(groups[id_]) for id_ in parents}
-        scores = term_scores(plan, [row for rows in rows_of.values() for row in rows])
-        for id_, rows in rows_of.items():
-            shared = _shared([part.term for row in rows for part in scores.get(row, ())])
-            coverage = sum(shared.values()) / asked
-            if not is_above_floor(len(shared), coverage) or coverage < least:
+        least = 0.0
+        for near in near_findings(prompt, engine, statistics, config, floor, among):
+            if near.coverage < least:
                 continue
-            least = max(least, LEAST_SHARE_OF_BEST * coverage)
-            if is_wanted(parents[id_]):
-                parent = cleaned_parent(parents[id_], config.redaction_mode)
-                best_id = document_id_of(groups[id_].best.rowid)
-                stored = None if best_id == id_ else engine.passages([best_id]).get(best_id)
+            least = max(least, LEAST_SHARE_OF_BEST * near.coverage)
+            if is_wanted(near.parent):
+                parent = cleaned_parent(near.parent, config.redaction_mode)
+                best_id = document_id_of(near.best)
+                stored = None if best_id == parent.id else engine.passages([best_id]).get(best_id)
                 passage = cleaned(stored.body, stored.ruleset, config.redaction_mode) if stored else ""
-                findings.append(PromptFinding(parent, passage, tuple(shared)))
+                findings.append(PromptFinding(parent, passage, near.words))
             if len(findings) == limit:
                 break
         return findings
 
     return from_index(store, above_floor)
+
+
+def nearest(store: Store, prompt: str, config: Config) -> float:
+    """How near the nearest finding is to a prompt; 0 where none shares enough with it."""
+
+    def near(engine: Engine, statistics: Statistics) -> list[float]:
+        return [near.nearness for near in near_findings(prompt, engine, statistics, config, 0.0)]
+
+    return max(from_index(store, near), default=0.0)
+
+
+def near_findings(
+    prompt: str,
+    engine: Engine,
+    statistics: Statistics,
+    config: Config,
+    floor: float,
+    among: frozenset[int] | None = None,
+) -> Iterator[NearFinding]:
+    """The findings that are nearer than that to a prompt, the best first. Raises INDEX_READ_ERRORS."""
+    plan = make_plan(task_query(prompt, _MAX_WORDS), engine, statistics, tuned(config.ranking))
+    plan = plan._replace(
+        terms=tuple(term for term in plan.terms if _is_telling(term.text)),
+        unknown=tuple(filter(_is_telling, plan.unknown)),
+    )
+    own = [term for term in plan.terms if not term.is_extra]
+    known, asked, half = sum(term.value for term in own), sum(plan.values), half_score(plan.values)
+    if nearness(calibrated(_MOST_OF_VALUE * known, half), len({term.text.lower() for term in own})) <= floor:
+        return
+    groups, parents = _best_findings(plan, among)
+    rows_of = {id_: _rows_of(groups[id_]) for id_ in parents}
+    scores = term_scores(plan, [row for rows in rows_of.values() for row in rows])
+    for id_, rows in rows_of.items():
+        shared = _shared([part.term for row in rows for part in scores.get(row, ())])
+        near = nearness(calibrated(groups[id_].score, half), len(shared))
+        if near > floor:
+            coverage = sum(shared.values()) / asked
+            yield NearFinding(parents[id_], near, coverage, tuple(shared), groups[id_].best.rowid)
 
 
 def _best_findings(plan: Plan, among: frozenset[int] | None) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
@@ -155,11 +178,6 @@ def _least_score(scores: list[float]) -> float:
     return scores[_ROWS_LOOKED_AT - 1] if len(scores) >= _ROWS_LOOKED_AT else 0.0
 
 
-def is_above_floor(shared: int, coverage: float) -> bool:
-    """Whether so many shared words, worth this share of what was asked for, say that a prompt is about a finding."""
-    return any(shared >= words and coverage >= least for words, least in LEAST_COVERAGE)
-
-
 def _is_telling(word: str) -> bool:
     """Whether a word says what a prompt is about; a digit alone is part of a version or a list."""
     return word.lower() not in REQUEST_WORDS and not (len(word) == 1 and word.isdigit())
@@ -172,5 +190,5 @@ def _rows_of(group: HitGroup) -> list[int]:
 
 def _shared(terms: list[QueryTerm]) -> dict[str, float]:
     """The words of the prompt among these terms, and their worth; the dearest first."""
-    values = {term.text.lower(): term.value for term in terms if not term.is_extra and _is_telling(term.text)}
+    values = {term.text.lower(): term.value for term in terms if not term.is_extra}
     return dict(sorted(values.items(), key=lambda item: (-item[1], item[0])))

@@ -13,7 +13,8 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.findings import KINDS, PromptFinding
+from ctxrank.ranking.context.findings import PromptFinding
+from ctxrank.ranking.context.floor import KINDS
 from ctxrank.ranking.errors.relevance import from_index
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates

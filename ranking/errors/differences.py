@@ -43,22 +43,22 @@ def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     said = _said(asked)
     about = _about(asked.message, said, names_vary=names_vary)._replace(may_be_longer=may_be_longer)
     in_message = tuple(_between(said, _said(known), about))
-    return in_message or (() if names_vary else tuple(_between_reasons(asked.message, asked.reasons, known.reasons)))
+    says_all = names_vary or bool(asked.missing and asked.missing == known.missing)
+    return in_message or (() if says_all else tuple(_between_reasons(asked.reasons, known.reasons)))
 
 
-def _between_reasons(message: str, asked: tuple[str, ...], known: tuple[str, ...]) -> Iterator[Difference]:
+def _between_reasons(asked: tuple[str, ...], known: tuple[str, ...]) -> Iterator[Difference]:
     """What two reports say otherwise beside their messages, where both say something: the first line that differs.
 
     A line that only one of them has makes no difference: an output is often cut.
     """
-    is_absent = any(_SAID["absent"].search(line) for line in (message, *asked))
     stored = [_read(line) for line in known if line not in asked]
     apart: list[str] = []
     for line in asked:
         if line in known:
             continue
         said = _read(line)
-        about = _about(line, said)._replace(is_absent=is_absent)
+        about = _about(line, said)
         same = next((one for one in stored if not any(_between(said, one, about))), None)
         if same is None:
             apart.append(line)
@@ -67,7 +67,7 @@ def _between_reasons(message: str, asked: tuple[str, ...], known: tuple[str, ...
     if apart and stored:
         said = _read(apart[0])
         nearest = max(stored, key=lambda one: len({token.bare for token in one} & {token.bare for token in said}))
-        yield from _between(said, nearest, _about(apart[0], said)._replace(is_absent=is_absent))
+        yield from _between(said, nearest, _about(apart[0], said))
 
 
 def bound_elsewhere(asked: Signature, known: Signature, solution: str) -> tuple[Difference, ...]:

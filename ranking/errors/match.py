@@ -215,8 +215,8 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         return Considered((), "The output says only that something failed, not what.")
     with_margins = tuple(_beside_others(one, eligible) for one in eligible)
     if objections:
-        _, nearest, objection = max(objections)
-        reason = f"The nearest known error, {public_id('error', nearest)}, is ruled out: {objection}."
+        _, nearest, why = max(objections)
+        reason = f"The nearest known error, {public_id('error', nearest)}, is ruled out: {why}."
         return Considered(with_margins, reason, tuple(renamed))
     return Considered(with_margins, "No known error shares its codes, its message or its place.")
 

@@ -97,13 +97,16 @@ class Priors:
             others = {id_: groups[id_] for id_, kind in kinds.items() if kind not in (SOURCE, RECORD)}
             in_full = _holding_all(plan, others)
             self._in_full = set() if in_full and _holding_all(plan, sources) else in_full
+        # The heading of prose is its title and that of its passages. Among code it tells a note from the rest.
+        is_prose_alone = SOURCE not in kinds.values() and len(query.terms) > _FEW_WORDS
+        self._prose_share = 0.0 if is_prose_alone else PROSE_OWN_SHARE
         self._folder = text.strip().strip("/").lower() if len(query.terms) == 1 else ""  # which it may name
 
     def give(self, group: HitGroup, signals: RankingSignals) -> None:
         """Give a document its factor and its own share; of several passages of one file the best is given first."""
         kind, path = self._kind_of(signals.path), signals.path
         if kind == PROSE:
-            group.own_share = PROSE_OWN_SHARE
+            group.own_share = self._prose_share
         if self._worth is None or kind == RECORD or group.kind:
             return
         folders, _, name = path.rpartition("/")

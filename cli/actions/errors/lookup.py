@@ -3,11 +3,9 @@
 import sys
 from collections.abc import Callable
 
-from ctxrank.cli.actions.given import stdin_bytes, unreadable
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure, sign_older
-from ctxrank.indexer.errors.parse.capture import capture_file, capture_stream
 from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.sessions import project_in_force
@@ -84,6 +82,9 @@ def record_sighting(say: Say, store: Store, answer: ErrorAnswer, place: FailureP
 
 def capture_given(file: str | None) -> bytes:
     """What a file or, for '-' and None, stdin holds, bounded. Raises UsageError where there is nothing to read from."""
+    from ctxrank.cli.actions.given import stdin_bytes, unreadable  # noqa: PLC0415  a hook is given the failure
+    from ctxrank.indexer.errors.parse.capture import capture_file, capture_stream  # noqa: PLC0415  as above
+
     if file is None and sys.stdin.isatty():
         raise UsageError(
             "There is no output to look at.", "Pipe it in, as in 'make 2>&1 | ctxrank error match', or name a FILE."

@@ -20,11 +20,12 @@ from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.conversations import note_changed
 from ctxrank.indexer.records.sessions import project_in_force, session_id_of
-from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _learn(call: Call, store: Store, command: tuple[str, ...], finished: "Finish
 
 def shown_command(command: str, mode: RedactionMode) -> str:
     """A command's line as it is kept: redacted, and bounded."""
-    text = IncomingTexts(mode).line(command)
+    text = one_line(redact(command.replace("\0", "\ufffd"), mode).text)  # a rule may need the line's end
     return text if len(text) <= _MAX_COMMAND_CHARS else f"{text[:_MAX_COMMAND_CHARS]}…"
 
 
@@ -165,6 +166,7 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
 def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedCommand, changes: TreeChanges) -> None:
     """Keep what changed between the failure and the success as a sighted solution: the lines, or the files' names."""
     from ctxrank.indexer.errors.solutions import NewKnownError, save_error  # noqa: PLC0415  after a success alone
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  the same
 
     named = ", ".join(changes.names[:_NAMES_SHOWN])
     more = len(changes.names) - _NAMES_SHOWN

@@ -17,6 +17,8 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store
 
 STEP_FOLDER = ".contextia"
+# What agents' events call, which know what may be kept of a text: it takes in the notes of a project.
+_NOTES = "ctxrank.cli.agents.notes:keep_notes_of_project"
 
 
 class StepReport(NamedTuple):
@@ -55,7 +57,10 @@ def bring_up_to_date(
     if is_dry_run:
         return Indexed(report)
     linked = cast("IndexStep", provided(INDEX_STEP, "index"))(store, mode) if is_installed("links") else None
-    return Indexed(report, linked, date_documents(store, first_seq))
+    done = Indexed(report, linked, date_documents(store, first_seq))
+    if store.location.root == store.location.project:
+        provided(_NOTES, "index")(store)
+    return done
 
 
 def index_for_search(call: Call, store: Store, mode: RedactionMode) -> None:

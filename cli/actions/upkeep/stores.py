@@ -19,6 +19,7 @@ from ctxrank.indexer.store.known_stores import remember
 from ctxrank.indexer.store.known_stores import trust as make_known
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, identity_of, is_known, refuse_foreign
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.floor import ALPHA, Floor, measured_floor
 
 if TYPE_CHECKING:  # most stores have no team
     from ctxrank.indexer.engine import ClusterIndex, ClusterStatus
@@ -70,18 +71,20 @@ def status(call: Call) -> Reply:
             cluster: ClusterIndex = provided(ENGINE, "engine: opensearch")
             wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
+        floor = measured_floor(store)
         size = sum(os.path.getsize(path) for path in store.location.database_files if os.path.exists(path))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
     more = {
         "engine": engine, "bytes": size, "processes": found.processes, "hook_failures": failures or None,
-        "team": None if team is None else sharing("team").as_json(team), 
+        "floor": floor, "team": None if team is None else sharing("team").as_json(team),
         "wide": wide and Extended(wide, {"index": wide.name, "bytes": wide.size_bytes}),
     }  # fmt: skip
     return Reply(
         lambda: Extended(found, more),
         (
             *_status_lines(found, size, "the cluster answers" if is_wide else "heuristics answer"),
+            *((_floor_line(floor),) if floor is not None else ()),
             *((f"team      {sharing('team').sentence(team)}",) if team is not None else ()),
             *((f"wide      {_cluster_sentence(wide)}",) if wide is not None else ()),
             *(f"hook      {shown(failure)}" for failure in failures),
@@ -90,6 +93,12 @@ def status(call: Call) -> Reply:
         engine=engine,
         text_notes=found.notes,
     )
+
+
+def _floor_line(floor: Floor) -> str:
+    """What is promised of a prompt that is about nothing here."""
+    promise = f"of 100 prompts about nothing here, {ALPHA * 100:.0f} get an answer"
+    return f"floor     {floor.line:.2f}, pasted {floor.pasted:.2f}: {promise}, by {floor.prompts} {floor.source}"
 
 
 def _cluster_sentence(found: "ClusterStatus") -> str:

@@ -4,6 +4,7 @@
     ### Relevant Context                **[CRITICAL]** path, and the summary quoted
     ### Prior Agent Reasoning           **[agent] phase:** what was thought
     ### Known Error Patterns            the error, and its solution quoted
+    ### Strategies, ### Passages, ### Earlier Sessions       what it did not have, in the tokens that are left
 
 An orchestrator that called it for the context alone changes the call's beginning and nothing else. The budgets are the
 predecessor's. The classes take turns, so that long packages leave room for reasoning and errors; every text is on one
@@ -19,27 +20,35 @@ from ctxrank.extensions.bazinga.place import open_store_of, project_folder
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
+from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import one_line, shorten
+from ctxrank.indexer.text.lines import one_line, printable, shorten
 from ctxrank.indexer.text.tokens import cautious_tokens
-from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
-from ctxrank.ranking.context.assembly.block import REFERENCE_LINE, quoted_line
+from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble, make_assembly
+from ctxrank.ranking.context.assembly.block import REFERENCE_LINE, passage, quoted_line
 from ctxrank.ranking.context.assembly.receipt import BlockDelivery, record_delivery
 from ctxrank.ranking.context.assembly.shapes import (
     AssembleRequest,
     Assembly,
     IncludedDocument,
     IncludedError,
+    IncludedPassage,
     IncludedReasoning,
+    IncludedStrategy,
 )
 from ctxrank.ranking.context.prices import Prices
 
 DEFAULT_MODEL = "sonnet"
-MAX_PACKAGES = 5
+MAX_PACKAGES = MAX_REASONING = 5
 MAX_SUMMARY_CHARS = 200
 MAX_REASONING_CHARS = 300
 MAX_SIGNATURE_CHARS = 100
 MAX_SOLUTION_CHARS = 200
+MAX_INSIGHT_CHARS = 200
+MAX_PASSAGE_CHARS = 600
+# Who is shown the newest reasoning of any phase: risks, blockers and pivots, too.
+_OF_ANY_PHASE = ("qa_expert", "tech_lead")
 
 MODELS = {"haiku": 900, "sonnet": 1800, "opus": 2400}
 _SHARES = {
@@ -55,6 +64,7 @@ _OTHER_SHARE = 0.20
 # One of each class first, so that the smallest budget starves none; then two packages for one of the others.
 _FIRST_ROUND = ("packages", "reasoning", "errors")
 _LATER_ROUNDS = ("packages", "packages", "reasoning", "errors")
+_EXTRAS = ("strategies", "passages", "earlier")
 
 OPENING = "## Context from Prior Work\n"
 _HEAD = f"{OPENING}\n{REFERENCE_LINE}"
@@ -62,6 +72,9 @@ _HEADINGS = {
     "packages": "### Relevant Context\n",
     "reasoning": "### Prior Agent Reasoning\n",
     "errors": "### Known Error Patterns\n",
+    "strategies": "### Strategies\n",
+    "passages": "### Passages\n",
+    "earlier": "### Earlier Sessions\n",
 }
 
 
@@ -74,6 +87,15 @@ class ContextBlock(NamedTuple):
     errors: tuple[IncludedError, ...] = ()
 
 
+class Extras(NamedTuple):
+    """What the predecessor's block did not have: strategies, the best passages of what it shows, earlier sessions."""
+
+    strategies: tuple[IncludedStrategy, ...] = ()
+    passages: tuple[IncludedPassage, ...] = ()
+    earlier: tuple[IncludedDocument, ...] = ()
+
+
+NO_EXTRAS = Extras()
 _READ = (
     "--agent-type --session-id --group-id --task-title --task-requirements --model --iteration --db --project-root"
     " --params-file --output-file"
@@ -210,12 +232,18 @@ def _block(call: BazingaCall, values: dict[str, str]) -> tuple[ContextBlock, str
             iteration=_iteration(call, values),
             limit=MAX_PACKAGES,
             detail="summary",
+            reasoning_level="full" if agent in _OF_ANY_PHASE else "medium",
             is_marking=False,
             is_explained=False,
             with_files=False,
         )
-        assembly = assemble(store, request)
-        shown = render(assembly, context_budget(agent, model))
+        config = load_config(store)
+        assembly = assemble(store, request, config)
+        if agent in _OF_ANY_PHASE:
+            newest = sorted(assembly.reasoning, key=lambda entry: -entry.id)
+            assembly = assembly._replace(reasoning=tuple(newest))
+        extras = _extras(store, request, assembly, config) if config.block_extras else NO_EXTRAS
+        shown = render(assembly, context_budget(agent, model), extras)
         notes = list(assembly.notes)
         if shown.packages or shown.reasoning:
             notes.append(_record(store, request, shown))
@@ -223,6 +251,22 @@ def _block(call: BazingaCall, values: dict[str, str]) -> tuple[ContextBlock, str
             call.warn(f"WARNING: {note}")
         unknown = f"Nothing is known from before for {one_line(agent)} in the session {one_line(session)}."
         return shown._replace(text=shown.text or f"{OPENING}\n{unknown}\n"), store.location.root
+
+
+def _extras(store: Store, request: AssembleRequest, assembly: Assembly, config: Config) -> Extras:
+    """What goes behind a block: found by the same assembly with a wider reach, of which nothing is recorded."""
+    wider = request._replace(reach="project", detail="passage", limit=4 * MAX_PACKAGES)
+    further = make_assembly(store, wider, config)[0].packages
+    query = "SELECT p.id FROM packages AS p JOIN sessions AS s ON s.id = p.session_id WHERE s.name = ?"
+    own = frozenset(read_column(store.primary, query, (request.session,), int))
+    best = {one.id: one.passages[0] for one in further if one.passages}
+    best = {id_: one._replace(heading=f"of id {id_}: {one.heading}") for id_, one in best.items()}
+    return Extras(
+        assembly.strategies,
+        tuple(best[one.id] for one in assembly.packages[:MAX_PACKAGES] if one.id in best),
+        # With a task those that it is about: they come with a passage.
+        tuple(one for one in further if one.id not in own and (one.passages or not request.task))[:MAX_PACKAGES],
+    )
 
 
 def _iteration(call: BazingaCall, values: dict[str, str]) -> int:
@@ -250,20 +294,25 @@ def context_budget(agent: str, model: str) -> int:
     return int(MODELS[model] * _SHARES.get(agent, _OTHER_SHARE))
 
 
-def render(assembly: Assembly, limit: int) -> ContextBlock:
-    """As much of the assembly as `limit` tokens hold, each class in its order."""
+def render(assembly: Assembly, limit: int, extras: Extras = NO_EXTRAS) -> ContextBlock:
+    """As much of the assembly as `limit` tokens hold, each class in its order, and of the extras what they leave."""
     texts: dict[str, list[str]] = {kind: [] for kind in _HEADINGS}
-    for package in assembly.packages[:MAX_PACKAGES]:
-        label = f" ({one_line(package.label)})" if package.label else ""
-        title = f"**[{package.priority.upper()}]** {one_line(package.path)} (id {package.id}){label}\n"
-        texts["packages"].append(f"{title}> {_cut(quoted_line(package.summary), MAX_SUMMARY_CHARS)}\n")
-    for entry in assembly.reasoning:
+    texts["packages"] += map(_package, assembly.packages[:MAX_PACKAGES])
+    for entry in assembly.reasoning[:MAX_REASONING]:
         content = shorten(one_line(entry.content), MAX_REASONING_CHARS)
         texts["reasoning"].append(f"**[{one_line(entry.agent)}] {entry.phase}:** {content}\n")
     for error in assembly.errors:
         signature = _cut(one_line(error.signature), MAX_SIGNATURE_CHARS)
         solution = _cut(one_line(error.solution), MAX_SOLUTION_CHARS)
         texts["errors"].append(f"**Known Issue**: {signature}\n> **Solution**: {solution}\n")
+    for strategy in extras.strategies:
+        insight = _cut(one_line(strategy.insight), MAX_INSIGHT_CHARS)
+        texts["strategies"].append(f"**[{one_line(strategy.topic)}]** {insight}\n")
+    for one in extras.passages:
+        texts["passages"].append(
+            passage(one._replace(text=shorten(printable(one.text), MAX_PASSAGE_CHARS))).lstrip("\n")
+        )
+    texts["earlier"] += map(_package, extras.earlier)
     taken = _fitting(texts, limit)
     if not any(taken.values()):
         return ContextBlock("", (), ())
@@ -271,8 +320,15 @@ def render(assembly: Assembly, limit: int) -> ContextBlock:
     for kind, items in texts.items():
         if taken[kind]:
             parts += [_HEADINGS[kind], *items[: taken[kind]]]
-    packages, reasoning = assembly.packages[: taken["packages"]], assembly.reasoning[: taken["reasoning"]]
+    packages = (*assembly.packages[: taken["packages"]], *extras.earlier[: taken["earlier"]])
+    reasoning = assembly.reasoning[: taken["reasoning"]]
     return ContextBlock("\n".join(parts), packages, reasoning, assembly.errors[: taken["errors"]])
+
+
+def _package(package: IncludedDocument) -> str:
+    label = f" ({one_line(package.label)})" if package.label else ""
+    title = f"**[{package.priority.upper()}]** {one_line(package.path)} (id {package.id}){label}\n"
+    return f"{title}> {_cut(quoted_line(package.summary), MAX_SUMMARY_CHARS)}\n"
 
 
 def _fitting(texts: dict[str, list[str]], limit: int) -> dict[str, int]:
@@ -280,20 +336,21 @@ def _fitting(texts: dict[str, list[str]], limit: int) -> dict[str, int]:
     price = Prices(1.0)
     used = price.of(_HEAD)
     taken = dict.fromkeys(texts, 0)
-    open_classes = {kind for kind, items in texts.items() if items}
-    turn: tuple[str, ...] = _FIRST_ROUND
-    while open_classes:
-        for kind in turn:
-            if kind not in open_classes:
-                continue
-            cost = price.of(texts[kind][taken[kind]]) + (0 if taken[kind] else price.of(_HEADINGS[kind]))
-            fits = used + cost <= limit
-            if fits:
-                used += cost
-                taken[kind] += 1
-            if not fits or taken[kind] == len(texts[kind]):
-                open_classes.discard(kind)
-        turn = _LATER_ROUNDS
+    turn: tuple[str, ...]
+    for turn, later in ((_FIRST_ROUND, _LATER_ROUNDS), (_EXTRAS, _EXTRAS)):
+        open_classes = {kind for kind in turn if texts[kind]}
+        while open_classes:
+            for kind in turn:
+                if kind not in open_classes:
+                    continue
+                cost = price.of(texts[kind][taken[kind]]) + (0 if taken[kind] else price.of(_HEADINGS[kind]))
+                fits = used + cost <= limit
+                if fits:
+                    used += cost
+                    taken[kind] += 1
+                if not fits or taken[kind] == len(texts[kind]):
+                    open_classes.discard(kind)
+            turn = later
     return taken
 
 

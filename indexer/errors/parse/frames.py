@@ -7,6 +7,7 @@ Line numbers and folders are left out: they change while the error stays the sam
 
 import re
 
+from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, signed_rows
 from ctxrank.indexer.light_typing import NamedTuple, cache
 
@@ -40,7 +41,7 @@ def frame_of(line: str) -> Frame | None:
     if 'File "' in line and (match := _CALLS["python"].match(line)):
         return frame_at(match[1], match[2] or "")
     for signs, pattern in _notations():
-        if any(sign in line for sign in signs) and (match := re.match(pattern, line)):
+        if any(sign in line for sign in signs) and (match := kept.match(pattern, line)):
             named = match.groupdict()
             return frame_at(named.get("file") or "", named.get("function") or "")
     return None
@@ -56,7 +57,7 @@ def frame_at(file: str, function: str) -> Frame:
 
 def called_above(line: str, frame: Frame, pattern: str) -> Frame:
     """The frame with its function, which some tools print on the line above."""
-    match = re.match(pattern, line)
+    match = kept.match(pattern, line)
     if match is None:
         return frame
     return frame._replace(

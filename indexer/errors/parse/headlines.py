@@ -5,6 +5,7 @@ headline_of("src/a.ts(3,1): error TS2304: Cannot find name 'x'.")  ->  tool "tsc
 
 import re
 
+from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.notations import Notation, notations, ways
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.light_typing import NamedTuple
@@ -41,7 +42,7 @@ def headline_of(line: str, following: str = "") -> Headline | None:
     mark = re.match(MARK, line)
     for said in (line,) if mark is None else (line, line[mark.end() :]):
         for notation in notations():
-            if any(sign in said for sign in notation.signs) and (match := re.match(notation.pattern, said)):
+            if any(sign in said for sign in notation.signs) and (match := kept.match(notation.pattern, said)):
                 return _taken_apart(match, notation, following)
     return None
 
@@ -52,11 +53,11 @@ def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> He
     codes = tuple(code for key in ("code", "code2", "flag") if (code := named.get(key)))
     tool = notation.tool
     place_below = ways()["place below"].get(tool)
-    if place_below and notation.family == "compiler" and not codes and not re.match(place_below, following):
+    if place_below and notation.family == "compiler" and not codes and not kept.match(place_below, following):
         tool = ""  # `error: …` alone is written by many
     for code in codes:
-        tool = next((name for name, pattern in ways()["has code"].items() if re.match(pattern, code)), tool)
+        tool = next((name for name, pattern in ways()["has code"].items() if kept.match(pattern, code)), tool)
     if not codes and (place_below or not tool):
-        tool = next((name for name, pattern in ways()["says"].items() if re.search(pattern, message)), tool)
+        tool = next((name for name, pattern in ways()["says"].items() if kept.compiled(pattern).search(message)), tool)
     error_type = re.split(r"\.|::", named.get("type", ""))[-1]
     return Headline(notation, tool, message, error_type, codes, named.get("place", ""), named.get("function", ""))

@@ -36,11 +36,11 @@ class Reasons(NamedTuple):
 def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Iterator[Reasons]:
     """What is said beside the message that stands in the lines from `begin` to `end`: all of it, then less and less."""
     says_nothing = concludes(message) or not names_something(message)
-    above = [at for at in _block_above(lines, begin) if _tells(lines[at]) and (says_nothing or _denies(lines[at]))]
-    below = [at for at in _block_below(lines, end) if _tells(lines[at])]
+    above = [at for at in _block_above(lines, begin) if _tells(lines, at) and (says_nothing or _denies(lines[at]))]
+    below = [at for at in _block_below(lines, end) if _tells(lines, at)]
     found = [*above[-_MOST_KEPT:], *below[:_MOST_KEPT]]
     while found:
-        said = tuple(without_stamp(lines[at])[:_LONGEST] for at in found)
+        said = tuple(_said(lines[at])[:_LONGEST] for at in found)
         yield Reasons(said, min(begin, found[0]), max(end, found[-1] + 1))
         del found[0 if found[-1] < begin else -1]
 
@@ -71,8 +71,18 @@ def _block_below(lines: list[str], end: int) -> list[int]:
     return found
 
 
-def _tells(line: str) -> bool:
+def _said(line: str) -> str:
+    """What a line says: without time and place, or the label beside the mark below a piece of code."""
+    label = _SAID["label"].match(line)
+    return label[1] if label else without_stamp(line)
+
+
+def _tells(lines: list[str], at: int) -> bool:
+    line, below = lines[at], lines[at + 1] if at + 1 < len(lines) else ""
     said = without_stamp(line)
-    if not said or _SHAPES["excerpt"].match(line) or _SAID["nothing"].search(said) or frame_of(line) is not None:
+    if _SAID["label"].match(line):
+        return True
+    is_code = _SHAPES["excerpt"].match(line) is not None or _SAID["marks"].match(below) is not None
+    if not said or is_code or _SAID["nothing"].search(said) or frame_of(line) is not None:
         return False
     return not (is_summary(said) or is_advice(said) or concludes(said))

@@ -9,6 +9,7 @@ every cause, so that nothing is recognised by it.
 
 import re
 
+from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.tables import Expressions, rows
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cache
 
@@ -29,7 +30,7 @@ def is_summary(message: str) -> bool:
         return False
     if len(low) > _LONG:
         return _in_linear_time().last_match(low.encode("utf-8", "replace")) is not None
-    return re.match(_pattern(), low) is not None
+    return kept.match(_pattern(), low) is not None
 
 
 _said = cache(lambda: tuple(pattern for (pattern,) in rows("summaries")))

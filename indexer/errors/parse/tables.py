@@ -10,7 +10,9 @@ import os
 import re
 from collections.abc import Iterator
 
+from ctxrank.indexer.errors.parse.kept import compiled
 from ctxrank.indexer.light_typing import cache
+from ctxrank.indexer.text.tables import words_of
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "tables")
 _PIECE = r"«(\w+)(?::(\w+))?»"
@@ -49,8 +51,8 @@ class Expressions(dict[str, re.Pattern[str]]):
         self.module = module
 
     def __missing__(self, name: str) -> re.Pattern[str]:
-        compiled = self[name] = re.compile(_expressions()[self.module][name])
-        return compiled
+        found = self[name] = compiled(_expressions()[self.module][name])
+        return found
 
 
 def signed_rows(name: str) -> tuple[tuple[list[str], str], ...]:
@@ -68,4 +70,4 @@ def listed(name: str) -> frozenset[str]:
 
 def words(name: str) -> frozenset[str]:
     """The words of a table of words."""
-    return frozenset(word for (word,) in rows(name))
+    return words_of(__file__, f"../tables/{name}")

@@ -10,6 +10,7 @@ than the message. One row of runners.tsv for each way to write it.
 import re
 from functools import cached_property
 
+from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
 from ctxrank.indexer.errors.parse.notations import NOTHING, way
 from ctxrank.indexer.errors.parse.tables import Expressions, rows
@@ -68,7 +69,7 @@ def failed_tests(lines: list[str]) -> list[FailedTest]:
     headings: list[tuple[int, Runner, re.Match[str]]] = []
     for at, line in enumerate(lines):
         for runner in runners:
-            if any(sign in line for sign in runner.signs) and (match := re.match(runner.heading, line)):
+            if any(sign in line for sign in runner.signs) and (match := kept.match(runner.heading, line)):
                 headings.append((at, runner, match))
                 break
     found: list[FailedTest] = []
@@ -123,15 +124,15 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
         line = lines[at]
         if message and not frames and len(detail) < _MAX_DETAIL and not _REPORTED["no detail"].match(line):
             detail.append(line.strip())
-        if runner.end and re.match(runner.end, line):
+        if runner.end and kept.match(runner.end, line):
             break
-        if match := re.match(line_pattern, line):
+        if match := kept.match(line_pattern, line):
             shown_line = match[1]
-        elif match := re.match(function_pattern, line):
+        elif match := kept.match(function_pattern, line):
             shown_function = match[1]
-        if not message and runner.message and (match := re.match(runner.message, line)):
+        if not message and runner.message and (match := kept.match(runner.message, line)):
             message, message_line = match[match.lastindex or 0][:_MAX_MESSAGE], at
-        if runner.place and (match := re.match(runner.place, line)):
+        if runner.place and (match := kept.match(runner.place, line)):
             groups = match.groupdict("")
             function = groups.get("function", "")
             frame = frame_of(line) or frame_at(groups["file"], function)
@@ -155,13 +156,13 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
 def _test_name(lines: list[str], start: int, runner: Runner, name: str) -> str:
     """The test's name; some runners write each level of it on a line of its own."""
     level = way("level", runner.tool)
-    if level == NOTHING or re.match(level, name):
+    if level == NOTHING or kept.match(level, name):
         return re.sub(r"\[.*\]$", "", name).rstrip(":")
     levels = [name]
     for line in map(str.strip, lines[start + 1 : start + 8]):
         if not line:
             break
         levels.append(line)
-        if re.match(level, line):
+        if kept.match(level, line):
             break
     return " > ".join(levels).rstrip(":")

@@ -9,6 +9,7 @@ follows, and is kept as detail. Output that announces nothing is one unit: its l
 import bisect
 import re
 
+from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.console import clean
 from ctxrank.indexer.errors.parse.frames import (
     JAVA_FILES,
@@ -337,13 +338,13 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     end = start + 1
     detail: list[str] = []
     frames: list[Frame] = []
-    prefix = _PRINTED["prefix"] if _PRINTED["prefix"].match(lines[start]) else re.compile(NOTHING)
+    prefix = _PRINTED["prefix"] if _PRINTED["prefix"].match(lines[start]) else kept.compiled(NOTHING)
     call, call_above, fact, name_below = (way(one, tool) for one in ("call", "call above", "fact", "name below"))
     owned = notation.owns or NOTHING
-    while end < len(lines) and end - start < _MAX_DETAIL_LINES and re.match(owned, lines[end]):
+    while end < len(lines) and end - start < _MAX_DETAIL_LINES and kept.match(owned, lines[end]):
         line = lines[end]
         frame = frame_of(line)
-        if frame is None and (called := re.match(call, line)):
+        if frame is None and (called := kept.match(call, line)):
             frame = frame_at("", called["function"])
         if frame is not None:
             frames.append(called_above(lines[end - 1], frame, call_above))
@@ -357,11 +358,11 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     message, begin, end = in_full(message, lines, start, end, may_be_title=is_free)
     if way("wraps", tool) != NOTHING and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
-    if symbol := next(filter(None, (re.match(name_below, line) for line in detail)), None):
+    if symbol := next(filter(None, (kept.match(name_below, line) for line in detail)), None):
         message += f": {symbol[1]}"
-    if fact != NOTHING and (not message or is_summary(message) or re.match(fact, message)):
+    if fact != NOTHING and (not message or is_summary(message) or kept.match(fact, message)):
         # The first lines of such a report are facts, what the failed script printed follows.
-        said = (line.strip() for line in detail if not re.match(fact, line) and not is_summary(line))
+        said = (line.strip() for line in detail if not kept.match(fact, line) and not is_summary(line))
         message = next(said, message or prefix.sub("", lines[start]))
     kind = re.search(r"\(([A-Z]\w*(?:::\w+)*(?:Error|Exception))\)$", message)
     error_type = headline.error_type or (kind[1].rpartition("::")[2] if kind else "")

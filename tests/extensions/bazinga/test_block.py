@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from bazinga_project import SESSION, Project, bazinga
-from builders import Answer
+from builders import Answer, save
 from predecessor import PredecessorDb
 from tables import each_row
 
@@ -199,3 +199,35 @@ def test_whatever_breaks_a_spawn_goes_on(project: Project) -> None:
     answer = project.bazinga("context-block", "--agent-type", "developer", "--session-id", "NO-SUCH")
     assert answer.code == 0 and answer.err.startswith("WARNING: no context")
     assert "There is no context from before: " in answer.out and "NO-SUCH" in answer.out
+
+
+def test_what_a_block_never_had_comes_last_and_can_be_switched_off(project: Project) -> None:
+    earlier = "bazinga_20261001_090000"
+    with project.store() as store:
+        save(store, "artifacts/old.md", session=earlier, summary="The lock waited once before", created_at=1)
+        store.primary.execute("UPDATE sessions SET created_at = 1 WHERE name = ?", (earlier,))
+    text = "# Locks\n\nThe refresh takes the lock of the row.\n"
+    number = project.package("a.md", summary="Locks wait", text=text)
+    project.json("save-strategy", "default", "implementation", "Take the lock late")
+    shown = block(project, "developer", "--task-title", "Why does the lock wait").out
+    before, _, after = shown.partition("### Strategies\n\n**[implementation]** Take the lock late\n")
+    assert "### Relevant Context" in before and "lines" not in before and "old.md" not in before
+    passages, _, sessions = after.partition("### Earlier Sessions")
+    assert f"of id {number}: " in passages and "The refresh takes the lock of the row." in passages
+    assert f"old.md (id 1) (from session {earlier})\n> The lock waited once before" in sessions
+    assert estimate_tokens(shown) <= context_budget("developer", "sonnet")
+    settings = {"context_engineering": {"block_extras": False}}
+    (project.folder / "bazinga" / "skills_config.json").write_text(json.dumps(settings))
+    assert block(project, "developer", "--task-title", "Why does the lock wait").out == before.rstrip("\n") + "\n"
+
+
+@each_row("agent", ["qa_expert", "tech_lead"])
+def test_qa_and_tech_lead_are_shown_the_newest_reasoning_of_any_phase(project: Project, agent: str) -> None:
+    phases = ("completion", "understanding", "decisions", "risks", "blockers", "pivot")
+    for phase in phases:
+        project.json("save-reasoning", SESSION, "AUTH", "developer", phase, f"What {phase} says")
+    text = block(project, agent, "--model", "opus").out
+    shown = [
+        line.partition("] ")[2].partition(":")[0] for line in text.splitlines() if line.startswith("**[developer]")
+    ]
+    assert shown == ["pivot", "blockers", "risks", "decisions", "understanding"]

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from ctxrank.indexer.redaction import copies, engine
 from ctxrank.indexer.redaction.copies import find_copies
 from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.named_values import ANCHORS as NAME_ANCHORS
+from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES
 
 _VALUES = ("abcab", "bcabcab", "cabß", "aaaa")
 _REPEATED = "-".join(f"k{number * 7919 % 9973:04x}" for number in range(4))
@@ -29,3 +31,18 @@ def test_a_secret_is_taken_wherever_a_part_ends(before: int, between: str) -> No
         patched.setattr(copies, "_PART_CHARS", 11)
         patched.setattr(engine, "_LOWERED_CHARS", 5)
         assert redact(text) == whole
+
+
+_ANCHORS = [anchor for rule in (*RULES, *FORMAT_RULES) for anchor in rule.anchors]
+_PIECES = st.one_of(
+    st.sampled_from(_ANCHORS), st.sampled_from([*NAME_ANCHORS, " = ", "\n"]), st.text("aK7ß", max_size=40)
+)
+
+
+@given(text=st.lists(_PIECES, max_size=12).map("".join))
+def test_a_short_text_is_redacted_as_it_is_with_an_automaton(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(engine, "_looked_through", [0])
+        searched = redact(text)
+        patched.setattr(engine, "_CHARS_WITHOUT_AUTOMATON", -1)
+        assert redact(text) == searched

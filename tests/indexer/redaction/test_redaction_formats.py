@@ -140,7 +140,7 @@ def test_a_format_without_a_row_is_seen_by_another_rule(format_id: str) -> None:
 
 def test_all_formats_are_accounted_for() -> None:
     ids = {token.name for token in TOKENS} | {value.name for value in VALUES} | set(_ELSEWHERE)
-    assert len(ids) == 221
+    assert len(ids - {"vendor-key"}) == 221  # and what is no format of theirs
 
 
 def test_every_value_of_a_kubernetes_secret_goes_and_its_names_stay() -> None:

@@ -6,17 +6,9 @@ import pytest
 from builders import make_store, save
 
 from ctxrank.indexer.store.config import Config
-from ctxrank.ranking.context.findings import is_above_floor, relevant_findings
+from ctxrank.ranking.context.findings import relevant_findings
 
 _NOTE = "# Ferry tides\n\nspring tides delay the ferry at the northern pier\n"
-
-
-@pytest.mark.parametrize(
-    "shared, coverage, is_above",
-    [(1, 1.0, False), (2, 0.49, False), (2, 0.5, True), (3, 0.24, False), (3, 0.25, True), (9, 0.1, False)],
-)
-def test_the_floor_wants_three_words_or_two_that_are_most_of_it(shared: int, coverage: float, is_above: bool) -> None:
-    assert is_above_floor(shared, coverage) is is_above
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,25 @@ def test_without_source_nothing_counts_less(tmp_path: Path) -> None:
     assert hit.explanation is not None and "as documentation" not in "\n".join(hit.explanation.lines())
 
 
+def test_a_heading_does_not_outrank_the_prose_below_others_but_tells_a_note_among_code(tmp_path: Path) -> None:
+    asked = "what is known of libraries that lend books"
+    (tmp_path / "a.md").write_text("# Libraries that lend\n\nA list of towns, and of who was there to see them.\n")
+    (tmp_path / "b.md").write_text("# Towns\n\nSome libraries lend books by post; books that libraries lend return.\n")
+    with create_store(str(tmp_path)) as store:
+        index_artifacts(store)
+        store.catch_up()
+        hits = search(store, SearchRequest(asked, is_explained=True)).hits
+        assert [hit.path for hit in hits] == ["b.md", "a.md"]
+        explained = "\n".join(line for hit in hits if hit.explanation for line in hit.explanation.lines())
+        assert "title, summary and path" not in explained
+        (tmp_path / "lend.py").write_text("def lend(libraries, books):\n    return libraries.lend(books)\n")
+        index_artifacts(store)
+        store.catch_up()
+        hits = search(store, SearchRequest(asked, is_explained=True)).hits
+        explained = "\n".join(line for hit in hits if hit.explanation for line in hit.explanation.lines())
+        assert "title, summary and path" in explained
+
+
 def test_the_explanation_says_the_factor_and_still_adds_up(tree: Store) -> None:
     for hit in search(tree, SearchRequest("upload limits", is_explained=True)).hits:
         assert hit.explanation is not None and hit.shares is not None

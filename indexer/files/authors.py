@@ -1,0 +1,95 @@
+"""Who wrote a file of a checkout: the user, or somebody whose commit came with it.
+
+    foreign_commits(root, {"notes/locks.md"})       {"notes/locks.md": Commit("4f1c…", "Ada")}
+
+A file is the user's own where it is in no commit, or its last commit is by their `user.email` and was made here. What
+was there when the checkout was cloned came with it, whoever wrote it: the reflog's first line says when that was.
+"""
+
+import os
+from collections.abc import Iterator
+
+from ctxrank.indexer.beneath import read_start
+from ctxrank.indexer.files.git import GitError, Repository, find_repository, git_on, head_commit
+from ctxrank.indexer.light_typing import NamedTuple
+
+_MAX_CONFIG_BYTES = 64 * 1024
+_MAX_NAME_CHARS = 40
+# -m: of a merge what it changes, too; the fields of a commit are told apart from paths by their first character.
+_LOG = (
+    "log -z -m --name-only --no-renames --no-ext-diff --no-textconv --no-show-signature --no-notes --no-mailmap"
+    " --no-color --format=\x01%H\x01%ct\x01%ae\x01%an"
+)
+
+
+class Commit(NamedTuple):
+    """A commit, and who made it: what a person typed, letters and digits alone."""
+
+    id: str
+    author: str
+
+
+def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commit]:
+    """The last commits of those of the paths, relative to the root, that came with the repository.
+
+    All are the user's own where there is no checkout, or git cannot be asked.
+    """
+    try:
+        repository = find_repository(root)
+        head = "" if repository is None else head_commit(repository)
+        if repository is None or not head or not paths:
+            return {}
+        emails, cloned_at = set(_emails(repository)), _cloned_at(repository)
+        found: dict[str, Commit] = {}
+        own: set[str] = set()
+        with git_on(repository, scratch) as git:
+            commit, is_foreign = Commit("", ""), False
+            for record in git.records(*_LOG.split(" "), head, "--", *(repository.prefix + path for path in paths)):
+                text = record.decode("utf-8", "replace").lstrip("\n")
+                if text.startswith("\x01"):
+                    _, id_, moment, email, author = text.rstrip("\n").split("\x01")[:5]
+                    is_foreign = email.lower() not in emails or int(moment) < cloned_at
+                    commit = Commit(id_, _name(author))
+                elif (path := text.removeprefix(repository.prefix)) in paths - own and is_foreign:
+                    found.setdefault(path, commit)
+                elif path not in found:
+                    own.add(path)
+    except (GitError, ValueError):
+        return {}
+    return found
+
+
+def _name(author: str) -> str:
+    letters = "".join(char if char.isalnum() else " " for char in author)
+    return " ".join(letters.split())[:_MAX_NAME_CHARS] or "unknown"
+
+
+def _emails(repository: Repository) -> Iterator[str]:
+    """What the repository's and the user's configuration call the user; files that they include are not read."""
+    home = os.path.expanduser("~")
+    folder = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    yield from (email.lower() for name in ("GIT_AUTHOR_EMAIL", "EMAIL") if (email := os.environ.get(name)))
+    own, of_user = os.path.join(repository.common, "config"), os.path.join(home, ".gitconfig")
+    for path in (own, of_user, os.path.join(folder, "git", "config")):
+        section = ""
+        for line in _start(path).splitlines():
+            line = line.strip()
+            if line.startswith("["):
+                section = line.strip("[]").strip().lower()
+            name, _, value = line.partition("=")
+            if section == "user" and name.strip().lower() == "email":
+                yield value.strip().strip('"').lower()
+
+
+def _cloned_at(repository: Repository) -> int:
+    """When the checkout was cloned, in seconds; 0 where it was made here."""
+    facts, _, did = _start(os.path.join(repository.common, "logs", "HEAD")).partition("\n")[0].partition("\t")
+    moment = facts.split(" ")[-2:][0]
+    return int(moment) if did.startswith("clone: ") and moment.isdecimal() else 0
+
+
+def _start(path: str) -> str:
+    try:
+        return read_start(path, _MAX_CONFIG_BYTES).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return ""

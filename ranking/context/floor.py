@@ -1,0 +1,83 @@
+"""Floor: how near a finding must be to a prompt, so that what is about nothing here gets no answer in 95 of 100 cases.
+
+    nearness = T · (shared − 1)^SHARED_POWER        T = s / (s + h), as in formulas/blend.py
+
+    shared   words of the prompt that the finding holds, as they were typed: one is chance, and counts nothing
+
+The floor is a store's own: the rank that split conformal prediction gives (Vovk, Gammerman and Shafer 2005, section
+4.2) among the nearness of prompts that are about nothing here. It is measured in the background
+(floor_measurement.py), once for prompts of one line and once for pasted ones, and kept as a setting. A store of few
+findings has the curve of stores that were measured.
+
+Which measure: at .05 of foreign prompts it keeps .83 of the own ones of dialogues, .64 of issues, .62 of subjects of
+commits and .25 of messages that look for files; T alone .84, .60, .43 and .08, coverage .82, .27, – and 0 (2026-11).
+"""
+
+from math import log
+
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import put_setting, read_row, read_value
+from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.light_json import dumps
+
+# Findings are what somebody wrote down. Files of the project are not: an agent reads these by itself.
+KINDS = ("package", "reasoning", "error", "strategy", "linked")
+ALPHA = 0.05  # of prompts that are about nothing here, how many may get an answer
+SHARED_POWER = 0.15
+LEAST_FINDINGS = 20  # with fewer the curve holds
+# The curve over ln(rows of the index): stores of 4 to 19 notes have, at 8 to 62 rows, 0 to .62 (notes of commits) and
+# .53 to .72 (dialogues), and with pasted prompts .75 to 1.04 (issues). Notes of commits are what findings are like.
+_CURVE_START, _CURVE_SLOPE, _CURVE_PASTED = 0.3, 0.082, 0.9
+_GROWN_BY = 0.25  # of the findings it was measured with, more or fewer: measured again
+_SETTING = "floor"
+OTHER_PROJECTS, SHUFFLED_WORDS = "prompts of other projects", "lines of shuffled words"
+
+
+class Floor(NamedTuple):
+    """What a finding's nearness must reach; `findings` there were when it was measured, by so many `prompts`."""
+
+    line: float
+    pasted: float
+    findings: int
+    prompts: int
+    source: str  # of the prompts
+
+    def of(self, prompt: str) -> float:
+        """The floor for a prompt."""
+        return self.pasted if "\n" in prompt.strip() else self.line
+
+
+def nearness(text: float, shared: int) -> float:
+    """How near a finding with this T is, that shares so many words."""
+    return text * (shared - 1) ** SHARED_POWER if shared > 1 else 0.0
+
+
+def floor_of(store: Store, rows: int) -> Floor:
+    """The floor of a store whose index has so many rows: as measured, else by the curve."""
+    line = _CURVE_START + _CURVE_SLOPE * log(max(rows, 1))
+    return measured_floor(store) or Floor(line, max(line, _CURVE_PASTED), 0, 0, "")
+
+
+def measured_floor(store: Store) -> Floor | None:
+    """The floor as it was measured last; None where it never was."""
+    fields = ", ".join(f"value ->> '{name}'" for name in Floor._fields)
+    return read_row(store.primary, f"SELECT {fields} FROM settings WHERE key = ?", (_SETTING,), Floor)
+
+
+def keep_floor(change: Change, floor: Floor) -> None:
+    """Keep what was measured."""
+    put_setting(change.connection, _SETTING, dumps(floor._asdict()))
+
+
+def is_outdated(store: Store) -> bool:
+    """Whether the store has so many findings more, or fewer, than its floor was measured with."""
+    count = findings_in(store)
+    floor = measured_floor(store)
+    before = 0 if floor is None else floor.findings
+    return count >= LEAST_FINDINGS and abs(count - before) > _GROWN_BY * before
+
+
+def findings_in(store: Store) -> int:
+    """How many findings a store has."""
+    query = f"SELECT count(*) FROM documents WHERE kind IN ({', '.join('?' * len(KINDS))})"
+    return read_value(store.primary, query, KINDS, int) or 0

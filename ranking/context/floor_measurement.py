@@ -1,0 +1,151 @@
+"""Measuring a store's floor: prompts that are about nothing here, and how near its findings are to them.
+
+    prompts of the user's other projects    what their stores, of this machine, have kept of them: titles of sessions,
+                                            which are of one line, and prompts, where a project keeps conversations
+    shuffled words                          where those are fewer than LEAST_PROMPTS: words of this store's own
+                                            findings, a third of them made up
+
+Of other projects' texts nothing is kept but the two numbers of the floor. It takes a second or two, so that a process
+of its own does it, with a low priority, started where the store has grown (`start_measuring`).
+"""
+
+import contextlib
+import os
+import random
+import re
+import sys
+from math import ceil
+
+import apsw
+
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.indexer.store.connection import file_uri, read_column, read_value
+from ctxrank.indexer.store.known_stores import places_of_stores
+from ctxrank.indexer.store.location import identity_of, is_known, refuse_foreign
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.systems import unbound_memory
+from ctxrank.ranking.context.findings import nearest
+from ctxrank.ranking.context.floor import (
+    ALPHA,
+    KINDS,
+    OTHER_PROJECTS,
+    SHUFFLED_WORDS,
+    Floor,
+    findings_in,
+    is_outdated,
+    keep_floor,
+)
+
+LEAST_PROMPTS = 100
+_MOST_PROMPTS = 300
+_SHUFFLED = 200
+_SHUFFLED_WORDS = (4, 5, 6, 7, 8, 10, 12, 14, 18, 24)
+_UNKNOWN_SHARE = 1 / 3
+_WORD = r"[^\W\d_][\w'-]+"
+_LETTERS = "bcdfghjklmnpqrstvwxz"
+_MOST_TEXTS = 2_000
+_NICE = 10
+
+
+def start_measuring(store: Store) -> None:
+    """Have the floor measured in the background."""
+    # -P: what is in the folder we were called from is not imported in place of a module of ours.
+    command = [sys.executable, "-P", "-m", __name__, store.location.primary]
+    nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+    with contextlib.suppress(OSError):  # the next session tries again
+        os.posix_spawn(sys.executable, command, os.environ, file_actions=nothing, setpgroup=0)
+
+
+def measure_floor(store: Store, config: Config) -> Floor:
+    """Measure the floor of a store, and keep it. Raises LockedError."""
+    foreign = foreign_prompts(store)
+    pasted = [prompt for prompt in foreign if "\n" in prompt.strip()]
+    lines = [prompt for prompt in foreign if "\n" not in prompt.strip()]
+
+    def exceeded_by_alpha(prompts: list[str]) -> float:
+        """Of n nearnesses the ⌈(1 − ALPHA) · (n + 1)⌉-th; 0 for none."""
+        found = sorted(nearest(store, prompt, config) for prompt in prompts)
+        return found[min(ceil((1 - ALPHA) * (len(found) + 1)), len(found)) - 1] if found else 0.0
+
+    has_lines, has_pasted = len(lines) >= LEAST_PROMPTS, len(pasted) >= LEAST_PROMPTS
+    shuffled = 0.0 if has_lines and has_pasted else exceeded_by_alpha(shuffled_prompts(store))
+    line = exceeded_by_alpha(lines) if has_lines else shuffled
+    floor = Floor(
+        line,
+        exceeded_by_alpha(pasted) if has_pasted else max(line, shuffled),
+        findings_in(store),
+        len(lines) * has_lines + len(pasted) * has_pasted or _SHUFFLED,
+        OTHER_PROJECTS if has_lines or has_pasted else SHUFFLED_WORDS,
+    )
+    with store.write() as change:
+        keep_floor(change, floor)
+    return floor
+
+
+def foreign_prompts(store: Store) -> list[str]:
+    """Prompts of the user's other stores, the newest of each; of a store that cannot be read none."""
+    own = identity_of(store.primary).uuid
+    places = [place for place in places_of_stores() if place != store.location.primary]
+    found = [prompts for place in places if (prompts := _prompts_of(place, own))]
+    return [prompt for prompts in found for prompt in prompts[: max(_MOST_PROMPTS // len(found), 1)]]
+
+
+def _prompts_of(place: str, own: str) -> list[str]:
+    """The prompts of a store that this user made or trusts, and that is no copy of the own one."""
+    try:
+        refuse_foreign(place)
+        primary = apsw.Connection(file_uri(place, "mode=ro"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    except (apsw.Error, CtxrankError, OSError):
+        return []
+    try:
+        identity = identity_of(primary)
+        if identity.uuid == own or not is_known(identity):
+            return []
+        titles = "SELECT metadata ->> 'title' FROM sessions WHERE metadata ->> 'title' <> '' ORDER BY id DESC LIMIT ?"
+        prompts = read_column(primary, titles, (_MOST_PROMPTS,), str)
+        if read_value(primary, "SELECT 1 FROM sqlite_schema WHERE name = 'conversations'", (), int):
+            said = "SELECT content FROM conversations WHERE agent = '' ORDER BY id DESC LIMIT ?"
+            prompts = read_column(primary, said, (_MOST_PROMPTS,), str) + prompts
+        return prompts
+    except (apsw.Error, CtxrankError):
+        return []
+    finally:
+        primary.close()
+
+
+def shuffled_prompts(store: Store) -> list[str]:
+    """Words of the store's findings, drawn one by one, among them made up ones: the same for the same store."""
+    kinds = ", ".join("?" * len(KINDS))
+    query = f"""
+        SELECT body FROM documents WHERE kind IN ({kinds})
+        UNION ALL
+        SELECT p.body FROM documents AS p JOIN documents AS o ON o.id = p.owner_id WHERE o.kind IN ({kinds})
+        LIMIT ?
+    """
+    texts = read_column(store.primary, query, (*KINDS, *KINDS, _MOST_TEXTS), str)
+    words: list[list[str]] = list(filter(None, (re.findall(_WORD, text) for text in texts)))
+    draw = random.Random(len(words))
+
+    def word() -> str:
+        if draw.random() < _UNKNOWN_SHARE:
+            return "q" + "".join(draw.choices(_LETTERS, k=6))
+        text = draw.choice(words)
+        return text[draw.randrange(len(text))]
+
+    return [" ".join(word() for _ in range(draw.choice(_SHUFFLED_WORDS))) for _ in range(_SHUFFLED)] if words else []
+
+
+def main(primary: str) -> None:
+    """Measure the floor of a store, if that is still to be done."""
+    os.nice(_NICE)
+    unbound_memory()  # a hook may have started it
+    with open_store(primary) as store:
+        if is_outdated(store):
+            measure_floor(store, load_config(store))
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(CtxrankError):  # the next session tries again
+        main(sys.argv[1])

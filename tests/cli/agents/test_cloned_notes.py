@@ -1,0 +1,92 @@
+"""The road of a note: written in one checkout, committed by another, found in a clone at the first prompt."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from builders import answer_of
+from runner_events import Runner
+
+from ctxrank.cli.main import run
+
+_LOCKS = """---
+ctxrank:
+  type: investigation
+  priority: critical
+  summary: A read that becomes a write fails at once in WAL mode.
+---
+# Why the queue stops
+
+Workers fail with "database is locked". BEGIN IMMEDIATE takes the lock before the first read.
+"""
+_TIDES = "# Departures at spring tide\n\nThe tide table is in UTC and the harbour clock is not. Add the zone.\n"
+
+
+def _git(folder: Path, *words: str, user: str = "Ada Lovelace") -> None:
+    email = f"{user.split()[0].lower()}@example.org"
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    author = ("-c", f"user.name={user}", "-c", f"user.email={email}")
+    subprocess.run(["git", *author, *words], cwd=folder, env=environment, check=True, timeout=30)
+
+
+def _ctxrank(folder: Path, *words: str) -> str:
+    os.chdir(folder)
+    answer = answer_of(lambda: run(list(words)))
+    assert answer.code == 0, answer
+    return answer.out
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone of a repository with two notes of Ada's, by Grace, in which Claude Code calls the hook."""
+    monkeypatch.chdir(tmp_path)
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    (origin / "notes").mkdir(parents=True)
+    (origin / "notes" / "locks.md").write_text(_LOCKS)
+    (origin / "notes" / "tides.md").write_text(_TIDES)
+    _git(origin, "init", "-q")
+    _git(origin, "add", ".")
+    _git(origin, "commit", "-qm", "notes")
+    _git(tmp_path, "clone", "-q", str(origin), str(clone))
+    _git(clone, "config", "user.email", "grace@example.org")
+    _ctxrank(clone, "init")
+    _ctxrank(clone, "install", "claude-code", "--project")
+    return clone
+
+
+def test_the_first_session_in_a_clone_names_its_notes_and_answers_with_the_one_that_bears(clone: Path) -> None:
+    runner = Runner(clone)
+    started = runner.hears("SessionStart", source="startup")
+    assert "notes/locks.md (package:1), which came with the repository: " in started and "by Ada Lovelace" in started
+    assert "WAL" not in started and "UTC" not in started  # named, and no more
+    said = runner.prompt("why do the workers fail with a locked database?")
+    assert "**[HIGH]** notes/locks.md" in said and "by Ada Lovelace" in said and "tides" not in said
+    said = runner.prompt("departures at spring tide are an hour early by the harbour clock")
+    assert "**[LOW]** notes/tides.md" in said and "The tide table is in UTC" in said
+
+
+def test_what_was_opened_here_is_news_like_any_other(clone: Path) -> None:
+    Runner(clone).hears("SessionStart", source="startup")
+    _ctxrank(clone, "show", "package:1")
+    started = Runner(clone, "session-2").hears("SessionStart", source="startup")
+    assert "**[HIGH]** notes/locks.md: A read that becomes a write fails at once" in started
+    assert "notes/tides.md (package:2), which came" in started
+
+
+def test_a_note_of_ones_own_is_ones_own(clone: Path) -> None:
+    (clone / "notes" / "own.md").write_text(_LOCKS.replace("queue", "importer"))
+    _git(clone, "add", ".")
+    _git(clone, "commit", "-qm", "mine", user="Grace Hopper")
+    _ctxrank(clone, "index")
+    listed = _ctxrank(clone, "package", "list")
+    assert "CRITICAL" in listed.upper() and "notes/own.md" in listed
+
+
+@pytest.mark.parametrize("words", [("index",), ("search", "--fresh", "tide")])
+def test_whoever_reads_a_note_first_makes_it_a_finding(clone: Path, words: tuple[str, ...]) -> None:
+    _ctxrank(clone, *words)
+    assert "notes/tides.md" in _ctxrank(clone, "package", "list")
+    before = _ctxrank(clone, "package", "list")
+    Runner(clone).stops("")
+    assert _ctxrank(clone, "package", "list") == before

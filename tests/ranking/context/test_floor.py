@@ -1,0 +1,116 @@
+"""The floor: what is near, the rank that keeps the promise, and where a store's floor comes from."""
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from builders import make_store, save
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.records.conversations import entitle
+from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.findings import nearest, relevant_findings
+from ctxrank.ranking.context.floor import LEAST_FINDINGS, floor_of, is_outdated, measured_floor, nearness
+from ctxrank.ranking.context.floor_measurement import (
+    LEAST_PROMPTS,
+    foreign_prompts,
+    main,
+    measure_floor,
+    shuffled_prompts,
+    start_measuring,
+)
+
+_WORDS = "ferry pier tide harbour cabin ticket storm engine captain ledger anchor rope lamp buoy crane".split()
+_LIMIT_S = 30.0
+
+
+def _fill(store: Store, count: int) -> None:
+    draw = random.Random(count)
+    for number in range(count):
+        words = draw.sample(_WORDS, 6)
+        save(store, f"{number}.md", f"# The {words[0]} {number}\n\n{' '.join(words)}\n", summary=f"About {words[0]}.")
+
+
+def _other_project(folder: Path, titles: int) -> None:
+    folder.mkdir()
+    with make_store(folder) as store, store.write() as change:
+        for number in range(titles):
+            create_session(change, NewSession(f"s{number}"))
+            entitle(change, f"s{number}", "codex", f"paint the northern fence number {number} green")
+
+
+def test_nearness_grows_with_the_words_that_are_shared_and_one_is_none() -> None:
+    assert nearness(0.9, 0) == nearness(0.9, 1) == 0
+    assert nearness(0.9, 2) == 0.9
+    assert nearness(0.9, 2) < nearness(0.9, 3) < nearness(0.9, 9)
+
+
+def test_a_store_of_few_findings_has_the_curve_of_others(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        _fill(store, 3)
+        assert measured_floor(store) is None and not is_outdated(store)
+        assert 0 < floor_of(store, 8).line < floor_of(store, 60).line < floor_of(store, 60).pasted
+
+
+def test_a_store_that_has_grown_is_measured_again(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        _fill(store, LEAST_FINDINGS - 1)
+        assert not is_outdated(store)
+        _fill(store, LEAST_FINDINGS)
+        assert is_outdated(store)
+        floor = measure_floor(store, Config())
+        assert floor == measured_floor(store) == floor_of(store, 1) and not is_outdated(store)
+        assert floor.source == "lines of shuffled words" and 0 < floor.line == floor.pasted
+
+
+def test_of_the_prompts_that_it_was_measured_with_one_in_twenty_is_answered(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        _fill(store, LEAST_FINDINGS)
+        floor = measure_floor(store, Config()).line
+        prompts = shuffled_prompts(store)
+        answered = [prompt for prompt in prompts if relevant_findings(store, prompt, Config(), 3, lambda _: True)]
+        assert len(answered) <= 0.05 * len(prompts)
+        assert answered == [prompt for prompt in prompts if nearest(store, prompt, Config()) > floor]
+
+
+@pytest.mark.parametrize("titles, is_enough", [(LEAST_PROMPTS, True), (LEAST_PROMPTS - 1, False)])
+def test_prompts_of_other_projects_are_asked_where_there_are_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, titles: int, is_enough: bool
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    _other_project(tmp_path / "other", titles)
+    (tmp_path / "own").mkdir()
+    with make_store(tmp_path / "own") as store:
+        _fill(store, LEAST_FINDINGS)
+        floor = measure_floor(store, Config())
+        assert len(foreign_prompts(store)) == titles
+        assert floor.source == ("prompts of other projects" if is_enough else "lines of shuffled words")
+        kept = "".join(str(row) for row in store.primary.execute("SELECT key, value FROM settings"))
+        assert "fence" not in kept  # nothing of them but the numbers
+
+
+def test_a_store_that_is_not_the_users_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    _other_project(tmp_path / "other", 5)
+    (tmp_path / "own").mkdir()
+    with make_store(tmp_path / "own") as store:
+        assert len(foreign_prompts(store)) == 5
+        (tmp_path / "other" / ".ctxrank").chmod(0o777)
+        assert foreign_prompts(store) == []
+
+
+def test_a_process_of_its_own_measures_it(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        _fill(store, LEAST_FINDINGS)
+        start_measuring(store)
+        ends = now_us() + _LIMIT_S * 1_000_000
+        while measured_floor(store) is None and now_us() < ends:
+            time.sleep(0.05)
+        floor = measured_floor(store)
+        assert floor is not None
+    main(store.location.primary)  # nothing is left to be done
+    with make_store(tmp_path) as store:
+        assert measured_floor(store) == floor
