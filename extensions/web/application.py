@@ -4,7 +4,7 @@
     GET  /finding?id=…      a document                   GET  /errors       known errors; POST: a failure recognised
     GET  /blocks            the block of a spawn         GET  /links        what a task of .contextia/ reaches
     GET  /receipt?id=…      a block as it was given      GET  /failure      a failure as it was seen
-    GET  /receipts          all of them, or two compared
+    GET  /receipts          all of them, or two compared GET  /palette      what Ctrl+K offers
     GET  /status            the store and this server    POST /change       with --write alone: one change
 
 Each page is a function of what the address holds (`search_page.py` and its neighbours) that asks commands and gives
@@ -39,6 +39,7 @@ from ctxrank.extensions.web import (
     finding_page,
     health_page,
     links_page,
+    palette_page,
     receipt_page,
     receipts_page,
     search_page,
@@ -78,16 +79,19 @@ class Answered(NamedTuple):
 PAGES = {
     "/": WebPage("Search", "search.html", "search_found.html", search_page.values),
     "/finding": WebPage("Search", "finding.html", "finding.html", finding_page.values),
-    "/receipt": WebPage("Receipts", "receipt.html", "receipt.html", receipt_page.values),
+    "/receipt": WebPage("Receipts", "receipt.html", "receipt_held.html", receipt_page.values),
     "/failure": WebPage("Sessions", "failure.html", "failure.html", failure_page.values),
     "/blocks": WebPage("Blocks", "blocks.html", "blocks_made.html", blocks_page.values),
     "/receipts": WebPage("Receipts", "receipts.html", "receipts.html", receipts_page.values),
     "/sessions": WebPage("Sessions", "sessions.html", "sessions_shown.html", sessions_page.values),
     "/errors": WebPage("Errors", "errors.html", "errors.html", errors_page.values),
     "/links": WebPage("Links", "links.html", "links_reached.html", links_page.values),
+    "/palette": WebPage("", "palette.html", "palette.html", palette_page.values),
     "/status": WebPage("Health", "health.html", "health_doctor.html", health_page.values),
 }
-_NAVIGATION = [(path, page.name) for path, page in PAGES.items() if path not in ("/finding", "/receipt", "/failure")]
+# What other pages lead to.
+_NOT_NAMED = ("/finding", "/receipt", "/failure", "/palette")
+_NAVIGATION = [(path, page.name) for path, page in PAGES.items() if path not in _NOT_NAMED]
 # With a form whose text is too long for an address.
 _POSTED = ("/errors",)
 

@@ -106,8 +106,12 @@ def ordinal(number: int) -> str:
 
 
 def plural(number: int, name: str) -> str:
-    """1 day, 2 days."""
-    return f"{number:,} {name}{'' if number == 1 else 's'}"
+    """1 day, 2 days, 2 deliveries, 2 fixes."""
+    if number == 1 or name == "reasoning":
+        return f"{number:,} {name}"
+    if name.endswith("ry"):
+        return f"{number:,} {name[:-1]}ies"
+    return f"{number:,} {name}{'es' if name.endswith('x') else 's'}"
 
 
 def share(value: float) -> str:

@@ -5,18 +5,21 @@ the records wherever one gap is most of the whole.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
-from ctxrank.extensions.web.rendering import address, clock
-from ctxrank.indexer.clock import format_us, now_us, parse_time
+from ctxrank.extensions.web.rendering import address, clock, plural
+from ctxrank.indexer.clock import DAY_US, format_us, now_us, parse_time
 from ctxrank.indexer.light_typing import NamedTuple
 
 # The picture, in units of its own.
 WIDTH, LANE_HEIGHT, LEFT, RIGHT, TOP = 1210, 46, 150, 1190, 14
 _LONGEST_SILENCE = 0.4  # of the whole time
 _MOST_TICKS = 5
+_MOST_ROWS = 300  # of a table of records; a day beyond them is opened alone
+_FEW_ROWS = 40  # so few stand open, of however many days
 _APART = 9  # units between two marks of a lane, at least
 
 KINDS = ("package", "reasoning", "skill", "failure", "fix", "delivery", "consumption", "block")
@@ -47,6 +50,16 @@ class Tick(NamedTuple):
     label: str
 
 
+class Day(NamedTuple):
+    """A day of a session: what was recorded in a few words, the address of it alone, and its records."""
+
+    date: str
+    said: str
+    link: str
+    records: list[Json]
+    is_open: bool
+
+
 def values(ask: Commands, given: Parameters) -> Json:
     """The sessions there are, and the timeline of the one that is chosen, or of the newest."""
     sessions = ask("session list", limit=200).fields.get("sessions", [])
@@ -65,12 +78,26 @@ def values(ask: Commands, given: Parameters) -> Json:
     records = [one for one in found["records"] if least <= one["at_us"] <= most]
     shown |= {
         "session": found["session"], "conversation": found.get("conversation"), "documents": found["documents"],
-        "records": records[::-1],
+        "records": records, "days": list(_days(name, given("lanes"), records[::-1])),
         "is_zoomed": low is not None or high is not None, "picture": None, "kinds": KINDS,
     }  # fmt: skip
     if records:
         shown["picture"] = _picture(records)
     return shown
+
+
+def _days(name: str, lanes: str, records: list[Json]) -> Iterator[Day]:
+    """The records, the newest first, by day; the newest day is open, and so is every one where there are few."""
+    rows = 0
+    for day, group in groupby(records, lambda one: int(one["at_us"]) // DAY_US):
+        own = list(group)
+        kinds = Counter(str(one["kind"]) for one in own)
+        counted = ", ".join(plural(number, kind) for kind, number in kinds.items())
+        start = day * DAY_US // 1000
+        link = address("/sessions", name=name, lanes=lanes, **{"from": start, "to": start + DAY_US // 1000 - 1})
+        shown = own[: max(_MOST_ROWS - rows, 0)]
+        yield Day(format_us(day * DAY_US)[:10], counted, link, shown, not rows or len(records) <= _FEW_ROWS)
+        rows += len(shown)
 
 
 def _picture(records: list[Json]) -> Json:
@@ -84,7 +111,7 @@ def _picture(records: list[Json]) -> Json:
         "lanes": [(name or "whole session", TOP + LANE_HEIGHT * at + LANE_HEIGHT / 2) for at, name in enumerate(lanes)],
         "marks": marks, "links": list(_links(records, marks)), "ticks": list(_ticks(times, places)),
         "bottom": TOP + LANE_HEIGHT * len(lanes), "from": times[0] // 1000, "to": times[-1] // 1000 + 1,
-        "is_timed": is_timed,
+        "is_timed": is_timed, "days": list(_day_starts(times, places)),
     }  # fmt: skip
 
 
@@ -144,6 +171,13 @@ def _links(records: list[Json], marks: list[Mark]) -> Iterator[TimelineLink]:
                 f"{mark.x:.1f} {mark.y:.1f}"
             )
             yield TimelineLink(path, one["kind"] == "fix")
+
+
+def _day_starts(times: list[int], places: list[float]) -> Iterator[float]:
+    """Where a day begins on the axis: half-way between its first record and the one before."""
+    for (before, at), (left, right) in zip(pairwise(times), pairwise(places), strict=True):
+        if before // DAY_US != at // DAY_US:
+            yield LEFT + 12 + (left + right) / 2 * (RIGHT - LEFT - 24)
 
 
 def _ticks(times: list[int], places: list[float]) -> Iterator[Tick]:

@@ -1,4 +1,4 @@
-"""Facet counts: how many of the documents that a search found have each kind, session, priority and age.
+"""Facet counts: how many of the documents that a search found have each kind, type, agent, session, priority, age.
 
 Counted are the documents that were scored. Where a large index was pruned, these are the best ones and not all, and
 the answer says so.
@@ -29,6 +29,8 @@ class FacetRow(NamedTuple):
     session: str | None
     priority: str
     created_at: int
+    type: str = ""
+    agent: str = ""
 
 
 class FacetCounts(NamedTuple):
@@ -45,7 +47,7 @@ class FacetCounts(NamedTuple):
 def facets_of(primary: apsw.Connection, document_ids: Iterable[int], now: int) -> FacetCounts:
     """The facets of documents by their numbers, of very many those that come first."""
     query = """
-        SELECT d.kind, s.name, d.priority, d.created_at
+        SELECT d.kind, s.name, d.priority, d.created_at, d.type, d.agent
           FROM json_each(?) AS wanted
          CROSS JOIN documents AS d ON d.id = wanted.value
           LEFT JOIN sessions AS s ON s.id = d.session_id
@@ -59,6 +61,8 @@ def counted(rows: Iterable[FacetRow | ParentDocument], now: int) -> FacetCounts:
     priorities = Counter(row.priority for row in rows)
     fields = {
         "kind": _most(Counter(row.kind for row in rows)),
+        "type": _most(Counter(row.type for row in rows if row.type)),
+        "agent": _most(Counter(row.agent for row in rows if row.agent)),
         "session": _most(Counter(row.session for row in rows if row.session)),
         "priority": [(name, count) for name in PRIORITY_WEIGHTS if (count := priorities[name])],
         "since": [

@@ -8,19 +8,22 @@ const keys = document.getElementById("keys");
 let asked = 0;
 async function show(address, part, isShown = true) {
   const mine = isShown ? ++asked : asked;
-  let answer;
-  try {
-    answer = await fetch(address, { headers: { "X-Fragment": "1" } });
-  } catch {
-    say("The server does not answer: was it ended?");
-    return;
-  }
-  const text = await answer.text();
-  if (mine !== asked) return;
-  const made = new DOMParser().parseFromString(text, "text/html");
-  part.replaceChildren(...made.body.childNodes);
+  const made = await rendered(address);
+  if (!made || mine !== asked) return;
+  part.replaceChildren(...made);
   if (isShown) history.replaceState(null, "", address);
   prepare(part);
+}
+
+/** The server's rendering of an address, without the frame; null where it does not answer. */
+async function rendered(address) {
+  try {
+    const answer = await fetch(address, { headers: { "X-Fragment": "1" } });
+    return new DOMParser().parseFromString(await answer.text(), "text/html").body.childNodes;
+  } catch {
+    say("The server does not answer: was it ended?");
+    return null;
+  }
 }
 
 function addressOf(form) {
@@ -87,10 +90,7 @@ function step(by) {
 }
 
 function say(text) {
-  const toast = document.createElement("div");
-  toast.className = "toast";
-  toast.setAttribute("role", "status");
-  toast.textContent = text;
+  const toast = made("div", text, { class: "toast", role: "status" });
   document.body.append(toast);
   setTimeout(() => toast.remove(), 1600);
 }
@@ -112,8 +112,16 @@ const PLACES = { s: "./", b: "blocks", r: "receipts", t: "sessions", e: "errors"
 let isGoing = false;
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
   const field = event.target.closest("input, textarea, select");
+  const isCommand = event.ctrlKey || event.metaKey;
+  if (isCommand && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    palette();
+  } else if (isCommand && event.key === "Enter" && field?.form) {
+    event.preventDefault();
+    field.form.requestSubmit();
+  }
+  if (isCommand || event.altKey || document.querySelector("dialog[open]")) return;
   if (field) {
     if (event.key === "Escape") {
       event.preventDefault(); // a search field would empty itself
@@ -147,6 +155,88 @@ document.addEventListener("keydown", (event) => {
     const control = event.target.closest("a, button, summary");
     if (!control || keys.contains(control)) main.querySelector("[data-chosen] h2 a")?.click();
   }
+});
+
+// Ctrl+K: pages, conversations, findings and what this page can do, by a few letters
+
+/** An element with a text and attributes. */
+function made(name, text, attributes = {}) {
+  const element = document.createElement(name);
+  element.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+/** The buttons of this page whose words have these letters, as entries that press them. */
+function actions(typed) {
+  const found = [...main.querySelectorAll("button:not(.hidden), a.button")].filter((one) => one.offsetParent);
+  return found.slice(0, 12).flatMap((one) => {
+    const label = one.textContent.trim();
+    if (!label.toLowerCase().includes(typed.toLowerCase())) return [];
+    const entry = made("li", "");
+    const button = made("button", label, { type: "button" });
+    button.append(made("small", "on this page"));
+    button.addEventListener("click", () => {
+      entry.closest("dialog").close();
+      one.click();
+    });
+    entry.append(button);
+    return [entry];
+  });
+}
+
+function palette() {
+  if (document.querySelector("dialog[open]")) return;
+  const dialog = made("dialog", "", { class: "palette", "aria-label": "Go to" });
+  const field = made("input", "", { type: "text", "aria-label": "Go to", placeholder: "A page, a conversation, a finding" });
+  const list = made("div", "");
+  dialog.append(field, list);
+  const offer = async () => {
+    const typed = field.value.trim();
+    const offered = await rendered(`palette?q=${encodeURIComponent(typed)}`);
+    if (!offered || typed !== field.value.trim()) return;
+    list.replaceChildren(...offered);
+    list.querySelector("ul")?.append(...actions(typed));
+  };
+  let timer;
+  field.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(offer, SOON_MS);
+  });
+  dialog.addEventListener("keydown", (event) => {
+    const all = [...list.querySelectorAll("a, button")];
+    const at = all.indexOf(document.activeElement);
+    if (event.key === "ArrowDown") (all[at + 1] ?? all[0])?.focus();
+    else if (event.key === "ArrowUp") (all[at - 1] ?? field).focus();
+    else if (event.key === "Enter" && event.target === field) all[0]?.click();
+    else return;
+    event.preventDefault();
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  offer();
+}
+
+const find = document.querySelector("button.find");
+find.hidden = false;
+find.addEventListener("click", palette);
+
+// What a block holds, where the pointer rests on its mark or its row
+
+const TITLES = 8; // of a block's items, in a hint
+main.addEventListener("pointerover", async (event) => {
+  const link = event.target.closest('#shown a[href^="receipt?"]');
+  if (!link || link.dataset.holds) return;
+  link.dataset.holds = "asked";
+  const held = made("div", "");
+  held.append(...((await rendered(link.getAttribute("href"))) ?? []));
+  const titles = [...held.querySelectorAll("li > span:first-child")].map((one) => one.textContent.trim());
+  const more = titles.length > TITLES ? [`and ${titles.length - TITLES} more`] : [];
+  const said = ["It holds:", ...titles.slice(0, TITLES), ...more].join("\n");
+  const hint = link.querySelector("title");
+  if (hint) hint.textContent += `\n${said}`;
+  else link.title = said;
 });
 
 // Zooming a timeline by dragging over it

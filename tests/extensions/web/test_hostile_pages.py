@@ -59,6 +59,7 @@ def test_no_page_lets_a_text_be_markup(page: Served) -> None:
         "/links",
         "/status",
         "/receipts",
+        "/palette?q=owned",
         "/receipts?one=1&other=2",
         "/blocks?agent=developer&task=token+refresh",
     ]
@@ -94,6 +95,7 @@ def test_what_is_asked_is_no_markup_either(page: Served) -> None:
         ("/finding", "id"),
         ("/finding", "back"),
         ("/receipt", "id"),
+        ("/palette", "q"),
         ("/receipts", "session"),
         ("/receipts", "one"),
         ("/failure", "name"),

@@ -93,6 +93,7 @@ class TestSearch:
         more = _get(page, "/", q="lock")
         assert "/?q=lock+session%3Ashop-2026-10" in more.links
         assert "/?q=lock+kind%3Apackage" in more.links
+        assert {"/?q=lock+type%3Adecisions", "/?q=lock+agent%3Atech_lead"} <= {*more.links}
 
     def test_words_are_marked_lines_numbered_and_scores_taken_apart(self, page: Served) -> None:
         found = _get(page, "/", q="database locked")
@@ -131,6 +132,14 @@ class TestSearch:
         answer = page.browser.get("/", params={"q": "lock kind:nonsense"})
         assert answer.status_code == 400 and "Kinds are package" in answer.text
         assert Markup(answer.text).elements["form"] == 2 and 'value="lock kind:nonsense"' in answer.text  # and the keys
+
+
+def test_a_few_letters_name_pages_conversations_and_findings(page: Served) -> None:
+    answer = page.browser.get("/palette", params={"q": "shop"}, headers={"x-fragment": "1"}).text
+    assert {"/sessions?name=shop-2026-10", "/sessions?name=shop-2026-11", "/?q=shop"} <= {*Markup(answer).links}
+    found = Markup(page.browser.get("/palette", params={"q": "e"}).text)
+    assert "/errors" in found.links and "/health" not in found.links
+    assert page.browser.get("/palette", params={"q": "kind:nonsense"}).status_code == 200
 
 
 class TestHome:
@@ -378,6 +387,20 @@ class TestSessions:
         found = _get(page, "/sessions", name="shop-2026-10")
         opened = {link for link in found.links if link.startswith(("/finding", "/receipt", "/failure"))}
         assert len(opened) > 9 and all(page.browser.get(link).status_code == 200 for link in opened)
+
+    def test_records_are_folded_by_day_and_a_day_opens_alone(self, page: Served, loaded: Location) -> None:
+        found = _get(page, "/sessions", name="shop-2026-10")
+        assert found.elements["details"] > 2 and re.search(r"\d+ records on \d+ days, the newest first", found.text)
+        day = next(link for link in found.links if link.startswith("/sessions?") and "from=" in link)
+        alone = Markup(page.browser.get(day).text)
+        assert "on 1 day" in alone.text and "Whole session" in alone.text
+
+    def test_what_a_block_holds_is_asked_alone(self, page: Served, loaded: Location) -> None:
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer"]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+        held = page.browser.get("/receipt", params={"id": 1}, headers={"x-fragment": "1"})
+        assert held.status_code == 200 and Markup(held.text).elements["h1"] == 0
+        assert "Why customers are logged out at random" in held.text
 
     def test_a_time_is_zoomed_into(self, page: Served) -> None:
         found = _get(page, "/sessions", name="shop-2026-10", **{"from": 1, "to": 2})

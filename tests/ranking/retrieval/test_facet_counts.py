@@ -25,6 +25,8 @@ def test_what_was_found_is_counted_and_nothing_else(store: Store) -> None:
     assert facets is not None and facets.counted == 3
     assert facets.fields == {
         "kind": [("package", 3)],
+        "type": [("research", 3)],
+        "agent": [("investigator", 3)],
         "session": [("one", 2), ("two", 1)],
         "priority": [("critical", 1), ("low", 2)],
         "since": [("7d", 1), ("30d", 1), ("90d", 2)],
@@ -44,7 +46,7 @@ def test_nobody_who_did_not_ask_waits_for_counts(store: Store) -> None:
 
 def test_nothing_has_no_values() -> None:
     facets = counted([FacetRow("error", None, "", 0)], now_us())
-    assert facets.fields == {"kind": [("error", 1)], "session": [], "priority": [], "since": []}
+    assert facets.fields == {"kind": [("error", 1)], "type": [], "agent": [], "session": [], "priority": [], "since": []}
 
 
 def test_the_shares_of_a_score_add_up_to_it(store: Store) -> None:

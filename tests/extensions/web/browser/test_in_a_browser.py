@@ -30,7 +30,7 @@ ADDRESSES = (
     "/finding?id=error:1",
     f"/blocks?session=shop-2026-10&group=AUTH&agent=developer&task={TASK.replace(' ', '+')}&budget=1200",
     "/blocks?session=shop-2026-10&agent=developer&second=qa_expert", "/sessions?name=shop-2026-10", "/errors",
-    "/links?task=TASK-042&budget=900", "/links?task=TASK-043", "/status",
+    "/links?task=TASK-042&budget=900", "/links?task=TASK-043", "/status", "/receipts", "/receipts?one=1&other=2",
 )  # fmt: skip
 # What the records of a session open.
 RECORDS = ("/receipt?id=3", "/receipt?id=4", "/failure?name=shop-2026-10&id=failure:2")
@@ -166,6 +166,35 @@ def test_everything_goes_by_keyboard(shop: Visit) -> None:
     page.keyboard.press("g")
     page.keyboard.press("b")
     page.wait_for_url("**/blocks")
+
+
+def test_a_few_letters_lead_anywhere(shop: Visit) -> None:
+    page = shop.go("/errors")
+    page.keyboard.press("Control+k")
+    offered = page.locator("dialog.palette li")
+    expect(offered.filter(has_text="Recognise")).to_contain_text("on this page")
+    page.keyboard.type("database locked")
+    expect(offered.first).to_contain_text("in the job queue")
+    assert _serious(page, _axe()) == []
+    page.keyboard.press("ArrowDown")
+    expect(offered.first.locator("a")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: "/finding?" in url)
+    page.keyboard.press("Control+k")
+    page.keyboard.type("2026-11")
+    expect(offered.first).to_contain_text("shop-2026-11")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/sessions?name=shop-2026-11")
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog.palette")).to_have_count(0)
+
+
+def test_control_and_enter_send_what_a_text_field_is_of(shop: Visit) -> None:
+    page = shop.go("/errors")
+    page.get_by_label("Paste what a command printed").fill("sqlite3.OperationalError: database is locked\n")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_text("sure that this helps")).to_be_visible()
 
 
 def test_enter_opens_the_chosen_hit_in_the_very_frame_that_closes_the_keys(shop: Visit) -> None:
