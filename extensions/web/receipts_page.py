@@ -47,10 +47,11 @@ def _compared(ask: Commands, one: int, other: int) -> Json:
         (f"Only in {other}", [each for each in entries if not each.one]),
     )
     return {
-        "receipts": receipts, "inputs": [_readable(each) for each in found["inputs"]],
+        "receipts": receipts,
+        "inputs": [_readable(each) for each in found["inputs"]],
         "same": [each for each in entries if each.one == each.other],
         "parts": [(label, named) for label, named in parts if named],
-    }  # fmt: skip
+    }
 
 
 def _states(receipt: Json) -> dict[str, Json]:
