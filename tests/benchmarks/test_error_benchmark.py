@@ -63,6 +63,7 @@ def test_the_predecessors_scheme_masks_paths_and_quotes_but_no_numbers() -> None
     assert NaiveMasks().key("error: 1 thing") == NaiveMasks().key("error: 2 thing")
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs(tmp_path: Path) -> None:
     texts = [f"error: the {word} of 'x{n}' is broken here" for word in ("lid", "rim", "hub", "cog") for n in range(3)]
     lines = [

@@ -71,6 +71,7 @@ def test_the_questions_of_every_spawn_load_neither_typing_nor_re(shop: Path, arg
     assert arguments == ("status",) or not modules & {"contextlib", "re", "enum", "functools", "unicodedata"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["database locked", "database", "token refresh database", "how does the retry work"])
 def test_a_search_for_words_of_the_index_loads_nothing_that_stands_in_for_others(shop: Path, query: str) -> None:
     modules = _imported(shop, "search", query)

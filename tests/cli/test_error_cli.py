@@ -109,6 +109,7 @@ def test_input_without_an_error_is_not_known_and_cannot_be_saved(error: Shell, g
     assert error("match", "--json", given=given).json()["signature"] is None
 
 
+@pytest.mark.slow
 def test_a_log_of_fifty_megabytes_is_read_at_both_ends(error: Shell) -> None:
     error("save", "--solution", "pip install pyyaml", given=MODULE.encode())
     with (error.folder / "big.log").open("wb") as file:

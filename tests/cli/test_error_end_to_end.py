@@ -181,6 +181,7 @@ def test_an_unknown_failure_is_not_known_elsewhere_either(stranger: Stranger, fa
     assert (code, answer["outcome"], answer["matches"]) == (1, "no_match", []) and answer["reason"]
 
 
+@pytest.mark.slow
 def test_the_very_same_failure_is_recognised_by_its_message(stranger: Stranger) -> None:
     for failure in FIXES:
         code, answer = stranger.start("match", output=failure("/srv/shop", "cart", 12))

@@ -185,6 +185,7 @@ def test_of_a_large_change_twenty_lines_are_kept(folder: Path) -> None:
     assert len(lines) == 21 and lines[-1] == "…" and max(map(len, lines)) == 161
 
 
+@pytest.mark.slow
 def test_a_known_failure_is_named_at_once_and_its_end_asks_for_a_verdict(folder: Path) -> None:
     test_a_success_after_a_failure_proposes_what_changed_in_between(folder)
     write(folder, "app.py", BROKEN)
@@ -205,6 +206,7 @@ def test_a_success_without_a_change_of_files_saves_nothing(folder: Path) -> None
     assert code == 0 and b"no file has changed" in err and errors(folder) == []
 
 
+@pytest.mark.slow
 def test_another_folder_or_command_or_a_failure_without_output_is_another_story(folder: Path) -> None:
     write(folder, "app.py", BROKEN)
     (folder / "sub").mkdir()
@@ -245,6 +247,7 @@ def test_nothing_is_proposed_for_a_failure_that_said_only_that_it_failed(folder:
     assert code == 0 and b"said only that something failed" in err and errors(folder) == []
 
 
+@pytest.mark.slow
 def test_a_secret_in_the_command_is_not_stored(folder: Path) -> None:
     secret = "ghp" + "_" + "a1B2" * 9
     write(folder, "app.py", BROKEN)

@@ -46,6 +46,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @each_row("old, new", SAME)
 def test_an_old_name_answers_with_the_same_json(
     old: str, new: str, shop: Path, capsys: pytest.CaptureFixture[str]

@@ -53,6 +53,7 @@ def _printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_compact_hit_is_one_line_of_at_most_sixty_tokens(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for query in QUERIES:
         for more in ([], ["--passages"], ["--all"]):

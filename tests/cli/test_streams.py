@@ -182,6 +182,7 @@ def test_a_shell_sees_the_same(shop: Path, shell: str, code: int, errors: str) -
     assert bool(errors) == bool(done.stderr)
 
 
+@pytest.mark.slow
 @each_row(
     "settings",
     [

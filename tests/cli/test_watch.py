@@ -174,6 +174,7 @@ def test_watching_and_a_dry_run_exclude_each_other(folder: Path, monkeypatch: py
     assert answer_of(lambda: run(["index", "--watch", "--dry-run"])).code == 2
 
 
+@pytest.mark.slow
 @needs_watchfiles
 def test_a_change_is_found_a_moment_later_with_one_line_a_batch(folder: Path, follower: Follower) -> None:
     assert "1 added: a.md" in follower.line()

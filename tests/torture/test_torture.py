@@ -139,6 +139,7 @@ def test_a_word_in_some_of_its_rows_is_broken_whether_it_was_acknowledged_or_not
         assert "qbd" in broken_words(store, qbd=Promise(Shape.PACKAGE, state))
 
 
+@pytest.mark.slow
 def test_every_act_keeps_its_promises_where_nothing_goes_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "templates").mkdir()
     templates.make_templates(str(tmp_path / "templates"))

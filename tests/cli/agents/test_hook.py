@@ -172,6 +172,7 @@ def test_whether_codex_put_the_block_before_an_agent_is_told_by_the_agents_own_f
         assert f"codex: its last spawn {said}" in told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_list", [False, True])
 def test_where_a_runner_drops_the_changed_prompt_the_block_comes_at_the_start(
     shop: Path, tmp_path: Path, is_list: bool

@@ -71,6 +71,7 @@ def test_an_empty_block_says_so(project: Project) -> None:
     assert answer.code == 0 and "A project manager is given no context." in answer.out and "a.md" not in answer.out
 
 
+@pytest.mark.slow
 @each_row("model", ["haiku", "sonnet", "opus"])
 @each_row("agent", ["developer", "qa_expert", "tech_lead", "investigator"])
 def test_a_block_stays_in_the_predecessors_budget(full: Project, agent: str, model: str) -> None:

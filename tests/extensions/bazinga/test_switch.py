@@ -202,6 +202,7 @@ def test_state_stays_context_moves_and_what_is_made_is_made_in_both(tree: Tree) 
     assert mixed.returncode == 1 and "two databases" in mixed.stderr
 
 
+@pytest.mark.slow
 def test_reasoning_is_kept_in_its_log_too(tree: Tree) -> None:
     switch(tree, "install")
     call(tree, "create-session", SESSION, "simple", "Sign in")
@@ -232,6 +233,7 @@ def test_its_names_are_those_of_the_script_that_was_there(tree: Tree, tmp_path: 
     assert (done.returncode, done.stdout) == (0, "a name of the module, state\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_python_without_ctxrank_runs_the_command_that_install_noted(tree: Tree) -> None:
     switch(tree, "install")
     call(tree, "create-session", SESSION, "simple", "Sign in")

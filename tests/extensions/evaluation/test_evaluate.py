@@ -141,6 +141,7 @@ def test_the_sweep_learns_from_one_half_and_gains_on_the_other(tmp_path: Path) -
     assert found.is_worth_it and found.held_out_after > found.held_out_before and found.changes
 
 
+@pytest.mark.slow
 def test_the_sweep_leaves_alone_what_is_best_already(tmp_path: Path) -> None:
     folder = _labelled(tmp_path)
     (folder / "qrels.tsv").write_text("".join(f"q{number}\tb{number}\t1\n" for number in range(24)), encoding="utf-8")
@@ -160,6 +161,7 @@ def test_the_interval_of_a_steady_gain_is_above_nought_and_that_of_chance_is_not
     assert low < 0 < high
 
 
+@pytest.mark.slow
 def test_the_sweep_prints_what_to_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["eval", "sweep", str(_labelled(tmp_path))]) == 0
     printed = capsys.readouterr().out

@@ -154,6 +154,7 @@ def test_an_unknown_task_is_answered_with_near_ones() -> None:
         find_task(graph, "SPEC-1")
 
 
+@pytest.mark.slow
 def test_ten_thousand_artifacts_are_reached_each_once() -> None:
     """A chain of 3,000 decisions, and specs that share norms: depth costs no stack, sharing no time."""
     links: dict[str, list[str]] = {"TASK-1": [f"SPEC-{n}" for n in range(3500)] + ["DEC-0"]}

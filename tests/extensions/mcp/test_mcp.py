@@ -264,6 +264,7 @@ async def _over_stdio(folder: Path, *words: str, mode: str = "auto") -> AsyncGen
             yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "version"), [("legacy", "2025-11-25"), ("auto", "2026-07-28")])
 def test_over_stdio_a_runner_gets_the_same_and_no_noise(
     loaded: Location, tmp_path: Path, mode: str, version: str

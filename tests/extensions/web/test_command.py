@@ -85,6 +85,7 @@ def test_the_browser_is_given_a_file_that_others_cannot_read(opened: _Opened) ->
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_a_folder_that_others_can_write_opens_nothing(loaded: Location, tmp_path: Path) -> None:
     state = tmp_path / "state"
     (state / "ctxrank" / "pages").mkdir(parents=True)

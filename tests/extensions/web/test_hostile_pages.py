@@ -49,6 +49,7 @@ def _is_text(answer: str, where: str) -> Markup:
     return found
 
 
+@pytest.mark.slow
 def test_no_page_lets_a_text_be_markup(page: Served) -> None:
     get = page.browser.get
     addresses = [

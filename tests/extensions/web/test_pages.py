@@ -58,6 +58,7 @@ _PAGES: tuple[tuple[str, dict[str, str], str], ...] = (
 )
 
 
+@pytest.mark.slow
 @each_row("path, given, words", _PAGES)
 def test_every_page_says_what_it_is_for_and_loads_only_ours(
     page: Served, path: str, given: dict[str, str], words: str
@@ -471,6 +472,6 @@ def test_no_template_trusts_a_text() -> None:
     """Autoescape is of use only where nothing is called safe."""
     for template in files("ctxrank.extensions.web").joinpath("templates").iterdir():
         text = template.read_text("utf-8")
-        assert not re.search(r"\|\s*safe|autoescape|Markup|style=|\son(?!e=)\w+=|<script(?! type=\"module\" src=)", text), (
-            template
-        )
+        assert not re.search(
+            r"\|\s*safe|autoescape|Markup|style=|\son(?!e=)\w+=|<script(?! type=\"module\" src=)", text
+        ), template

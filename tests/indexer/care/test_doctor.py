@@ -334,6 +334,7 @@ with open_store(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_a_store_is_looked_at_while_others_write(shop: Location) -> None:
     child = start_child(_WRITES_ON, shop.primary)
     assert child.stdout is not None and child.stdout.readline()

@@ -70,6 +70,7 @@ def test_an_older_text_does_not_come_back_with_an_older_moment() -> None:
     converges([("error", "a", "KeyError: 'port'", "queue schema"), ("error", "b", "KeyError: 'port'", "heron retry")])
 
 
+@pytest.mark.slow
 def test_a_text_that_is_stored_twice_is_purged_twice() -> None:
     converges([("secret", "a", False), ("think", "a", "zebra"), ("secret", "a", False), ("purge", "a", 0)])
 

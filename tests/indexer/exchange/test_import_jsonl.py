@@ -304,6 +304,7 @@ def test_a_path_that_no_file_system_has_does_not_come_in_and_the_rest_does(store
     assert len(search_ids(store, "heron")) >= 1
 
 
+@pytest.mark.slow
 def test_a_line_that_is_deep_is_refused_at_once(store: Store) -> None:
     began = time.process_time()
     wide = {**THOUGHT, "refs": [json.loads("[" * 300 + "]" * 300)] * 1500}

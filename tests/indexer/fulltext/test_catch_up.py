@@ -94,6 +94,7 @@ def test_the_first_save_of_a_store_does_not_wait_for_a_held_index(tmp_path: Path
         assert found(store, "zebra").engine == "fts5"
 
 
+@pytest.mark.slow
 def test_a_bounded_follow_does_a_part_and_says_what_is_left(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         # 400 sections and the package itself, none of which fits into a bound of nothing but the first batch.

@@ -202,6 +202,7 @@ def test_any_flipped_page_heals(tmp_path: Path) -> None:
             file.unlink()
 
 
+@pytest.mark.slow
 def test_damage_that_only_one_query_meets_heals_as_well(tmp_path: Path) -> None:
     """The sentinel is sound, and so is every check on the way in: the query's own error has to be believed."""
     with make_store(tmp_path) as store:
@@ -303,6 +304,7 @@ with make_store(Path(sys.argv[1])) as store:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_meet_the_same_damage_all_answer(store: Store) -> None:
     zeroed_structure(store)
     children = [start_child(_HEALS, store.location.root) for _ in range(4)]

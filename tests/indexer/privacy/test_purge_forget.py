@@ -381,6 +381,7 @@ def rare(number: int) -> str:
     return f"{WORD}{word(number)}z"
 
 
+@pytest.mark.slow
 def test_no_page_that_was_split_keeps_a_copy(store: Store) -> None:
     """Rows that grew between others were moved from page to page; what a deletion overwrites is the last place."""
     for number in range(60):
@@ -413,6 +414,7 @@ def test_a_secret_that_redaction_allows_goes_all_the_same(store: Store) -> None:
     assert is_forgotten(store, forget_secrets(store, [SECRET], load_config(store).redaction_mode), SECRET)
 
 
+@pytest.mark.slow
 def test_copies_in_the_unused_parts_of_pages_are_erased(store: Store) -> None:
     """SQLite overwrites what it deletes, but not what it moved before: some of these would stay."""
     rng = random.Random(1)

@@ -242,6 +242,7 @@ def test_a_purge_of_nothing_ends_what_a_reader_delayed(ruled: Store, monkeypatch
     assert is_all_erased(ruled)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["_of_documents", "_note_ruleset", "erase"])
 @pytest.mark.parametrize("ending", [["purge", "--redact"], ["purge"]])
 def test_what_was_killed_at_any_step_is_ended_by_the_next_call(

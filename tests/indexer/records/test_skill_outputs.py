@@ -132,6 +132,7 @@ with open_store(sys.argv[1], busy_ms=30000) as store:
 """
 
 
+@pytest.mark.slow
 def test_d14_sixty_concurrent_saves_are_numbered_without_a_gap(store: Store) -> None:
     """Six processes save ten outputs each: no number is given twice, and none is left out."""
     report(store, skill="another")

@@ -161,6 +161,7 @@ with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_count_at_once_lose_no_count(tmp_path: Path) -> None:
     make_store(tmp_path).close()
     writers = [start_child(_SAVES_TWENTY, tmp_path) for _ in range(4)]

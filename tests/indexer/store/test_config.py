@@ -338,6 +338,7 @@ DEEP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
 def test_a_file_of_any_depth_is_refused_in_words_and_soon(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.yaml").write_text(text)

@@ -68,6 +68,7 @@ def is_intact(folder: Path) -> bool:
 # The disk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_bytes", [0, 1000, 40_000])
 def test_a_file_that_may_not_grow_is_a_refusal_in_words_and_nothing_is_lost(home: Path, most_bytes: int) -> None:
     def limit() -> None:
@@ -279,6 +280,7 @@ def test_a_folder_that_is_gone_is_said(home: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_root_that_is_removed_keeps_what_was_found_in_it(home: Path, tmp_path: Path) -> None:
     root = tmp_path / "artifacts"
     root.mkdir()
@@ -292,6 +294,7 @@ def test_a_root_that_is_removed_keeps_what_was_found_in_it(home: Path, tmp_path:
     assert "the file is gone" in ctxrank(home, "--db", db, "search", "heron").stdout
 
 
+@pytest.mark.slow
 def test_worktrees_that_write_at_once_share_one_store(home: Path, tmp_path: Path) -> None:
     def git(*words: str) -> None:
         command = ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *words]

@@ -262,6 +262,7 @@ with open_store(cold) as store:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_index", [True, False])
 def test_a_store_that_cannot_be_written_still_answers(for_anyone: Path, tmp_path: Path, has_index: bool) -> None:
     with make_store(for_anyone) as store, make_store(tmp_path) as warm:

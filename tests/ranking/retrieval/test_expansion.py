@@ -100,6 +100,7 @@ def test_what_stands_in_is_marked_in_the_snippet(store: Store) -> None:
     assert [line.text[start:end] for line in passage.lines for start, end in line.marks] == ["getrusage"]
 
 
+@pytest.mark.slow
 def test_readers_find_near_words_while_others_write(store: Store) -> None:
     """Each answer is of one snapshot: what it says it searched for is what it found."""
     wrong: list[object] = []

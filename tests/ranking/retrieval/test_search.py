@@ -589,6 +589,7 @@ def test_a_listing_shows_nothing_that_a_terminal_obeys(store: Store) -> None:
     assert hit.snippet == "ab"
 
 
+@pytest.mark.slow
 def test_a_query_is_bounded_and_the_answer_says_so(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         save(store, "a.md", "kiwi", summary="a")
