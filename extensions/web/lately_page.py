@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ctxrank.extensions.web.answers import Commands, Json
-from ctxrank.extensions.web.lately import FrequentError, LateRecord, OpenFailure, frequent_errors, lately, open_failures
+from ctxrank.extensions.web.lately import LateRecord, OpenFailure, frequent_errors, lately, open_failures
 from ctxrank.extensions.web.rendering import address
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.light_typing import NamedTuple
@@ -22,13 +22,6 @@ class LateConversation(NamedTuple):
     more: int
 
 
-class Waiting(NamedTuple):
-    """What the store itself says of failures: those without a fix, and the known ones that come back most."""
-
-    failures: list[OpenFailure]
-    frequent: list[FrequentError]
-
-
 def values(ask: Commands) -> Json:
     """What happened since yesterday began; where nothing did, what happened last."""
     now = now_us()
@@ -37,15 +30,17 @@ def values(ask: Commands) -> Json:
         found = lately(store.primary, yesterday)
         is_older = not found
         found = found or lately(store.primary, 0, _CONVERSATIONS * _RECORDS)
-        waiting = Waiting(
-            open_failures(store.primary, now - _OPEN_FOR_US, _WAITING), frequent_errors(store.primary, _FREQUENT)
-        )
+        failures = open_failures(store.primary, now - _OPEN_FOR_US, _WAITING)
+        frequent = frequent_errors(store.primary, _FREQUENT)
     unconfirmed = ask("error list", state="sighted", limit=_WAITING).fields
     return {
-        "conversations": _conversations(found)[:_CONVERSATIONS], "is_older": is_older, "waiting": waiting,
-        "unconfirmed": unconfirmed.get("errors", []), "unconfirmed_total": unconfirmed.get("total") or 0,
-        "failures": [_shown(one) for one in waiting.failures],
-    }  # fmt: skip
+        "conversations": _conversations(found)[:_CONVERSATIONS],
+        "is_older": is_older,
+        "frequent": frequent,
+        "unconfirmed": unconfirmed.get("errors", []),
+        "unconfirmed_total": unconfirmed.get("total") or 0,
+        "failures": [_shown(one) for one in failures],
+    }
 
 
 def _conversations(found: Iterable[LateRecord]) -> list[LateConversation]:

@@ -22,7 +22,7 @@ def values(ask: Commands, given: Parameters) -> Json:
     """The receipts there are, narrowed by session and agent; with the numbers of two, these beside each other."""
     session, agent = given("session"), given("agent")
     limit = min(given.whole("n") or _LISTED, _MORE)
-    one, other = given.whole("one"), given.whole("other")
+    one, other = given.whole("left"), given.whole("right")
     if one and other:
         return {"compared": _compared(ask, one, other)}
     listed = ask("receipt list", session=session or None, agent=agent or None, limit=limit).fields
@@ -47,10 +47,11 @@ def _compared(ask: Commands, one: int, other: int) -> Json:
         (f"Only in {other}", [each for each in entries if not each.one]),
     )
     return {
-        "receipts": receipts, "inputs": [_readable(each) for each in found["inputs"]],
+        "receipts": receipts,
+        "inputs": [_readable(each) for each in found["inputs"]],
         "same": [each for each in entries if each.one == each.other],
         "parts": [(label, named) for label, named in parts if named],
-    }  # fmt: skip
+    }
 
 
 def _states(receipt: Json) -> dict[str, Json]:

@@ -16,10 +16,14 @@ PARTS = (
     ("words", "words"), ("together", "words together"), ("priority", "priority"), ("group", "group"),
     ("recency", "recency"),
 )  # fmt: skip
-FACETS = (
-    ("kind", "Kind"), ("type", "Type"), ("agent", "Agent"), ("session", "Session"), ("priority", "Priority"),
-    ("since", "Changed"),
-)  # fmt: skip
+FACETS = {
+    "kind": "Kind",
+    "type": "Type",
+    "agent": "Agent",
+    "session": "Session",
+    "priority": "Priority",
+    "since": "Changed",
+}
 EXAMPLES = ("type:decisions since:7d", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
 
 
@@ -117,7 +121,7 @@ def segments(shares: Json) -> list[Segment]:
 
 
 def _facets(query: Query, counted: Json) -> Iterator[tuple[str, list[FacetValue]]]:
-    for field, label in FACETS:
+    for field, label in FACETS.items():
         chosen = [one for one in query.filters if one.field == field and not one.is_excluded]
         shown = [_facet_value(query, Filter(field, one["value"]), int(one["count"])) for one in counted.get(field, [])]
         named = {one.value for one in shown}
