@@ -62,6 +62,8 @@ PERMITTED = {
     "cli/streams.py _nowhere": "the null device",
     "extensions/web/application.py _static_files": "what this package itself ships",
     "extensions/web/command.py _open": "no file: the browser",
+    "extensions/web/error_story.py story": "no file: a store",
+    "extensions/web/lately_page.py values": "no file: a store",
     "extensions/mcp/mcp.py serve_stdio": "stdin and stdout themselves, and the null device in their place",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
     "extensions/opensearch/settings.py password_of": "the file that the user's own configuration names",

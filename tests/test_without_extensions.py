@@ -61,7 +61,8 @@ for words in (
     ["show", "package:1"], ["error", "list"], ["receipt", "list"],
 ):
     call(*words)
-call("purge", "package:1")
+call("purge", "package:1")  # what `index` made of the note
+call("purge", "package:2")
 call("search", "queue", code=1)
 for name in sys.argv[2:]:
     out, said = io.StringIO(), io.StringIO()

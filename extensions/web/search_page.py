@@ -16,14 +16,7 @@ PARTS = (
     ("words", "words"), ("together", "words together"), ("priority", "priority"), ("group", "group"),
     ("recency", "recency"),
 )  # fmt: skip
-FACETS = {
-    "kind": "Kind",
-    "type": "Type",
-    "agent": "Agent",
-    "session": "Session",
-    "priority": "Priority",
-    "since": "Changed",
-}
+FACETS = dict(kind="Kind", type="Type", agent="Agent", session="Session", priority="Priority", since="Changed")
 EXAMPLES = ("type:decisions since:7d", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
 
 

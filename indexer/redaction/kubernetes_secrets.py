@@ -23,7 +23,7 @@ def find_kubernetes(text: str, lower: str, places: list[int]) -> list[tuple[int,
     pair: re.Match[str] | None = None
     for place in places:
         start = place + len(ANCHOR)
-        if place < done:
+        if place < done or lower.startswith("meta", place - 4):
             continue
         while kind and kind.start() < place - _KIND_REACH:
             kind = _next_kind(text, lower, max(kind.end(), place - _KIND_REACH))

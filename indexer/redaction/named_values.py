@@ -28,13 +28,7 @@ from ctxrank.indexer.redaction.letters import reads_like_a_word
 from ctxrank.indexer.redaction.pieces import PIECES
 
 # What a key can be for: `api_key`, `api-key`, `API key`, `app.api.key`, `apikey`.
-_KEY_OF = tuple(
-    (
-        "api access private secret auth encryption encrypt signing sign master account client consumer app application "
-        "service storage deploy license licence session shared webhook ssh hmac jwt aes admin subscription security "
-        "project host function root"
-    ).split()
-)
+_KEY_OF = PIECES["KEY_OF"].split()
 # "Password" as other languages have it.
 _PASSWORD_ABROAD = (
     *"kennwort,contraseña,contrasena,mot de passe,motdepasse,senha,пароль".split(","),
@@ -116,7 +110,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     is_password = word in _ANY_VALUE or word.startswith(_PASSWORDS)
     if word in _PARTS_OF_WORDS and _is_in_a_word(near, link["word"]):
         return None
-    if is_version(text, start) or (link["below"] and not _is_setting(near)):
+    if is_version(text, start) or (link["below"] and not _is_setting(near)) or (link["dash"] and near.endswith("$(")):
         return None
     if operator == ":" and text[start : start + 1] in ("+", "?", "$") and "${" in near:
         return None  # ${DB_PASSWORD:+is-set} asks whether there is one
@@ -202,7 +196,7 @@ def _jumble(text: str, start: int) -> int:
     """Where a value without quotes ends that brackets would cut short, or 0: it is random, and no expression."""
     match = compiled(_JUMBLE).match(text, start)
     value = match[0].rstrip(",;") if match else ""
-    if not is_random(value):
+    if not is_random(value) or value[-1] in "([{":
         return 0
     parts = compiled(r"[\W_]+").split(value)
     if not any(len(part) >= _LEAST_PART and looks_like_key(part) for part in parts):
@@ -230,7 +224,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
     if link["plural"] or link["map"] or link["below"] or link["bracket"]:
-        return is_likely(value)
+        return is_likely(value) and not (link["weak"] and _is_digest(value, link))
     if link["tight"]:
         says_none = link["weak"] and (word != "key" or _says_no_secret(link))
         is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
@@ -299,10 +293,11 @@ _LEAST_HEX = 32
 
 def _is_digest(value: str, link: re.Match[str]) -> bool:
     """Whether only hexadecimal digits stand behind a weak name, too few of them or the value of just `key` in JSON."""
-    if compiled(r"(?i)[0-9a-f]+").fullmatch(value) is None:
+    digest = compiled(r"(?i)([a-z]\w{0,20}-)?[0-9a-f]+(?:_\w{1,20}){0,3}").fullmatch(value)
+    if digest is None:
         return False
     is_plain_name = link["kq"] and link.string[link.start() - 1 : link.start()] in ("'", '"')
-    return bool(is_plain_name) or len(value) < _LEAST_HEX
+    return bool(is_plain_name or digest[1]) or len(value) < _LEAST_HEX
 
 
 def _says_no_secret(link: re.Match[str]) -> bool:
@@ -345,7 +340,7 @@ def _named(word: str, before: str, tail: str) -> tuple[str, str]:
 _BARE = rf"{PLAIN}++(?>(?>(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\\\\?(?![nrtbfu])){PLAIN}++){{1,500}})*)"
 
 # Not what follows a string that happens to end in `password=`; not a sentence.
-_NOT_QUOTED = r"[,;:)\]}]|\+(?i:[a-z_])\w{0,60}[().+,;\[]|[^\s\"'`]{0,200}+[ \t]"
+_NOT_QUOTED = r"[,;:)\]}]|\w{1,20}:\"|\+(?i:[a-z_])\w{0,60}[().+,;\[]|[^\s\"'`]{0,200}+[ \t]"
 
 _LETTERS_ONLY = r"[A-Za-z]{6,64}+(?>(?:_[A-Za-z]{6,64}+)?)(?=[\s\"'\\,;&)}\]]|\.?\Z)"
 # A line that gives a name its value: of settings and of the environment.

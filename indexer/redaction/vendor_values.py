@@ -6,7 +6,7 @@ vendor, up to 32 characters of a name, an operator, quotes, and a value in one o
 import re
 from functools import cache
 
-from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, found_at, looks_like_key
+from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, found_at, is_stand_in, looks_like_key
 from ctxrank.indexer.redaction.rules import VALUES, Rule
 
 # The rest of the name and the operator. `commit`, `sha` and the like say that no secret follows.
@@ -53,6 +53,7 @@ def _value(text: str, vendor: str, place: int) -> Secret | None:
             and not compiled(_DIGEST).match(match["secret"])
             and entropy(match["secret"]) >= value.least_entropy
             and looks_like_key(match["secret"])
+            and not is_stand_in(text, match.start("secret"))
         ):
             return Secret(*match.span("secret"), f"[REDACTED:{value.name}]", value.name)
     return None

@@ -62,7 +62,7 @@ class Config(NamedTuple):
     roles: "Mapping[str, Role]" = UNSET
     types: "Mapping[str, PackageType]" = UNSET
     block_files: bool = True  # whether blocks show indexed files that are no package's
-    block_extras: bool = True  # whether the predecessor's block goes on with what it never had
+    block_extras: bool = True  # whether `context-block` has strategies, passages and earlier sessions, too
     context_limits: Mapping[str, int] = UNSET  # tokens by a model's name in lower case, where they are not as known
     team_dsn: str = ""  # how the user says that the log of a team is connected to; a project is not asked
     team_log: "TeamState | None" = None  # how far the store is with the log of its team; None: it has none

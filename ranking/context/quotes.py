@@ -8,7 +8,7 @@ known error: whether what stands around it is a fix, its reader must judge.
 
 from collections.abc import Callable
 
-from ctxrank.indexer.engine import Engine, Statistics
+from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, Statistics
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument
@@ -41,7 +41,12 @@ def findings_that_quote(
     if len(wanted.split()) < _LEAST_WORDS or not config.has_index:
         return []
 
+    # What every finding that quotes it holds, and hardly another; at either end a word may go on there.
+    inside = " ".join(first_line.split()[1:-1])
+
     def quoting(engine: Engine, statistics: Statistics) -> list[PromptFinding]:
+        if any(map(str.isalnum, inside)) and not engine.row_ids(RowQuery(PhraseClause(inside), _SCOPE), 1):
+            return []
         plan = make_plan(plain_query(first_line, _MAX_WORDS), engine, statistics, tuned(config.ranking))
         groups = grouped(reranked(plan, find_candidates(plan, _SCOPE)).rows)
         order = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_MOST_COMPARED]

@@ -45,9 +45,8 @@ MAX_TERMS = 32  # more cost time and gain nothing on queries of 60 words; the ra
 MAX_EXPANDED = 12  # words of a query; what has more is a text, whose unknown words are no typing mistakes
 MAX_EXPANSIONS = 64  # terms that a prefix expands to, the most frequent first
 _LEAST_JOINED = 3  # letters of each half
-# Two words of a query are neighbours with up to two stop words between them, and never across the end of a sentence.
+# Two words of a query are neighbours with up to two stop words between them.
 NEIGHBOUR_TOKENS = 3
-_SENTENCE_ENDS = (".", "?", "!", ";", ":")
 # A name that a text of code defines is worth so much more than its words, and that of a heading so much: definitions
 # stand above uses. With 1.4 to 3 the definitions of scrapy are found alike (MRR 0.99; 0.68 without), and calls with
 # arguments, whose names are used and not defined, a little worse with more (benchmarks/typed).
@@ -156,7 +155,7 @@ def make_plan(
     for place, term in enumerate(query.terms):
         found = _tokens(term, engine, position, place)
         tokens += found
-        position += len(found) + (NEIGHBOUR_TOKENS if term.text.endswith(_SENTENCE_ENDS) else 0)
+        position += len(found)
     # A query of nothing but stop words keeps them all.
     content_tokens = [
         token for token in tokens if token.key.is_prefix or token.surface.lower() not in STOPWORDS

@@ -1,10 +1,11 @@
-"""Ten conversations of each real runner: what the model was sent, and what the store holds after.
+"""Eleven conversations of each real runner: what the model was sent, and what the store holds after.
 
 `CTXRANK_HOOK=true make test-runners` shows that each is about the hook: then none may come out as it should.
 """
 
 import json
 import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,6 +111,18 @@ def test_a_spawned_agent_gets_the_block_once(runner: RealRunner) -> None:
     assert sent.count(MADE) == 1 and "<ctxrank" in sent
     (told,) = [one["evidence"] for one in runner.ctxrank("doctor")["findings"] if one["id"] == "spawn"]
     assert told == f"{runner.name.replace('-', ' ')}: its last spawn got its block"
+
+
+def test_an_agent_at_work_is_told_what_another_has_found(runner: RealRunner) -> None:
+    (runner.project / "cheques.md").write_text(NOTE.rpartition("---\n")[2])
+    another = f"{sys.executable} -m ctxrank save cheques.md --session another --summary '{MADE}.' > /dev/null\n"
+    (runner.project / "meanwhile.sh").write_text(another)
+    task = "Find out why cheques bounce in the ledger."
+    turns = (runner.shell("sh meanwhile.sh"), runner.shell("ls"), "It is the rounding.")
+    runner.converse("ask another agent", *runner.spawns(task), "It is done.", spawned={task: turns})
+    first, second, third = runner.sent(task)
+    assert MADE not in first and second.count("Found by others since this task began:") == 1 and MADE in second
+    assert third.count(MADE) == 1  # what was said stays, and is not said again
 
 
 def test_a_secret_that_a_command_printed_is_not_kept(runner: RealRunner) -> None:

@@ -23,6 +23,7 @@ STARTERS = {
     "extensions/bazinga/bazinga_db.py": "ctxrank, for a python3 that lacks it",
     "extensions/bazinga/switch/placed_switch.py": "ctxrank, for a python3 of the predecessor's that lacks it",
     "indexer/fulltext/background.py": "itself, to index beside a large import or index run",
+    "ranking/context/floor_measurement.py": "itself, to measure a store's floor while nobody waits",
     "indexer/systems.py": "the list of mounts of macOS, for doctor",
     "indexer/files/git.py": "git, which is not shown what a checkout configures",
 }

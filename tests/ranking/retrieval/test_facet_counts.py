@@ -46,7 +46,14 @@ def test_nobody_who_did_not_ask_waits_for_counts(store: Store) -> None:
 
 def test_nothing_has_no_values() -> None:
     facets = counted([FacetRow("error", None, "", 0)], now_us())
-    assert facets.fields == {"kind": [("error", 1)], "type": [], "agent": [], "session": [], "priority": [], "since": []}
+    assert facets.fields == {
+        "kind": [("error", 1)],
+        "type": [],
+        "agent": [],
+        "session": [],
+        "priority": [],
+        "since": [],
+    }
 
 
 def test_the_shares_of_a_score_add_up_to_it(store: Store) -> None:
