@@ -36,7 +36,7 @@ def test_everything_beside_the_modules_is_package_data() -> None:
         for path in (ROOT / folder).rglob("*")
         if path.is_file()
         and path.suffix not in (".py", ".pyc", ".c", ".h", ".so")
-        and not {"plugin", "shells", "web"} & set(path.parts)
+        and not {"plugin", "shells", "web", "__pycache__"} & set(path.parts)
     }
     assert kinds == {"py.typed", "*.sql", "*.pyi", "*.tsv", "*.txt"}
 

@@ -22,7 +22,7 @@ def values(ask: Commands, given: Parameters) -> Json:
     """The receipts there are, narrowed by session and agent; with the numbers of two, these beside each other."""
     session, agent = given("session"), given("agent")
     limit = min(given.whole("n") or _LISTED, _MORE)
-    one, other = given.whole("one"), given.whole("other")
+    one, other = given.whole("left"), given.whole("right")
     if one and other:
         return {"compared": _compared(ask, one, other)}
     listed = ask("receipt list", session=session or None, agent=agent or None, limit=limit).fields

@@ -16,7 +16,14 @@ PARTS = (
     ("words", "words"), ("together", "words together"), ("priority", "priority"), ("group", "group"),
     ("recency", "recency"),
 )  # fmt: skip
-FACETS = dict(kind="Kind", type="Type", agent="Agent", session="Session", priority="Priority", since="Changed")
+FACETS = {
+    "kind": "Kind",
+    "type": "Type",
+    "agent": "Agent",
+    "session": "Session",
+    "priority": "Priority",
+    "since": "Changed",
+}
 EXAMPLES = ("type:decisions since:7d", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
 
 

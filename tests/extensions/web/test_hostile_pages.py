@@ -61,7 +61,7 @@ def test_no_page_lets_a_text_be_markup(page: Served) -> None:
         "/status",
         "/receipts",
         "/palette?q=owned",
-        "/receipts?one=1&other=2",
+        "/receipts?left=1&right=2",
         "/blocks?agent=developer&task=token+refresh",
     ]
     for query in ("token refresh", "walrus", "kind:linked", "kind:error", "locked", "onerror owned script"):
@@ -98,7 +98,7 @@ def test_what_is_asked_is_no_markup_either(page: Served) -> None:
         ("/receipt", "id"),
         ("/palette", "q"),
         ("/receipts", "session"),
-        ("/receipts", "one"),
+        ("/receipts", "left"),
         ("/failure", "name"),
         ("/failure", "id"),
         ("/blocks", "task"),

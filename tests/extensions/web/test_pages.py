@@ -313,21 +313,21 @@ class TestReceipts:
     def test_two_stand_side_by_side_with_what_differs(self, page: Served, loaded: Location) -> None:
         self._assemble(loaded, "--task", _TASK)
         self._assemble(loaded, "--budget", "900")
-        found = _get(page, "/receipts", one=1, other=2)
+        found = _get(page, "/receipts", left=1, right=2)
         text = re.sub(r"\s+", " ", found.text)
         assert "Receipt 1 beside receipt 2" in text and "budgetnot set900" in re.sub(r"\s*\n\s*", "", found.text)
         assert _TASK in text and "left out" in text and "Why customers are logged out at random" in text
         assert "/finding?id=package%3A2" in found.links
-        assert "/receipts?one=1&other=2" in _get(page, "/receipt", id=2).links
+        assert "/receipts?left=1&right=2" in _get(page, "/receipt", id=2).links
 
     def test_what_is_in_both_and_was_shortened_in_one_is_in_both(self, page: Served, loaded: Location) -> None:
         self._assemble(loaded, "--budget", "900")
         self._assemble(loaded, "--budget", "900")
-        assert "Nothing differs" not in _get(page, "/receipts", one=1, other=2).text  # they are of two moments
-        assert "In both, and not the same" not in _get(page, "/receipts", one=1, other=2).text
+        assert "Nothing differs" not in _get(page, "/receipts", left=1, right=2).text  # they are of two moments
+        assert "In both, and not the same" not in _get(page, "/receipts", left=1, right=2).text
 
     def test_one_that_is_not_there_is_said(self, page: Served) -> None:
-        assert page.browser.get("/receipts?one=98&other=99").status_code == 404
+        assert page.browser.get("/receipts?left=98&right=99").status_code == 404
 
 
 class TestSessions:
@@ -472,6 +472,6 @@ def test_no_template_trusts_a_text() -> None:
     """Autoescape is of use only where nothing is called safe."""
     for template in files("ctxrank.extensions.web").joinpath("templates").iterdir():
         text = template.read_text("utf-8")
-        assert not re.search(
-            r"\|\s*safe|autoescape|Markup|style=|\son(?!e=)\w+=|<script(?! type=\"module\" src=)", text
-        ), template
+        assert not re.search(r"\|\s*safe|autoescape|Markup|style=|\son\w+=|<script(?! type=\"module\" src=)", text), (
+            template
+        )

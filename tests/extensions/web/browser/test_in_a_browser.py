@@ -30,7 +30,7 @@ ADDRESSES = (
     "/finding?id=error:1",
     f"/blocks?session=shop-2026-10&group=AUTH&agent=developer&task={TASK.replace(' ', '+')}&budget=1200",
     "/blocks?session=shop-2026-10&agent=developer&second=qa_expert", "/sessions?name=shop-2026-10", "/errors",
-    "/links?task=TASK-042&budget=900", "/links?task=TASK-043", "/status", "/receipts", "/receipts?one=1&other=2",
+    "/links?task=TASK-042&budget=900", "/links?task=TASK-043", "/status", "/receipts", "/receipts?left=1&right=2",
 )  # fmt: skip
 # What the records of a session open.
 RECORDS = ("/receipt?id=3", "/receipt?id=4", "/failure?name=shop-2026-10&id=failure:2")
