@@ -22,6 +22,8 @@ _MOST_BYTES = 150_000
 _WIDE, _NARROW = (1280, 800), (400, 800)
 _BLOCK = f"/blocks?session=shop-2026-10&group=AUTH&agent=developer&task={TASK.replace(' ', '+')}&budget=1200"
 _PICTURES = (
+    ("home", "/", _WIDE, "light"),
+    ("error", "/finding?id=error:1", _WIDE, "light"),
     ("search", "/?q=workers+stop+database+is+locked+session:shop-2026-10", _WIDE, "light"),
     ("search-dark", "/?q=workers+stop+database+is+locked+session:shop-2026-10", _WIDE, "dark"),
     ("search-narrow", "/?q=workers+stop+database+is+locked", _NARROW, "light"),
