@@ -325,12 +325,12 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
 # Where a command has no option that counts, one that stands near behind it in the same line has none, either.
 _COMMAND_CHARS = 200
 _COMMAND_END = r"[\n|;&]"
-_DENSE_CHARS = 4  # with one in every so many characters, and more than are few, the expression looks itself
+_DENSE_CHARS = 8  # with one in every so many characters, and more than are few, the expression looks itself
 
 
 def _tried(rule: Rule, text: str, places: list[int]) -> Iterator[re.Match[str]]:
     opening = compiled(rule.opening) if rule.opening else None
-    if not (opening or rule.is_command) and len(places) > max(DENSE_PLACES, len(text) // _DENSE_CHARS):
+    if not rule.is_command and len(places) > max(DENSE_PLACES, len(text) // _DENSE_CHARS):
         yield from compiled(rule.pattern).finditer(text)
         return
     done = 0
