@@ -153,7 +153,7 @@ def _save(reader: NoteReader, note: _Note, commit: Commit | None) -> int:
     store, mode = reader.store, reader.config.redaction_mode
     has_front = note.text.startswith("---")
     front = read_frontmatter(note.text) if has_front else None
-    fields = object_of(front.values.get("ctxrank")) if front is not None else {}
+    fields = object_of(None if front is None else front.values.get("ctxrank"))
     if fields:
         new = NewPackage(
             reader.session,

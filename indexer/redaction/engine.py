@@ -323,7 +323,7 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
 
 
 # Where a command has no option that counts, one that stands near behind it in the same line has none, either.
-_COMMAND_CHARS = 200
+COMMAND_CHARS = 200
 _COMMAND_END = r"[\n|;&]"
 _DENSE_CHARS = 8  # with one in every so many characters, and more than are few, the expression looks itself
 
@@ -341,8 +341,8 @@ def _tried(rule: Rule, text: str, places: list[int]) -> Iterator[re.Match[str]]:
             done = match.end()
             yield match
         elif rule.is_command:
-            command_end = compiled(_COMMAND_END).search(text, place, place + _COMMAND_CHARS)
-            done = command_end.end() if command_end else place + _COMMAND_CHARS
+            command_end = compiled(_COMMAND_END).search(text, place, place + COMMAND_CHARS)
+            done = command_end.end() if command_end else place + COMMAND_CHARS
 
 
 def _lower(text: str) -> str:

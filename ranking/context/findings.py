@@ -162,15 +162,18 @@ def _best_findings(plan: Plan, among: frozenset[int] | None) -> tuple[dict[int, 
     Asked among all documents first, which takes a third of the time; among findings alone where files crowd them out.
     """
     scopes = (_EVERYTHING, _FINDINGS) if among is None else (_FINDINGS._replace(document_ids=among),)
+    groups: dict[int, HitGroup] = {}
+    findings: dict[int, ParentDocument] = {}
     for scope in scopes:
         found = find_candidates(plan, scope, threshold_of=_least_score)
         groups = grouped(reranked(plan, found).rows)
         order = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_ROWS_LOOKED_AT]
         read = plan.engine.parents(order)
         best = [id_ for id_ in order if read[id_].kind in KINDS and read[id_].superseded_by is None][:_MOST_COMPARED]
+        findings = {id_: read[id_] for id_ in best}
         if len(best) == _MOST_COMPARED or found.is_complete:
             break
-    return groups, {id_: read[id_] for id_ in best}
+    return groups, findings
 
 
 def _least_score(scores: list[float]) -> float:

@@ -99,13 +99,16 @@ def test_a_command_without_its_option_is_tried_once_in_so_many_characters(
             tried.append(place)
             return pattern.match(text, place)
 
-    monkeypatch.setattr(engine, "compiled", lambda text: Counting() if text == rule.pattern else re.compile(text))
+    def compiled(text: str) -> "Counting | re.Pattern[str]":
+        return Counting() if text == rule.pattern else re.compile(text)
+
+    monkeypatch.setattr(engine, "compiled", compiled)
     lines = "\n" in piece  # a line's end ends a command, too
     for chars in (CHARS, 4 * CHARS):
         tried.clear()
         text = f"mysql {filled(piece, chars)}"
         list(find_rule(rule, text, places_of(rule.anchors, text)))
-        assert len(tried) <= text.count(piece) if lines else len(tried) <= 2 + len(text) // engine._COMMAND_CHARS
+        assert len(tried) <= text.count(piece) if lines else len(tried) <= 2 + len(text) // engine.COMMAND_CHARS
 
 
 @pytest.mark.slow
