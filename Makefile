@@ -28,8 +28,10 @@ demo: $(WHEEL_STAMP) ## the road of a finding on the shipped fixtures: search, b
 WORKERS := 2
 # Some 300 processes are started: what they and the workers compile is kept, beside the sources' own, also where the
 # environment says that nothing is.
-PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode" $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+PYTEST = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode" $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
+# A third one here works while others wait for a process or a moment.
+test: WORKERS := 3
 test: $(STAMP) ## run the tests, but for those that take long; WORKERS=4
 	$(PYTEST) -m "not slow"
 

@@ -207,6 +207,7 @@ def test_the_first_run_does_not_wait_until_the_store_is_at_rest(folder: Path) ->
         follower.end()
 
 
+@pytest.mark.slow
 @needs_watchfiles
 def test_what_is_ignored_or_ours_is_no_change_until_the_ignore_file_says_otherwise(folder: Path) -> None:
     (folder / ".gitignore").write_text("*.log\n")
@@ -304,6 +305,7 @@ def test_what_meets_a_locked_store_is_taken_in_when_it_is_free(folder: Path) -> 
     assert code == 0 and said.count("tried again") == 1
 
 
+@pytest.mark.slow
 @needs_watchfiles
 def test_only_the_paths_that_are_named_are_followed(folder: Path) -> None:
     (folder / "docs").mkdir()

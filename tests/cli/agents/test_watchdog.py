@@ -63,6 +63,7 @@ def test_what_takes_too_long_ends_half_a_second_before_the_limit(tmp_path: Path,
     assert line.endswith("UserPromptSubmit was ended after 1.5 s: its runner waits 2 s.")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("state")
 def test_an_event_that_may_take_longer_is_not_ended_by_the_limit_of_a_shorter_one(tmp_path: Path) -> None:
     make_store(tmp_path).close()

@@ -76,6 +76,7 @@ def test_a_cluster_that_falls_silent_within_a_question_is_left_for_the_embedded_
         assert "does not answer" in result.reason or "no answer within" in result.reason
 
 
+@pytest.mark.slow
 def test_an_assembly_asks_one_question(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with standing_in(silent) as port:
         _named(monkeypatch, f"http://127.0.0.1:{port}")
@@ -109,6 +110,7 @@ def test_a_prompt_gets_what_the_embedded_index_has_within_half_a_second(
             assert "striped" in said
 
 
+@pytest.mark.slow
 def test_a_state_is_asked_for_two_seconds(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 def test_a_fresh_search_waits_two_seconds(manner: Manner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with make_store(tmp_path) as store:
         save(store, "a.md", "The zebra is striped.\n")
