@@ -15,7 +15,14 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest
 from ctxrank.ranking.retrieval.search import search
-from ctxrank.ranking.retrieval.snippets import MAX_LINE_CHARS, MatchedText, cut_snippet, is_code, shown_text
+from ctxrank.ranking.retrieval.snippets import (
+    MAX_LINE_CHARS,
+    WINDOW_TOKENS,
+    MatchedText,
+    cut_snippet,
+    is_code,
+    shown_text,
+)
 
 _CODE = """\
 def connect(**kwargs):
@@ -145,3 +152,8 @@ def test_of_equal_lines_the_first_is_shown_and_two_words_are_worth_more_than_one
     index_artifacts(store)
     assert found(store, "walrus").hits[0].passages[0].match_line == 2
     assert found(store, "heron tusk").hits[0].passages[0].match_line == 6
+
+
+def test_a_match_at_the_end_has_a_whole_window_before_it(store: Store) -> None:
+    save(store, "a.md", f"{' '.join(f'word{number}' for number in range(100))} walrus\n", summary="x")
+    assert len(_only(store, "walrus").snippet.split()) == WINDOW_TOKENS + 1  # and the sign that more comes before
