@@ -3,13 +3,15 @@
 with only_one(".ctxrank/watch.lock", "4711", lambda says: LockedError(f"Process {says} does so already.")):
     ...
 holder(".ctxrank/watch.lock")      "4711" while the block runs, then ""
+start_for("ctxrank.…", primary)    a process for a store that nobody waits for
 """
 
 import fcntl
 import os
 import stat
+import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import contextmanager
@@ -75,3 +77,18 @@ def processes_of(folder: str) -> dict[str, str]:
 def _line(data: bytes) -> str:
     text = data.decode("ascii", "replace").strip()
     return text if text.isprintable() else ""
+
+
+def start_for(module: str, primary: str, environment: Mapping[str, str] | None = None) -> None:
+    """Run a module for a store in a process of its own, that nobody waits for; where that fails the next call tries."""
+    if not sys.executable:
+        return
+    # -P: what is in the folder we were called from is not imported in place of a module of ours.
+    command = [sys.executable, "-P", "-m", module, primary]
+    nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+    variables = {**os.environ, **(environment or {})}
+    try:  # noqa: SIM105  contextlib costs a command half a millisecond
+        # It costs no import, and less than a fork; in a group of its own, so that Ctrl-C here does not end it.
+        os.posix_spawn(sys.executable, command, variables, file_actions=nothing, setpgroup=0)
+    except OSError:
+        pass

@@ -24,6 +24,7 @@ from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import file_uri, read_column, read_value
 from ctxrank.indexer.store.known_stores import places_of_stores
 from ctxrank.indexer.store.location import identity_of, is_known, refuse_foreign
+from ctxrank.indexer.store.one_process import start_for
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.systems import unbound_memory
 from ctxrank.ranking.context.findings import nearest
@@ -51,11 +52,7 @@ _NICE = 10
 
 def start_measuring(store: Store) -> None:
     """Have the floor measured in the background."""
-    # -P: what is in the folder we were called from is not imported in place of a module of ours.
-    command = [sys.executable, "-P", "-m", __name__, store.location.primary]
-    nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
-    with contextlib.suppress(OSError):  # the next session tries again
-        os.posix_spawn(sys.executable, command, os.environ, file_actions=nothing, setpgroup=0)
+    start_for(__name__, store.location.primary)
 
 
 def measure_floor(store: Store, config: Config) -> Floor:

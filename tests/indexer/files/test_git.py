@@ -17,13 +17,12 @@ _SOON_S = MAX_SECONDS / 2  # after MAX_SECONDS what waits for a pipe is ended
 # Each module that starts a process or becomes another program, and why.
 STARTERS = {
     "extensions/mcp/serve.py": "itself, to follow the disk beside what it serves",
-    "extensions/team/wake.py": "itself, to exchange with a team's log while nobody waits",
     "cli/streams.py": "itself again, in UTF-8, before anything is begun",
     "cli/actions/errors/passthrough.py": "the command that a user gives `error run`",
     "extensions/bazinga/bazinga_db.py": "ctxrank, for a python3 that lacks it",
     "extensions/bazinga/switch/placed_switch.py": "ctxrank, for a python3 of the predecessor's that lacks it",
     "indexer/fulltext/background.py": "itself, to index beside a large import or index run",
-    "ranking/context/floor_measurement.py": "itself, to measure a store's floor while nobody waits",
+    "indexer/store/one_process.py": "itself, to exchange with a team's log or measure a floor while nobody waits",
     "indexer/systems.py": "the list of mounts of macOS, for doctor",
     "indexer/files/git.py": "git, which is not shown what a checkout configures",
 }
