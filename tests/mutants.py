@@ -1,7 +1,9 @@
 """Do the tests notice small mistakes? Each of `mutants.toml` is made in a copy of the tree; there its tests must fail.
 
-    python tests/mutants.py                        all of them, about five minutes on two cores
+    python tests/mutants.py                        all of them, about ten minutes on two cores
     python tests/mutants.py --area errors --list   what there is
+
+Its quick tests are asked first. Where they notice nothing, the slow ones and all examples of its properties are.
 
 Exit codes: 0 enough were killed, 1 too few, 2 a mutation cannot be made or its tests say nothing (a text that does not
 stand exactly once, a test file that is not there, a test that fails without a mutation, too, or tests that do not end
@@ -28,14 +30,19 @@ MUTATIONS = Path(__file__).with_suffix(".toml")
 SOURCES = ("indexer", "ranking", "cli", "extensions")
 ENOUGH = 0.9  # killed, of all
 WORKERS = 2
-TIMEOUT_S = 120  # of one mutation; one that never ends is noticed, too
+QUICK, SLOW = "quick", "slow"  # in this order
+TIMEOUTS_S = {QUICK: 120, SLOW: 600}  # of one mutation; one that never ends is noticed, too
 _PARTS = 8  # in which the tests that killed are run once more
 _PYTEST = (
-    "-m", "pytest", "-q", "-m", "not slow", "-p", "no:randomly", "-p", "no:cacheprovider",
+    "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider",
     "--hypothesis-seed=1",  # a property that finds its example at one run in two would kill by luck
 )  # fmt: skip
+_MARKED = {
+    QUICK: "not slow",
+    SLOW: "(slow or hypothesis) and not browser and not team and not runners and not wide and not wide_nodes",
+}
 KILLED, SURVIVED, BROKEN, UNREADABLE = "killed", "survived", "broken", "unreadable"  # the last: no module imports it
-_PASSED, _FAILED, _INTERRUPTED = 0, 1, 2  # pytest's exit codes; all others say that the tests did not run
+_PASSED, _FAILED, _INTERRUPTED, _NONE = 0, 1, 2, 5  # pytest's exit codes; all others say that the tests did not run
 _BYTECODE = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 _NOT_COPIED = ("__pycache__", "build", "dist")  # nor, at the top, what begins with a dot
 
@@ -62,12 +69,13 @@ class Place(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What became of a mutation, and which test killed it; `seconds` is what the tests took."""
+    """What became of a mutation, and which test killed it; `seconds` is what the tests took, `kind` the last asked."""
 
     mutation: Mutation
     outcome: str
     killer: str
     seconds: float
+    kind: str = QUICK
 
 
 def read_mutations() -> list[Mutation]:
@@ -152,21 +160,22 @@ class Copy:
                 return False
         return True
 
-    def run(self, tests: Sequence[str], k: str = "", *, stop: bool = False) -> Run:
-        """Run some tests, all or until one fails; those that do not end in time have failed."""
-        command = [sys.executable, *_PYTEST, *(["-x"] if stop else []), *(["-k", k] if k else []), *tests]
+    def run(self, tests: Sequence[str], k: str = "", *, kind: str = QUICK, stop: bool = False) -> Run:
+        """Run some tests of a kind, all or until one fails; those that do not end in time have failed."""
+        command = [sys.executable, *_PYTEST, "-m", _MARKED[kind], *(["-x"] if stop else []), "-k", k, *tests]
+        examples = {"PROPERTY_EXAMPLES": "all"} if kind == SLOW else {}
         try:
             done = subprocess.run(
-                command, cwd=self._tree, env=self._environment, capture_output=True, text=True, timeout=TIMEOUT_S,
-                check=False,
+                command, cwd=self._tree, env=self._environment | examples, capture_output=True, text=True,
+                timeout=TIMEOUTS_S[kind], check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return Run(_FAILED, ())
         failed = [line.removeprefix("FAILED ") for line in done.stdout.split("\n") if line.startswith("FAILED ")]
         return Run(done.returncode, tuple(line.partition(" - ")[0].partition("[")[0] for line in failed))
 
-    def judge(self, mutation: Mutation, place: Place) -> Verdict:
-        """Make one mutation, ask its tests, and take it back."""
+    def judge(self, mutation: Mutation, place: Place, kinds: Sequence[str]) -> Verdict:
+        """Make one mutation, ask its tests of one kind after the other, and take it back."""
         path = self._tree / place.source
         text, before = path.read_text(encoding="utf-8"), path.stat()
         path.write_text(text.replace(mutation.old, mutation.new), encoding="utf-8")
@@ -175,12 +184,22 @@ class Copy:
         os.utime(path, (before.st_atime, int(before.st_mtime) + self._changes))
         started = time.monotonic()
         try:
-            code, failed = self.run(place.tests, mutation.k, stop=True)
+            kind, (code, failed) = self._ask(mutation, place, kinds)
         finally:
             path.write_text(text, encoding="utf-8")
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         outcome = {_PASSED: SURVIVED, _FAILED: KILLED, _INTERRUPTED: UNREADABLE}.get(code, BROKEN)
-        return Verdict(mutation, outcome, failed[0] if failed else "", time.monotonic() - started)
+        return Verdict(mutation, outcome, failed[0] if failed else "", time.monotonic() - started, kind)
+
+    def _ask(self, mutation: Mutation, place: Place, kinds: Sequence[str]) -> tuple[str, Run]:
+        """The first kind of tests that notices a mutation; where none does, the last, passed if any has passed."""
+        codes = []
+        for kind in kinds:
+            run = self.run(place.tests, mutation.k, kind=kind, stop=True)
+            if run.code not in (_PASSED, _NONE):
+                return kind, run
+            codes.append(run.code)
+        return kinds[-1], Run(min(codes), ())
 
 
 class Copies:
@@ -203,40 +222,50 @@ class Copies:
         finally:
             self._free.put(copy)
 
-    def judge(self, mutation: Mutation, place: Place) -> Verdict:
+    def judge(self, mutation: Mutation, place: Place, kinds: Sequence[str]) -> Verdict:
         """What becomes of a mutation."""
         with self.one() as copy:
-            return copy.judge(mutation, place)
+            return copy.judge(mutation, place, kinds)
 
-    def run(self, tests: Sequence[str], k: str = "") -> Run:
+    def run(self, tests: Sequence[str], k: str = "", kind: str = QUICK) -> Run:
         """Some tests, without a mutation."""
         with self.one() as copy:
-            return copy.run(tests, k)
+            return copy.run(tests, k, kind=kind)
 
 
-def run(places: dict[Mutation, Place], folder: Path) -> list[Verdict]:
+def run(places: dict[Mutation, Place], folder: Path, kinds: Sequence[str] = (QUICK, SLOW)) -> list[Verdict]:
     """What becomes of each mutation, which is printed as soon as it is known."""
     copies = Copies(folder)
     verdicts: list[Verdict] = []
     with ThreadPoolExecutor(WORKERS) as pool:
-        for done in as_completed([pool.submit(copies.judge, *item) for item in places.items()]):
+        for done in as_completed([pool.submit(copies.judge, *item, kinds) for item in places.items()]):
             verdict = done.result()
             verdicts.append(verdict)
             killer = f"  {verdict.killer.rpartition('::')[2]}" if verdict.killer else ""
-            print(f"{verdict.outcome:8} {verdict.seconds:5.1f} s  {verdict.mutation}{killer}", flush=True)
-        killers = sorted({verdict.killer for verdict in verdicts if verdict.killer})
-        runs = list(pool.map(copies.run, [killers[at::_PARTS] for at in range(min(_PARTS, len(killers)))]))
+            print(
+                f"{verdict.outcome:8} {verdict.seconds:5.1f} s  {verdict.kind}  {verdict.mutation}{killer}", flush=True
+            )
+        useless = _useless(copies, pool, verdicts)
         # Tests that did not end in time name no killer. On a busy machine they do not end without a mistake either.
         unnamed = [one for one in verdicts if one.outcome == KILLED and not one.killer]
-        asked = {one.mutation: (places[one.mutation].tests, one.mutation.k) for one in unnamed}
+        asked = {one.mutation: (places[one.mutation].tests, one.mutation.k, one.kind) for one in unnamed}
         again = {each: pool.submit(copies.run, *each) for each in set(asked.values())}
     void = {mutation for mutation, each in asked.items() if again[each].result().code != _PASSED}
-    # What fails without a mutation, too, has noticed none.
-    useless = {name for one in runs for name in one.failed}
-    if any(one.code not in (_PASSED, _FAILED) for one in runs):
-        useless.update(killers)
     void.update(verdict.mutation for verdict in verdicts if verdict.killer in useless)
     return [verdict._replace(outcome=BROKEN) if verdict.mutation in void else verdict for verdict in verdicts]
+
+
+def _useless(copies: Copies, pool: ThreadPoolExecutor, verdicts: list[Verdict]) -> set[str]:
+    """The tests that killed and fail without a mutation, too: they have noticed none."""
+    useless: set[str] = set()
+    for kind in (QUICK, SLOW):
+        killers = sorted({verdict.killer for verdict in verdicts if verdict.killer and verdict.kind == kind})
+        parts = [killers[at::_PARTS] for at in range(min(_PARTS, len(killers)))]
+        runs = list(pool.map(lambda part, kind=kind: copies.run(part, kind=kind), parts))
+        useless.update(name for one in runs for name in one.failed)
+        if any(one.code not in (_PASSED, _FAILED) for one in runs):
+            useless.update(killers)
+    return useless
 
 
 def report(verdicts: list[Verdict]) -> float:

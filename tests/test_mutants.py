@@ -5,7 +5,20 @@ from pathlib import Path
 
 import mutants
 import pytest
-from mutants import BROKEN, KILLED, Copy, Mutation, Place, Run, Verdict, find_places, read_mutations
+from mutants import (
+    BROKEN,
+    KILLED,
+    QUICK,
+    SLOW,
+    SURVIVED,
+    Copy,
+    Mutation,
+    Place,
+    Run,
+    Verdict,
+    find_places,
+    read_mutations,
+)
 
 from ctxrank.indexer.extensions import EXTENSIONS
 
@@ -28,22 +41,28 @@ def test_a_mutation_without_a_place_of_its_own_is_refused(capsys: pytest.Capture
     assert str(first) not in said
 
 
+class NoCopy(Copy):
+    """No copy of the tree: what pytest would say is written down in the test."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self._tree = folder
+        self._changes = 0
+
+    def imports_itself(self) -> bool:
+        return True
+
+
 def test_tests_that_never_end_in_time_have_noticed_no_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine the tests run into the limit with a mistake and without: that is no kill."""
     limit, run = (1, ()), (0, ())
     answers = {"slow": [limit, limit], "endless": [limit, run]}  # with the mistake, then without
 
-    class Tree(Copy):
-        def __init__(self, folder: Path) -> None:
-            """No copy: what pytest would say is written down above."""
-
-        def imports_itself(self) -> bool:
-            return True
-
-        def run(self, tests: Sequence[str], k: str = "", *, stop: bool = False) -> Run:
+    class Tree(NoCopy):
+        def run(self, tests: Sequence[str], k: str = "", *, kind: str = QUICK, stop: bool = False) -> Run:
             return Run(*answers[tests[0]].pop(0))
 
-        def judge(self, mutation: Mutation, place: Place) -> Verdict:
+        def judge(self, mutation: Mutation, place: Place, kinds: Sequence[str]) -> Verdict:
             assert self.run(place.tests, mutation.k, stop=True) == limit
             return Verdict(mutation, KILLED, "", 0.0)
 
@@ -51,3 +70,33 @@ def test_tests_that_never_end_in_time_have_noticed_no_mistake(tmp_path: Path, mo
     places = {Mutation("area", name, "", "", (name,), ""): Place(Path(name), (name,)) for name in answers}
     verdicts = mutants.run(places, tmp_path)
     assert {one.mutation.name: one.outcome for one in verdicts} == {"slow": BROKEN, "endless": KILLED}
+
+
+def test_slow_tests_are_asked_where_the_quick_ones_notice_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passed, none = Run(0, ()), Run(5, ())
+    answers: dict[str, dict[str, Run]] = {  # what the quick tests say, and the slow ones
+        "quick": {QUICK: Run(1, ("quick::test",))},
+        "slow": {QUICK: passed, SLOW: Run(1, ("slow::test",))},
+        "only": {QUICK: none, SLOW: Run(1, ("only::test",))},
+        "unseen": {QUICK: passed, SLOW: none},
+        "untested": {QUICK: none, SLOW: none},
+    }
+
+    class Tree(NoCopy):
+        def run(self, tests: Sequence[str], k: str = "", *, kind: str = QUICK, stop: bool = False) -> Run:
+            return answers[tests[0]][kind] if stop else passed
+
+        def judge(self, mutation: Mutation, place: Place, kinds: Sequence[str]) -> Verdict:
+            (self._tree / place.source).write_text(mutation.old)
+            return super().judge(mutation, place, kinds)
+
+    monkeypatch.setattr(mutants, "Copy", Tree)
+    places = {Mutation("area", name, "a", "b", (name,), ""): Place(Path(name), (name,)) for name in answers}
+    verdicts = {one.mutation.name: one for one in mutants.run(places, tmp_path)}
+    assert {name: one.outcome for name, one in verdicts.items()} == {
+        "quick": KILLED, "slow": KILLED, "only": KILLED, "unseen": SURVIVED, "untested": BROKEN,
+    }  # fmt: skip
+    assert [verdicts[name].kind for name in ("quick", "slow", "only")] == [QUICK, SLOW, SLOW]
+    assert "slow  area: slow  test\n" in capsys.readouterr().out
