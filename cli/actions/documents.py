@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ctxrank.cli.actions.receipts import show as show_receipt
 from ctxrank.cli.actions.sessions import show_session
 from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.cloned_notes import is_used, note_use, where_from
@@ -65,7 +66,7 @@ def _related_lines(call: Call, related: Related) -> Iterator[str]:
 
 def _document_lines(call: Call, found: ShownDocument, depth: str) -> Iterator[str]:
     yield call.bold(one_line(found.title))
-    yield call.dim(one_line(" · ".join(fact for fact in found.facts() if fact)))
+    yield call.dim(facts(*found.facts()))
     for name, detail in found.details:
         yield f"{name}: {one_line(detail)}"
     if depth != "meta" and found.body:

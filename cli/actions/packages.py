@@ -12,7 +12,7 @@ from ctxrank.indexer.records.packages import Consumer, NewPackage, Package, Save
 from ctxrank.indexer.records.reader import state_of
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.freshness import ELSEWHERE
+from ctxrank.indexer.store.freshness import ELSEWHERE, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 
@@ -100,7 +100,7 @@ def consume(call: Call, package_id: str, agent: str, iteration: int) -> Reply:
 def _package_lines(call: Call, package: Package, file_state: str) -> Iterator[str]:
     marker = f" (superseded by {public_id(PACKAGE, package.superseded_by)})" if package.superseded_by else ""
     marker = f" ({ELSEWHERE}){marker}" if file_state == "elsewhere" else marker
-    about = shown(f"[{package.priority}] {package.type} · {package.path}{marker}")
+    about = shown(f"[{package.priority}] {facts(package.type, shown_path(package.path))}{marker}")
     yield f"{call.bold(public_id(PACKAGE, package.id))} {about}"
     where = facts(place(package.session, package.group), format_day(package.created_at))
     yield f"   {call.dim(where)} · {shown(package.summary)}"

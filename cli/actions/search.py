@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.call import Call, Extended, Reply
 from ctxrank.cli.command_table import CORE, command_table
+from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.clock import format_day, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.freshness import ELSEWHERE
+from ctxrank.indexer.store.freshness import ELSEWHERE, shown_path
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, session_label
 from ctxrank.ranking.retrieval.hits import Hit, SearchRequest, SearchResult
@@ -176,11 +177,11 @@ def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
     where = "/".join(filter(None, (session_label(hit.session, hit.session_title), hit.group)))
     about = (hit.id, hit.priority, hit.type, where, format_day(hit.created_at), score)
     yield f"{place}. {call.bold(one_line(hit.title))}"
-    yield f"   {call.dim(one_line(' · '.join(filter(None, about))))}"
+    yield f"   {call.dim(facts(*about))}"
     state = _FILE_STATES.get(hit.file_state, "")
     if hit.superseded_by:
         state += f" (superseded by {hit.superseded_by})"
-    if hit.path:
+    if shown_path(hit.path):
         line = f":{hit.passages[0].match_line}" if hit.passages else ""
         state += f" (in the checkout {one_line(hit.checkout)})" if hit.checkout else ""
         yield f"   {call.linked(f'{one_line(hit.path)}{line}', os.path.join(hit.checkout or root, hit.path))}{state}"

@@ -9,8 +9,8 @@ _SHOWN_CHARACTERS = 300
 
 
 def facts(*parts: str | None) -> str:
-    """Facts on one line; those that are empty are left out."""
-    return shown(" · ".join(filter(None, parts)))
+    """Facts on one line; those that are empty or said already are left out."""
+    return shown(" · ".join(dict.fromkeys(filter(None, parts))))
 
 
 def place(session: str | None, group: str | None) -> str:

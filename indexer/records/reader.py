@@ -9,7 +9,7 @@ from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.documents import document_id
-from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
+from ctxrank.indexer.store.freshness import ELSEWHERE, file_state, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, SESSION_TITLE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import session_label
@@ -51,7 +51,7 @@ class ShownDocument(NamedTuple):
         """Where it comes from, in the order a person reads it; some may be ''."""
         where = "/".join(filter(None, (session_label(self.session, self.session_title), self.group)))
         replaced = f"superseded by {public_id(PACKAGE, self.superseded_by)}" if self.superseded_by else ""
-        path = f"{self.path} ({ELSEWHERE})" if self.file_state == "elsewhere" else self.path
+        path = f"{self.path} ({ELSEWHERE})" if self.file_state == "elsewhere" else shown_path(self.path)
         moment = format_us(self.created_at)
         return [self.id, self.priority, self.type, self.agent, where, moment, path, replaced]
 

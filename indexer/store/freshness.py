@@ -23,6 +23,11 @@ FOREIGN_ROOT = "@"
 ELSEWHERE = "its file is on another machine"
 
 
+def shown_path(path: str) -> str:
+    """A path as a person is shown it: '' for a text that is in no file."""
+    return "" if path.startswith(TEXT_PATH) else path
+
+
 def file_state(
     store: Store, artifact_id: int | None, package_id: int | None = None, folders: dict[str, str | None] | None = None
 ) -> str:
@@ -37,7 +42,7 @@ def file_state(
         if package_id is None or not is_elsewhere(store.primary, package_id):
             return ""
         path: str = store.primary.execute("SELECT path FROM packages WHERE id = ?", (package_id,)).get
-        return "" if path.startswith(TEXT_PATH) else "elsewhere"
+        return "elsewhere" if shown_path(path) else ""
     row = store.primary.execute(
         """
         SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.reason

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import Session, TaskGroup
+from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.lines import REFERENCE_LINE as REFERENCE_LINE
 from ctxrank.indexer.text.lines import fence, joined, one_line, printable, shorten
@@ -99,7 +100,7 @@ def packages_heading(count: int, available: int, level: str = "") -> str:
 
 def package_title(package: IncludedDocument) -> str:
     """A package at its lowest level of detail."""
-    return f"**[{package.priority.upper()}]** {one_line(package.path)}\n"
+    return f"**[{package.priority.upper()}]** {one_line(shown_path(package.path) or package.title)}\n"
 
 
 def package_line(package: IncludedDocument) -> str:
