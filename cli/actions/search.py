@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.call import Call, Extended, Reply
 from ctxrank.cli.command_table import CORE, command_table
-from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.clock import format_day, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
@@ -177,7 +176,7 @@ def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
     where = "/".join(filter(None, (session_label(hit.session, hit.session_title), hit.group)))
     about = (hit.id, hit.priority, hit.type, where, format_day(hit.created_at), score)
     yield f"{place}. {call.bold(one_line(hit.title))}"
-    yield f"   {call.dim(facts(*about))}"
+    yield f"   {call.dim(one_line(' · '.join(dict.fromkeys(filter(None, about)))))}"
     state = _FILE_STATES.get(hit.file_state, "")
     if hit.superseded_by:
         state += f" (superseded by {hit.superseded_by})"
