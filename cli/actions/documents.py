@@ -9,7 +9,7 @@ from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import Any
-from ctxrank.indexer.records.cloned_notes import is_used, note_use, where_from
+from ctxrank.indexer.records.cloned_notes import note_use
 from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import ASSEMBLY, Receipt, get_receipt, list_receipts
 from ctxrank.indexer.records.related import Related, read_related
@@ -33,9 +33,8 @@ def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
         ref = local_ref(store.primary, document)
         found = read_document(store, ref, with_passages=depth == "full")
         related = read_related(store.primary, ref) if is_related else None
-        if ref.kind == PACKAGE and where_from(store.primary, ref.number) and not is_used(store.primary, ref.number):
-            with store.write() as change:
-                note_use(change, ref.number)
+        if ref.kind == PACKAGE:
+            note_use(store, (ref.number,))
     more = {
         "body": None if depth == "meta" else found.body,
         "passages": found.passages if depth == "full" else None,

@@ -35,19 +35,19 @@ from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.cloned_notes import note_commit, undesignate
-from ctxrank.indexer.records.packages import NewPackage, save_package
+from ctxrank.indexer.records.packages import NewPackage, link_versions, save_package
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.hook_settings import HookSettings, hook_settings
-from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.frontmatter import read_frontmatter
 
 _MAX_FILES = 200  # at one stop
 _MAX_SEEN = 5_000
 _TEXT_ENDINGS = (".md", ".markdown", ".txt", ".rst")
-_HAS_PACKAGE = "SELECT 1 FROM packages WHERE path = ? LIMIT 1"
+_HAS_OTHER = "SELECT 1 FROM packages WHERE path = ? AND superseded_by IS NULL AND id <> ? LIMIT 1"
 _LEDGER = ("notes", "package")  # source and kind of its rows
 
 
@@ -95,18 +95,21 @@ def keep_notes(reader: NoteReader) -> None:
     for note in notes:
         if _is_taken_in(store, note.path, note.key, note.sha256):
             continue  # its file has moved, and its package with it; or another agent's stop was faster
-        number = 0
         commit = commits.get(note.path)
+        before = read_entry(store.primary, *_LEDGER, note.key)
+        number, older = 0, 0 if before is None else before.target_id
         try:
-            number = _save(reader, note, commit)
+            number = _save(reader, note, commit, older)
         except CtxrankError as error:
             note_failure(f"{reader.name}: the front matter of a note is not usable: {error.message}", root)
             if not isinstance(error, UsageError):
                 continue  # it is no fault of the note: the next stop tries again
-        with store.write() as change:  # what a note's content became: a package, or nothing (0)
-            write_entry(change.connection, *_LEDGER, note.key, note.sha256, number)
+        with store.write() as change:  # the package that a note's content became, or that it was before; 0 for none
+            write_entry(change.connection, *_LEDGER, note.key, note.sha256, number or older)
             if number and commit is not None:
                 note_commit(change, number, commit.id)
+            if number and older:
+                _link(change, older, number)
 
 
 def _new_notes(store: Store, folder: str) -> Iterator[_Note]:
@@ -148,8 +151,22 @@ def _is_taken_in(store: Store, path: str, key: str, sha256: str) -> bool:
     return read_value(primary, query, (path, sha256), int) is not None
 
 
-def _save(reader: NoteReader, note: _Note, commit: Commit | None) -> int:
-    """Save the package that a note is; returns its id, 0 for none. Raises UsageError for a bad value."""
+def _link(change: Change, older: int, number: int) -> None:
+    """Let a note's package replace that of the same group which another session made of it: a path is one finding."""
+    query = """
+        SELECT p.path, g.name FROM packages AS p LEFT JOIN groups AS g ON g.id = p.group_id
+         WHERE p.id = ? AND p.superseded_by IS NULL
+    """
+    old, new = (change.connection.execute(query, (one,)).fetchone() for one in (older, number))
+    if old is not None and old == new:
+        link_versions(change, older, number)
+
+
+def _save(reader: NoteReader, note: _Note, commit: Commit | None, older: int) -> int:
+    """Save the package that a note is, whose package was `older` (0: none); returns its id, 0 for none.
+
+    Raises UsageError for a bad value.
+    """
     store, mode = reader.store, reader.config.redaction_mode
     has_front = note.text.startswith("---")
     front = read_frontmatter(note.text) if has_front else None
@@ -168,7 +185,7 @@ def _save(reader: NoteReader, note: _Note, commit: Commit | None) -> int:
     else:
         from ctxrank.cli.actions.save import guessed, type_of  # noqa: PLC0415  only for a note without front matter
 
-        if not note.path.endswith(_TEXT_ENDINGS) or read_value(store.primary, _HAS_PACKAGE, (note.path,), int):
+        if not note.path.endswith(_TEXT_ENDINGS) or read_value(store.primary, _HAS_OTHER, (note.path, older), int):
             return 0  # what was saved with more is not replaced by less
         heading, sentence = guessed(redact(note.text if front is None else front.body, mode).text)
         if not (heading or sentence):

@@ -11,7 +11,7 @@ from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.records.cloned_notes import where_from
+from ctxrank.indexer.records.cloned_notes import note_use, where_from
 from ctxrank.indexer.records.conversations import TITLE_CHARS, needs_note, note_prompt
 from ctxrank.indexer.records.sessions import NewSession
 from ctxrank.indexer.records.unconfirmed import may_be_said
@@ -47,7 +47,12 @@ def on_prompt(call: HookCall) -> str:
     primary = call.store.primary
     whole = [told_finding(primary, one) for one in findings]
     short = [told_finding(primary, one, is_short=True) for one in findings[:1]]
-    return call.say(heading, whole, PROMPT_TOKENS) or call.say(heading, short, PROMPT_TOKENS)
+    said = call.say(heading, whole, PROMPT_TOKENS) or call.say(heading, short, PROMPT_TOKENS)
+    packages = [one.parent for one in findings if one.parent.kind == PACKAGE]
+    if said and packages:
+        shown = call.shown
+        note_use(call.store, [one.number for one in packages if public_id(PACKAGE, one.number) in shown])
+    return said
 
 
 def _note_prompt(call: HookCall, prompt: str) -> None:

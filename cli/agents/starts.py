@@ -9,7 +9,7 @@ from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.agents.stops import take_in_notes
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.cloned_notes import is_used, where_from
+from ctxrank.indexer.records.cloned_notes import is_unused_clone, where_from
 from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.lines import one_line, shorten
@@ -76,9 +76,9 @@ def _new_packages(call: HookCall, project: str, since: int) -> Iterator[_NewPack
 
 def _news(call: HookCall, package: _NewPackage) -> tuple[str, str]:
     id_ = public_id(PACKAGE, package.number)
-    path, came = one_line(package.path), where_from(call.store.primary, package.number)
-    if came and not is_used(call.store.primary, package.number):
-        return "", f"* {path} ({id_}), which {came}"  # it is named, and not shown
+    path, primary = one_line(package.path), call.store.primary
+    if is_unused_clone(primary, package.number):  # it is named, and not shown
+        return "", f"* {path} ({id_}), which {where_from(primary, package.number)}"
     summary = one_line(cleaned(package.summary, package.ruleset, call.config.redaction_mode))
     return id_, f"* **[{package.priority.upper()}]** {path}: {shorten(summary, _SUMMARY_CHARS)} ({id_})"
 

@@ -2,15 +2,15 @@
 
     foreign_commits(root, {"notes/locks.md"})       {"notes/locks.md": Commit("4f1c…", "Ada")}
 
-A file is the user's own where it is in no commit, or its last commit is by their `user.email` and was made here. What
-was there when the checkout was cloned came with it, whoever wrote it: the reflog's first line says when that was.
+A file is the user's own where it is in no commit, or differs from its last one, or that is by their `user.email` and
+was made here. What was there when the checkout was cloned came with it, whoever wrote it: the reflog's first line says when that was.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ctxrank.indexer.beneath import read_start
-from ctxrank.indexer.files.git import GitError, Repository, find_repository, git_on, head_commit
+from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, git_on, head_commit
 from ctxrank.indexer.light_typing import NamedTuple
 
 _MAX_CONFIG_BYTES = 64 * 1024
@@ -20,6 +20,9 @@ _LOG = (
     "log -z -m --name-only --no-renames --no-ext-diff --no-textconv --no-show-signature --no-notes --no-mailmap"
     " --no-color --format=\x01%H\x01%ct\x01%ae\x01%an"
 )
+
+
+_DIFF = "diff -z --name-only --no-ext-diff --no-textconv --ignore-submodules=all --relative"
 
 
 class Commit(NamedTuple):
@@ -54,9 +57,21 @@ def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commi
                     found.setdefault(path, commit)
                 elif path not in found:
                     own.add(path)
+            for path in _edited(git, head, found):
+                del found[path]
     except (GitError, ValueError):
         return {}
     return found
+
+
+def _edited(git: Git, head: str, paths: Mapping[str, Commit]) -> list[str]:
+    """Those of the paths that differ from a commit; where git cannot say, none: they count as committed."""
+    try:
+        words = (*_DIFF.split(" "), head, "--", *paths)
+        records = list(git.records(*words, has_worktree=True)) if paths else []
+    except GitError:
+        return []
+    return [path for path in (record.decode("utf-8", "replace") for record in records) if path in paths]
 
 
 def _name(author: str) -> str:

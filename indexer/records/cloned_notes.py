@@ -1,20 +1,30 @@
 """Findings that came with the repository: what somebody else committed, and whether it was used here.
 
-Such a finding answers a prompt that is about it, and is named as a session starts. Before it was used here, in a block
-or opened with `show`, its sentence is not said there: a stranger's would be read as the team's.
+Such a finding answers a prompt or a task that is about it, and is named as a session starts. Before it was used here,
+in a block or opened with `show`, nothing else says a sentence of it: a stranger's would be read as the team's.
 """
+
+from collections.abc import Iterable
 
 import apsw
 
+from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.store.connection import read_value
-from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.store.store import Change, Store
 
 _SHOWN_CHARS = 10
 _COMMIT, _USED = "commit", "used"  # kinds of rows of the ledger of imports, with the package's number as their key
 _NOTE = (
     "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES ('notes', ?, ?, ?, ?)"
 )
-_NOTED = "SELECT digest FROM imported_rows WHERE source = 'notes' AND kind = ? AND source_key = ?"
+_NOTED = "SELECT digest FROM imported_rows WHERE source = 'notes' AND kind = '{}' AND source_key = {}"
+# Whether a package `p` came with the repository and was not used here before the moment `:before`. What was used has
+# that moment for its digest.
+IS_UNUSED_CLONE = f"""
+    EXISTS ({_NOTED.format(_COMMIT, "CAST(p.id AS TEXT)")})
+    AND NOT EXISTS ({_NOTED.format(_USED, "CAST(p.id AS TEXT)")} AND CAST(digest AS INTEGER) < :before)
+    AND NOT EXISTS (SELECT 1 FROM deliveries AS v WHERE v.package_id = p.id AND v.delivered_at < :before)
+"""
 
 
 def note_commit(change: Change, package: int, commit: str) -> None:
@@ -29,20 +39,22 @@ def undesignate(change: Change, package: int) -> None:
 
 def where_from(primary: apsw.Connection, package: int) -> str:
     """By which commit a package came, and whose; '' for one that was found here."""
-    commit = read_value(primary, _NOTED, (_COMMIT, str(package)), str)
+    commit = read_value(primary, _NOTED.format(_COMMIT, "?"), (str(package),), str)
     if commit is None:
         return ""
     author = read_value(primary, "SELECT producer FROM packages WHERE id = ?", (package,), str)
     return f"came with the repository: {commit[:_SHOWN_CHARS]} by {author}"
 
 
-def is_used(primary: apsw.Connection, package: int) -> bool:
-    """Whether a package was in a block here, or opened."""
-    query = "SELECT 1 FROM deliveries WHERE package_id = ? LIMIT 1"
-    was_opened = read_value(primary, _NOTED, (_USED, str(package)), str) is not None
-    return was_opened or read_value(primary, query, (package,), int) is not None
+def is_unused_clone(primary: apsw.Connection, package: int) -> bool:
+    """Whether a package came with the repository, and was in no block here, nor opened."""
+    query = f"SELECT {IS_UNUSED_CLONE} FROM packages AS p WHERE p.id = :id"
+    return bool(read_value(primary, query, {"id": package, "before": now_us() + 1}, int))
 
 
-def note_use(change: Change, package: int) -> None:
-    """Say that a package that came with the repository was opened."""
-    change.connection.execute(_NOTE, (_USED, str(package), "", package))
+def note_use(store: Store, packages: Iterable[int]) -> None:
+    """Say of those that came with the repository that somebody here opened them, or was shown them where they bear."""
+    unused = [one for one in packages if is_unused_clone(store.primary, one)]
+    if unused:
+        with store.write() as change:
+            change.connection.executemany(_NOTE, [(_USED, str(one), str(now_us()), one) for one in unused])

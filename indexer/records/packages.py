@@ -14,6 +14,7 @@ from ctxrank.indexer.files.paths import contained_path, without_secret
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.cloned_notes import where_from
 from ctxrank.indexer.record_table import document_of, stored
 from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
@@ -304,7 +305,9 @@ def link_versions(change: Change, old_id: int, new_id: int) -> None:
         raise UsageError(
             f"{foreign} is another machine's: only there it is replaced.", "Save a package of this machine."
         )
-    if old.session != new.session:
+    # A note is one finding, whoever reads it; and what came with the repository is no session's.
+    is_of_project = old.path == new.path or where_from(change.connection, old_id)
+    if old.session != new.session and not is_of_project:
         raise UsageError(
             f"Packages {old_id} and {new_id} belong to different sessions.",
             "A package can only replace one of its own session.",

@@ -35,7 +35,13 @@ from ctxrank.ranking.context.assembly.composition import compose, fitting
 from ctxrank.ranking.context.assembly.documents import file_candidates, package_candidate
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligible_packages, news_since
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone, make_budget, usage
-from ctxrank.ranking.context.assembly.order import ZoneSelection, label, select_by_heuristic, select_by_task
+from ctxrank.ranking.context.assembly.order import (
+    UNUSED_CLONE,
+    ZoneSelection,
+    label,
+    select_by_heuristic,
+    select_by_task,
+)
 from ctxrank.ranking.context.assembly.receipt import record_assembly
 from ctxrank.ranking.context.assembly.shapes import (
     BY_BEARING,
@@ -367,7 +373,9 @@ def _not_chosen(selection: ZoneSelection, spawn: Spawn) -> list[Omitted]:
         omitted.append(Omitted(public_id(PACKAGE, row.package.id), why, 0))
     left_out = f"the zone shows the {level} level alone" if level else "the zone shows nothing of low priority"
     for rows, why in ((selection.omitted, left_out), (selection.floored, "it has no bearing on the task")):
-        omitted += [Omitted(public_id(PACKAGE, row.package.id), why, 0) for row in rows]
+        for row in rows:
+            reason = UNUSED_CLONE if row.package.is_unused_clone else why
+            omitted.append(Omitted(public_id(PACKAGE, row.package.id), reason, 0))
     return omitted
 
 

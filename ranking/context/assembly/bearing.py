@@ -20,6 +20,7 @@ from ctxrank.ranking.context.assembly.order import (
     rank_packages,
     with_matches,
     with_reserved,
+    without_unused_clones,
 )
 from ctxrank.ranking.context.assembly.shapes import Spawn
 from ctxrank.ranking.formulas.blend import blended, calibrated
@@ -40,13 +41,15 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     today = spawn.now // DAY_US
     rows = rank_packages(eligible, texts, spawn.group, today, lowers_others=True)
     if calibrated(best, half_known) < FLOOR:
+        rows, clones = without_unused_clones(rows)
         said = [row._replace(is_best_known=row.package.priority not in ABOVE_ANY_FLOOR) for row in rows]
         known = with_reserved(said, spawn.limit)
         within = with_matches(spawn, plan, groups, known[: spawn.limit])
-        return ZoneSelection(within + known[spawn.limit :], [], "")
+        return ZoneSelection(within + known[spawn.limit :], [], "", clones)
 
     def share(row: RankedPackage) -> float:
-        return scores.get(row.package.document_id, 0.0) / best
+        score = scores.get(row.package.document_id, 0.0)
+        return 0.0 if row.package.is_unused_clone and calibrated(score, half_known) < FLOOR else score / best
 
     bearing = [_standing(row, share(row)) for row in rows if share(row) >= BEARS]
     bearing.sort(key=lambda row: (row.package.is_delivered, share(row) < FIRST, -row.score, *_newest(row)))
@@ -77,4 +80,4 @@ def _is_routed(spawn: Spawn, package: EligiblePackage) -> bool:
     """Whether somebody sent it here, whatever it says."""
     group = None if spawn.group is None else spawn.group.name
     is_of_group = package.is_own_group and package.group == group
-    return package.is_designated or package.priority == "critical" or is_of_group
+    return not package.is_unused_clone and (package.is_designated or package.priority == "critical" or is_of_group)

@@ -7,6 +7,7 @@ anything is truncated, counted or packed.
 from itertools import accumulate
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.records.cloned_notes import where_from
 from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
 from ctxrank.indexer.store.ids import PACKAGE, public_id
@@ -54,7 +55,8 @@ def package_candidate(
     artifact: int | None = primary.execute("SELECT artifact_id FROM packages WHERE id = ?", (package.id,)).get
     state = file_state(spawn.store, artifact, package.id, folders)
     unrelated = UNRELATED if ranked.is_best_known else ""
-    labels = "; ".join(filter(None, (label(package, spawn.session.name), FILE_STATES.get(state), unrelated)))
+    came = where_from(primary, package.id)
+    labels = "; ".join(filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), unrelated)))
     why = "; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group))))
     shown = IncludedDocument(package.id, package.path, (), "title", 0, round(ranked.score, 6), labels, why, state)
     shown = shown._replace(

@@ -6,10 +6,13 @@
 * delivered before only to the same run: its blocks carry the same id, or are of one iteration above 0;
 * other groups only with reach `session`, earlier sessions of the project only with reach `project`;
 * after a receipt only what is new since.
+
+What came with the repository and was not used here is eligible where the task is about it alone (order.py).
 """
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.cloned_notes import IS_UNUSED_CLONE
 from ctxrank.indexer.records.receipts import ASSEMBLY, delivered_to_run, get_receipt
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import PACKAGE, SESSION_TITLE, public_id
@@ -38,6 +41,7 @@ class EligiblePackage(NamedTuple):
     is_own_group: bool  # of the request's group or session; else it is there because the reach was widened
     session_title: str | None
     title: str
+    is_unused_clone: bool  # it came with the repository and was not used here
 
 
 _QUERY = f"""
@@ -55,7 +59,7 @@ _QUERY = f"""
                          AND c.consumed_at < :before),
            :is_own AND (:group IS NULL OR p.scope = 'global' OR p.group_id = :group OR p.id IN ({{references}})),
            {SESSION_TITLE},
-           d.title
+           d.title, {IS_UNUSED_CLONE}
       FROM packages AS p
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id

@@ -37,6 +37,7 @@ _NAMED_WORDS = 3
 FLOOR = 0.25
 ABOVE_ANY_FLOOR: tuple[str, ...] = ("critical", "high")
 UNRELATED = "nothing matches the task better"
+UNUSED_CLONE = "it came with the repository and was not used here"
 
 
 class RankedPackage(NamedTuple):
@@ -131,11 +132,20 @@ def with_floor(
     shown: list[RankedPackage] = []
     floored: list[RankedPackage] = []
     for row in rows:
-        is_above = row.package.priority in ABOVE_ANY_FLOOR or bearing.get(row.package.document_id, 0.0) >= FLOOR
-        (shown if is_above else floored).append(row)
+        is_important = row.package.priority in ABOVE_ANY_FLOOR and not row.package.is_unused_clone
+        (shown if is_important or bearing.get(row.package.document_id, 0.0) >= FLOOR else floored).append(row)
     if not shown:
-        return [row._replace(is_best_known=True) for row in rows], ()
+        known, clones = without_unused_clones(rows)
+        return [row._replace(is_best_known=True) for row in known], clones
     return shown, tuple(floored)
+
+
+def without_unused_clones(rows: list[RankedPackage]) -> tuple[list[RankedPackage], tuple[RankedPackage, ...]]:
+    """(the packages that may be shown whatever the task is, those that came with the repository and were not used)."""
+    return (
+        [row for row in rows if not row.package.is_unused_clone],
+        tuple(row for row in rows if row.package.is_unused_clone),
+    )
 
 
 def with_reserved(rows: list[RankedPackage], limit: int) -> list[RankedPackage]:
@@ -162,8 +172,8 @@ def _is_reserved_for(row: RankedPackage) -> bool:
 def select_by_heuristic(spawn: Spawn, eligible: list[EligiblePackage]) -> ZoneSelection:
     """The packages in their order without a task, or without an index."""
     limit = spawn.limit
-    ranked = with_reserved(rank_packages(eligible, None, spawn.group, spawn.now // DAY_US), limit)
-    selection = select_for_zone(spawn.zone, ranked)
+    known, clones = without_unused_clones(rank_packages(eligible, None, spawn.group, spawn.now // DAY_US))
+    selection = select_for_zone(spawn.zone, with_reserved(known, limit))._replace(floored=clones)
     if not spawn.request.is_explained:
         return selection
     from ctxrank.ranking.retrieval.explain import explain_heuristic  # noqa: PLC0415  only where the trees are read

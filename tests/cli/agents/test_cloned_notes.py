@@ -90,3 +90,51 @@ def test_whoever_reads_a_note_first_makes_it_a_finding(clone: Path, words: tuple
     before = _ctxrank(clone, "package", "list")
     Runner(clone).stops("")
     assert _ctxrank(clone, "package", "list") == before
+
+
+def _edit(clone: Path, text: str, *, user: str = "") -> None:
+    """Let somebody change the note on locks, and commit it; without a name it is an edit that nobody committed."""
+    (clone / "notes" / "locks.md").write_text(_LOCKS.replace("BEGIN IMMEDIATE", text))
+    if user:
+        _git(clone, "commit", "-qam", text, user=user)
+
+
+def test_a_block_has_it_where_the_task_is_about_it_and_elsewhere_once_it_was_used(clone: Path) -> None:
+    _ctxrank(clone, "index")
+    session = _ctxrank(clone, "session", "list").split()[0]
+    block = ("assemble", "--session", session, "--agent", "developer", "--no-mark")
+    assert "locks.md" not in _ctxrank(clone, *block) + _ctxrank(clone, *block, "--task", "paint the harbour wall")
+    receipt = _ctxrank(clone, "why", "package:1")
+    assert "it came with the repository and was not used here" in receipt
+    about = _ctxrank(clone, *block, "--task", "workers fail with a locked database")
+    assert "**[HIGH]** notes/locks.md" in about and "came with the repository" in about and "Ada Lovelace" in about
+    assert "locks.md" not in _ctxrank(clone, *block)  # that block was not marked
+    runner = Runner(clone, session)
+    assert "locks.md" in runner.prompt("why do the workers fail with a locked database?")
+    assert "**[HIGH]** notes/locks.md" in _ctxrank(clone, *block)
+
+
+def test_a_block_is_replayed_as_it_was_before_a_note_was_used(clone: Path) -> None:
+    _ctxrank(clone, "index")
+    session = _ctxrank(clone, "session", "list").split()[0]
+    _ctxrank(clone, "assemble", "--session", session, "--agent", "developer")
+    _ctxrank(clone, "show", "package:1")
+    assert "the same bytes" in _ctxrank(clone, "receipt", "replay", "1")
+
+
+def test_an_edit_makes_a_note_ones_own_and_a_commit_of_another_a_strangers_again(clone: Path) -> None:
+    Runner(clone).hears("SessionStart", source="startup")
+    _edit(clone, "A queue of one")
+    started = Runner(clone, "session-2").hears("SessionStart", source="startup")
+    assert "**[CRITICAL]** notes/locks.md: A read that becomes a write" in started and started.count("locks.md") == 1
+    _edit(clone, "A lock of two", user="Ada Lovelace")
+    started = Runner(clone, "session-3").hears("SessionStart", source="startup")
+    assert "notes/locks.md (package:4), which came with the repository: " in started
+    assert started.count("locks.md") == 1
+
+
+def test_a_finding_of_any_session_can_replace_what_came_with_the_repository(clone: Path) -> None:
+    Runner(clone).hears("SessionStart", source="startup")
+    _ctxrank(clone, "save", "Locks are no reason: the disk was full.", "--session", "later")
+    _ctxrank(clone, "package", "supersede", "1", "--by", "3")
+    assert "locks.md" not in Runner(clone, "s-3").prompt("why do the workers fail with a locked database?")
