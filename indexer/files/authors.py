@@ -2,8 +2,9 @@
 
     foreign_commits(root, {"notes/locks.md"})       {"notes/locks.md": Commit("4f1c…", "Ada")}
 
-A file is the user's own where it is in no commit, or differs from its last one, or that is by their `user.email` and
-was made here. What was there when the checkout was cloned came with it, whoever wrote it: the reflog's first line says when that was.
+A file is the user's own where it is in no commit, or differs from the last one, or that is by their `user.email` and
+was made here. What was there when the checkout was cloned came with it, whoever wrote it: the reflog's first line says
+when that was.
 """
 
 import os

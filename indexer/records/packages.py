@@ -14,8 +14,8 @@ from ctxrank.indexer.files.paths import contained_path, without_secret
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.cloned_notes import where_from
 from ctxrank.indexer.record_table import document_of, stored
+from ctxrank.indexer.records.cloned_notes import where_from
 from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
