@@ -1,8 +1,8 @@
 """What changed in a folder since a moment: the files that a failing command may have been fixed by.
 
 In a git tree the commit and what differed from it are noted when the command fails; later counts what differs from
-that commit and was written since. Elsewhere, the files that were written since. Names, and not many; of files that were
-as committed when the command failed, also the lines that changed.
+that commit and was written since. Elsewhere, the files that were written since. Names, and not many; of files that did not
+differ when the command failed, also the lines that changed.
 
 Git opens the ignore and attribute files of a checkout and waits for a pipe in the place of one. So ignore files are
 read by our own walk, and where an attribute file is no plain one git does not look at the files: any may differ.
@@ -60,7 +60,11 @@ class TreeChanges(NamedTuple):
 
 
 def note_tree(root: str, scratch: str | None = None) -> TreeState:
-    """The folder as it is now; git's own folder for this task is made in `scratch`."""
+    """The folder as it is now; git's own folder for this task is made in `scratch`.
+
+    Files that git does not know are not looked for: the walk costs more than all else at a failure, and those that are
+    written later are found later.
+    """
     try:
         repository = find_repository(root)
         commit = head_commit(repository) if repository is not None else ""
@@ -68,7 +72,7 @@ def note_tree(root: str, scratch: str | None = None) -> TreeState:
         commit = ""
     if not commit:
         return TreeState()
-    names = _differing(root, commit, scratch)[:MAX_NAMES]
+    names = _differing(root, commit, scratch, with_new=False)[:MAX_NAMES]
     return TreeState(
         commit, tuple(names), tuple(name for name in names if not os.path.lexists(os.path.join(root, name)))
     )
@@ -81,7 +85,7 @@ def changes_between(
     span = range(since_us * 1000, until_us * 1000 + 1)
     if not tree.commit:
         return _written_in(root, span)
-    names = dict.fromkeys([*_differing(root, tree.commit, scratch), *tree.differing])
+    names = dict.fromkeys([*_differing(root, tree.commit, scratch, with_new=True), *tree.differing])
     found = sorted(
         name
         for name in names
@@ -128,8 +132,8 @@ def _is_hidden(name: str) -> bool:
     return name.startswith(".")
 
 
-def _differing(root: str, commit: str, scratch: str | None) -> list[str]:
-    """What differs from a commit, committed since or not, and files that git does not know and does not ignore.
+def _differing(root: str, commit: str, scratch: str | None, *, with_new: bool) -> list[str]:
+    """What differs from a commit, committed since or not, and `with_new` files that git neither knows nor ignores.
 
     Nothing where git cannot answer.
     """
@@ -143,7 +147,7 @@ def _differing(root: str, commit: str, scratch: str | None) -> list[str]:
                     names += _names(git, *_DIFF, commit, "--", os.curdir)
                 else:
                     names += [*_names(git, *_DIFF_OF_INDEX, commit, "--", os.curdir), *known]
-                names += _untracked(repository, set(known))
+                names += _untracked(repository, set(known)) if with_new else ()
     except GitError:
         pass
     return names
