@@ -1,8 +1,8 @@
 """What changed in a folder since a moment: the files that a failing command may have been fixed by.
 
 In a git tree the commit and what differed from it are noted when the command fails; later counts what differs from
-that commit and was written since. Elsewhere, the files that were written since. Names, and not many; of files that did not
-differ when the command failed, also the lines that changed.
+that commit and was written since. Elsewhere, the files that were written since. Names, and not many; of files that did
+not differ when the command failed, also the lines that changed.
 
 Git opens the ignore and attribute files of a checkout and waits for a pipe in the place of one. So ignore files are
 read by our own walk, and where an attribute file is no plain one git does not look at the files: any may differ.
