@@ -298,3 +298,173 @@ SAYING = (
     "error: 3 failed logins for user bob", "fatal: could not read Username for 'https://example.org'",
     "npm error code 1\nnpm error path /srv/y\nnpm error command failed\nnpm error gyp ERR! find Python: no Python",
 )  # fmt: skip
+
+# Outputs in which more happens: chains, notes, wrappers, lists, several tools.
+LONGER = {
+    "a chain of causes": (
+        "2026-11-22 10:00:01,123 ERROR [main] shop.App - cannot start\n"
+        "org.shop.StartFailed: cannot start\n\tat org.shop.App.start(App.java:30)\n\tat org.shop.App.main(App.java:9)\n"
+        "\tSuppressed: java.io.IOException: stream closed\n\t\tat org.shop.Log.close(Log.java:4)\n"
+        "Caused by: java.sql.SQLException: no table orders\n\tat org.shop.Db.query(Db.java:77)\n"
+        "\tat java.base/java.util.ArrayList.forEach(ArrayList.java:1511)\n\t... 12 more\n"
+        "Caused by: java.net.ConnectException: Connection refused (HTTP status: 503)\n"
+        "\tat java.base/sun.nio.ch.Net.connect(Net.java:3)\n\tat org.shop.Net.open(Net.java:17)\n\t... 14 more\n"
+    ),
+    "a call that calls itself": (
+        "Traceback (most recent call last):\n"
+        + "".join(f'  File "/srv/shop/tree.py", line {n}, in walk\n    walk(node.left)\n' for n in range(70))
+        + "  [Previous line repeated 930 more times]\nRecursionError: maximum recursion depth exceeded\n"
+    ),
+    "a message of several lines": (
+        'Traceback (most recent call last):\n  File "/srv/shop/.venv/lib/python3.11/site-packages/pydantic/main.py", '
+        "line 4, in load\n    raise error\n"
+        '  File "/srv/shop/load.py", line 12, in <module>\n    Cart.load(data)\n'
+        "pydantic.ValidationError: 2 validation errors for Cart\nprice\n  Input should be a valid number\n"
+        "name\n  Field required\n\nDuring it, more was printed\n"
+    ),
+    "notes below": (
+        "error[E0308]: mismatched types\n  --> src/cart.rs:12:5\n   |\n11 | fn total() -> u32 {\n"
+        '   |               --- expected `u32` because of return type\n12 |     "ten"\n'
+        "   |     ^^^^^ expected `u32`, found `&str`\n   |\n   = note: expected type `u32`\n"
+        "              found reference `&'static str`\n   = help: try using a number\n\n"
+        "warning: unused variable: `x`\n --> src/cart.rs:3:9\n  |\n3 |     let x = 1;\n  |         ^ help: prefix it\n"
+        "  |\n  = note: `#[warn(unused_variables)]` on by default\n\n"
+        "For more information about this error, try `rustc --explain E0308`.\n"
+        "error: could not compile `cart` (lib) due to 1 previous error; 1 warning emitted\n"
+    ),
+    "a lint": (
+        "error: this loop could be written as a `for` loop\n --> src/main.rs:4:5\n  |\n"
+        "4 |     while let Some(x) = i.next() {\n"
+        "  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ help: try: `for x in i`\n  |\n"
+        "  = note: `-D clippy::while-let-on-iterator` implied by `-D warnings`\n"
+    ),
+    "an included file": (
+        "In file included from src/cart.c:1:\ninclude/cart.h: In function 'total':\n"
+        "include/cart.h:7:12: error: 'price' undeclared (first use in this function); did you mean 'prices'?\n"
+        "    7 |     return price;\n      |            ^~~~~\n      |            prices\n"
+        "include/cart.h:7:12: note: each undeclared identifier is reported only once for each function it appears in\n"
+        "src/cart.c:9:3: warning: implicit declaration of function 'pay' [-Wimplicit-function-declaration]\n"
+        "src/cart.c:12:1: error: expected '}' before 'else'\nmake[1]: *** [Makefile:4: cart.o] Error 1\n"
+        "make: *** [Makefile:2: all] Error 2\n"
+    ),
+    "a linker": (
+        "/usr/bin/ld: cart.o: in function `total':\ncart.c:(.text+0x12): undefined reference to `tax'\n"
+        "/usr/bin/ld: cart.o: in function `pay':\ncart.c:(.text+0x40): undefined reference to `card_charge'\n"
+        "collect2: error: ld returned 1 exit status\n"
+    ),
+    "a build inside of docker": (
+        "#9 [4/5] RUN pip install .\n#9 0.512 Collecting frob==9\n"
+        "#9 1.874 ERROR: Could not find a version that satisfies the requirement frob==9 (from versions: 1.0, 1.1)\n"
+        '#9 1.874 ERROR: No matching distribution found for frob==9\n#9 ERROR: process "/bin/sh -c pip install ." '
+        "did not complete successfully: exit code: 1\n------\n > [4/5] RUN pip install .:\n------\n"
+    ),
+    "a build inside of pip": (
+        "  error: subprocess-exited-with-error\n  \n  \u00d7 Building wheel for frob did not run successfully.\n"
+        "  \u2502 exit code: 1\n  \u2570\u2500> [4 lines of output]\n      running build_ext\n"
+        "      frob.c:1:10: fatal error: Python.h: No such file or directory\n          1 | #include <Python.h>\n"
+        "            |          ^~~~~~~~~~\n      compilation terminated.\n"
+        "      error: command '/usr/bin/gcc' failed with exit code 1\n      [end of output]\n  \n"
+        "  note: This error originates from a subprocess, and is likely not a problem with pip.\n"
+        "  ERROR: Failed building wheel for frob\n"
+    ),
+    "a log of a build server": (
+        "2026-11-22T10:00:00.1234567Z ##[group]Run npm ci\n2026-11-22T10:00:02.0000000Z npm error code E404\n"
+        "2026-11-22T10:00:02.0000000Z npm error 404 Not Found - GET https://registry.example.org/frob\n"
+        "2026-11-22T10:00:02.0000000Z npm error 404  'frob@^1.0.0' is not in this registry.\n"
+        "2026-11-22T10:00:02.1000000Z ##[error]Process completed with exit code 1.\n"
+    ),
+    "two linters": (
+        "cart.py:3:1: F401 'os' imported but unused\ncart.py:9:80: E501 line too long (91 > 79 characters)\n"
+        'cart.py:12: error: Incompatible types in assignment (expression has type "str", variable has type "int")'
+        "  [assignment]\ncart.py:12: note: See https://mypy.example.org\n"
+        "Found 1 error in 1 file (checked 2 source files)\n"
+    ),
+    "a linter's page": (
+        "\n/srv/shop/cart.js\n  3:7   error    'total' is assigned a value but never used  no-unused-vars\n"
+        "  9:1   warning  Unexpected console statement                no-console\n\n"
+        "\u2716 2 problems (1 error, 1 warning)\n\n/srv/shop/pay.js\n  1:1  error  Parsing error: Unexpected token\n\n"
+    ),
+    "only warnings": (
+        "cart.c:3:7: warning: unused variable 'x' [-Wunused-variable]\ncart.c:9:1: warning: control reaches end of "
+        "non-void function [-Wreturn-type]\n2 warnings generated.\n"
+    ),
+    "three failed tests": (
+        "=== FAILURES ===\n___ test_one ___\n\n    def test_one():\n>       assert total([1]) == 2\n"
+        "E       assert 1 == 2\nE        +  where 1 = total([1])\n\ntests/test_cart.py:4: AssertionError\n"
+        "___ TestPay.test_two[CHF-9] ___\n\nself = <TestPay>\n\n    def test_two(self):\n>       pay(9)\n\n"
+        "tests/test_pay.py:9: \n_ _ _ _ _ _\n\n    def pay(n):\n>       raise ValueError(f'no card for {n}')\n"
+        "E       ValueError: no card for 9\n\nshop/pay.py:3: ValueError\n"
+        "___ test_three ___\n\n    def test_three():\n>       assert {'a': 1} == {'a': 2}\n"
+        "E       AssertionError: assert {'a': 1} == {'a': 2}\nE         \n"
+        "E         Differing items:\nE         {'a': 1} != {'a': 2}\n\n"
+        "tests/test_cart.py:20: AssertionError\n=== short test summary info ===\n"
+        "FAILED tests/test_cart.py::test_one - assert 1 == 2\n"
+        "FAILED tests/test_pay.py::TestPay::test_two[CHF-9] - ValueError: no card for 9\n"
+        "FAILED tests/test_cart.py::test_three - AssertionError: assert {'a': 1} == {'a': 2}\n"
+        "3 failed, 7 passed in 0.20s\n"
+    ),
+    "a report in TAP": (
+        "TAP version 13\n# Subtest: cart\n    # Subtest: adds up\n    not ok 1 - adds up\n      ---\n"
+        "      duration_ms: 1.2\n      location: '/srv/a/cart.test.js:3:1'\n      failureType: 'testCodeFailure'\n"
+        "      error: |-\n        Expected values to be strictly equal:\n        \n        3 !== 2\n        \n"
+        "      code: 'ERR_ASSERTION'\n      name: 'AssertionError'\n      expected: 2\n      actual: 3\n"
+        "      stack: |-\n        TestContext.<anonymous> (file:///srv/a/cart.test.js:3:44)\n"
+        "        Test.runInAsyncScope (node:async_hooks:206:9)\n      ...\n    1..1\nnot ok 1 - cart\n1..1\n# tests 1\n"
+        "# fail 1\n"
+    ),
+    "a report in TAP without errors": (
+        "TAP version 13\n# it pays\nok 1 should be equal\nnot ok 2 should be equal\n  ---\n    operator: equal\n"
+        "    expected: 'CHF'\n    actual:   'EUR'\n    at: Test.<anonymous> (/srv/a/pay.js:5:5)\n    stack: |-\n"
+        "      Error: should be equal\n          at Test.assert (/srv/a/node_modules/tape/lib/test.js:2:3)\n"
+        "          at Test.<anonymous> (/srv/a/pay.js:5:5)\n  ...\n\n1..2\n# tests 2\n# pass  1\n# fail  1\n"
+    ),
+    "a panic with its routines": (
+        "panic: runtime error: invalid memory address or nil pointer dereference [recovered]\n"
+        "\tpanic: runtime error: invalid memory address or nil pointer dereference\n"
+        "[signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x47e2a1]\n\ngoroutine 7 [running]:\n"
+        "testing.tRunner.func1.2({0x5141c0, 0x63ba80})\n\t/usr/local/go/src/testing/testing.go:1545 +0x238\n"
+        "shop/cart.(*Cart).Total(0x0)\n\t/srv/shop/cart/cart.go:12 +0x21\nshop/cart.TestTotal(0xc0000b0680)\n"
+        "\t/srv/shop/cart/cart_test.go:8 +0x1d\nFAIL\tshop/cart\t0.006s\n"
+    ),
+    "a program that explains itself below": (
+        'Error: Cannot apply the plan\n\n  on main.tf line 3, in resource "box" "one":\n   3:   size = "big"\n\n'
+        'The value "big" is no number. Sizes are given in gigabytes.\n'
+    ),
+    "several complaints of one program": (
+        "ssh: connect to host db.example.org port 22: Connection refused\n"
+        "rsync: connection unexpectedly closed (0 bytes)\n"
+        "rsync error: unexplained error (code 255) at io.c(232)\n"
+    ),
+    "what is tried, and why it does not work": (
+        "starting shop 1.2.3\nreading /etc/shop/shop.conf\nFailed to open the queue\n  path: /var/lib/shop/queue\n"
+        "  reason: Permission denied\nshutting down\n"
+    ),
+    "words that announce nothing": "alpha\n  beta\ngamma delta\n\nepsilon\n",
+    "a shell in another wording": "zsh: command not found: frob\nsh: 1: frob: not found\nfish: Unknown command: frob\n",
+    "a script's own calls": (
+        "deploy.sh: line 14: cd: /srv/none: No such file or directory\ndeploy.sh: line 15: $1: unbound variable\n"
+    ),
+    "a database": (
+        'ERROR:  insert or update on table "orders" violates foreign key constraint "orders_cart_fkey"\n'
+        'DETAIL:  Key (cart_id)=(42) is not present in table "carts".\nCONTEXT:  SQL statement "INSERT"\n'
+    ),
+    "a lost step": (
+        "a.js:3:9: error: expected ';' before 'x'\na.js:5:1: error: expected ')' before '}' token\n"
+        "a.js:7:1: error: expected identifier before '(' token\nb.js:1:1: error: cannot find module 'frob'\n"
+    ),
+    "ruby's calls": (
+        "cart.rb:9:in `total': undefined local variable or method `tax' for #<Cart:0x000> (NameError)\n\n"
+        "    net + tax\n          ^^^\n\tfrom cart.rb:20:in `block in pay'\n\tfrom cart.rb:19:in `each'\n"
+        "\tfrom cart.rb:19:in `pay'\n\tfrom cart.rb:30:in `<main>'\n"
+    ),
+    "a group of exceptions": (
+        '  + Exception Group Traceback (most recent call last):\n  |   File "/srv/a.py", line 1, in main\n'
+        "  |     run()\n  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)\n"
+        "  +-+---------------- 1 ----------------\n    | Traceback (most recent call last):\n"
+        '    |   File "/srv/a.py", line 9, in task\n    |     1 / 0\n    |     ~~^~~\n'
+        "    | ZeroDivisionError: division by zero\n    +---------------- 2 ----------------\n"
+        '    | Traceback (most recent call last):\n    |   File "/srv/a.py", line 12, in other\n'
+        "    |     open('no')\n    | FileNotFoundError: [Errno 2] No such file or directory: 'no'\n"
+        "    +------------------------------------\n"
+    ),
+}
