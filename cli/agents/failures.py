@@ -5,6 +5,7 @@ calls succeed, so the first question is one row of the store, and no more is loa
 """
 
 import os
+from collections.abc import Mapping
 
 from ctxrank.cli.agents.event import CODEX, Event, object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
@@ -13,7 +14,7 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.injections import injected_lines
-from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
@@ -27,6 +28,7 @@ COMMAND_TOOLS = ("Bash", "shell", "local_shell", "exec_command", "unified_exec")
 FIX_TOKENS = 600
 _SOLUTION_CHARS = 1200
 _MAX_FIXES = 2
+_MOST_US = 3600 * 1_000_000  # after a failure, what may have helped
 MAX_OUTPUT_CHARS = 512 * 1024
 _OUTPUTS = ("stdout", "output", "stderr", "error", "message")
 _EXIT_CODE = "exit code "  # "Exit code 1" is the first line that Claude Code puts before what a command printed
@@ -155,12 +157,35 @@ def _run(call: HookCall, command: str) -> "CommandRun":
 
 
 def _learn_from_success(call: HookCall, command: str) -> None:
-    query = "SELECT 1 FROM failed_commands WHERE command_key = ?"
-    if read_value(call.store.primary, query, (_key(call, command),), int) is None:
-        return
-    from ctxrank.cli.actions.errors.run import learn_from_success  # noqa: PLC0415  only after a failure
+    query = "SELECT command_key, command FROM failed_commands WHERE command_key = ? OR (folder = ? AND failed_at >= ?)"
+    key, since = _key(call, command), now_us() - _MOST_US
+    waiting = read_map(call.store.primary, query, (key, _folder(call), since), str, str)
+    if key in waiting:
+        from ctxrank.cli.actions.errors.run import learn_from_success  # noqa: PLC0415  only after a failure
 
-    learn_from_success(Call(verbosity=-1), call.store, _run(call, command))
+        learn_from_success(Call(verbosity=-1), call.store, _run(call, command))
+    elif waiting:
+        _note_ran(call, command, waiting)
+
+
+def _note_ran(call: HookCall, command: str, waiting: Mapping[str, str]) -> None:
+    """Remember a command that succeeded after failures that wait for their end: it may be what helped."""
+    from ctxrank.cli.actions.errors.run import shown_command  # noqa: PLC0415  only after a failure
+    from ctxrank.cli.agents.shell_line import is_looking, simple_commands  # noqa: PLC0415  as above
+    from ctxrank.indexer.errors.failed_commands import note_ran  # noqa: PLC0415  as above
+
+    _, parts = simple_commands(command, "")
+    doing = [shown_command(part, call.config.redaction_mode) for part in parts if not is_looking(part)]
+    for key, failed in waiting.items():
+        if ran := [one for one in doing if _is_other(one, failed)]:
+            with call.store.write() as change:
+                note_ran(change, key, ran)
+
+
+def _is_other(command: str, failed: str) -> bool:
+    """Whether a command does something else than one that failed: another program, or another verb of it."""
+    words, others = command.split()[:2], failed.split()[:2]
+    return words[:1] != others[:1] or (words != others and words[-1].isalpha() and len(words) > 1)
 
 
 def _learn_from_failure(call: HookCall, command: str, output: str) -> "ErrorAnswer | None":

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ctxrank.cli.actions.errors.run import RAN_NEXT
 from ctxrank.cli.agents.event import CODEX
 from ctxrank.cli.agents.messages import keep_text
 from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
@@ -60,7 +61,6 @@ from ctxrank.indexer.text.digests import digest_of
 
 REPAIR = "transcript_repair"
 TRANSCRIPT = "transcript"  # what came from one says so by its agent's name
-RAN_NEXT = "Ran next, unconfirmed: "
 _MAX_BACK_BYTES = 32 * 1024 * 1024
 _REPAIRS_COMPARED = 20_000
 _LEAST_SESSIONS = 2

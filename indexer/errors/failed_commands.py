@@ -1,8 +1,11 @@
 """Commands that failed and have not succeeded since, with what the folder was like then.
 
 remember(change, FailedCommand(key, "make test", ".", unit, tree, failed_at))
+note_ran(change, key, ["pip install pyyaml"])
 recall(store.primary, key)        until the command succeeds and `forget` is called
 """
+
+from collections.abc import Iterable
 
 import apsw
 
@@ -16,10 +19,14 @@ from ctxrank.indexer.text.light_json import dumps, loads
 # What has not succeeded by then was given up, or fixed in another way.
 KEPT_FOR_US = 14 * DAY_US
 _KEPT = 500
+_MOST_RAN = 3  # of each, the last
 
 
 class FailedCommand(NamedTuple):
-    """A command that failed in a folder below the root; `unit` is the error, redacted like the command."""
+    """A command that failed in a folder below the root; `unit` is the error, redacted like the command.
+
+    `ran` are the commands that succeeded since: the last of those that may have helped, redacted.
+    """
 
     key: str
     command: str
@@ -27,6 +34,7 @@ class FailedCommand(NamedTuple):
     unit: str
     tree: TreeState
     failed_at: int
+    ran: tuple[str, ...] = ()
 
 
 def remember(change: Change, failed: FailedCommand) -> None:
@@ -65,8 +73,18 @@ def recall(primary: apsw.Connection, key: str, *, now: int) -> FailedCommand | N
 
 
 def _stored(key: str, command: str, folder: str, unit: str, git_state: str, failed_at: int) -> FailedCommand:
-    commit, differing, missing = loads(git_state)
-    return FailedCommand(key, command, folder, unit, TreeState(commit, tuple(differing), tuple(missing)), failed_at)
+    commit, differing, missing, *ran = loads(git_state)
+    tree = TreeState(commit, tuple(differing), tuple(missing))
+    return FailedCommand(key, command, folder, unit, tree, failed_at, tuple(ran))
+
+
+def note_ran(change: Change, key: str, commands: Iterable[str]) -> None:
+    """Keep what succeeded after a failure; no commands: it failed again as before, so that nothing of them helped."""
+    query = "SELECT git_state FROM failed_commands WHERE command_key = ?"
+    commit, differing, missing, *ran = loads(read_value(change.connection, query, (key,), str) or '["", [], []]')
+    ran = list(dict.fromkeys((*ran, *commands)))[-_MOST_RAN:] if commands else []
+    state = dumps((commit, differing, missing, *ran), ensure_ascii=True)
+    change.connection.execute("UPDATE failed_commands SET git_state = ? WHERE command_key = ?", (state, key))
 
 
 def forget(change: Change, key: str) -> None:

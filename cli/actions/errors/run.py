@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _NAMES_SHOWN = 8
 _LINES_SHOWN, _LINE_CHARS = 20, 160  # of what changed
 _MAX_COMMAND_CHARS = 200
+RAN_NEXT = "Ran next, unconfirmed: "  # how a solution begins that is what ran between a failure and its end
 
 
 class CommandRun(NamedTuple):
@@ -115,6 +116,9 @@ def learn_from_failure(
     known = failed_commands.recall(store.primary, run.key, now=run.ended_at)
     if known is None or known.unit != answer.unit:  # else the tree stays as it was noted, and git need not be asked
         _remember(store, run, answer.unit)
+    elif known.ran:
+        with store.write() as change:
+            failed_commands.note_ran(change, run.key, ())
     if run.session is not None and answer.signature is not None:
         place = FailurePlace(run.session, run.group)
         record_sighting(call.note, store, answer, place, create_session=run.create_session)
@@ -147,7 +151,7 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
     if known is not None:
         id_ = public_id("error", known.match.pattern_id)
         call.note(f"{id_} no longer occurs. If its solution helped, confirm it: ctxrank error confirm {id_}")
-    elif not changes.names:
+    elif not (changes.names or failed.ran):
         call.note("it failed before and no file has changed since. 'ctxrank error save' records what helped.")
     elif answer.signature is not None and is_summary(answer.signature.message):
         call.note("its output said only that something failed. 'ctxrank error save' records the error and what helped.")
@@ -164,7 +168,7 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
 
 
 def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedCommand, changes: TreeChanges) -> None:
-    """Keep what changed between the failure and the success as a sighted solution: the lines, or the files' names."""
+    """Keep what was done between a failure and its end as a sighted solution: commands; lines, or the files' names."""
     from ctxrank.indexer.errors.solutions import NewKnownError, save_error  # noqa: PLC0415  after a success alone
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  the same
 
@@ -172,7 +176,10 @@ def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedComm
     more = len(changes.names) - _NAMES_SHOWN
     if more > 0 or not changes.is_complete:
         named += f" and {more if changes.is_complete else 'many'} more"
-    solution = f"After this failure, `{run.command}` succeeded once these changed: {named}"
+    solution = f"After this failure, `{run.command}` succeeded once these changed: {named}" if named else ""
+    if failed.ran:
+        ran = ", then ".join(f"`{command}`" for command in failed.ran)
+        solution = f"{RAN_NEXT}{'. '.join(filter(None, (ran, solution)))}"
     texts = IncomingTexts(run.mode)
     said = solution = texts.line(solution)
     own = tuple(name for name in changes.names if not holds_secret(name, run.mode))

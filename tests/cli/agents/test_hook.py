@@ -272,6 +272,25 @@ def test_a_later_success_is_the_sighting_of_a_fix(empty: Path) -> None:
     assert "unconfirmed" in said and "queue.c" in said
 
 
+def test_the_command_that_ran_before_a_failure_ended_is_said_as_what_may_have_helped(empty: Path) -> None:
+    runner = Runner(empty)
+    output = "ModuleNotFoundError: No module named 'yaml'"
+    token = "_".join(("ghp", "a1B2" * 9))
+    runner.fails("python app.py", output)
+    runner.succeeds("pip install wrong")
+    runner.fails("python app.py", output)  # that did not help
+    for command in ("ls", "python -V", f"pip install -i https://u:{token}@host.example/x pyyaml && cat a", "touch b"):
+        runner.succeeds(command)
+    runner.succeeds("python app.py")
+    with open_project_store(str(empty)) as store:
+        ((solution, state),) = store.primary.execute("SELECT solution, state FROM error_patterns")
+    assert state == "sighted" and "wrong" not in solution and "python" not in solution and token not in solution
+    assert solution.startswith("Ran next, unconfirmed: `pip install -i ") and solution.endswith(
+        "pyyaml`, then `touch b`"
+    )
+    assert "then `touch b`" in Runner(empty, "later").fails("python app.py", output)
+
+
 def test_codex_says_by_an_exit_code_that_a_command_failed(empty: Path) -> None:
     runner = Runner(empty, turn_id="t")
     with open_project_store(str(empty)) as store:
