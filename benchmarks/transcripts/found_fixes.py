@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from ctxrank.cli.actions.errors.run import RAN_NEXT
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
-from ctxrank.extensions.transcripts.importing import RAN_NEXT
 from ctxrank.indexer import create_store
 
 
