@@ -66,3 +66,12 @@ def test_no_damaged_list_is_counted() -> None:
         for wrong in (blob[:at], blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :]):
             with pytest.raises(ValueError, match="damaged"):
                 list(frequencies([wrong], {7, 70_000}, dict.fromkeys(range(400), 1.0)))
+
+
+def test_the_terms_of_a_damaged_list_are_not_believed() -> None:
+    blob = encode({7: 1, 70_000: 300, 9: 2})
+    assert term_ids(blob) == [7, 9, 70_000]
+    for at in range(len(blob)):
+        for wrong in (blob[:at], blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :]):
+            with pytest.raises(ValueError, match="damaged"):
+                term_ids(wrong)

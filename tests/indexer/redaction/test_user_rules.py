@@ -244,3 +244,12 @@ def test_with_a_rule_of_the_users_any_text_may_hold_a_secret() -> None:
     assert not may_hold_secret("plain words")
     assert may_hold_secret("plain words", RedactionMode.PATTERN_ONLY.with_rules(rules))
     assert not may_hold_secret("plain words", RedactionMode.PATTERN_ONLY.with_rules(_rules({"allow": [WORD]})))
+
+
+def test_a_rule_sees_what_another_one_has_left() -> None:
+    """The rules run until nothing changes: a replacement can bring together what a rule then sees as one."""
+    chain = [{"name": f"r{n}", "pattern": rf"\[R{n - 1}\]-\d", "label": f"[R{n}]"} for n in range(1, 9)]
+    rules = _rules({"rules": [*chain, {"name": "r0", "pattern": "ACME-[0-9a-f]{8}", "label": "[R0]"}]})
+    clean = _redacted("key ACME-deadbeef-1-2-3-4 here", rules)
+    assert clean == Redacted("key [R4] here", ("r0", "r1", "r2", "r3", "r4"))
+    assert "[R7]-8" in _redacted("ACME-deadbeef-1-2-3-4-5-6-7-8", rules).text, "eight passes, and no more"

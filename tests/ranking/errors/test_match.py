@@ -494,3 +494,19 @@ def test_a_line_or_a_position_in_the_message_makes_no_other_error(store: Store) 
     assert grades(store, "error: the lockfile 'cart' cannot be read: bad token at line 7 column 3 (char 93)") != [
         "exact"
     ]
+
+
+def test_one_negation_more_changes_what_is_said() -> None:
+    said = ("the", "file", "may", "be", "written", "by", "the", "owner")
+    assert align(said, said).decisive == ()
+    assert align((*said[:3], "not", *said[3:]), said).decisive == ("not, not (nothing)",)
+    assert align(said, (*said[:3], "not", *said[3:])).decisive == ("(nothing), not not",)
+
+
+@only_own
+def test_another_missing_module_is_named_beside_the_one_that_is_known(store: Store) -> None:
+    text = "ModuleNotFoundError: No module named '{}'"
+    save(store, AT.format("a", 3, "<module>", "import yaml", text.format("yaml")))
+    answer = ask(store, AT.format("a", 3, "<module>", "import yaml", text.format("tomli")))
+    assert answer.matches == () and "another name: tomli, not yaml" in answer.reason
+    assert [one.word for one in answer.same_kind] == ["same kind"]

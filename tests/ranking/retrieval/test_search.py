@@ -600,3 +600,14 @@ def test_a_query_is_bounded_and_the_answer_says_so(tmp_path: Path) -> None:
             longer = found(store, f"kiwi {'x ' * MAX_QUERY_CHARS} plum", is_syntax=syntax)
             assert len(longer.hits) == 2, "the beginning and the end are asked"
             assert longer.notes == ("The query has 65,546 characters: its first and last 16,384 were asked.",)
+
+
+def test_of_one_hit_it_is_the_one_that_supersedes(store: Store) -> None:
+    """However many are shown, what is superseded takes no place of what is current."""
+    new = save(store, "new.md", None, summary="about one walrus and much else that is long", priority="low")
+    for number in range(3):
+        old = save(store, f"old{number}.md", None, summary="walrus walrus walrus", priority="critical")
+        supersede(store, old.id, new.id)
+    for limit in range(1, 5):
+        files = _files(store, "walrus", limit=limit)
+        assert files[0] == "new.md" and len(files) == limit

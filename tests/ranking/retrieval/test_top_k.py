@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import make_store, word
+from builders import make_store, save, word
 
+from ctxrank.indexer.engine import Row
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.fulltext.postings import BoundArrays
 from ctxrank.indexer.opening import engine_of
@@ -17,13 +18,18 @@ from ctxrank.indexer.store.documents import Document, put
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking import SearchRequest, SearchResult, search
+from ctxrank.ranking.formulas.blend import blended, calibrated
 from ctxrank.ranking.formulas.bm25 import tf_saturation
+from ctxrank.ranking.formulas.static_features import BLENDED, Signals, heuristic
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.candidates import candidates, threshold
 from ctxrank.ranking.retrieval.candidates.candidates import Scorer, find_candidates
-from ctxrank.ranking.retrieval.candidates.threshold import listed_words
-from ctxrank.ranking.retrieval.plan import make_plan
+from ctxrank.ranking.retrieval.candidates.threshold import generate_candidates, listed_words
+from ctxrank.ranking.retrieval.candidates.top_k import FeatureLimits, feature_limits, top_k_threshold
+from ctxrank.ranking.retrieval.grouping import OTHERS_SHARE, OWN_SHARE, SHOWN_PASSAGES
+from ctxrank.ranking.retrieval.plan import make_plan, row_query
 from ctxrank.ranking.retrieval.query import parse_query, plain_query
+from ctxrank.ranking.retrieval.rerank import MAX_RERANKED
 
 _WORDS = [
     f"{first}{second}" for first in ("ba", "de", "ki", "lo", "mu", "ra", "so", "tu") for second in ("lm", "rk", "st")
@@ -168,3 +174,98 @@ def test_a_long_query_in_a_scope_leaves_out_rows_of_common_words_and_says_so(tmp
             whole = Scope(session_ids=(session_id,), document_ids=frozenset(range(1, last + 1)))
             every = find_candidates(plan, whole)
         assert last in {row.owner_id for row in every.rows}, "wanted documents are scored by their own rows at least"
+        assert not every.is_complete, "and the passages of theirs that hold common words alone are not"
+
+
+@pytest.mark.parametrize("query", _QUERIES[::3])
+def test_every_row_that_reaches_the_threshold_is_generated(
+    many: Store, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever threshold the scores so far say, from the first rows on; and what lies below it is pruned."""
+    monkeypatch.setattr(threshold, "FIRST_ROWS", 20)
+    engine = engine_of(many)
+    with engine.snapshot() as statistics:
+        plan = make_plan(plain_query(query), engine, statistics)
+        wanted, scored = row_query(plan, Scope()), Scorer(plan).scores
+        every = engine.rows(wanted)
+        scores = dict(zip((row[0] for row in every), scored(every), strict=True))
+        best = sorted(scores.values(), reverse=True)
+        for least in (0.0, best[-1], best[len(best) // 2], best[200], best[20], best[0]):
+            rows, found, is_complete, pruned = generate_candidates(
+                plan,
+                wanted,
+                scored,
+                lambda _, least=least: least,  # type: ignore[misc]
+            )
+            reaching = {id_ for id_, score in scores.items() if score >= least}
+            assert {row[0] for row in rows} >= reaching and found == [scores[row[0]] for row in rows]
+            assert is_complete == (least == 0.0) and pruned >= 0
+            assert least == 0.0 or len(rows) < len(reaching) + 50
+
+
+def test_as_many_rows_are_scored_as_can_be_afforded(many: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threshold, "FIRST_ROWS", 20)
+    monkeypatch.setattr(threshold, "MAX_SCORED", 300)
+    engine = engine_of(many)
+    for query, is_filtered in ((_QUERIES[0], False), (f"{_QUERIES[3]} -tust", True)):
+        with engine.snapshot() as statistics:
+            plan = make_plan(parse_query(query), engine, statistics)
+            asked: list[int] = []
+            scorer = Scorer(plan)
+
+            def scored(rows: list[Row], asked: list[int] = asked, scorer: Scorer = scorer) -> list[float]:
+                asked.append(len(rows))
+                return scorer.scores(rows)
+
+            monkeypatch.setattr(threshold, "FEW_ROWS", 10)
+            generate_candidates(plan, row_query(plan, Scope()), scored, lambda _: 0.0)
+        assert 200 < sum(asked) <= 301 and len(asked) == 2 and asked[0] <= 25, is_filtered
+
+
+_PLAIN = FeatureLimits(rows=1.0, heuristic=8.0, half=10.0, weight=0.8, has_passages=False)
+
+
+def test_below_the_threshold_the_best_of_all_else_lifts_no_row_to_the_last_hit() -> None:
+    """And a little above it, it does: what is scored for nothing costs time."""
+    usual = heuristic(Signals("medium", days=1_000_000), BLENDED).total
+    for limits in (_PLAIN, _PLAIN._replace(rows=2.5), _PLAIN._replace(heuristic=12.0), _PLAIN._replace(half=3.0)):
+        for limit, scores in (
+            (10, [40.0 - 0.01 * at for at in range(2000)]),
+            (3, [30.0 - at * 0.001 for at in range(500)]),
+        ):
+            least = top_k_threshold(limit, limits)(scores)
+            last = blended(calibrated(scores[limit - 1], limits.half), usual, limits.weight)
+
+            def lifted(score: float, limits: FeatureLimits = limits) -> float:
+                return blended(calibrated(score * limits.rows, limits.half), limits.heuristic, limits.weight)
+
+            reranked = scores[MAX_RERANKED - 1]
+            assert 0 < least < reranked and lifted(least) < last
+            assert least > reranked - 1e-6 or lifted(least * 1.001) > last
+
+
+def test_without_as_many_rows_as_are_reranked_every_row_matters() -> None:
+    many = [9.0] * MAX_RERANKED
+    assert top_k_threshold(10, _PLAIN)(many) > 0 == top_k_threshold(10, _PLAIN)(many[1:])
+    assert top_k_threshold(0, _PLAIN)(many) == top_k_threshold(MAX_RERANKED + 1, _PLAIN)(many) == 0
+    assert top_k_threshold(MAX_RERANKED, _PLAIN)(many) > 0 and top_k_threshold(1, _PLAIN)(many) > 0
+    assert top_k_threshold(10, _PLAIN._replace(weight=0.0))(many) == 0, "no text counts: any row may be the best"
+
+
+def test_what_may_lift_a_document_is_known_of_the_store(many: Store, tmp_path: Path) -> None:
+    def limits_of(store: Store) -> FeatureLimits:
+        engine = engine_of(store)
+        with engine.snapshot() as statistics:
+            return feature_limits(make_plan(plain_query("balm"), engine, statistics))
+
+    critical = limits_of(many)
+    with make_store(tmp_path) as store:
+        save(store, "a.md", "# Title\n\nbalm\n", summary="balm", priority="low")
+        store.catch_up()
+        low = limits_of(store)
+    assert (critical.rows, critical.has_passages) == (1.0, False)
+    assert low.has_passages and low.rows == 1.0 + OWN_SHARE + OTHERS_SHARE * (SHOWN_PASSAGES - 1)
+    priorities = [heuristic(Signals(one), BLENDED).values[0] for one in ("critical", "low")]
+    assert critical.heuristic - low.heuristic == pytest.approx(priorities[0] - priorities[1])
+    newest = heuristic(Signals("critical", days=0), BLENDED).total
+    assert critical.heuristic >= newest
