@@ -1490,6 +1490,9 @@ AGENTS = Family(
         *both("install claude-code --mcp", "install agents-md"),
         *both("uninstall claude-code --dry-run", "uninstall claude-code", "uninstall agents-md --project"),
         Case("uninstall claude-code --user", env=_HOME),
+        Case("install --all --dry-run", env=_HOME | {"PATH": "/no/programs"}),
+        *both("uninstall --all --dry-run"),
+        Case("install copilot-cli --all"),
         Case("install emacs"),
     ],
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """One event of an agent runner, as far as it says what we need; what else it says is passed over.
 
-Both runners send one JSON object with nearly the same fields. Codex says in which turn an event is (`turn_id`).
+Claude Code and Codex send one JSON object with nearly the same fields. Codex says in which turn an event is
+(`turn_id`). What other runners send is put into these words first (dialects.py).
 """
 
 import os
@@ -12,7 +13,7 @@ from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.light_json import loads
 from ctxrank.indexer.text.tables import rows
 
-RUNNERS = ("claude-code", "codex")
+RUNNERS = ("claude-code", "codex")  # those whose words are ours
 CLAUDE_CODE, CODEX = RUNNERS
 # Events that are there and say nothing that we answer or keep.
 PASSED_OVER = ("PreCompact", "PostCompact", "Notification", "PermissionRequest")
@@ -68,6 +69,15 @@ def read_event(data: bytes, runner: str | None) -> Event | None:
     except (ValueError, RecursionError) as error:
         raise UsageError("The event is no JSON.") from error
     fields = object_of(value)
+    if _is_of_another(fields, runner):
+        return None
+    if runner is not None and runner not in RUNNERS:
+        from ctxrank.cli.agents.dialects import ours, rows_of  # noqa: PLC0415  only other runners have other words
+
+        runner = runner if rows_of(runner) else None
+        fields = fields if runner is None else ours(runner, fields)
+        if not fields:
+            return None
     name = text_of(fields.get("hook_event_name"))
     if name in PASSED_OVER:
         return None
@@ -79,6 +89,11 @@ def read_event(data: bytes, runner: str | None) -> Event | None:
     if not os.path.isdir(cwd):
         raise UsageError(f"{name} of a folder that is not there.")
     return Event(_runner_of(fields) if runner is None else runner, name, session, cwd, fields)
+
+
+def _is_of_another(fields: Mapping[str, object], runner: str | None) -> bool:
+    """Whether a hook of Claude Code is called by Cursor or Copilot CLI, which read its settings beside their own."""
+    return runner == CLAUDE_CODE and ("cursor_version" in fields or "COPILOT_PROJECT_DIR" in os.environ)
 
 
 def _runner_of(fields: Mapping[str, object]) -> str:

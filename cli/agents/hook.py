@@ -59,7 +59,7 @@ def answer_of(data: bytes | None, runner: str | None, call: Call, began: Callabl
     try:
         if data is None:
             raise UsageError(f"The event is larger than {MAX_EVENT_BYTES // (1024 * 1024)} MB.")
-        event = read_event(data, runner if runner in RUNNERS else None)
+        event = read_event(data, runner)
         if event is None:
             return ""
         if began is not None:
@@ -99,7 +99,12 @@ def _answer(event: Event, call: Call) -> str:
     if not said:
         return ""
     output = {"updatedInput": said} if isinstance(said, Mapping) else {"additionalContext": said}
-    answer = dumps({"hookSpecificOutput": {"hookEventName": event.name, **output}}, ensure_ascii=False)
+    whole: Mapping[str, object] = {"hookSpecificOutput": {"hookEventName": event.name, **output}}
+    if event.runner not in RUNNERS:
+        from ctxrank.cli.agents.dialects import theirs  # noqa: PLC0415  only other runners have other words
+
+        whole = theirs(event.runner, output, event.name)
+    answer = dumps(whole, ensure_ascii=False)
     if len(answer) > MAX_CHARACTERS:
         raise CtxrankError(f"The answer to {event.name} would have {len(answer)} characters and is not given.")
     return answer

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
-from ctxrank.cli.agents.runner_files import InstallPlace, RunnerFile, runner_files
+from ctxrank.cli.agents.runner_files import AGENTS_MD, TARGETS, InstallPlace, RunnerFile, runner_files, runners_here
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
@@ -57,9 +57,14 @@ class _Change(NamedTuple):
 _Plan = Callable[[RunnerFile], _Change]  # reads the file
 
 
-def install(call: Call, runner: str, is_user: bool, is_project: bool, with_mcp: bool, dry_run: bool) -> Reply:
-    """Put ours into a runner's files."""
+def install(
+    call: Call, runner: str | None, is_all: bool, is_user: bool, is_project: bool, with_mcp: bool, dry_run: bool
+) -> Reply:
+    """Put ours into a runner's files, or into those of all that are on this machine."""
     place = _place(call, is_user=is_user, is_project=is_project)
+    names = runners_here(place) if is_all else []
+    if is_all and not names:
+        raise UsageError("No runner was found on this machine.", f"Name one: {', '.join(TARGETS)}.")
 
     def plan(file: RunnerFile) -> _Change:
         before = _read(file.path, place)
@@ -67,12 +72,13 @@ def install(call: Call, runner: str, is_user: bool, is_project: bool, with_mcp: 
         is_first = before is not None and file.without_ours(before) == before != after
         return _Change(file, before, after, file.path + _COPY if is_first else None)
 
-    return _reply(call, runner, place, plan, with_mcp=with_mcp, dry_run=dry_run)
+    return _reply(call, _named(runner, names, is_all=is_all), place, plan, with_mcp=with_mcp, dry_run=dry_run)
 
 
-def uninstall(call: Call, runner: str, is_user: bool, is_project: bool, dry_run: bool) -> Reply:
-    """Take ours out of a runner's files."""
+def uninstall(call: Call, runner: str | None, is_all: bool, is_user: bool, is_project: bool, dry_run: bool) -> Reply:
+    """Take ours out of a runner's files, or out of everyone's."""
     place = _place(call, is_user=is_user, is_project=is_project)
+    names = [name for name in TARGETS if name != AGENTS_MD or not is_user]
 
     def plan(file: RunnerFile) -> _Change:
         before = _read(file.path, place)
@@ -81,7 +87,14 @@ def uninstall(call: Call, runner: str, is_user: bool, is_project: bool, dry_run:
         is_kept = after or is_restored or not before  # an empty file that was there before
         return _Change(file, before, after if is_kept else None, is_restored=is_restored)
 
-    return _reply(call, runner, place, plan, with_mcp=True, dry_run=dry_run)
+    return _reply(call, _named(runner, names, is_all=is_all), place, plan, with_mcp=True, dry_run=dry_run)
+
+
+def _named(runner: str | None, names: list[str], *, is_all: bool) -> list[str]:
+    """The runners that a call is about: the one that it names, or with --all these. Raises UsageError."""
+    if is_all == (runner is not None):
+        raise UsageError("Name a runner, or give --all.", f"RUNNER is one of {', '.join(TARGETS)}.")
+    return names if runner is None else [runner]
 
 
 def _place(call: Call, *, is_user: bool, is_project: bool) -> InstallPlace:
@@ -124,9 +137,9 @@ def _read(path: str, place: InstallPlace) -> str | None:
         raise CtxrankError(f"{path} cannot be read: {error.strerror}.", "Check who owns it.") from error
 
 
-def _reply(call: Call, runner: str, place: InstallPlace, plan: _Plan, *, with_mcp: bool, dry_run: bool) -> Reply:
+def _reply(call: Call, runners: list[str], place: InstallPlace, plan: _Plan, *, with_mcp: bool, dry_run: bool) -> Reply:
     """Write what has changed, and say what that was. Nothing is written where one of the files is refused."""
-    files = runner_files(runner, place, _own_command(), with_mcp=with_mcp)
+    files = [file for name in runners for file in runner_files(name, place, _own_command(), with_mcp=with_mcp)]
     changes = [plan(file) for file in files]
     if not dry_run:
         changes = [_apply(change, plan, place) for change in changes]
@@ -134,7 +147,7 @@ def _reply(call: Call, runner: str, place: InstallPlace, plan: _Plan, *, with_mc
     note = "a dry run: no file is changed." if dry_run else "start a new session of the runner."
     return Reply(
         lambda: {
-            "runner": runner,
+            "runner": ", ".join(runners),
             "dry_run": dry_run,
             "files": [
                 {"path": one.path, "change": one.kind, "diff": "".join(_diff(one)), "copy": one.copy} for one in changes

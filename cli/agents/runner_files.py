@@ -2,6 +2,7 @@
 
     claude-code    .claude/settings.json (hooks)   .claude/skills/ctxrank/SKILL.md   .mcp.json
     codex          .codex/hooks.json               .agents/skills/ctxrank/SKILL.md   .codex/config.toml
+    …              runners.tsv has these and the others, and which events of theirs are hooked, dialects.tsv
     agents-md      AGENTS.md, a section between two comments
 
 An edit is a function from a file's text to its new one, '' for no file. It is a pure function, so that a dry run and a
@@ -13,18 +14,24 @@ import json
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 
 from ctxrank.cli.agents import json_edit
+from ctxrank.cli.agents.dialects import rows_of
+from ctxrank.cli.agents.event import LIMITS_S
 from ctxrank.cli.agents.json_edit import Names, Way
 from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.text.tables import rows
 
 _SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugin")
 PLUGIN = os.path.join(_SHIPPED, "claude-code")
 _MAX_BYTES = 1024 * 1024
-_MARK = "<!-- Written by `ctxrank install`"
+_MARK = "Written by `ctxrank install`"
+_SKILL = ("skills", "ctxrank", "SKILL.md")
+AGENTS_MD = "agents-md"
 Edit = Callable[[str], str]
 
 
@@ -43,66 +50,143 @@ class InstallPlace(NamedTuple):
     is_user: bool
 
 
-def runner_files(runner: str, place: InstallPlace, command: str, *, with_mcp: bool) -> list[RunnerFile]:
+class _Runner(NamedTuple):
+    """A row of runners.tsv, whose head says what each of these is."""
+
+    name: str
+    program: str
+    variable: str
+    folder: str
+    user_folder: str
+    hooks: str
+    form: str
+    skills: str
+    servers: str
+    user_servers: str
+    server_form: str
+
+
+_RUNNERS = {row[0]: _Runner(*row) for row in rows(__file__, "runners")}
+TARGETS = (*_RUNNERS, AGENTS_MD)
+
+
+def runners_here(place: InstallPlace) -> list[str]:
+    """Those whose program or user's folder is on this machine; AGENTS.md where the project has one."""
+    home = os.path.expanduser("~")
+    names = [
+        one.name
+        for one in _RUNNERS.values()
+        if shutil.which(one.program) or os.path.isdir(os.path.join(home, one.user_folder))
+    ]
+    has_section = not place.is_user and os.path.exists(os.path.join(place.folder, "AGENTS.md"))
+    return [*names, *([AGENTS_MD] if has_section else [])]
+
+
+def runner_files(name: str, place: InstallPlace, command: str, *, with_mcp: bool) -> list[RunnerFile]:
     """The files of a runner; `command` is how ctxrank is called. Raises UsageError where there are none."""
-    if runner == "agents-md":
+    if name == AGENTS_MD:
         if place.is_user:
             raise UsageError("AGENTS.md is a project's file.", "Leave --user out.")
-        return [_section_file(os.path.join(place.folder, "AGENTS.md"), _shipped("agents-md", "section.md"))]
-    hooks, skill, mcp = _paths(runner, place)
-    files = [_hooks_file(hooks, runner, command), _skill_file(skill)]
-    server: dict[str, object] = {"command": shlex.split(command)[0], "args": ["mcp"]}
-    in_json = ("mcpServers", "ctxrank")
-    if with_mcp and runner == "codex":
-        files.append(_toml_server_file(mcp, server))
-    elif with_mcp:
-        files.append(_json_file(mcp, [(in_json, server)], ((in_json, _is_server),)))
+        return [_section_file(os.path.join(place.folder, "AGENTS.md"), _shipped(name, "section.md"))]
+    runner = _RUNNERS[name]
+    home = os.environ.get(runner.variable) if place.is_user and runner.variable else None
+    folder = home or os.path.join(place.folder, runner.user_folder if place.is_user else runner.folder)
+
+    def below(cell: str, top: str) -> str:
+        return os.path.join(top, cell[1:]) if cell.startswith("/") else os.path.join(folder, cell)
+
+    hooks = _hooks_file(os.path.join(folder, runner.hooks), runner, command)
+    skill = os.path.join(below(runner.skills, place.folder), *_SKILL[1:])
+    files = [hooks, _own_file(skill, _shipped("claude-code", *_SKILL))]
+    if with_mcp:
+        server = below(runner.user_servers if place.is_user else runner.servers, home or place.folder)
+        servers = _servers_file(server, runner.server_form, shlex.split(command)[0])
+        files = [_both(hooks, servers), files[1]] if server == hooks.path else [*files, servers]
     return files
 
 
-def _paths(runner: str, place: InstallPlace) -> tuple[str, str, str]:
-    """Where a runner has its hooks, its skill of ours, and its MCP servers."""
-    join, is_codex = os.path.join, runner == "codex"
-    home = os.environ.get("CODEX_HOME" if is_codex else "CLAUDE_CONFIG_DIR") if place.is_user else None
-    folder = home or join(place.folder, ".codex" if is_codex else ".claude")
-    skill = join("skills", "ctxrank", "SKILL.md")
-    if is_codex:
-        return join(folder, "hooks.json"), join(place.folder, ".agents", skill), join(folder, "config.toml")
-    mcp = join(home or place.folder, ".claude.json" if place.is_user else ".mcp.json")
-    return join(folder, "settings.json"), join(folder, skill), mcp
+def _both(first: RunnerFile, second: RunnerFile) -> RunnerFile:
+    """Two edits of one file as one."""
+    return RunnerFile(
+        first.path,
+        lambda text: second.with_ours(first.with_ours(text)),
+        lambda text: first.without_ours(second.without_ours(text)),
+    )
 
 
 def _shipped(*parts: str) -> str:
     return read_file(os.path.join(_SHIPPED, *parts), _MAX_BYTES).decode()
 
 
-# A file of hooks is JSON: {"hooks": {EVENT: [{"matcher": …, "hooks": [{"command": …}]}]}}.
+# A file of hooks is JSON: {"hooks": {EVENT: [{"matcher": …, "hooks": [{"command": …}]}]}}, or has no inner "hooks".
 _HOOKS_GROUP: Names = ("hooks", None, None)
 _HANDLER: Names = (*_HOOKS_GROUP, "hooks", None)
 
 
-def _hooks_file(path: str, runner: str, command: str) -> RunnerFile:
+def _hooks_file(path: str, runner: _Runner, command: str) -> RunnerFile:
     def is_hook(handler: object) -> bool:
         """Whether a handler is one that an install writes: nothing stands before, after or beside the call."""
-        call = handler.get("command") if is_dict(handler) else None
+        call = handler.get("command", handler.get("bash")) if is_dict(handler) else None
         if not isinstance(call, str):
             return False
         try:
             words = shlex.split(call)
         except ValueError:
             return False
-        return words[1:] == ["hook", "--runner", runner] and _is_ctxrank(words[0]) and shlex.join(words) == call
+        return words[1:] == ["hook", "--runner", runner.name] and _is_ctxrank(words[0]) and shlex.join(words) == call
 
     def is_group(group: object) -> bool:
         """Whether a group of an event holds nothing but handlers of ours."""
         handlers = group.get("hooks") if is_dict(group) else None
         return is_list(handlers) and bool(handlers) and all(map(is_hook, handlers))
 
-    # Those of the plugin, with the words by which ctxrank is called here.
-    text = _shipped(runner, "hooks", "hooks.json").replace('"ctxrank ', f"{json.dumps(command)[:-1]} ")
-    shipped: Mapping[str, Mapping[str, list[object]]] = json.loads(text)
-    ours = [(("hooks", event, None), group) for event, groups in shipped["hooks"].items() for group in groups]
+    if runner.form == "module":
+        words = json.dumps([*shlex.split(command), "hook", "--runner", runner.name])
+        return _own_file(path, _shipped(runner.name, "ctxrank.js").replace("[/* ctxrank */]", words))
+    ours = [
+        (("hooks", event, None), group) for event, groups in hooks_of(runner.name, command).items() for group in groups
+    ]
+    if runner.form.startswith("entries"):
+        return _versioned(_json_file(path, ours, ((_HOOKS_GROUP, is_hook),)))
     return _json_file(path, ours, ((_HOOKS_GROUP, is_group), (_HANDLER, is_hook)))
+
+
+def hooks_of(name: str, command: str) -> Mapping[str, list[object]]:
+    """What stands in a runner's file of hooks at each of its events; `command` is how ctxrank is called."""
+    form, *words = _RUNNERS[name].form.split()
+    if form == "shipped":  # those of the plugin, with the words by which ctxrank is called here
+        text = _shipped(name, "hooks", "hooks.json").replace('"ctxrank ', f"{json.dumps(command)[:-1]} ")
+        shipped: Mapping[str, Mapping[str, list[object]]] = json.loads(text)
+        return shipped["hooks"]
+    call, limit, units = words
+    hooks: dict[str, list[object]] = {}
+    for row in rows_of(name):
+        if row.kind == "event":
+            limit_s = LIMITS_S[row.ours]
+            handler = {"type": "command", call: f"{command} hook --runner {name}", limit: int(limit_s) * int(units)}
+            matcher = {"matcher": row.tools} if row.tools else {}
+            hooks[row.theirs] = [{**matcher, "hooks": [handler]} if form == "groups" else {**matcher, **handler}]
+    return hooks
+
+
+def _versioned(file: RunnerFile) -> RunnerFile:
+    """A file that is refused without its `version`: that comes with the first entry of an empty one, and after it."""
+
+    def with_ours(text: str) -> str:
+        if file.with_ours(text) == text:
+            return text
+        text = without_ours(text)
+        entries = file.with_ours(text)
+        return entries if text.strip() else json_edit.inserted(entries, ("version",), 1)
+
+    def without_ours(text: str) -> str:
+        rest = file.without_ours(text)
+        is_all_ours = (
+            rest != text and list(json.loads(text)) == ["hooks", "version"] and json.loads(rest) == {"version": 1}
+        )
+        return json_edit.removed(rest, json_edit.ways(rest, ("version",))[0]) if is_all_ours else rest
+
+    return RunnerFile(file.path, with_ours, without_ours)
 
 
 def _is_ctxrank(word: object) -> bool:
@@ -110,9 +194,26 @@ def _is_ctxrank(word: object) -> bool:
     return word == "ctxrank" or (isinstance(word, str) and os.path.isabs(word) and os.path.basename(word) == "ctxrank")
 
 
-def _is_server(server: object) -> bool:
-    ours = {"command": "ctxrank", "args": ["mcp"]}
-    return is_dict(server) and {**server, "command": "ctxrank"} == ours and _is_ctxrank(server.get("command"))
+def _server(form: str, program: str) -> dict[str, object]:
+    """The entry of the MCP server in a runner's form."""
+    if form == "opencode":
+        return {"type": "local", "command": [program, "mcp"], "enabled": True}
+    server: dict[str, object] = {"command": program, "args": ["mcp"]}
+    return {"type": "local", **server, "tools": ["*"]} if form == "copilot" else server
+
+
+def _is_server(server: object, form: str = "") -> bool:
+    command = server.get("command") if is_dict(server) else None
+    program = command[0] if is_list(command) and command else command
+    return isinstance(program, str) and _is_ctxrank(program) and server == _server(form, program)
+
+
+def _servers_file(path: str, form: str, program: str) -> RunnerFile:
+    server = _server(form, program)
+    if form == "toml":
+        return _toml_server_file(path, server)
+    names = ("mcp" if form == "opencode" else "mcpServers", "ctxrank")
+    return _json_file(path, [(names, server)], ((names, lambda found: _is_server(found, form)),))
 
 
 def _another_server(path: str) -> UsageError:
@@ -277,13 +378,13 @@ def _without_section(text: str, start: int, stop: int) -> str:
     return (before.removesuffix(newline) if is_parted else before) + after.removeprefix(newline)
 
 
-def _skill_file(path: str) -> RunnerFile:
+def _own_file(path: str, ours: str) -> RunnerFile:
     """A file that is all ours. Raises UsageError where another program's is in its place."""
 
     def with_ours(text: str) -> str:
         if text and _MARK not in text:
             raise UsageError(f"{path} is not ctxrank's and is left as it is.", "Move it away first.")
-        return _shipped("claude-code", "skills", "ctxrank", "SKILL.md")
+        return ours
 
     def without_ours(text: str) -> str:
         return "" if _MARK in text else text

@@ -40,7 +40,10 @@ ALWAYS_SKIPPED = frozenset(
 
 
 # All that is in them is written by `ctxrank install`: how to use a store is no finding of it.
-_INSTALLED = (".claude/skills/ctxrank/", ".agents/skills/ctxrank/")
+_INSTALLED = (
+    *(f".{name}/skills/ctxrank/" for name in ("claude", "agents", "gemini", "github", "opencode", "cursor")),
+    ".opencode/plugins/ctxrank.js",
+)
 
 # What `python -m venv` and its like write into an environment: all in it is other people's code, whatever it is called.
 _ENVIRONMENT_MARK = "pyvenv.cfg"
@@ -231,7 +234,7 @@ class _Walk:
                     elif name in ignore_files:
                         has_ignore_file = True
                     path = folder + name
-                    if is_folder and path in _INSTALLED:
+                    if path in _INSTALLED:
                         continue
                     if rules is not None and rules.hides(path):
                         continue

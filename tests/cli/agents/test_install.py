@@ -14,7 +14,7 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxrank.cli.agents.runner_files import PLUGIN, InstallPlace, runner_files
+from ctxrank.cli.agents.runner_files import AGENTS_MD, PLUGIN, TARGETS, InstallPlace, RunnerFile, runner_files
 from ctxrank.cli.main import run
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.text.tokens import cautious_tokens
@@ -30,12 +30,12 @@ _THEIRS = (
 
 
 def test_what_an_install_writes_for_itself_is_not_indexed(project: Path) -> None:
-    assert run(["init"]) == run(["install", "claude-code"]) == run(["install", "codex"]) == 0
+    assert run(["init"]) == 0 == sum(run(["install", name]) for name in TARGETS if name != AGENTS_MD)
     skills = [os.path.relpath(path, project) for path in project.rglob("SKILL.md")]
-    assert len(skills) == 2
+    assert len(skills) == len(TARGETS) - 1
     for paths in ([], skills):
         added = answer_of(partial(run, ["--json", "index", *paths])).json()["added"]
-        assert not [path for path in added if "SKILL" in path]
+        assert not [path for path in added if "SKILL" in path or path.endswith(".js")]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / ".git").mkdir(parents=True)
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "OPENCODE_CONFIG_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(folder)
     return folder
@@ -64,11 +64,12 @@ def _settings(folder: Path) -> Any:
     return json.loads((folder / ".claude" / "settings.json").read_text())
 
 
-@pytest.mark.parametrize("runner", ["claude-code", "codex", "agents-md"])
+@pytest.mark.parametrize("runner", [*TARGETS, "--all"])
 @pytest.mark.parametrize("mcp", [(), ("--mcp",)])
 def test_uninstall_leaves_what_was_there_before(project: Path, runner: str, mcp: tuple[str, ...]) -> None:
-    (project / ".claude").mkdir()
-    (project / ".claude" / "settings.json").write_text(_THEIRS)
+    for name in (".claude/settings.json", ".gemini/settings.json", ".cursor/hooks.json", "opencode.json"):
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(_THEIRS)
     (project / "AGENTS.md").write_text("# Rules\n\nBe kind.")
     before = _tree(project)
     assert _call("install", runner, *mcp).code == 0
@@ -79,6 +80,48 @@ def test_uninstall_leaves_what_was_there_before(project: Path, runner: str, mcp:
     assert _tree(project) == after
     assert _call("uninstall", runner).code == 0
     assert _tree(project) == before
+
+
+def test_all_are_those_whose_program_or_folder_is_here(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = project.parent / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    assert _call("install", "--all").code == 2
+    (programs / "gemini").write_text("#!/bin/sh\n")
+    (programs / "gemini").chmod(0o755)
+    (project.parent / "home" / ".cursor").mkdir()
+    (project.parent / "home" / ".cursor" / "mcp.json").write_text("{}")
+    assert _call("--json", "install", "--all").json()["runner"] == "gemini-cli, cursor"
+    assert _call("--json", "install", "--all", "--user").json()["runner"] == "gemini-cli, cursor"
+    assert (project / ".gemini/settings.json").exists() and (project.parent / "home/.cursor/hooks.json").exists()
+    for words in (("--all",), ("--all", "--user")):
+        assert _call("uninstall", *words).code == 0
+    assert _tree(project) == {".git": "/"} and set(_tree(project.parent / "home")) == {".cursor", ".cursor/mcp.json"}
+    assert _call("install").code == _call("install", "codex", "--all").code == 2
+
+
+def test_each_runner_has_the_hook_at_its_own_events_in_its_own_form(project: Path) -> None:
+    for runner in ("gemini-cli", "cursor", "copilot-cli"):
+        assert _call("install", runner, "--mcp").code == 0
+    gemini, cursor, copilot = (
+        json.loads((project / name).read_text())
+        for name in (".gemini/settings.json", ".cursor/hooks.json", ".github/hooks/ctxrank.json")
+    )
+    hook = "ctxrank hook --runner"
+    handler = {"type": "command", "command": f"{hook} gemini-cli", "timeout": 10_000}
+    assert gemini["hooks"]["BeforeTool"] == [{"matcher": "invoke_agent", "hooks": [handler]}]
+    assert gemini["mcpServers"]["ctxrank"] == {"command": "ctxrank", "args": ["mcp"]}
+    assert cursor["version"] == copilot["version"] == 1
+    assert cursor["hooks"]["beforeSubmitPrompt"] == [{"type": "command", "command": f"{hook} cursor", "timeout": 5}]
+    assert copilot["hooks"]["Stop"] == [{"type": "command", "bash": f"{hook} copilot-cli", "timeoutSec": 60}]
+
+
+def test_the_file_of_a_plugin_calls_ctxrank_where_it_is() -> None:
+    plugin, _, servers = runner_files("opencode", InstallPlace("/p", True), "'/opt/my tools/ctxrank'", with_mcp=True)
+    assert plugin.path == "/p/.config/opencode/plugins/ctxrank.js"
+    assert 'const COMMAND = ["/opt/my tools/ctxrank", "hook", "--runner", "opencode"]' in plugin.with_ours("")
+    server = {"type": "local", "command": ["/opt/my tools/ctxrank", "mcp"], "enabled": True}
+    assert json.loads(servers.with_ours(""))["mcp"] == {"ctxrank": server}
 
 
 def test_the_hooks_of_others_stay_and_a_copy_of_the_file_is_kept(project: Path) -> None:
@@ -276,13 +319,20 @@ def _is_within(text: str, longer: str) -> bool:
     return all(character in rest for character in text)
 
 
+# Of a runner that has hooks and servers in one file, and of two whose entries are in no groups.
+_JSON_FILES: list[RunnerFile] = [
+    runner_files(name, InstallPlace("/p", False), "ctxrank", with_mcp=True)[0]
+    for name in ("gemini-cli", "cursor", "copilot-cli")
+]
+
+
 @given(
     text=_DOCUMENTS | st.sampled_from(("", "\n", "{}", "{ }", "{\n}\n", '{"hooks":{}}', '{"hooks": {"Stop": []}}\n'))
 )
 @settings(max_examples=examples(80))
 def test_json_of_others_stays_to_the_byte(text: str) -> None:
     hooks, _, servers = runner_files("claude-code", InstallPlace("/p", False), "'/opt/my tools/ctxrank'", with_mcp=True)
-    for file in (hooks, servers):
+    for file in (hooks, servers, *_JSON_FILES):
         assert file.without_ours(text) == text
         once = file.with_ours(text)
         assert file.with_ours(once) == once and _is_within(text.strip(), once)
@@ -295,13 +345,15 @@ def test_json_of_others_stays_to_the_byte(text: str) -> None:
     assert both == {key: value for key, value in theirs.items() if key not in ("hooks", "mcpServers")}
 
 
-def test_a_call_of_an_earlier_install_is_replaced(project: Path) -> None:
+@pytest.mark.parametrize("runner", TARGETS)
+def test_a_call_of_an_earlier_install_is_replaced(runner: str) -> None:
     old, new = (
-        runner_files("claude-code", InstallPlace("/p", False), command, with_mcp=True)
+        runner_files(runner, InstallPlace("/p", False), command, with_mcp=True)
         for command in ("/opt/old/ctxrank", "ctxrank")
     )
     for before, after in zip(old, new, strict=True):
-        assert after.with_ours(before.with_ours("")) == after.with_ours("")
+        both = after.with_ours(before.with_ours(""))
+        assert both == after.with_ours("") and after.without_ours(both) == ""
 
 
 # Lines of a config.toml: what comes first, how its servers are written, and what comes after.
