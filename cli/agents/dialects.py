@@ -8,8 +8,7 @@ Each runner's words are rows of dialects.tsv; one without rows speaks ours. Thes
 
 from collections.abc import Mapping
 
-from ctxrank.cli.agents.event import object_of, text_of
-from ctxrank.indexer.light_typing import NamedTuple, is_list
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.text.light_json import loads
 from ctxrank.indexer.text.tables import rows
 
@@ -34,20 +33,20 @@ def ours(runner: str, fields: Mapping[str, object]) -> Mapping[str, object]:
     words = {(row.kind, row.theirs): row.ours for row in table}
     told = dict(fields)
     for name, kind in (("hook_event_name", "event"), ("tool_name", "tool")):
-        told[name] = words.get((kind, text_of(fields.get(name))), fields.get(name))
+        told[name] = words.get((kind, str(fields.get(name))), fields.get(name))
     for row in table:
         value = _at(fields, row.theirs) if row.kind in ("field", "json", "default") else None
         if value is not None and not (row.kind == "default" and told.get(row.ours)):
-            told[row.ours] = _value_of(value) if row.kind == "json" else value
+            told[row.ours] = _value_of(value) if row.kind == "json" and isinstance(value, str) else value
     if told["hook_event_name"] != "PostToolUse":
         return told
-    if text_of(told.get("error")):
+    if isinstance(told.get("error"), str) and told["error"]:
         return {**told, "hook_event_name": "PostToolUseFailure"}
     printed = next((row for row in table if row.kind == "printed"), None)
     if printed is None or told["tool_name"] != "Bash":
         return told
     exit_row = next(row for row in table if row.kind == "exit")
-    response = _shell_response(text_of(told.get("tool_response")), printed, exit_row)
+    response = _shell_response(str(told.get("tool_response")), printed, exit_row)
     return {} if response is None else {**told, "tool_response": response}
 
 
@@ -70,14 +69,14 @@ def _at(fields: Mapping[str, object], way: str) -> object:
             items: list[object] = list(value)
             value = items[int(name)] if name.isdigit() and int(name) < len(items) else None
         else:
-            value = object_of(value).get(name)
+            value = value.get(name) if is_dict(value) else None
     return value
 
 
-def _value_of(text: object) -> object:
-    """What a text of JSON says; any other value as it is."""
+def _value_of(text: str) -> object:
+    """What a text of JSON says; any other text as it is."""
     try:
-        return loads(text_of(text))
+        return loads(text)
     except (ValueError, RecursionError):
         return text
 
