@@ -269,6 +269,7 @@ REASONING = Family(
     "shop",
     [
         *both(f"reasoning get {S10}", f"reasoning get {S10} --group AUTH --agent developer --phase approach"),
+        Case(f"reasoning get {S11} -n 2 --format markdown"),
         *both(f"reasoning get {S11} -n 1 --full", "reasoning get --session nope", f"reasoning get {S10} --phase mood"),
         *both(f"reasoning timeline {S10}", f"reasoning timeline {S11} --group QUEUE --full", "reasoning timeline"),
         *both(

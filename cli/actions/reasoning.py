@@ -44,7 +44,14 @@ def save(call: Call, text: str | None, content: str | None, content_file: str | 
 
 
 def get(
-    call: Call, session: str, group: str | None, agent: str | None, phase: str | None, limit: int, is_full: bool
+    call: Call,
+    session: str,
+    group: str | None,
+    agent: str | None,
+    phase: str | None,
+    limit: int,
+    format_: str,
+    is_full: bool,
 ) -> Reply:
     """Read a page of entries, the newest first."""
     with call.open() as store:
@@ -53,6 +60,8 @@ def get(
         phase = None if phase is None else normalise_phase(phase)
         found = _entries(call, store, session, group, agent=agent, phase=phase, limit=limit)
     lines = (line for entry in found for line in _entry_lines(call, entry, is_full=is_full))
+    if format_ == "markdown":
+        lines = _timeline_lines(session, found, is_full=True)
     absent = ("no reasoning.", *_unknown_agent(agent, team))
     return list_reply(found, _KIND, lines, absent=absent, record=_with_references)
 

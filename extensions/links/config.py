@@ -18,10 +18,10 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 
 SEVERITIES = ("error", "warning", "info", "off")
 RULES = {
-    "broken-ref": "error",
     "malformed-frontmatter": "error",
     "missing-required-field": "error",
     "duplicate-id": "error",
+    "broken-ref": "warning",
     "duplicate-key": "warning",
     "unknown-status": "warning",
     "broken-path": "warning",

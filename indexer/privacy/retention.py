@@ -28,6 +28,15 @@ from ctxrank.indexer.store.store import Store
 
 # What was kept unasked and nobody has confirmed is dropped after so long, and beyond so many.
 UNCONFIRMED_DAYS, MAX_UNCONFIRMED = 90, 5_000
+# Whether the group of a record (without one: the session) has begun so many iterations since the one that it was made
+# in, by the reasoning that was saved.
+_OUTLIVED_ITERATIONS = """
+    (SELECT max(r.iteration) - coalesce(max(iif(r.created_at <= {table}.created_at, r.iteration, NULL)),
+                                        min(r.iteration))
+       FROM reasoning AS r
+      WHERE r.session_id = {table}.session_id
+        AND (coalesce({table}.group_id, 0) = 0 OR r.group_id = {table}.group_id)) >= ?
+"""
 # One transaction removes so many records, with all that hangs on them: a writer waits for milliseconds.
 _BATCH = 100
 
@@ -78,13 +87,18 @@ def prune_expired(
 ) -> PruneReport:
     """Remove what has outlived its time to live: the kind's, or an error pattern's own, whichever is shorter.
 
+    `ttl_us` is as in `Config`.
+
     Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
     """
     moment = now_us() if now is None else now
     rules: list[_Rule] = []
     for kind in _wanted(KINDS, kinds, session, aging_kinds()):
         conditions, values = list[str](), list[int]()
-        if kind in ttl_us:
+        if ttl_us.get(kind, 0) < 0:
+            conditions.append(_OUTLIVED_ITERATIONS.format(table=KINDS[kind].table.name))
+            values.append(-ttl_us[kind])
+        elif kind in ttl_us:
             conditions.append(f"{KINDS[kind].ages_by} < ?")
             values.append(moment - ttl_us[kind])
         if KINDS[kind].ttl_days:

@@ -48,7 +48,8 @@ _MTIME_RESOLUTION_NS = 2 * 10**9
 class Config(NamedTuple):
     """What a call runs with; `notes` are for stderr.
 
-    `ttl_us` is how long a kind is kept before `prune --expired` takes it; what is not in it is kept for ever.
+    `ttl_us` is how long a kind is kept before `prune --expired` takes it; what is not in it is kept for ever. A
+    negative number counts iterations of its group instead.
     """
 
     fts5: bool = True

@@ -22,6 +22,7 @@ RANKING_RANGES: Mapping[str, tuple[float, float]] = {
 }
 # What can have a time to live. An error pattern has one of its own, too.
 TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
+TTL_KINDS_OF_A_GROUP = ("package", "reasoning", "skill", "event")
 NEVER = "never"
 
 
@@ -51,6 +52,13 @@ def _age(value: object, name: str) -> int | None:
     if not age and str(value).strip().lower() != NEVER:
         raise UsageError(f"{name} is '{value}'.", f"Give an age such as 90d, 12h or 2w, or {NEVER}.")
     return age
+
+
+def _age_or_iterations(value: object, name: str) -> int | None:
+    """The same, or as a negative number how many iterations of its group."""
+    count, _, unit = str(value).strip().lower().partition(" ")
+    is_counted = unit in ("iteration", "iterations") and count.isdecimal() and int(count) > 0
+    return -int(count) if is_counted else _age(value, name)
 
 
 def _over(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +133,10 @@ SETTINGS: Mapping[str, Setting] = {
     "retrieval_limits": Setting(entries(number(0, 1000), "Give a number for each."), _over, is_orchestrators=True),
     "enable_context_assembler": Setting(switch, is_orchestrators=True),
     "ttl": Setting(
-        entries(dict.fromkeys(TTL_KINDS, _age), "Give an age for each kind, such as 'event: 90d'."),
+        entries(
+            dict.fromkeys(TTL_KINDS, _age) | dict.fromkeys(TTL_KINDS_OF_A_GROUP, _age_or_iterations),
+            "Give an age for each kind, such as 'event: 90d'.",
+        ),
         _over_ages,
         field="ttl_us",
     ),

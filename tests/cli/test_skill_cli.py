@@ -202,7 +202,7 @@ def test_the_checklist_is_printed_as_a_section(folder: Path, capsys: pytest.Capt
     arguments = ["skill", "checklist", "--agent", "tech_lead", "--session", "S"]
     assert run([*arguments, "--testing-mode", "minimal"]) == 0
     assert capsys.readouterr().out == (
-        '### Skills Checklist\n\n**MUST invoke before completion:**\n- [ ] `Skill(command: "security-scan")`\n'
+        '## Skills Checklist\n\n**MUST invoke before completion:**\n- [ ] `Skill(command: "security-scan")`\n'
     )
     assert run(["skill", "checklist", "--agent", "pm"]) == 1
     assert "project_manager gets no checklist" in capsys.readouterr().err

@@ -38,6 +38,8 @@ _PHASE_ORDER = (
 )
 # Escalation: who takes over where others failed, and any retry, is given what stopped the failed tries, whole.
 _ESCALATED_TO = ("senior_software_engineer", "investigator")
+# Who reviews is given every phase of those before.
+_OF_ALL_PHASES = ("tech_lead",)
 _CRITICAL_PHASES = ("blockers", "risks", "pivot")
 
 
@@ -104,6 +106,8 @@ def prior_reasoning(spawn: Spawn) -> list[BlockCandidate]:
     if not wants_reasoning(like, request.iteration, request.include_reasoning):
         return []
     level = REASONING_LEVELS[request.reasoning_level]
+    if like in _OF_ALL_PHASES and request.reasoning_level == "medium":
+        level = level._replace(phases=(*level.phases, *level.stand_ins), stand_ins=())
     rows = _entries(spawn, level)
     critical: dict[tuple[str, str], _Entry] = {}
     # An agent follows failed tries: it is the one that others escalate to, or tries again.

@@ -1,6 +1,6 @@
 """The section of a block about skills: a checklist, what the task suggests, and what the agent before left out.
 
-checklist(skill_levels(primary, "developer"), "developer")       "### Skills Checklist …"
+checklist(skill_levels(primary, "developer"), "developer")       "## Skills Checklist …"
 suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-validation"
 """
 
@@ -15,7 +15,7 @@ from ctxrank.ranking.context.budget import Item
 if TYPE_CHECKING:
     from typing import Any
 
-HEADING = "### Skills Checklist"
+HEADING = "## Skills Checklist"
 SUGGESTED = "### Suggested Skills for This Task"
 MAX_LINES = 10
 # They pass work on and do none that a skill would check.

@@ -9,6 +9,7 @@ import pytest
 from builders import found, make_store, save, search_ids, write_file
 from index_contents import index_contents
 from predecessor import PredecessorDb
+from ranking_builders import think
 from tables import each_row
 from written import Reasoning, SkillOutput, Strategy, write
 
@@ -362,6 +363,17 @@ def test_expired_follows_the_configuration(store: Store, capsys: pytest.CaptureF
     assert {kind for kind, count in answer["deleted"].items() if count} == {"reasoning", "error"}
 
 
+def test_a_package_may_expire_after_iterations_of_its_group(store: Store) -> None:
+    for tried in range(3):
+        think(store, "developer", "completion", f"try {tried}", iteration=tried, created_at=NOW + 2 * tried)
+        save(store, f"{tried}.md", group="G", created_at=NOW + 2 * tried + 1)
+    save(store, "of_another_group.md", group="H", created_at=NOW)
+    (Path(store.location.folder) / "config.yaml").write_text("ttl: {package: 2 iterations}\n")
+    ttl = load_config(store).ttl_us
+    assert prune_expired(store, ttl, kinds=["package"]).total == 1
+    assert rows(store, "SELECT path FROM packages ORDER BY id") == [("1.md",), ("2.md",), ("of_another_group.md",)]
+
+
 def test_never_in_the_project_overrules_the_users_ttl(
     store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -382,6 +394,8 @@ def test_never_in_the_project_overrules_the_users_ttl(
         ("ttl: {event: 0d}", "never"),
         ("ttl: {event: 2026-11-21}", "such as 90d"),
         ("ttl: {event: [1d]}", "such as 90d"),
+        ("ttl: {error: 3 iterations}", "such as 90d"),
+        ("ttl: {package: 0 iterations}", "such as 90d"),
     ],
 )
 def test_a_wrong_ttl_says_what_is_allowed(store: Store, text: str, named: str) -> None:

@@ -207,11 +207,11 @@ def test_an_unknown_testing_mode_is_told_the_known_ones(store: Store) -> None:
 
 def test_the_checklist_says_what_must_and_what_may_be_invoked() -> None:
     assert checklist(SkillLevels(("lint-check",), ("a", "b"), ("c",)), "developer") == (
-        "### Skills Checklist\n\n**MUST invoke before completion:**\n"
+        "## Skills Checklist\n\n**MUST invoke before completion:**\n"
         '- [ ] `Skill(command: "lint-check")`\n\n**Consider if relevant:** `a`, `b`'
     )
     assert checklist(SkillLevels(optional=("a",)), "qa_expert") == (
-        "### Skills Checklist\n\n**Consider if relevant:** `a`"
+        "## Skills Checklist\n\n**Consider if relevant:** `a`"
     )
 
 

@@ -537,6 +537,16 @@ def test_reasoning_is_ordered_by_phase_then_newest_with_two_of_each_agents_phase
     ][:5]
 
 
+def test_a_tech_lead_is_given_all_phases_of_developers_and_qa(store: Store) -> None:
+    phases = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
+    for agent in ("developer", "qa_expert", "investigator"):
+        for phase in phases if agent == "developer" else ("completion", "risks"):
+            think(store, agent, phase, f"{agent} {phase}")
+    given = {(one.agent, one.phase) for one in block_for(store, "tech_lead").reasoning}
+    assert given == {*(("developer", phase) for phase in phases), ("qa_expert", "completion"), ("qa_expert", "risks")}
+    assert ("developer", "risks") not in {(one.agent, one.phase) for one in block_for(store, "qa_expert").reasoning}
+
+
 def test_reasoning_is_the_group_s_and_the_session_s_own(store: Store) -> None:
     for group in ("G", "H", None):
         think(store, "developer", "completion", f"of {group}", group=group, created_at=TODAY + len(group or ""))

@@ -55,7 +55,7 @@ def test_it_is_a_section_of_its_own_when_asked_for(store: Store) -> None:
     seed(store)
     block = block_for(store, with_skills=True)
     assert block.text.endswith(
-        "\n### Skills Checklist\n\n**MUST invoke before completion:**\n"
+        "\n## Skills Checklist\n\n**MUST invoke before completion:**\n"
         '- [ ] `Skill(command: "lint-check")`\n\n**Consider if relevant:** `codebase-analysis`\n'
     )
     assert block.skills in block.text and block.by_class["skills"] > 0
