@@ -59,7 +59,7 @@ def get(
         agent = None if agent is None else fold_agent(agent, team)
         phase = None if phase is None else normalise_phase(phase)
         found = _entries(call, store, session, group, agent=agent, phase=phase, limit=limit)
-    lines = (line for entry in found for line in _entry_lines(call, entry, is_full=is_full))
+    lines: Iterator[str] = (line for entry in found for line in _entry_lines(call, entry, is_full=is_full))
     if format_ == "markdown":
         lines = _timeline_lines(session, found, is_full=True)
     absent = ("no reasoning.", *_unknown_agent(agent, team))
