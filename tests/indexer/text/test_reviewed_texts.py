@@ -1,0 +1,195 @@
+"""What is read from texts of every kind, as it was reviewed: passages, names, parts of words, tokens, lines, patterns.
+
+`pytest --rewrite-golden` writes `golden/texts.txt` again: the diff is what gets reviewed.
+"""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ctxrank.indexer.text.definitions import defined_names
+from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.frontmatter import read_frontmatter
+from ctxrank.indexer.text.globs import GlobTable, covered, fixed_prefix, is_literal, matches, overlap, sqlite_globs
+from ctxrank.indexer.text.identifiers import letter_kinds, split_identifiers, split_word
+from ctxrank.indexer.text.invisible import without_ignorable, without_invisible
+from ctxrank.indexer.text.json_depth import is_deep
+from ctxrank.indexer.text.lines import (
+    error_title,
+    fence,
+    one_line,
+    printable,
+    quoted_line,
+    searchable,
+    session_label,
+    shorten,
+    visible_json,
+)
+from ctxrank.indexer.text.passages import split_passages
+from ctxrank.indexer.text.tokens import cautious_tokens, estimate_tokens, model_factor, model_limit, surcharge
+
+_GOLDEN = Path(__file__).parent / "golden" / "texts.txt"
+_LINES = {
+    "a.md": ["# One", "## Two", "### Three {n}", "```py", "~~~", "Title", "=====", "-----", "- a list", "| a | b |"],
+    "a.rst": ["Title", "=====", "-----", "~~~~~", "* item", ".. note:: {n}", "Longer title {n}", "================"],
+    "a.py": [
+        "def f{n}():",
+        "    def g(self):",
+        "class C{n}:",
+        "@d",
+        "# note",
+        '    """',
+        "    return [",
+        "async def h():",
+        "        x = '''a",
+        "    )",
+        "x = \\",
+    ],
+    "a.go": ["func (s *S) Get{n}() {", "}", "type T{n} struct {", "// note", "\tif x {", "\treturn", "import ("],
+    "a.ts": [
+        "export class C{n} {",
+        "  get(x: number): void {",
+        "}",
+        "const f{n} = (x) => {",
+        "@d()",
+        "/** note */",
+        "function g() {",
+        "  return g(1, 2)",
+        "interface I {",
+    ],
+    "a.c": ["int", "f{n}(int x)", "{", "}", "static void g(void) {", "#define X", "/* note", " */", "  call(x);"],
+    "a.java": [
+        "public class C{n} {",
+        "  @Override",
+        "  public int get() {",
+        "  }",
+        "}",
+        "  // note",
+        "  int x = f(1);",
+    ],
+    "a.log": ["2026-11-22 10:00 line {n} is done", "  more of it", "{n}"],
+}
+_PLAIN = ["", "  ", "text of line {n}", "word " * 12, "a long line {n}, " * 40, "\t- indented", "é{n} wörter"]
+_WORDS = (
+    "getUserById HTTPServer parse_JSON2 snake_case_name kebab-case SCREAMING_CASE x2y mp3Player ID userID iPhone12Pro "
+    "Überweisung größeWert 数据库 数据库Error ÉcoleNormale __init__ v2 utf8 A1B2 getX XMLHttpRequest a aB Ab AB日本"
+).split()
+_TEXTS = (
+    "",
+    " ",
+    "a",
+    "The index answers as before.",
+    "x = f(a, b[1], 'c') != {**d}",
+    "a\n\n\nb\r\nc",
+    "  \t x\t\ty   z",
+    "0123456789 12 345 6",
+    "AAAAAAA BBBB Cc DdD",
+    "!!!??? ... ---- ==== ***",
+    "deadbeef0123456789abcdef0123 Zx9Qw8Er7Ty6",
+    "検索エンジン 全文",
+    "é à ü",
+    "👍🏽 done 🎉",
+    "\ud800",
+    "a``b```c````d",
+    "tab\tbell\x07 esc\x1b[31mred\x1b[0m nul\x00",
+    "a\u200bb\u00adc\ufeffd",
+    "a\u202eb",
+    "line one\nline two\n",
+    "### heading",
+    "> quote",
+    '{"a": "b\\u2028\x7f"}',
+    "https://example.org/a/b?c=d&e=1",
+    "word" * 90,
+)
+_GLOBS = (
+    "*.py",
+    "src/**",
+    "src/*/a.py",
+    "**/test_*.py",
+    "src/a.py",
+    "docs/",
+    "[ab].md",
+    "src/?.py",
+    "**",
+    "a{b,c}.py",
+    "/top",
+    "",
+)
+_PATHS = ("a.md", "b.md", "docs/a.md", "src/a.py", "src/b/a.py", "src/b/c/test_x.py", "test_x.py", "top", "x/top")
+_FRONT = (
+    "---\nid: A-1\ntitle: A title\n---\nbody\n",
+    "---\na: [1, 2\n---\nb\n",
+    "---\na: 1\n",
+    "no",
+    "---\n---\n",
+    "---\na: 1\na: 2\n...\nb",
+    "---\n- list\n---\n",
+    "---\na:\n  b: c\n  d: [e, f]\ng: 2026-11-22\nh: true\n---\n\nbody",
+    "---\na: *x\n---\n",
+    "\ufeff---\na: 'b: c'\n---\nx",
+    "---\na: b: c\nd: e\n---\n",
+    "---\n" + "a:\n" + "  " * 3 + "b: 1\n---\n",
+    "---\n1: 2\nyes: no\nnull: x\n---\n",
+    "---  \na: |\n  two\n  lines\n---\n",
+)
+_MODELS = (
+    "gpt-4o",
+    "claude",
+    "claude-3-5-sonnet",
+    "claude-opus-4.6",
+    "claude-opus-4-7",
+    "sonnet-5",
+    "haiku-4.7.1",
+    "x",
+    "",
+    "opus 12",
+)
+
+
+def _drawn(path: str, seed: int) -> str:
+    chance = random.Random(f"{path}{seed}")
+    choices = [*_LINES[path] * 2, *_PLAIN]
+    lines = [chance.choice(choices).replace("{n}", str(n)) for n in range(chance.choice((6, 30, 90, 200)))]
+    return "\n".join(lines) + "\n" * (seed % 2)
+
+
+def _parts() -> Iterator[str]:
+    for path in _LINES:
+        for seed in range(8):
+            text = _drawn(path, seed)
+            found = [(one.heading, one.start_line, one.end_line) for one in split_passages(text, path, 1 + seed % 3)]
+            names = defined_names(text, path)
+            yield f"{path} {seed}: {len(found)} {digest_of(repr(found), 4)} {len(names.code)} {len(names.headings)}"
+            if seed < 2:
+                yield from (f"   {start}-{end} {heading}" for heading, start, end in found[:12])
+    for word in _WORDS:
+        yield f"{word}: {split_word(word)} {split_identifiers(word, f'{word} x')!r} {letter_kinds(word)}"
+    for text in _TEXTS:
+        tokens = (
+            f"{estimate_tokens(text)} {cautious_tokens(text):.3f} {surcharge(text):.3f} {estimate_tokens(text * 40)}"
+        )
+        yield f"{text[:40]!r}: {tokens} {surcharge(text * 9):.3f}"
+        said = (one_line, printable, searchable, quoted_line, fence, without_invisible, without_ignorable)
+        yield f"   {[one(text)[:60] for one in said]}"
+        yield f"   {shorten(text, 12)!r} {error_title('KeyError', text)[:60]!r} {visible_json(text)[:60]!r}"
+    yield f"{session_label(None, None)!r} {session_label('n', None)!r} {session_label('n', 'The title is long ' * 9)!r}"
+    for glob in _GLOBS:
+        yield f"{glob}: {[path for path in _PATHS if matches(glob, path)]} {[*covered(glob, sorted(_PATHS))]}"
+        others = [other for other in _GLOBS if overlap(glob, other)]
+        yield f"   {fixed_prefix(glob)!r} {is_literal(glob)} {sqlite_globs(glob)} {others}"
+        yield f"   {[*GlobTable(_GLOBS).overlapping(glob)]}"
+    for front in _FRONT:
+        yield f"{front!r}: {tuple(read_frontmatter(front))}"
+    for model in _MODELS:
+        yield f"{model}: {model_factor(model)} {model_limit(model)}"
+    yield f"{[depth for depth in range(1, 400, 3) if is_deep('[' * depth + ']' * depth)][:1]}"
+
+
+def test_what_is_read_from_texts_is_what_was_reviewed(request: pytest.FixtureRequest) -> None:
+    found = [line.encode("utf-8", "backslashreplace").decode() for line in _parts()]
+    if request.config.getoption("--rewrite-golden"):
+        _GOLDEN.parent.mkdir(exist_ok=True)
+        _GOLDEN.write_text("\n".join([*found, ""]), encoding="utf-8")
+    assert [*found, ""] == _GOLDEN.read_text(encoding="utf-8").split("\n")
