@@ -99,9 +99,9 @@ class Call(NamedTuple):
 def _wake(store: "Store") -> None:
     """Start the process that exchanges with the team's log, if there is something for it and one is installed."""
     from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only a store with a team has one
-    from ctxrank.indexer.extensions import is_installed  # noqa: PLC0415  as above
+    from ctxrank.indexer.extensions import is_in_use  # noqa: PLC0415  as above
 
-    if is_installed("team"):
+    if is_in_use("team"):
         sharing("team").wake(store)
 
 
@@ -180,7 +180,10 @@ def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
     given = {name: value for name, value in values.items() if name != DURABLE}
     if values.get(DURABLE):
         from ctxrank.cli.sharing import sharing  # noqa: PLC0415  only --durable asks the log
+        from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off, refused  # noqa: PLC0415  as above
 
+        if is_off("team", ALL_EXTENSIONS):
+            refused()
         durably = cast("Callable[[Call, Callable[[], Reply]], Reply]", sharing("--durable").durably)
         reply = durably(call, lambda: action(call, **given))
     else:

@@ -10,7 +10,7 @@ from ctxrank.cli.call import Call, run_command
 from ctxrank.cli.command_table import CORE, GLOBAL_NAMES, GLOBALS, command_table
 from ctxrank.cli.names import meant
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.extensions import is_installed
+from ctxrank.indexer.extensions import is_in_use
 
 Table = Mapping[str, tuple[str, str]]
 COMMON = 20  # so many of the table, the first ones, are described by the first page of help; it names the others
@@ -96,7 +96,7 @@ class LazyGroup(NamingGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of the table, the everyday ones first, without those that are not installed."""
         extensions = {name: package.rpartition(".")[2] for name, (package, _) in self.lazy.items() if package != CORE}
-        return [name for name in self.lazy if name not in extensions or is_installed(extensions[name])]
+        return [name for name in self.lazy if name not in extensions or is_in_use(extensions[name])]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command by its declaration."""

@@ -48,11 +48,13 @@ from ctxrank.cli.declare import (
 )
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import cache, cast
+from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off
 
 Rows = list[list[str]]
 CORE = "ctxrank.cli.commands"
 _PARAMETERS = ("argument", "option", "required", "repeated", "flag")
 _DONE = {0: "done"}
+_REFUSED = "ctxrank.indexer.machine:refused"
 _FINDS = {0: "found", 1: "nothing found"}
 
 
@@ -67,7 +69,7 @@ class CommandTable:
     """A table of commands, each made when it is asked for."""
 
     def __init__(self, package: str, name: str) -> None:
-        self._name = name
+        self._package, self._name = package, name
         self._help = ""  # of a group
         self._rows: dict[str, Rows] = {}
         rows = rows_of(package, name)
@@ -96,7 +98,7 @@ class CommandTable:
         exits = {int(row[1]): row[2] for row in rows if row[0] == "exit"}
         return Command(
             name,
-            action=where[0],
+            action=_REFUSED if self._is_off(name) else where[0],
             help="\n".join(row[-1] for row in rows if row[0] == "").strip("\n").replace("\\b", "\b"),
             parameters=tuple(parameter(*one) for row in rows for one in _parameter_rows(row)),
             exits=exits or (_FINDS if "finds" in cells else _DONE),
@@ -108,6 +110,11 @@ class CommandTable:
             is_interspersed="verbatim" not in cells,
             is_old=kind == "old",
         )
+
+    def _is_off(self, name: str) -> bool:
+        """Whether a command, its group or its extension is switched off on this machine."""
+        extension = () if self._package == CORE else (self._package.rpartition(".")[2], ALL_EXTENSIONS)
+        return is_off(name if not self._help else f"{self._name} {name}", self._name, *extension)
 
 
 _tables: dict[tuple[str, str], CommandTable] = {}

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off
 
 if TYPE_CHECKING:
     from typing import Any
@@ -63,6 +64,11 @@ def is_installed(extension: str) -> bool:
     except ModuleNotFoundError:
         return False
     return True
+
+
+def is_in_use(extension: str) -> bool:
+    """Whether an extension is there and not switched off on this machine."""
+    return not is_off(extension, ALL_EXTENSIONS) and is_installed(extension)
 
 
 def absence(module: str, what: str) -> UsageError:

@@ -3,7 +3,7 @@
 import os
 
 from ctxrank.cli.agents.session import HookCall
-from ctxrank.indexer.extensions import TRANSCRIPTS, is_installed, provided
+from ctxrank.indexer.extensions import TRANSCRIPTS, is_in_use, provided
 from ctxrank.indexer.records.conversations import note_end
 
 
@@ -38,5 +38,5 @@ def on_session_end(call: HookCall) -> None:
     """Say that the session is over, and have the runner's transcript read, where there is a reader of transcripts."""
     if call.settings.learn:
         note_end(call.store, call.event.session)
-    if is_installed("transcripts"):
+    if is_in_use("transcripts"):
         provided(TRANSCRIPTS, "import transcripts")(call)

@@ -19,6 +19,7 @@ from ctxrank.extensions.bazinga.arguments import COMMANDS, Declaration, Unknown,
 from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json
 from ctxrank.extensions.bazinga.place import Place, WrongPlaceError
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
+from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off, refused
 from ctxrank.indexer.store.connection import translate
 
 __all__ = ["COMMANDS", "ask", "main", "reply", "run"]
@@ -57,6 +58,8 @@ def ask(arguments: tuple[str, ...], call: Call | None = None) -> tuple[int, str,
     own: BazingaCall | None = None
     sentence = ""
     try:
+        if is_off("bazinga", ALL_EXTENSIONS):
+            refused()
         place, is_quiet, rest = _globals(call or Call(), arguments)
         own = BazingaCall(place, is_quiet=is_quiet)
         code = _command(own, rest)

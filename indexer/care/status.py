@@ -9,6 +9,7 @@ from ctxrank.indexer.fulltext.catch_up import lag
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.fulltext.index_file import health_of
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.machine import FILE, switched_off
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config, says_no_fts5
@@ -65,6 +66,8 @@ def read_status(store: Store) -> Status:
         notes.append(
             "A purge is not finished: bytes of what was removed may be in the files. 'ctxrank purge' finishes it."
         )
+    if off := switched_off():
+        notes.append(f"Switched off on this machine by its administrator ({FILE}): {', '.join(sorted(off))}.")
     since = rules_hold_since(store)
     query = """
         SELECT count(*) FILTER (WHERE ruleset < ?1 OR seq <= ?2), count(*) FILTER (WHERE ruleset >= ?1 AND seq <= ?2)

@@ -5,7 +5,7 @@ What the section `wide:` may say, extensions/opensearch/settings.py reads; the c
 
 import os
 
-from ctxrank.indexer.extensions import ENGINE, is_installed, provided
+from ctxrank.indexer.extensions import ENGINE, is_in_use, provided
 from ctxrank.indexer.light_typing import NamedTuple
 
 ENVIRONMENT = "CTXRANK_WIDE"
@@ -42,7 +42,7 @@ def wide_settings(value: object, name: str, *, keeps_local: bool = True) -> Wide
 
 def checked_wide(value: object, name: str) -> WideSettings:
     """A section as settings; without the extension it is not read, and whoever asks the cluster is refused in words."""
-    if not is_installed("opensearch"):
+    if not is_in_use("opensearch"):
         return WideSettings(())
     settings: WideSettings = provided(ENGINE, "wide").settings(value, name)
     return settings

@@ -93,8 +93,8 @@ def test_a_context_of_an_unchanged_tree_reads_no_file_and_loads_no_parser(tmp_pa
 @pytest.mark.parametrize(
     "arguments, most",
     [
-        (("search", "database", "locked"), 58),
-        (("assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "x"), 75),
+        (("search", "database", "locked"), 59),
+        (("assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "x"), 76),
     ],
 )
 def test_a_query_imports_at_most_this_many_modules_of_ours(shop: Path, arguments: tuple[str, ...], most: int) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ctxrank.cli.call import Call, Extended
 from ctxrank.cli.output.progress import progress_bar
-from ctxrank.indexer.extensions import INDEX_STEP, is_installed, provided
+from ctxrank.indexer.extensions import INDEX_STEP, is_in_use, provided
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.light_typing import NamedTuple, cast
@@ -56,7 +56,7 @@ def bring_up_to_date(
     report = index_artifacts(store, paths, mode=mode, is_dry_run=is_dry_run, progress=progress)
     if is_dry_run:
         return Indexed(report)
-    linked = cast("IndexStep", provided(INDEX_STEP, "index"))(store, mode) if is_installed("links") else None
+    linked = cast("IndexStep", provided(INDEX_STEP, "index"))(store, mode) if is_in_use("links") else None
     done = Indexed(report, linked, date_documents(store, first_seq))
     if store.location.root == store.location.project:
         provided(_NOTES, "index")(store)
