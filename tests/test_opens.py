@@ -28,6 +28,7 @@ PERMITTED = {
     "extensions/transcripts/importing.py _Importer.bring": "a transcript in a folder that the user named, line by line",
     "cli/loopback.py made_token": "makes the file of a token in the store, for its user alone",
     "indexer/store/one_process.py only_one": "a lock file in the store: one line at most is read",
+    "indexer/machine.py switched_off": "the file of root alone, looked at before; only root can exchange it",
     "indexer/store/one_process.py holder": "as above",
     "indexer/files/git.py _fill": "makes files in a folder that was just made",
     "cli/actions/upkeep/exchange.py _write_file": "makes the file that an export is written to",
