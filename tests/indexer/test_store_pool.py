@@ -1,11 +1,12 @@
 """Stores that stay open between requests: used again while they are the same, closed where they are not."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from ctxrank.indexer import create_store
+from ctxrank.indexer import create_store, store_pool
 from ctxrank.indexer.exceptions import NoStoreError
 from ctxrank.indexer.store_pool import MAX_KEPT, StorePool
 
@@ -86,3 +87,23 @@ def test_only_so_many_are_kept_and_what_is_idle_is_closed(folder: Path) -> None:
     last.close()
     with pool.open(start=str(folder)) as new:
         assert new is not last
+
+
+def test_what_nobody_asked_for_in_so_many_seconds_is_closed_and_nothing_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    pool = StorePool()
+    with pool.open(start=str(folder)), pool.open(start=str(folder)):
+        now[0] = 1010.0
+    for at, kept in ((1010.0, 2), (1010.0 + store_pool.MAX_IDLE_S - 1, 2), (1010.0 + store_pool.MAX_IDLE_S, 0)):
+        now[0] = at
+        pool.close_idle()
+        assert len(pool._kept) == kept
+    with pool.open(start=str(folder)):
+        pass
+    pool.close_idle(1.0)
+    assert len(pool._kept) == 1
+    pool.close()
+    assert pool._kept == []

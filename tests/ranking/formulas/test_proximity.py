@@ -119,3 +119,13 @@ def test_a_passage_has_a_fifth_of_each_of_its_neighbours(tmp_path: Path) -> None
     own, _, *neighbours = (part.value for part in evidence["Two"])
     assert hits[0].title == "Two" and neighbours == pytest.approx([own / 5, own / 5])
     assert [len(evidence[title]) for title in ("One", "Two", "Three")] == [3, 4, 3]
+
+
+def test_nearness_by_hand() -> None:
+    assert nearness([], [1]) == nearness([1], []) == 0.0
+    assert nearness([5], [5 - WINDOW]) == 0.5 and nearness([5 + WINDOW], [4]) == 0.0
+    assert nearness([1, 2, 3], [4]) == 0.5 + 0.5 + 1.0
+    assert nearness([10, 20], [1, 2, 9, 11, 13, 21, 40]) == 2.0
+    assert nearness([10], [9, 12]) == 0.5, "what follows at once counts, not what is next to it"
+    assert (share_of_bonus(0), share_of_bonus(8), share_of_bonus(16), share_of_bonus(9)) == (1.0, 1.0, 0.5, 8 / 9)
+    assert (scaled_df(10, 2, 4), scaled_df(10, 0, 4), scaled_df(10, 2, 0), scaled_df(3, 1, 9)) == (5.0, 1.0, 1.0, 1.0)

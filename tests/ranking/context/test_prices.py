@@ -1,0 +1,28 @@
+"""A price is a cautious count times the model's factor, rounded up; with the blank line after it where it has one."""
+
+from math import ceil
+
+import pytest
+
+from ctxrank.indexer.text.tokens import ESTIMATE, MARGIN, cautious_tokens, surcharge
+from ctxrank.ranking.context.prices import Prices
+
+_TEXTS = ["a", "## Heading of a part", "x" * 120, "x" * 121, "é", "word " * 100, "SPEC-BILLING-001"]
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.2, 1.55])
+def test_each_part_costs_what_it_counts_and_a_blank_line(factor: float) -> None:
+    prices = Prices(factor)
+    alone = [ceil(cautious_tokens(text) * factor) + 1 for text in _TEXTS]
+    assert [prices.of(text) for text in _TEXTS] == [Prices(factor).of(text) for text in _TEXTS] == alone
+    assert prices.of(*_TEXTS) == prices.of(*_TEXTS, "", "") == sum(alone) and prices.of() == 0
+    assert prices.of("SPEC-BILLING-001") == prices.of("SPEC-INVOICE-042"), "of one shape"
+    assert prices.of_counted(0) == 1 and prices.of_counted(100) == ceil(100 * factor) + 1
+
+
+def test_a_stored_count_is_taken_as_it_is_unless_it_was_estimated() -> None:
+    text = "deadbeef0123456789abcdef0123 検索 ABCDEF"
+    assert surcharge(text) > 0
+    assert Prices(1.5).of_stored(text, 100, "o200k_base") == 150
+    assert Prices(1.5).of_stored(text, 100, ESTIMATE) == ceil((MARGIN * 100 + surcharge(text)) * 1.5)
+    assert Prices(1.0).of_stored("plain", 0, "o200k_base") == 0
