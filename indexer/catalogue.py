@@ -371,7 +371,25 @@ _OTHER_TABLES = (
             *_ID, *words("kind"), *digests("digest"), *lists("prefilter"), *times("blocked_at"), *names("origin"),
         ),
     ),
-    Table("origins", (*numbers("code"), *names("uuid")), key="code"),
+    Table(
+        "origins",
+        (
+            *numbers("code"), *names("uuid", "who"), *words("state", "decided_by"), *times("decided_at"),
+            *numbers("is_told"),
+        ),
+        key="code",
+    ),
+    Table(
+        "orders",
+        (
+            *_ID, *names("origin"), *words("record", "kind"), *digests("key"), *lists("prefilter"), *words("came_by"),
+            *times("came_at"), *numbers("touched"), *words("state"),
+        ),
+    ),
+    Table(
+        "removals",
+        (*_ID, *times("removed_at"), *names("origin"), *numbers("order_id"), *words("kind"), *numbers("removed")),
+    ),
     Table("record_log", (*numbers("seq"), *words("kind"), *numbers("number", "gone")), key="seq"),
     Table(
         "origin_counts",

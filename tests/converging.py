@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from builders import make_store, save
+from exported import accept
 from hypothesis import strategies as st
 
 from ctxrank.indexer.clock import now_us
@@ -140,7 +141,9 @@ class Machines:
 
     def bring(self, target: Store, lines: list[str]) -> None:
         """Import lines."""
-        import_jsonl(target, io.BytesIO("".join(lines).encode()), mode=mode_of(target))
+        data = "".join(lines).encode()
+        accept(target, data)
+        import_jsonl(target, io.BytesIO(data), mode=mode_of(target))
 
     def _bring_and_die(self, target: Store, lines: list[str], dies_at: int) -> None:
         """Import until so many transactions are in, then no further."""

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.errors.failures import insert as insert_failure
 from ctxrank.indexer.errors.failures import sighting_of
 from ctxrank.indexer.errors.solutions import put_signature
+from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.run import ImportReport
@@ -22,7 +24,7 @@ from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.packages import consume
 from ctxrank.indexer.records.sessions import NewSession, create_session
-from ctxrank.indexer.store.ids import foreign_id
+from ctxrank.indexer.store.ids import foreign_id, origin_code
 from ctxrank.indexer.store.store import Store
 
 MOMENT = 1_700_000_000_123_456
@@ -80,9 +82,20 @@ def exported_bytes(store: Store) -> bytes:
     return "".join(export_lines(store)).encode()
 
 
-def bring(store: Store, data: bytes) -> ImportReport:
-    """Import a file of these bytes."""
+def bring(store: Store, data: bytes, *, is_accepted: bool = True) -> ImportReport:
+    """Import a file of these bytes; all whose records it has are accepted first, as members of one team are."""
+    if is_accepted:
+        accept(store, data)
     return import_jsonl(store, io.BytesIO(data))
+
+
+def accept(store: Store, data: bytes) -> None:
+    """Accept every store that lines name."""
+    named = set(re.findall(rb'"(?:store|origin|of)": ?"([0-9a-f-]{36})"', data))
+    with store.write() as change:
+        for uuid in sorted(map(bytes.decode, named)):
+            if origin_code(change.connection, uuid):
+                decide(change, uuid, "accepted", "person")
 
 
 ELSEWHERE = "elsewhere"

@@ -598,6 +598,8 @@ TEAM = Family(
     ],
 )
 
+_OTHERS = "--db other/.ctxrank/ctxrank.db origins"
+_SHOP = "000000000000000000006b0036400000"
 EXCHANGE = Family(
     "shop",
     [
@@ -609,9 +611,20 @@ EXCHANGE = Family(
             "export -o all.jsonl",
             "export -o all.jsonl --force",
         ),
-        *once("export -o nowhere/all.jsonl", "init other"),
+        *once("export -o nowhere/all.jsonl"),
+        Case("init other", files={"other/notes.md": ""}),
         *both("--db other/.ctxrank/ctxrank.db import jsonl all.jsonl"),
+        *both("origins", "--db other/.ctxrank/ctxrank.db origins", f"{_OTHERS} pending"),
+        *both(f"{_OTHERS} accept", f"{_OTHERS} list x", f"{_OTHERS} accept ffffffff", f"{_OTHERS} doubt"),
         *both("--db other/.ctxrank/ctxrank.db status", "--db other/.ctxrank/ctxrank.db search database is locked -n 2"),
+        *once(
+            f"{_OTHERS} accept {_SHOP} shop",
+            "--db other/.ctxrank/ctxrank.db search database is locked -n 1",
+            "--db other/.ctxrank/ctxrank.db --json search database is locked -n 1",
+            f"--json {_OTHERS} revoke {_SHOP}",
+            f"{_OTHERS} refuse {_SHOP}",
+            "--db other/.ctxrank/ctxrank.db import jsonl all.jsonl --accept",
+        ),
         *both(
             "--db other/.ctxrank/ctxrank.db package list -n 3",
             "import jsonl all.jsonl",

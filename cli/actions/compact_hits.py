@@ -26,7 +26,8 @@ def compact_line(hit: Hit) -> str:
     place = _place(hit.id, one_line(os.path.join(hit.checkout, hit.path)), line)
     title = one_line(hit.title)
     shown_title = "" if hit.path.endswith(title) else _cut(title, TITLE_TOKENS)
-    head = f"{place} {shown_title}".rstrip()
+    of = f"({hit.whose}) " if hit.whose else ""
+    head = f"{place} {of}{shown_title}".rstrip()
     text = _best_text(hit, title)
     room = MAX_TOKENS - estimate_tokens(f"{head} — {folded}")
     shown = _cut(text, room) if room > 0 else ""

@@ -174,7 +174,7 @@ _FILE_STATES = {
 def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
     score = "" if hit.score is None else f"score {hit.score:.3f}"
     where = "/".join(filter(None, (session_label(hit.session, hit.session_title), hit.group)))
-    about = (hit.id, hit.priority, hit.type, where, format_day(hit.created_at), score)
+    about = (hit.id, hit.whose, hit.priority, hit.type, where, format_day(hit.created_at), score)
     yield f"{place}. {call.bold(one_line(hit.title))}"
     yield f"   {call.dim(one_line(' · '.join(dict.fromkeys(filter(None, about)))))}"
     state = _FILE_STATES.get(hit.file_state, "")

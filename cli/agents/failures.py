@@ -56,7 +56,7 @@ def on_tool_end(call: HookCall) -> str:
     if not known and output != printed:  # a note may quote the very line that a tool prints
         answer = _recognised(call, printed)
         known = () if answer is None else answer.fixes
-    fixes = [fix for fix in known if fix.match.state != "refuted"][:_MAX_FIXES]
+    fixes = [fix for fix in known if fix.match.state != "refuted" and fix.match.is_vouched][:_MAX_FIXES]
     if fixes:
         is_known = fixes[0].match.word == "known"
         title = "This failure is known:\n" if is_known else "This failure looks like one that is known:\n"

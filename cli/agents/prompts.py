@@ -15,7 +15,7 @@ from ctxrank.indexer.records.cloned_notes import note_use, where_from
 from ctxrank.indexer.records.conversations import TITLE_CHARS, needs_note, note_prompt
 from ctxrank.indexer.records.sessions import NewSession
 from ctxrank.indexer.records.unconfirmed import may_be_said
-from ctxrank.indexer.store.ids import PACKAGE, public_id
+from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.text.lines import one_line, quoted_line, shorten
 from ctxrank.ranking.context.findings import PromptFinding, relevant_findings
@@ -84,6 +84,7 @@ def told_finding(primary: apsw.Connection, finding: PromptFinding, *, is_short: 
         id_,
         parent.type,
         came,
+        whose(primary, parent.number),
         format_day(parent.created_at),
         f"shares {', '.join(map(one_line, finding.words[:3]))}",
     ]

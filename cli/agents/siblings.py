@@ -17,7 +17,7 @@ from ctxrank.indexer.records.injections import Injection
 from ctxrank.indexer.records.running_agents import RunningAgent, newest_document, note_running, running_agent
 from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.store.connection import read_column
-from ctxrank.indexer.store.ids import PACKAGE, public_id
+from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.text.light_json import dumps
 from ctxrank.indexer.text.lines import one_line, shorten
 
@@ -63,7 +63,7 @@ def _found_since(call: HookCall) -> str:
     if room < _LEAST_TOKENS:
         return ""
     findings = _findings(call, agent)
-    text, count = reference(_HEADING, [_line(one) for one in findings], room)
+    text, count = reference(_HEADING, [_line(call, one) for one in findings], room)
     if text:
         ids = tuple(public_id(one.parent.kind, one.parent.number) for one in findings[:count])
         tokens = tokens_of(text)
@@ -132,10 +132,11 @@ def _task_of(call: HookCall) -> str:
     return public_part("".join(given[:1]))
 
 
-def _line(finding: "PromptFinding") -> str:
+def _line(call: HookCall, finding: "PromptFinding") -> str:
     """A finding in one line."""
     parent = finding.parent
     head = f"**[{parent.priority.upper()}]** " if parent.priority else ""
     name = shorten(one_line(parent.path or parent.title), _NAME_CHARS)
     summary = "" if parent.body == parent.title else f": {shorten(one_line(parent.body), _SUMMARY_CHARS)}"
-    return f"* {head}{name}{summary} ({public_id(parent.kind, parent.number)})"
+    facts = filter(None, (public_id(parent.kind, parent.number), whose(call.store.primary, parent.number)))
+    return f"* {head}{name}{summary} ({', '.join(facts)})"

@@ -11,7 +11,7 @@ from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.cloned_notes import is_unused_clone, where_from
 from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
-from ctxrank.indexer.store.ids import PACKAGE, public_id
+from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, public_id, whose
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.context.floor import is_outdated
 from ctxrank.ranking.retrieval.cleaning import cleaned
@@ -61,12 +61,12 @@ def on_start(call: HookCall) -> str:
 
 
 def _new_packages(call: HookCall, project: str, since: int) -> Iterator[_NewPackage]:
-    query = """
+    query = f"""
         SELECT p.id, p.priority, p.path, p.summary, d.ruleset
           FROM packages AS p
           JOIN sessions AS s ON s.id = p.session_id
           JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
-         WHERE s.project = ? AND p.created_at >= ? AND p.superseded_by IS NULL
+         WHERE s.project = ? AND p.created_at >= ? AND p.superseded_by IS NULL AND {IS_ACCEPTED.format("p.id")}
          ORDER BY CASE p.priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END,
                   p.created_at DESC, p.id DESC
          LIMIT ?
@@ -80,7 +80,8 @@ def _news(call: HookCall, package: _NewPackage) -> tuple[str, str]:
     if is_unused_clone(primary, package.number):  # it is named, and not shown
         return "", f"* {path} ({id_}), which {where_from(primary, package.number)}"
     summary = one_line(cleaned(package.summary, package.ruleset, call.config.redaction_mode))
-    return id_, f"* **[{package.priority.upper()}]** {path}: {shorten(summary, _SUMMARY_CHARS)} ({id_})"
+    facts = ", ".join(filter(None, (id_, whose(primary, package.number))))
+    return id_, f"* **[{package.priority.upper()}]** {path}: {shorten(summary, _SUMMARY_CHARS)} ({facts})"
 
 
 def _open_failures(call: HookCall, last: _LastSession) -> str:

@@ -77,7 +77,7 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
     `told` is called with how many bytes of how many are read. Raises UsageError for a file that is none, CtxrankError.
     """
     head, own = log.head(), own_uuid(store)
-    exchange = Exchange(store, own, load_config(store).redaction_mode)
+    exchange = Exchange(store, own, load_config(store).redaction_mode, door="log")
     taken = refused = 0
     missing_from = head.n  # the first change that the snapshot does not have as the log has it
     try:

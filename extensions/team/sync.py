@@ -253,7 +253,7 @@ def _pull(store: Store, log: TeamLog, head: Head, told: Told | None) -> tuple[in
     exchange: Exchange | None = None
     try:
         while lines := log.lines(head.id, applied, own):
-            exchange = exchange or Exchange(store, own, load_config(store).redaction_mode)
+            exchange = exchange or Exchange(store, own, load_config(store).redaction_mode, door="log")
             bring(exchange, log.project, lines, lambda n: advance(store, head.history, applied=n, head=n))
             pulled += len(lines)
             applied = lines[-1].n

@@ -20,6 +20,7 @@ from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.connection import require_value
+from ctxrank.indexer.store.ids import IS_VOUCHED
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.digests import blake2b
 from ctxrank.indexer.text.light_json import dumps, loads
@@ -60,6 +61,7 @@ class KnownError(NamedTuple):
     state: str
     last_seen: int
     solution: str
+    is_vouched: bool = True  # its fix is that of a store that is believed here, or was confirmed or saved here
     varying: tuple[str, ...] = ()  # values of it in whose place a confirmed match had another
 
 
@@ -212,7 +214,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
              LIMIT {MAX_SAME}
         )
         SELECT s.pattern_id, s.normaliser_version, s.template, s.instance, s.family, s.lang, s.headline, s.features,
-               e.confirmations, e.refutations, e.state, e.last_seen, e.solution
+               e.confirmations, e.refutations, e.state, e.last_seen, e.solution, {IS_VOUCHED}
           FROM newest
          CROSS JOIN error_signatures AS s ON s.pattern_id = newest.pattern_id
          CROSS JOIN error_patterns AS e ON e.id = newest.pattern_id

@@ -27,6 +27,7 @@ from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.origins import is_vouched, note_saved
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 MAX_SOLUTION_CHARS = 4000
@@ -171,11 +172,15 @@ def _count(change: Change, number: int, new: NewKnownError, now: int) -> tuple[s
             "UPDATE error_patterns SET context_hints = ? WHERE id = ?",
             (json.dumps([*hints, *more][:MAX_HINTS], ensure_ascii=False), number),
         )
+    is_stranger = not is_vouched(change.connection, "error", number)
     if new.solution == old:
+        if not new.is_proposal:
+            note_saved(change.connection, number)
         return "same", ""
-    is_better, reason = _judged(new, old, state)
+    is_better, reason = (True, "the known one is a stranger's") if is_stranger else _judged(new, old, state)
     if not is_better:
         return "kept", reason
+    note_saved(change.connection, number)
     # A solution that only says more about the same thing keeps its record; a different one gets a new record.
     record: dict[str, Value] = {"confirmations": 0, "refutations": 0, "confidence": 0.5, "state": "sighted"}
     revise(change, KINDS["error"], number, {"solution": new.solution, **(record if old not in new.solution else {})})

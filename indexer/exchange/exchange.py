@@ -18,12 +18,13 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import BinaryIO
 
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange import merge
+from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.import_lines import LineImport, Progress, bring_batches
 from ctxrank.indexer.exchange.lines import BadLine, Line, LineReader, batches
 from ctxrank.indexer.exchange.origin_removal import is_blocked
@@ -47,7 +48,7 @@ from ctxrank.indexer.privacy.purge import finish_forgetting, forget_numbers, for
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.redaction.purged_secrets import DIGEST_BYTES, LEAST_CHARS, MOST_CHARS
-from ctxrank.indexer.store import blocklist
+from ctxrank.indexer.store import blocklist, origins
 from ctxrank.indexer.store.blocklist import PATH, SECRET, SESSION
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_value, require_value
@@ -68,10 +69,12 @@ def import_jsonl(
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     progress: Progress | None = None,
     from_origins: Sequence[str] = (),
+    is_accepted: bool = False,
 ) -> ImportReport:
     """Bring in an export from a binary file, which is read once from its current position.
 
-    `from_origins` are the first digits of the uuids of the stores whose records are wanted, without any all.
+    `from_origins` are the first digits of the uuids of the stores whose records are wanted, without any all. With
+    `is_accepted` the store that wrote the file is accepted first; those whose records it relays are not.
     `progress` is called after each batch with how many bytes of how many are read, where that is known. Raises
     UsageError for a file that is no export or of another version (nothing is written then), LockedError.
     """
@@ -86,6 +89,10 @@ def import_jsonl(
         if progress is not None and size:
             progress(lines.read_bytes, size)
 
+    if is_accepted:
+        with store.write() as change:
+            origin_code(change.connection, sender)
+            decide(change, sender, "accepted", "import")
     exchange = Exchange(store, sender, mode, from_origins)
     exchange.bring(lines.records(), tell)
     if lines.end_counts is None:
@@ -124,9 +131,13 @@ class _Order(NamedTuple):
 
 
 class Exchange:
-    """One import of lines of one or more stores; `read` counts the lines of each kind."""
+    """One import of lines of one or more stores, which came by a file or by a team's log; `read` counts the lines of
+    each kind.
+    """
 
-    def __init__(self, store: Store, sender: str, mode: RedactionMode, wanted: Sequence[str] = ()) -> None:
+    def __init__(
+        self, store: Store, sender: str, mode: RedactionMode, wanted: Sequence[str] = (), door: origins.Door = "file"
+    ) -> None:
         for digits in wanted:
             if len(digits_of(digits)) < ORIGIN_DIGITS:
                 raise UsageError(f"'{digits}' is no origin.", f"Give its first {ORIGIN_DIGITS} digits or more.")
@@ -135,12 +146,13 @@ class Exchange:
         self._mode = mode
         self._sender = sender
         self._wanted = tuple(map(digits_of, wanted))
+        self._door = door
         self._own = require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
         self._account = Account()
         self._imports: dict[str, LineImport] = {}
         self._forgotten: Counter[str] = Counter()
         self._orders = KindCount()
-        self._is_blocked = cache(partial(is_blocked, store.primary))  # whether an origin was purged here
+        self._kept_out = cache(self._is_kept_out)
         self._left_out = 0
 
     def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
@@ -155,11 +167,23 @@ class Exchange:
             self._forget(batch)
         else:
             if uuid not in self._imports:
-                with self._store.write() as change:
-                    code = origin_code(change.connection, uuid)
-                ledger = Ledger(self._store.primary, Origin(uuid, code, is_backup=uuid == self._sender))
+                origin = self._entered(uuid)
+                ledger = Ledger(self._store.primary, origin)
                 self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
             self._imports[uuid].bring(record, batch)
+
+    def _entered(self, uuid: str) -> Origin:
+        """The origin of lines, with what was decided of it: of a member of the team's log nobody is asked."""
+        with self._store.write() as change:
+            code = origin_code(change.connection, uuid)
+            state = origins.state_of(change.connection, uuid)
+            if code and state == "asked" and self._door == "log":
+                decide(change, uuid, state := "accepted", "log")
+        return Origin(uuid, code, is_backup=uuid == self._sender, is_accepted=not code or state == "accepted")
+
+    def _is_kept_out(self, uuid: str) -> bool:
+        """Whether an origin was purged here, or refused."""
+        return is_blocked(self._store.primary, uuid) or origins.state_of(self._store.primary, uuid) == "refused"
 
     def _wanted_lines(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[tuple[str, str], Line]]:
         """The lines of wanted origins, each with its origin and its kind."""
@@ -172,7 +196,7 @@ class Exchange:
             if not isinstance(uuid, str) or not is_uuid(uuid):
                 self._account.skip(line.record[:40], line.shown, "its 'origin' is not a store's uuid")
             elif not self._wanted or digits_of(uuid).startswith(self._wanted):
-                if self._is_blocked(uuid):
+                if self._kept_out(uuid):
                     self._left_out += 1
                 else:
                     yield (uuid, line.record), line
@@ -270,7 +294,7 @@ class Exchange:
         if any(self._orders):
             account.add(FORGET, self._orders)
         if self._left_out:
-            account.notes.append(f"{self._left_out} lines are left out: their origin was purged here.")
+            account.notes.append(f"{self._left_out} lines are left out: their origin was purged or refused here.")
         for imported in self._imports.values():
             account.notes += imported.files.notes()
         return account.report(losses)

@@ -2,6 +2,7 @@
 
 A session, and a group in it, is what the store says that made it first: the smallest (moment, uuid). Errors and
 strategies are counted by each store for itself (`origin_counts` has what others counted; the rest of a sum is ours).
+What a store that is not accepted here confirmed and refuted is kept there and in no sum: it has met the error, no more.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,6 +20,7 @@ from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
 
 _MAKERS = "maker"  # the register's word, as its source, for who made a session or a group first
+AFTER_ALL = 10**19  # microseconds; a store that is not accepted made nothing before others
 UNKNOWN = "~"  # after every moment: it was made on the way, for a record that names it
 
 
@@ -43,8 +45,9 @@ def named_counts(kind: Kind, counts: Iterable[int]) -> dict[str, object]:
 def _others_of(connection: apsw.Connection, kind: Kind, number: int) -> Counts:
     """What all other stores counted."""
     query = """
-        SELECT coalesce(sum(occurrences), 0), coalesce(sum(confirmations), 0), coalesce(sum(refutations), 0)
-          FROM origin_counts WHERE kind = ? AND number = ?
+        SELECT coalesce(sum(c.occurrences), 0), coalesce(sum(c.confirmations) FILTER (WHERE o.state = 'accepted'), 0),
+               coalesce(sum(c.refutations) FILTER (WHERE o.state = 'accepted'), 0)
+          FROM origin_counts AS c JOIN origins AS o ON o.code = c.origin WHERE c.kind = ? AND c.number = ?
     """
     return read_row(connection, query, (kind.name, number), Counts) or Counts()
 
@@ -64,9 +67,14 @@ def note_counts(change: Change, kind: Kind, number: int, code: int, counts: Coun
 
 def count(change: Change, kind: Kind, number: int, code: int, counts: Counts) -> bool:
     """Replace what an origin counted; returns whether the sums are others now."""
-    connection = change.connection
-    own = own_of(connection, kind, number) if code else counts
+    own = own_of(change.connection, kind, number) if code else counts
     note_counts(change, kind, number, code, counts)
+    return sum_up(change, kind, number, own)
+
+
+def sum_up(change: Change, kind: Kind, number: int, own: Counts) -> bool:
+    """Make the sums those of what this store and all others counted; returns whether they are others now."""
+    connection = change.connection
     sums = Counts(*map(add, own, _others_of(connection, kind, number)))
     if sums == _sums(connection, kind, number) or (kind.name == "error" and not sums.occurrences):
         return False

@@ -24,7 +24,7 @@ _OF_ORIGIN = "id < 0 AND (-id >> 31) = ?"
 
 def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Remove what another store made. Raises UsageError, NotFoundError for one that is not known here, LockedError."""
-    code, uuid = _found(store.primary, origin)
+    code, uuid = find_origin(store.primary, origin)
     numbers = {
         name: read_column(store.primary, f"SELECT id FROM {kind.table.name} WHERE {_OF_ORIGIN}", (code,), int)
         for name, kind in KINDS.items()
@@ -70,7 +70,8 @@ def is_blocked(connection: apsw.Connection, uuid: str) -> bool:
     return Blocklist(connection).holds(SESSION, _blocked_name(uuid))
 
 
-def _found(primary: apsw.Connection, origin: str) -> tuple[int, str]:
+def find_origin(primary: apsw.Connection, origin: str) -> tuple[int, str]:
+    """The code and the uuid of another store by its first digits. Raises UsageError, NotFoundError."""
     digits = digits_of(origin.removeprefix("@"))
     found = [(code, uuid) for code, uuid in origins_of(primary).items() if digits_of(uuid).startswith(digits)]
     if len(digits) < ORIGIN_DIGITS or len(found) > 1:

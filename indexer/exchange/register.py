@@ -73,6 +73,7 @@ class Origin(NamedTuple):
     uuid: str
     code: int
     is_backup: bool = False  # the file is an export of the very store that it comes to
+    is_accepted: bool = True  # what it says is said here, and what it confirmed is confirmed
 
     def local(self, number: int) -> int:
         """The row id here of a record by its number there."""

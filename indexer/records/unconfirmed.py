@@ -8,6 +8,7 @@ import apsw
 
 from ctxrank.indexer.agents import UNCONFIRMED
 from ctxrank.indexer.store.connection import read_map, read_value
+from ctxrank.indexer.store.ids import is_accepted
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Change
 
@@ -45,14 +46,14 @@ def confirm_entry(change: Change, number: int) -> None:
 
 
 def may_be_said(primary: apsw.Connection, parent: ParentDocument, project: str) -> bool:
-    """Whether a finding is this project's, and saved on purpose or confirmed since."""
+    """Whether a finding is this project's, saved on purpose or confirmed since, and of an accepted store."""
     if parent.session is not None:
         query = "SELECT project FROM sessions WHERE name = ?"
         if read_value(primary, query, (parent.session,), str) != project:
             return False
-    if parent.kind == "reasoning":
-        return not is_unconfirmed(primary, parent.number)
+    if parent.number < 0 and parent.kind != "error" and not is_accepted(primary, parent.number):
+        return False
     if parent.kind == "error":
         query = "SELECT 1 FROM error_patterns WHERE id = ? AND state = 'confirmed'"
         return read_value(primary, query, (parent.number,), int) is not None
-    return True
+    return parent.kind != "reasoning" or not is_unconfirmed(primary, parent.number)

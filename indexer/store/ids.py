@@ -33,6 +33,14 @@ SESSION_TITLE = """
     CASE WHEN json_valid(s.metadata) THEN
          CASE json_type(s.metadata, '$.title') WHEN 'text' THEN s.metadata ->> 'title' END END
 """
+# SQL: whether a record, by its row id, may be said unasked; what another store made, once that store is accepted.
+IS_ACCEPTED = "({0} >= 0 OR (-{0} >> 31) IN (SELECT code FROM origins WHERE state = 'accepted'))"
+# SQL: whether the fix of a known error `e` may be called one: that of an accepted store, or confirmed or saved here.
+IS_VOUCHED = f"""
+    ({IS_ACCEPTED.format("e.id")} OR e.state = 'confirmed'
+     OR EXISTS (SELECT 1 FROM imported_rows
+                 WHERE source = 'saved' AND kind = 'error' AND source_key = CAST(e.id AS TEXT)))
+"""
 _HINT = "'ctxrank search' and 'ctxrank list packages' show ids."
 
 # Of the stores of this process: what each origin is printed as. Only a foreign id asks for it.
@@ -111,6 +119,19 @@ def origin_name(code: int) -> str:
     if code not in _printed:
         _read_names(code)
     return _printed.get(code, f"{code:08x}")
+
+
+def is_accepted(database: "apsw.Connection", row_id: int) -> bool:
+    """Whether a record may be said unasked: it is of this store or of an accepted one."""
+    return row_id >= 0 or bool(read_value(database, f"SELECT {IS_ACCEPTED.format(':id')}", {"id": row_id}, int))
+
+
+def whose(database: "apsw.Connection", row_id: int) -> str:
+    """Whose record it is: `of anna`, `not accepted`; '' where the id says it all, and for one of this store."""
+    query = (
+        "SELECT iif(state = 'accepted', iif(who = '', '', 'of ' || who), 'not accepted') FROM origins WHERE code = ?"
+    )
+    return "" if row_id >= 0 else read_value(database, query, (origin_and_number(row_id)[0],), str) or ""
 
 
 def _read_names(code: int) -> None:

@@ -82,6 +82,7 @@ class ErrorMatch(NamedTuple):
     why: tuple[str, ...]  # sentences, the weightiest first
     word: Word = "known"
     renamed: tuple[Difference, ...] = ()  # of the same kind: what makes it another failure
+    is_vouched: bool = True  # else its fix is a stranger's, which is never known and never said unasked
 
 
 class MatchAnswer(NamedTuple):
@@ -351,7 +352,9 @@ def _rated(
     if likeness.is_template:
         is_here = likeness.frames >= 0 or asked.frames == known.signature.frames or asked.error_type in _CAUSED_OUTSIDE
         grade = "exact" if is_here and asked.values == known.signature.values else "template"
-    word: Word = "same kind" if renamed else "known" if grade == "exact" or is_told_often else "looks like"
+    word: Word = "same kind" if renamed else "looks like"
+    if word != "same kind" and known.is_vouched and (grade == "exact" or is_told_often):
+        word = "known"
     recognised = candidate.recognition
     if grade == "exact" and recognised >= _LEAST_OF_THE_SAME:
         recognised = SAME_ERROR  # the very error that was saved is known by one figure
@@ -370,6 +373,7 @@ def _rated(
         tuple(_reasons(asked, known.signature, likeness, grade, renamed)),
         word,
         renamed,
+        known.is_vouched,
     )
 
 

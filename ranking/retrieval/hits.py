@@ -9,7 +9,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import DAMAGED_STEP
 from ctxrank.indexer.store.freshness import file_state
-from ctxrank.indexer.store.ids import PACKAGE, public_id
+from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.store.parents import ParentDocument, RankingSignals, StoredPassage
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.static_features import Signals
@@ -124,6 +124,7 @@ class Hit(NamedTuple):
     folded: tuple[FoldedHit, ...] = ()
     shares: "ScoreShares | None" = None  # where it is explained
     session_title: str | None = None
+    whose: str = ""  # of a record of another store: its name, or that it is not accepted here
     checkout: str = ""  # the folder that the path starts from, where it is another checkout than the one that asks
 
 
@@ -200,6 +201,7 @@ def make_hit(
         ),
         passages=passages, explanation=explanation, marks=snippet.marks,
         shares=shares, session_title=parent.session_title,
+        whose=whose(store.primary, parent.number),
     )  # fmt: skip
 
 

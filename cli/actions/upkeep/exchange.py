@@ -21,13 +21,13 @@ from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.systems import sync
 
 
-def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = ()) -> Reply:
+def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = (), accept: bool = False) -> Reply:
     """Bring in the lines of an export; 5 where the file is not whole."""
     gc.enable()  # this may take a while: see cli/entry.py
     with _opened(file) as source, call.open() as store, progress_bar("importing", call) as advance:
         trust_as_used(store)
         mode = load_config(store).redaction_mode
-        report = import_lines(store, source, mode=mode, progress=advance, from_origins=from_origins)
+        report = import_lines(store, source, mode=mode, progress=advance, from_origins=from_origins, is_accepted=accept)
     return import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
 
 

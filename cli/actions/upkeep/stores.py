@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 
+from ctxrank.cli.actions.upkeep.origins import status_notes
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.sharing import sharing
@@ -72,6 +73,7 @@ def status(call: Call) -> Reply:
             wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
         floor = measured_floor(store)
+        found = found._replace(notes=(*found.notes, *(status_notes(store) if found.origins else ())))
         size = sum(os.path.getsize(path) for path in store.location.database_files if os.path.exists(path))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"

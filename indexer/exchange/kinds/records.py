@@ -20,11 +20,13 @@ from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import read, revise
+from ctxrank.indexer.store import origins
 from ctxrank.indexer.store.connection import DAMAGED_STEP, read_value
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
 
 Values = dict[str, Value]  # of a record, by column
+_UNVOUCHED: Values = {"confirmations": 0, "refutations": 0, "state": "sighted", "confidence": 0.5}
 
 
 class RecordLine(NamedTuple):
@@ -130,7 +132,7 @@ class RecordImport:
         else:
             number = self.run.session_id(change, name, str(values["project"]), moment)
         assert number is not None, "a group's line names a group"
-        first = merge.maker(moment, origin.uuid)
+        first = merge.maker(moment if origin.is_accepted else merge.AFTER_ALL + moment, origin.uuid)
         is_first = first <= merge.maker_of(change.connection, kind, number)
         if is_first:
             merge.note_maker(change, kind.name, number, first if origin.code else "")
@@ -149,13 +151,16 @@ class RecordImport:
         if row.of is None and number is not None:
             self.run.ledger.record(f"{kind.name} number", str(row.number), "", same or number)
         if same is None:
-            same = self._insert(change, row, values, number)
+            unvouched = {} if origin.is_accepted or kind.name != "error" else _UNVOUCHED
+            same = self._insert(change, row, values | unvouched, number)
             merge.note_counts(change, kind, same, origin.code, merge.counts_of(kind, values))
             return Written(same)
         is_change = merge.count(change, kind, same, origin.code, self._counts(change, same, values))
         before = dict(read(change.connection, kind, same) or {})
         text = {name: values[name] for name in (*kind.texts, kind.ages_by)}
         is_younger = _age(text, kind.ages_by) > _age({name: before[name] for name in text}, kind.ages_by)
+        # A stranger's text stands in the place of no other's.
+        is_younger = is_younger and (origin.is_accepted or not origins.is_vouched(change.connection, kind.name, same))
         first = min(_integer(values["created_at"]), _integer(before["created_at"]))
         new = {**(text if is_younger else {}), "created_at": first}
         if any(value != before[name] for name, value in new.items()):

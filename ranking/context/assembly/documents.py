@@ -10,7 +10,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.cloned_notes import where_from
 from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
-from ctxrank.indexer.store.ids import PACKAGE, public_id
+from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED
@@ -55,7 +55,7 @@ def package_candidate(
     artifact: int | None = primary.execute("SELECT artifact_id FROM packages WHERE id = ?", (package.id,)).get
     state = file_state(spawn.store, artifact, package.id, folders)
     unrelated = UNRELATED if ranked.is_best_known else ""
-    came = where_from(primary, package.id)
+    came = where_from(primary, package.id) or whose(primary, package.id)
     labels = "; ".join(filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), unrelated)))
     why = "; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group))))
     shown = IncludedDocument(package.id, package.path, (), "title", 0, round(ranked.score, 6), labels, why, state)

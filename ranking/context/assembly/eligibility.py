@@ -7,7 +7,8 @@
 * other groups only with reach `session`, earlier sessions of the project only with reach `project`;
 * after a receipt only what is new since.
 
-What came with the repository and was not used here is eligible where the task is about it alone (order.py).
+What a store made that is not accepted here is not eligible. What came with the repository and was not used here is
+eligible where the task is about it alone (order.py).
 """
 
 from ctxrank.indexer.exceptions import UsageError
@@ -15,7 +16,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.cloned_notes import IS_UNUSED_CLONE
 from ctxrank.indexer.records.receipts import ASSEMBLY, delivered_to_run, get_receipt
 from ctxrank.indexer.store.connection import read_column
-from ctxrank.indexer.store.ids import PACKAGE, SESSION_TITLE, public_id
+from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, SESSION_TITLE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.shapes import BY_BEARING, Spawn
 
@@ -64,7 +65,7 @@ _QUERY = f"""
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id
       LEFT JOIN groups AS g ON g.id = p.group_id
-     WHERE p.session_id = :session AND p.superseded_by IS NULL
+     WHERE p.session_id = :session AND p.superseded_by IS NULL AND {IS_ACCEPTED.format("p.id")}
        AND (:reach <> 'group' OR :group IS NULL OR p.scope = 'global' OR p.group_id = :group
             OR p.id IN ({{references}}))
 """

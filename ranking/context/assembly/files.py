@@ -10,9 +10,13 @@ because no clock decides.
 
 from itertools import accumulate
 
+import apsw
+
 from ctxrank.indexer.engine import AllOf, Row, RowQuery
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.facets import Scope
+from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.facets import Scope, id_list
+from ctxrank.indexer.store.ids import IS_ACCEPTED
 from ctxrank.ranking.context.assembly.order import best_passages, telling_words
 from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, Scorer, best_first
@@ -49,8 +53,11 @@ class FoundFiles(NamedTuple):
     left_out: str = ""
 
 
-def find_files(plan: Plan) -> FoundFiles:
-    """The files that a plan of the task's words finds, in the caller's snapshot. Raises INDEX_READ_ERRORS."""
+def find_files(plan: Plan, primary: apsw.Connection) -> FoundFiles:
+    """The files that a plan of the task's words finds, in the caller's snapshot. Raises INDEX_READ_ERRORS.
+
+    Those of a store that is not accepted are not among them.
+    """
     if not plan.terms:
         return FoundFiles()
     rows = _rows(plan)
@@ -60,6 +67,10 @@ def find_files(plan: Plan) -> FoundFiles:
     candidates = best_first([Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)])
     best = reranked(plan, Candidates(candidates[:_RERANKED], is_complete=False))
     groups = grouped(best.rows + candidates[_RERANKED:])
+    query = (
+        f"SELECT id FROM documents WHERE id IN (SELECT value FROM json_each(?)) AND {IS_ACCEPTED.format('record_id')}"
+    )
+    groups = {id_: groups[id_] for id_ in read_column(primary, query, (id_list(groups),), int)}
     half = half_score(plan.values)
     ranked = sorted(groups.items(), key=lambda item: (-item[1].score, item[0]))[:MAX_FILES]
     least = ranked[0][1].score * _MIN_SHARE_OF_BEST if ranked else 0.0

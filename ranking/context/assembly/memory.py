@@ -5,7 +5,7 @@ from itertools import accumulate
 from ctxrank.indexer.agents import Team
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
-from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.store.ids import IS_ACCEPTED, public_id
 from ctxrank.indexer.text.lines import shorten
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.shapes import (
@@ -156,7 +156,7 @@ def _is_of_level(spawn: Spawn, row: _Entry, level: ReasoningLevel) -> bool:
 
 def _entries(spawn: Spawn, level: ReasoningLevel) -> list[_Entry]:
     """The entries that a level could hold, the most actionable first; of each agent and phase the newest."""
-    condition = "session_id = ?"
+    condition = f"session_id = ? AND {IS_ACCEPTED.format('id')}"
     values: list[str | int] = [spawn.session.id]
     if spawn.group is not None:
         condition += " AND (group_id = ? OR group_id IS NULL)"
@@ -227,7 +227,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
                 word=fix.match.word,
             )
             for fix in answer.fixes
-            if fix.match.state != "refuted"
+            if fix.match.state != "refuted" and fix.match.is_vouched
         ]
         failure = CurrentFailure(source, answer.outcome, answer.reason, answer.unit)
         return [_entry(spawn, "errors", error, f"confidence {error.confidence:.2g}") for error in errors], failure
@@ -295,6 +295,7 @@ def strategies(spawn: Spawn) -> list[BlockCandidate]:
           FROM strategies AS s {_DOCUMENT.format(kind="strategy", table="s")}
          WHERE s.project IN (:project, :any) AND (:lang IS NULL OR s.lang IS NULL OR lower(s.lang) = lower(:lang))
            AND (:framework IS NULL OR s.framework IS NULL OR lower(s.framework) = lower(:framework))
+           AND {IS_ACCEPTED.format("s.id")}
          ORDER BY s.helpfulness DESC, s.last_seen DESC, s.id DESC
          LIMIT :most
     """

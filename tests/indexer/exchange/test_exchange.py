@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from builders import make_store, save, search_ids
-from exported import exported, exported_bytes, fill
+from exported import accept, exported, exported_bytes, fill
 from jsonschema import Draft202012Validator
 
 from ctxrank.cli.main import declared_commands, run
@@ -52,6 +52,7 @@ def ben(tmp_path: Path) -> Iterator[Store]:
 def tell(one: Store, other: Store, *, from_origins: tuple[str, ...] = (), **options: Any) -> ImportReport:
     """Export from one store and import into another."""
     data = "".join(json.dumps(line) + "\n" for line in exported(one, **options)).encode()
+    accept(other, data)
     return import_jsonl(other, io.BytesIO(data), mode=MODE, from_origins=from_origins)
 
 
@@ -324,7 +325,7 @@ def test_one_origin_is_taken_in_and_one_is_taken_out(anna: Store, ben: Store, tm
         assert report.removed["package"] == 1 and report.is_erased
         assert search_ids(carol, "zebra") == [f"package:1@{name_of(ben)}"]
         assert carol.primary.execute("SELECT occurrences FROM error_patterns").fetchall() == [(1,)]
-        assert tell(anna, carol).notes == ("4 lines are left out: their origin was purged here.",)
+        assert tell(anna, carol).notes == ("4 lines are left out: their origin was purged or refused here.",)
         assert run(["purge", "--allow", str(report.kept_out[0]), "--db", carol.location.primary]) == 0
         tell(anna, carol)
         assert len(search_ids(carol, "zebra")) == 2

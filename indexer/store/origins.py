@@ -1,0 +1,78 @@
+"""What other stores may do here. Each is an origin, and this is the one place that says what was decided of it.
+
+    asked       nobody has decided: its records are found and labelled, and said nowhere unasked; its orders wait
+    accepted    its records are said with its name, its confirmations count, its orders are carried out within a bound
+    revoked     as asked, but decided: nobody is asked again
+    refused     and nothing more of it comes in
+
+What came through a team's log that this store joined is accepted as it comes; what came in a file is asked about.
+"""
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.light_typing import Literal, NamedTuple
+from ctxrank.indexer.store.connection import read_rows, read_value
+from ctxrank.indexer.store.ids import IS_VOUCHED, is_accepted
+
+OriginState = Literal["asked", "accepted", "refused", "revoked"]
+Door = Literal["log", "file"]  # by which lines came in
+MAX_WHO_CHARS = 60
+
+
+class KnownOrigin(NamedTuple):
+    """Another store: its uuid, what it is called, what was decided of it, by what and when, and its records here."""
+
+    code: int
+    origin: str
+    name: str
+    state: OriginState
+    decided_by: str
+    decided_at: int | None
+    records: int
+    is_told: bool
+
+
+def known_origins(primary: apsw.Connection) -> list[KnownOrigin]:
+    """All other stores, those that are asked about first, then by name."""
+    query = """
+        SELECT o.code, o.uuid, o.who, o.state, o.decided_by, nullif(o.decided_at, 0),
+               (SELECT count(*) FROM documents AS d
+                 WHERE d.record_id < 0 AND d.kind <> 'passage' AND (-d.record_id >> 31) = o.code), o.is_told
+          FROM origins AS o ORDER BY o.state <> 'asked', o.who, o.uuid
+    """
+    return list(read_rows(primary, query, (), KnownOrigin))
+
+
+def state_of(primary: apsw.Connection, uuid: str) -> OriginState:
+    """What was decided of a store; of one that is not known nothing."""
+    query = "SELECT state FROM origins WHERE uuid = ?"
+    states: dict[str | None, OriginState] = {"accepted": "accepted", "refused": "refused", "revoked": "revoked"}
+    return states.get(read_value(primary, query, (uuid,), str), "asked")
+
+
+def is_vouched(primary: apsw.Connection, kind: str, row_id: int) -> bool:
+    """Whether somebody who is believed here stands for a record that all stores have one of."""
+    if kind == "error":
+        return bool(read_value(primary, f"SELECT {IS_VOUCHED} FROM error_patterns AS e WHERE e.id = ?", (row_id,), int))
+    return is_accepted(primary, row_id)
+
+
+def note_saved(writer: apsw.Connection, row_id: int) -> None:
+    """Say of a known error of another store that its fix was saved here. `writer` has a transaction open."""
+    if row_id < 0:
+        query = """
+            INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id)
+            VALUES ('saved', 'error', CAST(?1 AS TEXT), '', ?1)
+        """
+        writer.execute(query, (row_id,))
+
+
+def enter_state(writer: apsw.Connection, uuid: str, state: OriginState, by: str, who: str = "") -> None:
+    """Enter a decision; a name that was there stays where none is given. `writer` has a transaction open."""
+    query = """
+        UPDATE origins
+           SET state = ?, decided_by = ?, decided_at = ?, is_told = ?2 <> 'log', who = coalesce(nullif(?, ''), who)
+         WHERE uuid = ?
+    """
+    writer.execute(query, (state, by, now_us(), who[:MAX_WHO_CHARS], uuid))
