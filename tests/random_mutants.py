@@ -2,8 +2,8 @@
 
     python tests/random_mutants.py --count 200 --seed 1     each is judged by the quick tests of its mirrored folder
 
-One that changes nothing that a test could see (an equal bound of a cache, a note's wording) is listed in
-`random_mutants.txt` with its reason, and does not count. Exit codes: as those of `mutants.py`.
+One that changes nothing that a test could see (where a loop begins, the size of a cache) is a row of
+`random_mutants.txt`: the file, its line before and after, the reason. It does not count. Exit codes: as `mutants.py`.
 """
 
 import argparse
@@ -108,11 +108,24 @@ def drawn(count: int, seed: int) -> dict[Mutation, Place]:
     return places
 
 
+def equivalents() -> list[tuple[str, str, str, str]]:
+    """(file, line before, line after, why) of mutations that change nothing."""
+    lines = EQUIVALENT.read_text(encoding="utf-8").split("\n")
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return [(file, before, after, why) for file, before, after, why in rows]
+
+
+def changed_line(mutation: Mutation) -> tuple[str, str, str]:
+    """(file, line before, line after) of a mutation."""
+    before, after = mutation.old.split("\n"), mutation.new.split("\n")
+    at = next(at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other)
+    return mutation.name.partition(":")[0], before[at].strip(), after[at].strip()
+
+
 def report(verdicts: list[Verdict]) -> float:
     """A line for each operator, and every survivor; returns the share killed of those that change something."""
-    lines = EQUIVALENT.read_text(encoding="utf-8").split("\n") if EQUIVALENT.exists() else []
-    same = {line.partition("  ")[0] for line in lines if line and not line.startswith("#")}
-    counted = [one for one in verdicts if one.outcome in NOTICED or one.mutation.name not in same]
+    same = {row[:3] for row in equivalents()}
+    counted = [one for one in verdicts if one.outcome in NOTICED or changed_line(one.mutation) not in same]
     for kind in [*sorted({one.mutation.area for one in counted}), "all"]:
         noticed = [one.outcome in NOTICED for one in counted if kind in (one.mutation.area, "all")]
         print(f"{kind:12} {sum(noticed):4} of {len(noticed)}")

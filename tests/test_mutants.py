@@ -5,6 +5,7 @@ from pathlib import Path
 
 import mutants
 import pytest
+import random_mutants
 from mutants import (
     BROKEN,
     KILLED,
@@ -100,3 +101,32 @@ def test_slow_tests_are_asked_where_the_quick_ones_notice_nothing(
     }  # fmt: skip
     assert [verdicts[name].kind for name in ("quick", "slow", "only")] == [QUICK, SLOW, SLOW]
     assert "slow  area: slow  test\n" in capsys.readouterr().out
+
+
+def test_each_mutation_that_changes_nothing_can_be_made() -> None:
+    """A row of `random_mutants.txt` is one change of one line of its file; a line that moved takes it along."""
+    for file, before, after, why in random_mutants.equivalents():
+        source = (mutants.ROOT / file).read_text(encoding="utf-8")
+        lines = source.split("\n")
+        here = (one for one in random_mutants.changes_of(source.encode()) if before == lines[one.line - 1].strip())
+        made = {
+            random_mutants.changed_line(Mutation("", f"{file}:", source, _made(source, one), (), "")) for one in here
+        }
+        assert (file, before, after) in made and why, (file, before, after)
+
+
+def _made(source: str, change: random_mutants.Change) -> str:
+    raw = source.encode()
+    return (raw[: change.start] + change.text.encode() + raw[change.end :]).decode()
+
+
+def test_what_changes_nothing_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = ("a.py", "x = 1", "x = 2", "it is never read")
+    monkeypatch.setattr(random_mutants, "equivalents", lambda: [row])
+    same = Mutation("constant", "a.py:2 1 → 2", "y = 1\n  x = 1\n", "y = 1\n  x = 2\n", (), "")
+    other = same._replace(name="a.py:1 1 → 2", new="y = 2\n  x = 1\n")
+    verdicts = [Verdict(same, SURVIVED, "", 0.0), Verdict(other, SURVIVED, "", 0.0), Verdict(other, KILLED, "", 0.0)]
+    assert random_mutants.report(verdicts) == 0.5
+    assert "a.py:2 1 → 2  (changes nothing)" in capsys.readouterr().out
