@@ -44,7 +44,7 @@ test-team: $(STAMP) ## run a team's log: real PostgreSQL nodes, two of them for 
 	$(BIN)/python -m pytest -q -rs -p no:randomly -n $(WORKERS) --dist worksteal -m team tests/extensions/team
 
 # Without npm, or where its registry has them not, these are skipped, and say so. They leave this machine for nothing else.
-test-runners: $(STAMP) ## have the real Claude Code and Codex talk with a stand-in for the model; CTXRANK_HOOK=true shows that the hook does it
+test-runners: $(STAMP) ## have the real runners, five of them, talk with a stand-in for the model; CTXRANK_HOOK=true shows that the hook does it
 	@sh tests/runners/programs.sh $(VENV)/runners
 	$(BIN)/python -m pytest -q -rs -p no:randomly -n $(WORKERS) --dist worksteal -m runners tests/runners
 

@@ -83,9 +83,9 @@ def _value_of(text: str) -> object:
 
 def _shell_response(text: str, printed: Row, exit_row: Row) -> Mapping[str, object] | None:
     """What a command printed and its exit code; None where that is not said, as of a command that still runs."""
-    if not text.startswith(printed.theirs):
+    _, begin, output = f"\n{text}".partition(f"\n{printed.theirs}")
+    if not begin:
         return None
-    output = text.removeprefix(printed.theirs)
     before, mark, after = f"\n{output}".rpartition(f"\n{printed.ours}")
     code = after.partition(exit_row.theirs)[2] if exit_row.theirs else after
     digits = code[: len(code) - len(code.lstrip("0123456789"))]

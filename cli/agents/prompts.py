@@ -6,7 +6,7 @@ instruction to the next session.
 
 import apsw
 
-from ctxrank.cli.agents.injected_text import fenced, public_part
+from ctxrank.cli.agents.injected_text import fenced, is_tagged, public_part
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.clock import format_day
@@ -33,7 +33,8 @@ _NAME_CHARS = 140
 def on_prompt(call: HookCall) -> str:
     """The findings that a prompt is about and that this session was not shown; '' for none."""
     prompt = public_part(call.event.text("prompt"))[:_MAX_PROMPT_CHARS]
-    if _is_runners_own(prompt):
+    has_block = call.agent_id and is_tagged(call.event.text("prompt"))  # a spawned agent's, with its task
+    if has_block or _is_runners_own(prompt):
         return ""
     if call.settings.learn and needs_note(call.store.primary, call.event.session):
         _note_prompt(call, prompt)

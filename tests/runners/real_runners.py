@@ -17,18 +17,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from stand_in import StandIn, Tool, Turn
 
-from ctxrank.cli.agents.event import CLAUDE_CODE
+from ctxrank.cli.agents.event import CLAUDE_CODE, CODEX
 
 INSTEAD_OF_HOOK = os.environ.get("CTXRANK_HOOK", "")
 _HOUSE = Path(__file__).parents[2]
 _PROGRAMS = Path(os.environ.get("CTXRANK_RUNNERS") or _HOUSE / ".venv" / "runners" / "node_modules") / ".bin"
 _LONGEST_S = 180
-_BESIDES = (sys.executable, shutil.which("node") or "")  # where ctxrank is, and what Claude Code runs on
+_BESIDES = (sys.executable, shutil.which("node") or "")  # where ctxrank is, and what most of these run on
 _CODEX_CONFIG = """\
 model = "gpt-5.1"
 model_provider = "stand-in"
@@ -44,13 +44,116 @@ wire_api = "responses"
 """
 
 
+# Each is started with a prompt, and again: in its last session.
+_YES = "--dangerously-skip-permissions"
+_CLAUDE = ("--output-format", "stream-json", "--verbose", "--include-hook-events", _YES)
+_CODEX = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "--trust")
+_GEMINI = ("--yolo", "-m", "gemini-2.5-flash")
+_OPENCODE_SETTINGS = """\
+{{"autoupdate": false, "share": "disabled", "permission": "allow", "model": "anthropic/claude-sonnet-4-5",
+  "small_model": "anthropic/claude-sonnet-4-5",
+  "provider": {{"anthropic": {{"options": {{"baseURL": "{address}/v1", "apiKey": "made-up"}}}}}}}}
+"""
+_GEMINI_SETTINGS = """\
+{{"security": {{"auth": {{"selectedType": "gemini-api-key"}}}}, "privacy": {{"usageStatisticsEnabled": false}}}}
+"""
+
+
+class Way(NamedTuple):
+    """How a runner is driven: its program, how it is started and goes on, what its tools are called, its settings."""
+
+    program: str
+    starts: tuple[str, ...]  # before the prompt
+    goes_on: tuple[str, ...]
+    shell: str
+    command: str
+    task: str
+    agent: str  # the field that names a type of agent
+    agent_type: str
+    mcp: str
+    hooks: str  # the file, and in it the call
+    settings: str = ""
+    text: str = ""
+
+
+WAYS = {
+    CLAUDE_CODE: Way(
+        "claude",
+        (*_CLAUDE, "-p"),
+        (*_CLAUDE, "--continue", "-p"),
+        "Bash",
+        "command",
+        "Agent",
+        "subagent_type",
+        "general-purpose",
+        "mcp__ctxrank__{}",
+        ".claude/settings.json",
+    ),
+    CODEX: Way(
+        "codex",
+        ("exec", *_CODEX),
+        ("exec", *_CODEX, "resume", "--last"),
+        "exec_command",
+        "cmd",
+        "spawn_agent",
+        "",
+        "",
+        "{}",
+        ".codex/hooks.json",
+        ".codex/config.toml",
+        _CODEX_CONFIG,
+    ),
+    "gemini-cli": Way(
+        "gemini",
+        (*_GEMINI, "-p"),
+        (*_GEMINI, "--resume", "latest", "-p"),
+        "run_shell_command",
+        "command",
+        "invoke_agent",
+        "agent_name",
+        "codebase_investigator",
+        "mcp_ctxrank_{}",
+        ".gemini/settings.json",
+        ".gemini/settings.json",
+        _GEMINI_SETTINGS,
+    ),
+    "copilot-cli": Way(
+        "copilot",
+        ("--allow-all-tools", "-p"),
+        ("--allow-all-tools", "--continue", "-p"),
+        "bash",
+        "command",
+        "task",
+        "agent_type",
+        "general-purpose",
+        "ctxrank-{}",
+        ".github/hooks/ctxrank.json",
+    ),
+    "opencode": Way(
+        "opencode",
+        ("run",),
+        ("run", "--continue"),
+        "bash",
+        "command",
+        "task",
+        "subagent_type",
+        "general",
+        "ctxrank_{}",
+        ".opencode/plugins/ctxrank.js",
+        ".config/opencode/opencode.json",
+        _OPENCODE_SETTINGS,
+    ),
+}
+OTHERS = tuple(name for name in WAYS if name not in (CLAUDE_CODE, CODEX))
+
+
 class RealRunner:
     """One of the runners, in a new project that has a store and the hooks."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
-        self.is_claude = name == CLAUDE_CODE
-        program = _PROGRAMS / ("claude" if self.is_claude else "codex")
+        self._way = WAYS[name]
+        program = _PROGRAMS / self._way.program
         if not os.access(program, os.X_OK):
             pytest.skip(f"{name} is not here: `make test-runners` gets it where npm can")
         self._program = str(program)
@@ -67,6 +170,11 @@ class RealRunner:
             "HTTP_PROXY": nowhere, "HTTPS_PROXY": nowhere, "NO_PROXY": "127.0.0.1",
             "ANTHROPIC_BASE_URL": self._stand_in.address, "ANTHROPIC_API_KEY": "made-up",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "IS_SANDBOX": "1",
+            "GOOGLE_GEMINI_BASE_URL": self._stand_in.address, "GEMINI_API_KEY": "made-up",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "COPILOT_OFFLINE": "true", "COPILOT_ALLOW_ALL": "true", "COPILOT_MODEL": "claude-sonnet-4.5",
+            "COPILOT_PROVIDER_BASE_URL": self._stand_in.address, "COPILOT_PROVIDER_TYPE": "anthropic",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1", "npm_config_fetch_retries": "0",
         }  # fmt: skip
 
     def __enter__(self) -> "RealRunner":
@@ -74,10 +182,14 @@ class RealRunner:
         self._run("ctxrank", "init")
         self._run("ctxrank", "install", self.name, "--mcp")
         if INSTEAD_OF_HOOK:
-            hooks = self.project / (".claude/settings.json" if self.is_claude else ".codex/hooks.json")
-            hooks.write_text(hooks.read_text().replace(f"ctxrank hook --runner {self.name}", INSTEAD_OF_HOOK))
-        (self._home / ".codex").mkdir()
-        (self._home / ".codex" / "config.toml").write_text(_CODEX_CONFIG.format(address=self._stand_in.address))
+            hooks = self.project / self._way.hooks
+            ours = {f"ctxrank hook --runner {self.name}": INSTEAD_OF_HOOK, '"ctxrank", "hook"': f'"{INSTEAD_OF_HOOK}"'}
+            for call, other in ours.items():
+                hooks.write_text(hooks.read_text().replace(call, other))
+        if self._way.settings:
+            settings = self._home / self._way.settings
+            settings.parent.mkdir(parents=True)
+            settings.write_text(self._way.text.format(address=self._stand_in.address))
         self._stand_in.__enter__()
         return self
 
@@ -93,19 +205,13 @@ class RealRunner:
         """Start a session with a prompt; what the model was sent for each of these turns."""
         self._stand_in.script = {prompt: turns, **(spawned or {})}
         self._stand_in.requests.clear()
-        if self.is_claude:
-            self.said = self._run(self._program, "-p", prompt, *_CLAUDE)
-        else:
-            self.said = self._run(self._program, "exec", *_CODEX, prompt)
+        self.said = self._run(self._program, *self._way.starts, prompt)
         return self.sent(prompt)
 
     def go_on(self, first: str, prompt: str, *turns: Turn) -> list[str]:
         """Go on with the last session, which began with the first prompt; what the model was sent for each turn."""
         self._stand_in.script = {first: (*self._stand_in.script[first], *turns)}
-        if self.is_claude:
-            self.said = self._run(self._program, "-p", prompt, "--continue", *_CLAUDE)
-        else:
-            self.said = self._run(self._program, "exec", *_CODEX, "resume", "--last", prompt)
+        self.said = self._run(self._program, *self._way.goes_on, prompt)
         return self.sent(first)
 
     def sent(self, prompt: str) -> list[str]:
@@ -114,27 +220,23 @@ class RealRunner:
 
     def shell(self, command: str) -> Tool:
         """A command that the model runs."""
-        return (
-            Tool("Bash", {"command": command, "description": "…"})
-            if self.is_claude
-            else Tool("exec_command", {"cmd": command})
-        )
+        return Tool(self._way.shell, {self._way.command: command, "description": "…"})
 
     def spawns(self, task: str) -> tuple[Turn, ...]:
         """The turns in which the model has another agent do a task."""
-        if self.is_claude:
-            given = {"description": "a task", "prompt": task, "subagent_type": "general-purpose"}
-            return (Tool("Agent", given),)
+        if self._way.agent:
+            given = {"description": "a task", "prompt": task, self._way.agent: self._way.agent_type, "name": "helper"}
+            return (Tool(self._way.task, given),)
 
         def wait(sent: str) -> Tool:
             (agent,) = re.findall(r'"agent_id": ?"([^"]+)"', sent)[-1:]
             return Tool("wait_agent", {"targets": [agent]}, "multi_agent_v1")
 
-        return Tool("spawn_agent", {"message": task}, "multi_agent_v1"), wait
+        return Tool(self._way.task, {"message": task}, "multi_agent_v1"), wait
 
     def mcp_tool(self, name: str, arguments: dict[str, object]) -> Tool:
         """A tool of our MCP server that the model calls."""
-        return Tool(f"mcp__ctxrank__{name}", arguments) if self.is_claude else Tool(name, arguments, "mcp__ctxrank")
+        return Tool(self._way.mcp.format(name), arguments, "mcp__ctxrank" if self.name == CODEX else "")
 
     def ctxrank(self, *words: str, stdin: str = "") -> Any:
         """What a command says of the project's store, as its JSON."""
@@ -161,7 +263,3 @@ class RealRunner:
             done.stderr[-2000:],
         )
         return done.stdout + (done.stderr if words[0] == self._program else "")
-
-
-_CLAUDE = ("--output-format", "stream-json", "--verbose", "--include-hook-events", "--dangerously-skip-permissions")
-_CODEX = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "--trust")

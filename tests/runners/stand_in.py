@@ -1,7 +1,8 @@
 """A stand-in for the model: answers a runner's requests on loopback with scripted turns, and keeps what it was sent.
 
-It speaks both protocols as a stream of events: Anthropic's `/v1/messages` and OpenAI's `/v1/responses`. A conversation
-is known by its first prompt; its next turn is the one after as many answers as the request already holds.
+It speaks three protocols as a stream of events: Anthropic's `/v1/messages`, OpenAI's `/v1/responses` and Gemini's
+`/v1beta/models/MODEL:streamGenerateContent`. A conversation is known by its first prompt; its next turn is the one
+after as many answers as the request already holds.
 """
 
 import json
@@ -37,7 +38,7 @@ class Request(NamedTuple):
     @property
     def text(self) -> str:
         """Everything that the model was sent but the descriptions of tools, as the texts are."""
-        names = ("system", "instructions", "messages", "input")
+        names = ("system", "instructions", "messages", "input", "systemInstruction", "contents")
         return "\n".join(text for name in names for text in _texts(self.body.get(name)))
 
 
@@ -105,6 +106,11 @@ def _handler(stand_in: StandIn) -> type[BaseHTTPRequestHandler]:
             path = self.path.partition("?")[0]
             if path.endswith("/count_tokens"):
                 self._send(b'{"input_tokens": 1000}', "application/json")
+            elif ":streamGenerateContent" in path:
+                chunk = json.dumps(_gemini(body, stand_in.answer_to(body)))
+                self._send(f"data: {chunk}\n\n".encode(), "text/event-stream")
+            elif ":generateContent" in path:
+                self._send(json.dumps(_gemini(body, "ok")).encode(), "application/json")
             elif not path.endswith(("/messages", "/responses")):
                 self._send(b"{}", "application/json")
             elif not body.get("stream"):
@@ -129,6 +135,9 @@ def _handler(stand_in: StandIn) -> type[BaseHTTPRequestHandler]:
 
 def _beginning_and_answers(body: dict[str, Any]) -> tuple[str, int]:
     """(the texts that a conversation began with, how many turns the model has had)."""
+    if "contents" in body:
+        users = [text for one in body["contents"] if one["role"] == "user" for text in _texts(one["parts"])]
+        return "\n".join(users), sum(one["role"] == "model" for one in body["contents"])
     messages = body.get("messages")
     if messages is None:
         items = body.get("input", [])
@@ -166,6 +175,15 @@ def _anthropic(body: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]
     ending = {"stop_reason": "end_turn" if isinstance(answer, str) else "tool_use", "stop_sequence": None}
     yield {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 5}}
     yield {"type": "message_stop"}
+
+
+def _gemini(body: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    part: dict[str, Any] = {"text": answer}
+    if not isinstance(answer, str):
+        part = {"functionCall": {"id": f"call_{id(body)}", "name": answer.name, "args": dict(answer.arguments)}}
+    candidate = {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+    return {"candidates": [candidate], "usageMetadata": usage}
 
 
 def _openai(body: dict[str, Any], answer: Answer) -> Iterator[dict[str, Any]]:

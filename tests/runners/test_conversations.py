@@ -1,4 +1,4 @@
-"""Eleven conversations of each real runner: what the model was sent, and what the store holds after.
+"""Conversations of each real runner: what the model was sent, and what the store holds after.
 
 `CTXRANK_HOOK=true make test-runners` shows that each is about the hook: then none may come out as it should.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from real_runners import INSTEAD_OF_HOOK, RealRunner
+from real_runners import INSTEAD_OF_HOOK, OTHERS, RealRunner
 
 from ctxrank.cli.agents.event import RUNNERS
 
@@ -37,13 +37,18 @@ ABOUT_IT = "why do cheques bounce in the ledger?"
 MADE = "Cheques bounce when the ledger rounds twice"
 
 
-@pytest.fixture(params=RUNNERS)
+@pytest.fixture(params=(*RUNNERS, *OTHERS))
 def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RealRunner]:
     with RealRunner(request.param, tmp_path) as one:
         (one.project / "Makefile").write_text(MAKEFILE)
         (one.project / "prices.json").write_text("{}")
         one.commit()
         yield one
+
+
+def without(*names: str) -> pytest.MarkDecorator:
+    """A conversation that these runners do not tell the hook enough of."""
+    return pytest.mark.parametrize("runner", [name for name in (*RUNNERS, *OTHERS) if name not in names], indirect=True)
 
 
 def repair(runner: RealRunner) -> list[str]:
@@ -65,7 +70,8 @@ def test_what_failed_is_known_with_the_file_that_mended_it(runner: RealRunner) -
     known = runner.only("errors")
     assert "KeyError" in json.dumps(known) and "prices.json" in known["solution"]
     session = runner.only("sessions")
-    assert (session["title"], session["status"]) == ("make the tests pass", "completed") and session["ended_at"]
+    assert session["title"].strip('"') == "make the tests pass"
+    assert runner.name == "opencode" or (session["status"] == "completed" and session["ended_at"])
     came_of = runner.ctxrank("show", f"session:{session['session_id']}")["conversation"]
     assert came_of["changed"] == ["prices.json"] and "prices.json" in came_of["failures"][0]["ended_by"]
 
@@ -109,10 +115,12 @@ def test_a_spawned_agent_gets_the_block_once(runner: RealRunner) -> None:
     runner.converse("ask another agent", *runner.spawns(task), "It is done.", spawned={task: ("It is the rounding.",)})
     sent = runner.sent(task)[0]
     assert sent.count(MADE) == 1 and "<ctxrank" in sent
-    (told,) = [one["evidence"] for one in runner.ctxrank("doctor")["findings"] if one["id"] == "spawn"]
-    assert told == f"{runner.name.replace('-', ' ')}: its last spawn got its block"
+    if runner.name in RUNNERS:  # the others name no transcript of an agent
+        (told,) = [one["evidence"] for one in runner.ctxrank("doctor")["findings"] if one["id"] == "spawn"]
+        assert told == f"{runner.name.replace('-', ' ')}: its last spawn got its block"
 
 
+@without(*OTHERS)  # they say nothing of an agent's start
 def test_an_agent_at_work_is_told_what_another_has_found(runner: RealRunner) -> None:
     (runner.project / "cheques.md").write_text(NOTE.rpartition("---\n")[2])
     another = f"{sys.executable} -m ctxrank save cheques.md --session another --summary '{MADE}.' > /dev/null\n"
@@ -135,6 +143,7 @@ def test_a_secret_that_a_command_printed_is_not_kept(runner: RealRunner) -> None
     assert b"refused" in stored and b"ConnectionError" in stored and secret.encode() not in stored
 
 
+@without("copilot-cli")  # its Stop has no message
 def test_the_last_message_is_kept_as_reasoning(runner: RealRunner) -> None:
     said = "We keep prices as whole cents, since a float cannot hold a tenth, and the ledger sums them."
     runner.converse("how do we keep prices?", f"## Decisions\n\n{said}")
@@ -143,6 +152,7 @@ def test_the_last_message_is_kept_as_reasoning(runner: RealRunner) -> None:
     assert (kept["phase"], kept["content"]) == ("decisions", said)
 
 
+@without(*OTHERS)  # their transcripts are not read
 def test_the_end_of_a_session_brings_in_its_transcript(runner: RealRunner) -> None:
     price = runner.project.parent / "price"  # no hook sees a change there
     for _ in range(2):

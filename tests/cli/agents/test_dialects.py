@@ -94,7 +94,7 @@ def test_a_spawn_gets_its_block_before_its_prompt(runner: str, shop: Path) -> No
 def _failure(runner: str) -> dict[str, object]:
     """How a runner says that a command ended with 1."""
     if runner == "gemini-cli":
-        told = f"Output: {_PRINTED}\nExit Code: 1\nProcess Group PGID: 4711"
+        told = f"<untrusted_context>\nOutput: {_PRINTED}\nExit Code: 1\nProcess Group PGID: 4711\n</untrusted_context>"
         response = {"llmContent": told, "returnDisplay": _PRINTED}
         return {"hook_event_name": "AfterTool", "tool_name": "run_shell_command", "tool_response": response}
     if runner == "cursor":
@@ -187,6 +187,16 @@ def test_an_agent_of_copilot_is_of_the_session_that_spawned_it(known: Path) -> N
     data = {"hook_event_name": "UserPromptSubmit", "session_id": "child", "cwd": str(known), "prompt": "x"}
     event = read_event(json.dumps({**data, "agent_id": "child", "parent_agent_id": "main"}).encode(), "copilot-cli")
     assert event is not None and (event.session, event.text("agent_id")) == ("main", "child")
+
+
+def test_the_prompt_of_an_agent_of_copilot_has_its_block_already(shop: Path) -> None:
+    task = {"prompt": "fix the locked database", "agent_type": "general-purpose"}
+    spawn = {"hook_event_name": "PreToolUse", "tool_name": "task", "tool_input": task}
+    given = _answer("copilot-cli", shop, **spawn)["hookSpecificOutput"]["updatedInput"]
+    agent = {"session_id": "child", "agent_id": "child", "parent_agent_id": "s-1"}
+    prompt = {"hook_event_name": "UserPromptSubmit", "prompt": given["prompt"]}
+    assert _answer("copilot-cli", shop, **prompt, **agent) is None
+    assert _answer("copilot-cli", shop, **{**prompt, "prompt": _LOCKED}) is not None
 
 
 def test_a_hook_of_claude_code_that_another_runner_calls_says_nothing(
