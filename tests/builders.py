@@ -69,7 +69,7 @@ def next_schema(folder: Path, sql: str) -> Schema:
 
 
 def before_exchanges() -> str:
-    """SQL that takes the tables and columns of schemas 10 to 12 away, for a store of an earlier one."""
+    """SQL that takes the tables and columns of schemas 10 to 13 away, for a store of an earlier one."""
     text = (Path(PRESENT.sql_folder) / "migration_010.sql").read_text(encoding="utf-8")
     logged = [f"logged_{kind.name}_{done}" for kind in KINDS.values() if kind.is_exported and not kind.is_file
               for done in ("made", "changed", "removed")]  # fmt: skip
@@ -77,7 +77,8 @@ def before_exchanges() -> str:
     columns = [f"ALTER TABLE {table} DROP COLUMN {name};"
                for table, name in re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", text)]  # fmt: skip
     tables = [f"DROP TABLE {name};" for name in re.findall(r"CREATE TABLE (\w+)", text)]
-    return "".join((*triggers, *columns, *tables, "DROP TABLE extensions; DROP TABLE orders; DROP TABLE removals;"))
+    later = "".join(f"DROP TABLE {name};" for name in ("extensions", "orders", "removals", "anchors"))
+    return "".join((*triggers, *columns, *tables, later))
 
 
 def open_again(store: Store, *, busy_ms: int = BUSY_MS) -> Store:

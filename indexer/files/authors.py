@@ -31,6 +31,8 @@ class Commit(NamedTuple):
 
     id: str
     author: str
+    email: str = ""
+    seconds: int = 0  # since 1970
 
 
 def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commit]:
@@ -47,14 +49,9 @@ def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commi
         found: dict[str, Commit] = {}
         own: set[str] = set()
         with git_on(repository, scratch) as git:
-            commit, is_foreign = Commit("", ""), False
-            for record in git.records(*_LOG.split(" "), head, "--", *(repository.prefix + path for path in paths)):
-                text = record.decode("utf-8", "replace").lstrip("\n")
-                if text.startswith("\x01"):
-                    _, id_, moment, email, author = text.rstrip("\n").split("\x01")[:5]
-                    is_foreign = email.lower() not in emails or int(moment) < cloned_at
-                    commit = Commit(id_, _name(author))
-                elif (path := text.removeprefix(repository.prefix)) in paths - own and is_foreign:
+            for path, commit in _touches(git, paths, head):
+                is_foreign = commit.email.lower() not in emails or commit.seconds < cloned_at
+                if path not in own and is_foreign:
                     found.setdefault(path, commit)
                 elif path not in found:
                     own.add(path)
@@ -63,6 +60,34 @@ def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commi
     except (GitError, ValueError):
         return {}
     return found
+
+
+def last_commits(root: str, paths: set[str], scratch: str, since: str) -> dict[str, Commit]:
+    """The last commits since another one that touched the paths, relative to the root, as far as git says them."""
+    found: dict[str, Commit] = {}
+    try:
+        repository = find_repository(root)
+        if repository is not None:
+            with git_on(repository, scratch) as git:
+                for path, commit in _touches(git, paths, head_commit(repository), f"^{since}"):
+                    found.setdefault(path, commit)
+                    if len(found) == len(paths):
+                        break
+    except (GitError, ValueError):
+        pass  # what was learnt until then is true
+    return found
+
+
+def _touches(git: Git, paths: set[str], *commits: str) -> Iterator[tuple[str, Commit]]:
+    """Each of the paths with each of the commits that touched it, the newest first. Raises GitError, ValueError."""
+    prefix, commit = git.repository.prefix, Commit("", "")
+    for record in git.records(*_LOG.split(" "), *commits, "--", *(prefix + path for path in paths)):
+        text = record.decode("utf-8", "replace").lstrip("\n")
+        if text.startswith("\x01"):
+            _, id_, seconds, email, author = text.rstrip("\n").split("\x01")[:5]
+            commit = Commit(id_, _name(author), email, int(seconds))
+        elif (path := text.removeprefix(prefix)) in paths:
+            yield path, commit
 
 
 def _edited(git: Git, head: str, paths: Mapping[str, Commit]) -> list[str]:

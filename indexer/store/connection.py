@@ -29,7 +29,7 @@ else:
 # What can be bound to a statement.
 Values = Sequence[str | int | float | bytes | None] | Mapping[str, str | int | float | bytes | None]
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 APPLICATION_ID = 0x63747872  # "ctxr": distinguishes our file from any other SQLite database
 BUSY_TIMEOUT_MS = 30_000
 _WAL_RETRY_S = 0.02

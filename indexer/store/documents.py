@@ -133,6 +133,7 @@ def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
 def remove(change: Change, document_id: int) -> None:
     """Turn a document, and its passages, into tombstones: an id and the change's number each, no content."""
     remove_owned(change, document_id)
+    change.connection.execute("DELETE FROM anchors WHERE document_id = ?", (document_id,))  # keys may be off
     query = "DELETE FROM documents WHERE id = ? RETURNING session_id"
     session_id = read_value(change.connection, query, (document_id,), int)
     if session_id is not None:

@@ -101,9 +101,14 @@ def read_passages(connection: apsw.Connection, schema: str, ids: Iterable[int]) 
 def read_signals(
     connection: apsw.Connection, schema: str, ids: Iterable[int], applied_seq: int
 ) -> list[RankingSignals]:
-    """What ranks of these documents, of those that are still there and not newer than the index."""
+    """What ranks of these documents, of those that are still there and not newer than the index.
+
+    A finding is as new as the last time that the code which it is about was as it says; one whose code is gone is low.
+    """
+    anchors = f"FROM {schema}.anchors AS a WHERE a.document_id = d.id"
     query = f"""
-        SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL,
+        SELECT d.id, iif((SELECT min(a.state = 'gone') {anchors}), 'low', d.priority),
+               max(d.created_at, coalesce((SELECT max(a.held_at) {anchors}), 0)), d.superseded_by IS NOT NULL,
                CASE WHEN d.kind IN ('artifact', 'passage') THEN d.path ELSE '' END
           FROM json_each(?) AS wanted
          CROSS JOIN {schema}.documents AS d ON d.id = wanted.value AND d.seq <= ?

@@ -27,7 +27,7 @@ from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.record_table import document_of, read, revise
-from ctxrank.indexer.records import packages, reasoning, sessions, strategies
+from ctxrank.indexer.records import anchors, packages, reasoning, sessions, strategies
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import facets, migrations
@@ -36,6 +36,7 @@ from ctxrank.indexer.store.migrations import PRESENT, Schema
 from ctxrank.indexer.store.rows import list_where, read_where
 from ctxrank.indexer.store.settings import TTL_KINDS
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text import mentions
 
 MODE = RedactionMode.PATTERN_ONLY
 LAST = f"migration_{PRESENT.version:03d}.sql"
@@ -80,7 +81,7 @@ def test_every_column_of_the_schema_is_declared() -> None:
     connection = schema()
     assert undeclared(connection) == []
     query = "SELECT count(*) FROM pragma_table_list AS t, pragma_table_info(t.name) AS c WHERE c.type = 'TEXT'"
-    assert connection.execute(f"{query} AND t.name NOT LIKE 'sqlite_%'").get == 142
+    assert connection.execute(f"{query} AND t.name NOT LIKE 'sqlite_%'").get == 151
 
 
 def test_a_text_column_that_nobody_declared_fails() -> None:
@@ -151,6 +152,8 @@ def test_the_words_of_a_column_are_those_of_the_schema_and_of_the_module_that_wr
         if column.words
     }
     assert declared == {
+        ("anchors", "kind"): mentions.KINDS,
+        ("anchors", "state"): anchors.STATES,
         ("sessions", "mode"): sessions.MODES,
         ("sessions", "status"): sessions.SESSION_STATUSES,
         ("groups", "status"): sessions.GROUP_STATUSES,

@@ -13,6 +13,7 @@ from ctxrank.indexer.extensions import INDEX_STEP, is_in_use, provided
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.records.anchor_passes import follow_anchors
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store
 
@@ -60,6 +61,7 @@ def bring_up_to_date(
     done = Indexed(report, linked, date_documents(store, first_seq))
     if store.location.root == store.location.project:
         provided(_NOTES, "index")(store)
+    follow_anchors(store)
     return done
 
 

@@ -7,6 +7,7 @@ With a task text and an index the score is the blend; else it is the heuristic a
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, IndexHealth, Readiness
@@ -37,6 +38,7 @@ from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligib
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone, make_budget, usage
 from ctxrank.ranking.context.assembly.order import (
     UNUSED_CLONE,
+    RankedPackage,
     ZoneSelection,
     label,
     select_by_heuristic,
@@ -205,8 +207,19 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
         asked = AskedSection(config, empty.usage, budget, model_factor(empty.model), is_bound)
         part = section_part(spawn.store, request, asked)
         task = task or part.subject
-    readiness, selection, files = _select(spawn, task, eligible_packages(spawn))
-    candidates, unnamed = _package_candidates(spawn, selection, budget)
+    eligible = eligible_packages(spawn)
+    if request.anchors is not None:
+        from ctxrank.ranking.context.assembly.code_state import as_recorded  # noqa: PLC0415  a replay
+
+        eligible = as_recorded(spawn, eligible)
+    readiness, selection, files = _select(spawn, task, eligible)
+    code: dict[int, str] = {}
+    anchors = ""
+    if any(one.held_at for one in eligible):
+        from ctxrank.ranking.context.assembly.code_state import code_lines  # noqa: PLC0415  only with anchors
+
+        code, anchors = code_lines(spawn, eligible, [row.package for row in selection.packages])
+    candidates, unnamed = _package_candidates(spawn, selection, budget, code)
     by_bearing: dict[str, Any] = {}
     if selection.is_by_bearing:
         priorities = Counter(row.package.priority for row in (*selection.packages, *selection.floored))
@@ -230,6 +243,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
             ),
             state=state,
             after=request.after,
+            anchors=anchors,
         ),
         candidates,
         spawn.prices,
@@ -281,15 +295,19 @@ def _other_candidates(
 
 
 def _package_candidates(
-    spawn: Spawn, selection: ZoneSelection, budget: Budget
+    spawn: Spawn, selection: ZoneSelection, budget: Budget, code: Mapping[int, str]
 ) -> tuple[list[BlockCandidate], list[Omitted]]:
     """The packages as the block could show them, and those that are routed here and have no room for a line.
 
     The limit is of what is shown with detail where the task decides, else of all.
     """
     folders: dict[str, str | None] = {}
+
+    def candidate_of(row: RankedPackage, *, has_detail: bool = True) -> BlockCandidate:
+        return package_candidate(spawn, row, folders, code.get(row.package.document_id, ""), has_detail=has_detail)
+
     if not selection.is_by_bearing:
-        return [package_candidate(spawn, one, folders) for one in selection.packages[: spawn.limit]], []
+        return [candidate_of(row) for row in selection.packages[: spawn.limit]], []
     most_detailed = len(selection.packages) if spawn.request.limit is None else spawn.limit
     candidates: list[BlockCandidate] = []
     unnamed: list[Omitted] = []
@@ -307,7 +325,7 @@ def _package_candidates(
             unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
             continue
         if not (is_routed and places <= 0 and room < 0):  # else no line of it is made: there may be many
-            candidate = package_candidate(spawn, one, folders, has_detail=rank < most_detailed)
+            candidate = candidate_of(one, has_detail=rank < most_detailed)
         if candidate is not None and is_routed:
             room -= candidate.item.prices[0]
             places -= 1

@@ -52,7 +52,9 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         return 0.0 if row.package.is_unused_clone and calibrated(score, half_known) < FLOOR else score / best
 
     bearing = [_standing(row, share(row)) for row in rows if share(row) >= BEARS]
-    bearing.sort(key=lambda row: (row.package.is_delivered, share(row) < FIRST, -row.score, *_newest(row)))
+    bearing.sort(
+        key=lambda row: (row.package.is_delivered, row.package.is_gone, share(row) < FIRST, -row.score, *_newest(row))
+    )
     # What text says nothing of is in the order of a block without a task.
     unsaid = [row for row in rows if share(row) < BEARS]
     by_priority = rank_packages([row.package for row in unsaid], None, spawn.group, today)

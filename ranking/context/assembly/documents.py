@@ -32,12 +32,12 @@ FILE_STATES = {"changed": "the file has changed since", "missing": "the file is 
 
 
 def package_candidate(
-    spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None], *, has_detail: bool = True
+    spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None], code: str = "", *, has_detail: bool = True
 ) -> BlockCandidate:
     """A package as the block could show it: its title, with its summary, with its passages; one that stands to a task
     in a line first, and without `has_detail` in no other way.
 
-    `folders` is kept from one package to the next, see `file_state`.
+    `folders` is kept from one package to the next, see `file_state`; `code` is what became of what it is about.
     """
     package, primary = ranked.package, spawn.store.primary
     detail = spawn.request.detail or "passage"
@@ -56,7 +56,9 @@ def package_candidate(
     state = file_state(spawn.store, artifact, package.id, folders)
     unrelated = UNRELATED if ranked.is_best_known else ""
     came = where_from(primary, package.id) or whose(primary, package.id)
-    labels = "; ".join(filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), unrelated)))
+    labels = "; ".join(
+        filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), code, unrelated))
+    )
     why = "; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group))))
     shown = IncludedDocument(package.id, package.path, (), "title", 0, round(ranked.score, 6), labels, why, state)
     shown = shown._replace(

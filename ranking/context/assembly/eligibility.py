@@ -43,6 +43,8 @@ class EligiblePackage(NamedTuple):
     session_title: str | None
     title: str
     is_unused_clone: bool  # it came with the repository and was not used here
+    held_at: int  # when the code that it is about was last as it was; 0: it is about none
+    is_gone: bool  # all of that code is gone
 
 
 _QUERY = f"""
@@ -60,7 +62,9 @@ _QUERY = f"""
                          AND c.consumed_at < :before),
            :is_own AND (:group IS NULL OR p.scope = 'global' OR p.group_id = :group OR p.id IN ({{references}})),
            {SESSION_TITLE},
-           d.title, {IS_UNUSED_CLONE}
+           d.title, {IS_UNUSED_CLONE},
+           coalesce((SELECT max(a.held_at) FROM anchors AS a WHERE a.document_id = d.id), 0),
+           coalesce((SELECT min(a.state = 'gone') FROM anchors AS a WHERE a.document_id = d.id), 0)
       FROM packages AS p
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id

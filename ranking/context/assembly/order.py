@@ -1,6 +1,6 @@
 """Order: eligible packages ranked as a block wants them, each with its score and why.
 
-    this agent's before others' · undelivered before delivered · score · newest
+    this agent's before others' · undelivered before delivered · before those whose code is gone · score · newest
 
 With a task text the score is the blend of the heuristic and of how well a package matches that text (T); without one,
 or without an index, it is the heuristic alone.
@@ -88,21 +88,22 @@ def rank_packages(
     rows: list[RankedPackage] = []
     for package in eligible:
         is_same_group = package.is_own_group and package.group == (group.name if group is not None else None)
-        days = today - package.created_at // DAY_US
+        text = None if texts is None else texts.get(package.document_id, 0.0)
+        made_at = package.created_at if text is None else max(package.created_at, package.held_at)
+        days = today - made_at // DAY_US
         is_lowered = lowers_others and package.is_for_others
         # To whom it was not sent its priority says nothing.
         priority = "low" if is_lowered else package.priority
         signals = Signals(priority, is_same_group, package.is_designated, days, is_lowered)
-        text = None if texts is None else texts.get(package.document_id, 0.0)
         parts = heuristic(signals) if text is None else heuristic(signals, BLENDED)
         rows.append(RankedPackage(package, text, parts, parts.total if text is None else blended(text, parts.total)))
     rows.sort(key=_order)
     return rows
 
 
-def _order(row: RankedPackage) -> tuple[bool, bool, float, int, int]:
+def _order(row: RankedPackage) -> tuple[bool, bool, bool, float, int, int]:
     package = row.package
-    return package.is_for_others, package.is_delivered, -row.score, -package.created_at, -package.id
+    return package.is_for_others, package.is_delivered, package.is_gone, -row.score, -package.created_at, -package.id
 
 
 def select_for_zone(zone: Zone, rows: list[RankedPackage]) -> ZoneSelection:

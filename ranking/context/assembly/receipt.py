@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Inputs with a meaning of their own to a replay: see replay.py.
 MISSING_SKILLS = "skills that the previous agent did not invoke"
 ESTIMATED = "tokens estimated"
+ANCHORS = "anchors"
 _PROGRAM = "block"
 # Fields of a request that change no byte of the text, or that the receipt has a column for.
 _NO_INPUTS = (
@@ -42,6 +43,7 @@ _NO_INPUTS = (
     "delivered_before",
     "error_output",
     "rules",
+    "anchors",
 )
 
 
@@ -124,6 +126,7 @@ def _inputs(spawn: Spawn, result: Assembly) -> dict[str, str]:
         "state": result.state.strip(),
         "roles": config.team.described if config.roles else "",
         "project in force": spawn.project,
+        ANCHORS: result.anchors,
         receipts.DELIVERED_TO: _delivered_to(spawn, result),
     }
     given |= {name: value for name, value in others.items() if value}
@@ -159,6 +162,7 @@ def request_of(receipt: Receipt) -> AssembleRequest:
         # Nothing given would look for the group's last failure as it is now.
         error_output=receipt.inputs.get("failure", "").encode(),
         rules=_rules_of(receipt),
+        anchors=receipt.inputs.get(ANCHORS, ""),
         **given,
     )
 

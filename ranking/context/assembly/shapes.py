@@ -48,7 +48,8 @@ class AssembleRequest(NamedTuple):
     that are no package's. `run` names one run of an agent, which gets first what it has not been given; without it one
     from its second iteration on is a run. `rules` are the BLOCK_VERSION that the block is made by. Deliveries from
     `delivered_before` on (microseconds) do not count: a replay needs that. `after` is a receipt of the session: the
-    block has only what that one did not show and is newer, or was changed since.
+    block has only what that one did not show and is newer, or was changed since. `anchors` are the states of code
+    that a receipt has, as code_state.py writes them: a replay reads them there.
     """
 
     session: str
@@ -79,6 +80,7 @@ class AssembleRequest(NamedTuple):
     run: str | None = None
     after: int | None = None
     rules: int = BLOCK_VERSION
+    anchors: str | None = None
 
     def check_fields(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
@@ -270,6 +272,7 @@ class Assembly(NamedTuple):
     command that lists them.
     `estimated` are the packages and files, by their ids, whose tokens are estimates. `is_complete` says that a larger
     budget would add nothing.
+    `anchors` are the states of the code that packages are about, as a receipt has them (code_state.py).
     `after` is the receipt since which all of it is new, None for a whole block.
     `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's beginning the group
     was given last time, too.
@@ -310,6 +313,7 @@ class Assembly(NamedTuple):
     state: str = ""
     after: int | None = None
     estimated: tuple[str, ...] = ()
+    anchors: str = ""
 
     @property
     def text(self) -> str:

@@ -1,0 +1,153 @@
+"""Anchors: what findings name of the project, and whether it is still there as it was.
+
+    anchors_of(store.primary, [document_id])
+    look_again(store, anchors)               before findings are shown: no writing, no git, a few milliseconds
+
+A finding names a file, a line, a function, a line of code. What of that is in the tree becomes an anchor: a span with
+checksums of its lines (`anchor_passes.py`). From then on the span is looked for by its content: it is the same, has
+moved, has changed, or is gone.
+"""
+
+import time
+from collections.abc import Iterable
+
+import apsw
+
+from ctxrank.indexer.beneath import Root
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.store.connection import read_rows
+from ctxrank.indexer.store.facets import id_list
+from ctxrank.indexer.store.store import Store
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from ctxrank.indexer.text.spans import Fingerprint, Located, Source
+
+    class Elsewhere(Protocol):
+        """Where what is not at its place any more is looked for."""
+
+        def successor(self, anchor: "Anchor") -> "Source | None":
+            """The file that the file of an anchor, which is gone, is now."""
+            ...
+
+        def find(self, anchor: "Anchor", kept: "Fingerprint") -> "tuple[Source, Located] | None":
+            """The file that has a span now, and where."""
+            ...
+
+
+STATES = SAME, MOVED, CHANGED, GONE = "same", "moved", "changed", "gone"
+LOOK_MS = 10
+_MAX_BYTES = 1024 * 1024  # of a file
+_MAX_LOOKED_BYTES = 256 * 1024  # of a file that a block looks at
+
+
+class Anchor(NamedTuple):
+    """An anchor as it is stored: see the table in migration_013.sql."""
+
+    id: int
+    document_id: int
+    kind: str
+    name: str
+    path: str
+    start_line: int
+    end_line: int
+    fingerprint: str
+    sketch: str
+    commit_id: str
+    made_at: int
+    state: str
+    now_path: str
+    now_start: int
+    now_end: int
+    differing: int
+    changed_by: str
+    changed_at: int | None
+    held_at: int
+    size_bytes: int
+    mtime_ns: int
+
+    @property
+    def wanted(self) -> str:
+        """The name that leads to it, '' where only its text does."""
+        named = {"name": self.name.removesuffix("()"), "setting": self.name, "command": self.name.split(" ")[-1]}
+        return named.get(self.kind, "")
+
+
+class Tree:
+    """The files of the project, each read once."""
+
+    def __init__(self, store: Store) -> None:
+        self.folder = store.location.project
+        self._root = Root(self.folder)
+        self._sources: dict[str, Source | None] = {}
+
+    def stamp(self, path: str) -> tuple[int, int]:
+        """The size and the date of a file; (-1, 0) where there is none."""
+        try:
+            info = self._root.stat(path)
+        except OSError:
+            return -1, 0
+        return info.st_size, info.st_mtime_ns
+
+    def source(self, path: str) -> "Source | None":
+        """The text of a file; None where there is none to be read."""
+        from ctxrank.indexer.text.spans import Source  # noqa: PLC0415  start-up: most files are as they were
+
+        if path not in self._sources:
+            try:
+                text = self._root.read(path, _MAX_BYTES).decode("utf-8", "replace")
+                self._sources[path] = None if "\0" in text else Source(path, text)
+            except (OSError, ValueError):
+                self._sources[path] = None
+        return self._sources[path]
+
+
+QUERY = f"SELECT {', '.join(Anchor._fields)} FROM anchors"
+
+
+def anchors_of(primary: apsw.Connection, document_ids: Iterable[int]) -> list[Anchor]:
+    """The anchors of some findings, each finding's in the order in which they were made."""
+    query = f"{QUERY} WHERE document_id IN (SELECT value FROM json_each(?)) ORDER BY document_id, id"
+    return list(read_rows(primary, query, (id_list(document_ids),), Anchor))
+
+
+def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_MS) -> list[Anchor]:
+    """Anchors as they are at this moment, as far as the time goes; other files are not searched."""
+    tree, deadline = Tree(store), time.monotonic() + milliseconds / 1000
+    seen: list[Anchor] = []
+    for anchor in anchors:
+        stamp = tree.stamp(anchor.now_path) if time.monotonic() < deadline else (anchor.size_bytes, anchor.mtime_ns)
+        if stamp != (anchor.size_bytes, anchor.mtime_ns) and stamp[0] <= _MAX_LOOKED_BYTES:
+            anchor = followed(anchor, tree.source(anchor.now_path), stamp, None)
+        seen.append(anchor)
+    return seen
+
+
+def followed(anchor: Anchor, source: "Source | None", stamp: tuple[int, int], elsewhere: "Elsewhere | None") -> Anchor:
+    """An anchor as it is in its file, of this stamp, or where it has gone to from there."""
+    from ctxrank.indexer.text.spans import Fingerprint, Located  # noqa: PLC0415  start-up: most files are as they were
+
+    kept = Fingerprint.read(anchor.fingerprint)
+    if source is None and elsewhere is not None:
+        source = elsewhere.successor(anchor)
+    located = None
+    if source is not None and anchor.kind == "path":
+        located = Located(source.whole, source.difference(kept, source.whole))
+    elif source is not None:
+        located = source.find(kept, anchor.wanted, anchor.now_start)
+    is_weak = located is None or 2 * located.changed > len(kept.lines)
+    if elsewhere is not None and anchor.kind != "path" and is_weak:
+        other = elsewhere.find(anchor, kept)
+        if other is not None and (located is None or other[1].changed < located.changed):
+            source, located = other
+    anchor = anchor._replace(size_bytes=stamp[0], mtime_ns=stamp[1])
+    if located is None or source is None:
+        return anchor._replace(state=GONE, differing=len(kept.lines))
+    span, differing = located
+    is_place = not anchor.wanted and anchor.kind != "path"
+    is_moved = source.path != anchor.path or (is_place and span.start != anchor.start_line)
+    state = CHANGED if differing else MOVED if is_moved else SAME
+    return anchor._replace(
+        state=state, now_path=source.path, now_start=span.start, now_end=span.end, differing=differing
+    )

@@ -1,0 +1,182 @@
+"""What a finding names of the project is followed: the same, moved, changed or gone."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import make_store
+
+from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
+from ctxrank.indexer.privacy.purge import forget_document
+from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
+from ctxrank.indexer.records.packages import NewPackage, save_package
+from ctxrank.indexer.records.receipts import get_receipt
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.documents import document_id
+from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.assemble import assemble
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
+from ctxrank.ranking.context.replay import replay_receipt
+
+MODE = RedactionMode.PATTERN_ONLY
+CONFIG = """\
+import os
+
+
+def load(path):
+    text = open(path).read()
+    print(len(text), path)
+    return parse(text)
+
+
+def parse(text):
+    return dict(line.split("=") for line in text)
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "config.py").write_text(CONFIG)
+    (tmp_path / "Makefile").write_text("test:\n\tpytest\n")
+    with make_store(tmp_path) as store:
+        yield store
+
+
+def save(store: Store, text: str, summary: str = "Loading is slow.") -> int:
+    new = NewPackage("shop", None, "research", "-", "developer", summary, title=summary)
+    return save_package(store, new, text=text, create_session=True).id
+
+
+def anchors(store: Store, package: int = 1) -> list[Anchor]:
+    return anchors_of(store.primary, [document_id(store.primary, DocumentRef("package", package))])
+
+
+def states(store: Store) -> list[tuple[str, str, str, int]]:
+    return [(one.name, one.state, one.now_path, one.now_start) for one in anchors(store)]
+
+
+def index(store: Store) -> None:
+    bring_up_to_date(store, MODE)
+
+
+def block(store: Store, **more: object) -> Assembly:
+    return assemble(store, AssembleRequest("shop", "developer", task="loading is slow", **more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text, made",
+    [
+        ("`load` in src/config.py", [("load", 4, 7)]),
+        ("`load()` is slow", [("load()", 4, 7)]),  # where the index knows one file that defines it
+        ("see config.py:5", [("config.py:5", 5, 5)]),
+        ("src/config.py", [("src/config.py", 1, 12)]),
+        ("`print(len(text), path)` in src/config.py", [("print(len(text), path)", 6, 6)]),
+        ("run `make test`", [("make test", 1, 2)]),
+        ("`load` in src/config.py:5", [("load", 4, 7)]),  # the line is in the definition
+        ("`save` in src/other.py:5, ../x.py:1 and /etc/hosts", []),
+    ],
+)
+def test_what_is_in_the_tree_becomes_an_anchor(store: Store, text: str, made: list[tuple[str, int, int]]) -> None:
+    index(store)
+    save(store, text)
+    assert [(one.name, one.start_line, one.end_line) for one in anchors(store)] == made
+
+
+@pytest.mark.parametrize(
+    "path, text, state",
+    [
+        ("src/config.py", CONFIG, ("same", "src/config.py", 4)),
+        ("src/config.py", "import re\n" + CONFIG, ("same", "src/config.py", 5)),
+        ("src/settings.py", "import re\n" + CONFIG, ("moved", "src/settings.py", 5)),
+        ("src/config.py", CONFIG.replace("open(path).read()", "read(path)"), ("changed", "src/config.py", 4)),
+        ("src/config.py", "import os\n", ("gone", "src/config.py", 4)),
+    ],
+)
+def test_an_anchor_is_followed_by_its_content(
+    store: Store, tmp_path: Path, path: str, text: str, state: tuple[str, str, int]
+) -> None:
+    save(store, "`load` in src/config.py")
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    (tmp_path / path).write_text(text)
+    index(store)
+    assert states(store) == [("load", *state)]
+
+
+def test_what_is_gone_is_found_when_it_comes_back_elsewhere(store: Store, tmp_path: Path) -> None:
+    save(store, "`load` in src/config.py")
+    (tmp_path / "src" / "config.py").unlink()
+    index(store)
+    assert states(store) == [("load", "gone", "src/config.py", 4)]
+    (tmp_path / "new.py").write_text(CONFIG)
+    index(store)
+    assert states(store) == [("load", "moved", "new.py", 4)]
+
+
+def test_the_commit_that_changed_it_is_named(store: Store, tmp_path: Path) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+    for subject in ("one", "two"):
+        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+        subprocess.run(["git", "-C", str(tmp_path), "add", "src"], check=True)
+        subprocess.run(["git", "-C", str(tmp_path), *identity, "commit", "-qm", subject], check=True)
+        if subject == "one":
+            save(store, "`load` in src/config.py")
+            (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", "file"))
+    index(store)
+    head = subprocess.run(["git", "-C", str(tmp_path), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    (anchor,) = anchors(store)
+    assert (anchor.state, anchor.changed_by, anchor.commit_id != "") == ("changed", head.stdout.strip(), True)
+    assert f"changed since: 1 of 4 lines, commit {anchor.changed_by[:8]}, the same day" in block(store).text
+
+
+def test_a_block_looks_once_more_and_a_replay_reads_what_it_saw(store: Store, tmp_path: Path) -> None:
+    save(store, "`load` in src/config.py is slow")
+    index(store)
+    assert "has changed since" not in block(store).text
+    (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", "file"))
+    shown = block(store)
+    assert "src/config.py `load` has changed since: 1 of 4 lines" in shown.text
+    assert [one.state for one in anchors(store)] == ["same"]  # a block writes nothing of it
+    (tmp_path / "src" / "config.py").unlink()
+    assert "all that it is about is gone" in block(store).text
+    receipt = get_receipt(store.primary, shown.receipt or 0)
+    assert "load changed" in receipt.inputs["anchors"]
+    assert replay_receipt(store, receipt).is_same
+
+
+def test_a_finding_whose_code_is_gone_comes_after_the_others(store: Store, tmp_path: Path) -> None:
+    save(store, "`load` in src/config.py is slow", "Loading is slow, first.")
+    save(store, "`test` is slow: see Makefile", "Loading is slow, second.")
+    index(store)
+    order = [one.id for one in block(store).packages]
+    (tmp_path / ("src/config.py" if order[0] == 1 else "Makefile")).unlink()
+    index(store)
+    assert [one.id for one in block(store).packages] == order[::-1]
+
+
+def test_looking_again_takes_no_longer_than_it_may(store: Store, tmp_path: Path) -> None:
+    save(store, "`load` in src/config.py")
+    (tmp_path / "src" / "config.py").unlink()
+    assert [one.state for one in look_again(store, anchors(store), milliseconds=-1)] == ["same"]
+    assert [one.state for one in look_again(store, anchors(store))] == ["gone"]
+
+
+def test_a_note_that_says_something_else_has_other_anchors(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("`load` in src/config.py\n")
+    save_package(store, NewPackage("shop", None, "research", "a.md", "developer", "x"), create_session=True)
+    kept = anchors(store)
+    (tmp_path / "a.md").write_text("`load` in src/config.py, and `parse`\n")
+    index(store)
+    assert [one.name for one in anchors(store)] == ["load", "parse"] and anchors(store)[0].id == kept[0].id
+    (tmp_path / "a.md").write_text("nothing\n")
+    index(store)
+    assert anchors(store) == []
+
+
+def test_anchors_go_with_their_finding(store: Store) -> None:
+    save(store, "`load` in src/config.py")
+    forget_document(store, DocumentRef("package", 1))
+    assert store.primary.execute("SELECT count(*) FROM anchors").get == 0

@@ -1,0 +1,119 @@
+"""A span is found by its name or its lines, and says how many of them differ."""
+
+import pytest
+from tables import each_row
+
+from ctxrank.indexer.text.mentions import Mention, mentions
+from ctxrank.indexer.text.spans import Fingerprint, Located, Source, Span
+
+CONFIG = '''\
+import os
+
+LIMIT = 3
+
+
+class Config:
+    @cached
+    def load(self, path):
+        """Read
+all of it."""
+        text = open(path).read()
+        return self.parse(text)
+
+    def parse(self, text):
+        def load(line):
+            return line
+
+        return load(text)
+
+
+def load(path):
+    return Config().load(path)
+'''
+GO = "func (c *Config) Load(path string) error {\n\treturn nil\n}\n\nfunc Load() {\n}\n"
+KEYS = "[tool.a]\nlevel = 3\nnames = [\n  'x',\n]\n\n[tool.b]\n"
+SOURCE = Source("config.py", CONFIG)
+
+
+@each_row(
+    "path, text, name, spans",
+    [
+        ("a.py", CONFIG, "Config.load", [(7, 12)]),
+        ("a.py", CONFIG, "load", [(21, 22)]),
+        ("a.py", CONFIG, "LIMIT", [(3, 3)]),
+        ("a.py", CONFIG, "Config", [(6, 18)]),
+        ("a.py", CONFIG, "Other.load", []),
+        ("a.go", GO, "Config.Load", [(1, 3)]),
+        ("a.go", GO, "Load", [(1, 3), (5, 6)]),
+        ("a.toml", KEYS, "names", [(3, 5)]),
+        ("Makefile", "test: lint\n\tpytest\n\nlint:\n\truff\n", "test", [(1, 2)]),
+        ("a.md", "# load\n", "load", []),
+    ],
+)
+def test_a_name_is_where_it_is_defined(path: str, text: str, name: str, spans: list[tuple[int, int]]) -> None:
+    assert Source(path, text).defined(name) == spans
+
+
+def _now(name: str, span: Span, before: str, after: str) -> Located | None:
+    kept = Fingerprint.read(str(SOURCE.fingerprint(span)))
+    assert before in CONFIG
+    return Source("config.py", CONFIG.replace(before, after)).find(kept, name, span.start)
+
+
+LOAD, LINE = Span(7, 12), Span(11, 11)
+
+
+@each_row(
+    "name, span, before, after, located",
+    [
+        ("Config.load", LOAD, "import os\n", "import os\nimport re\n", (8, 13, 0)),
+        ("Config.load", LOAD, "    ", "\t", (7, 12, 0)),
+        ("Config.load", LOAD, "open(path).read()", "read(path)", (7, 12, 1)),
+        ("Config.load", LOAD, "def load(self, path)", "def read(self, path)", (7, 12, 1)),
+        ("", LINE, "import os\n", "import os\nimport re\n", (12, 12, 0)),
+        ("", LINE, "open(path).read()", "read(path)", (11, 11, 1)),
+        ("", LINE, "        text = open(path)", "        path = str(path)\n        text = read(path)", (11, 12, 2)),
+        ("", LINE, "        text = open(path).read()\n", "", None),
+        ("", Span(1, 1), CONFIG, "nothing of it\n", None),
+    ],
+)  # fmt: skip
+def test_a_span_is_followed_within_its_file(
+    name: str, span: Span, before: str, after: str, located: tuple[int, int, int] | None
+) -> None:
+    found = _now(name, span, before, after)
+    assert (found and (*found.span, found.changed)) == located
+
+
+def test_a_line_that_is_there_twice_is_the_one_with_its_neighbours() -> None:
+    kept = Source("a.py", "a = 1\nreturn a\n\nb = 2\nreturn a\nc = 3\n").fingerprint(Span(5, 5))
+    found = Source("a.py", "x = 0\nb = 2\nreturn a\nc = 3\na = 1\nreturn a\n").find(kept, "", 5)
+    assert found == Located(Span(3, 3))
+
+
+def test_what_a_text_names_is_found_the_most_exact_first() -> None:
+    text = """
+    `Config.load` in src/config.py:42-50 reads it, says File "a/b.py", line 12; see `make test` and
+    `level = 30` in pyproject.toml. It calls open_store(), https://example.org/a.py is none of ours.
+    """
+    assert mentions(text) == [
+        Mention("line", "src/config.py:42-50", "src/config.py", 42, 50),
+        Mention("line", "a/b.py:12", "a/b.py", 12, 12),
+        Mention("name", "Config.load", "Config.load"),
+        Mention("name", "open_store", "open_store"),
+        Mention("quote", "level = 30", "level = 30"),
+        Mention("command", "make test", "test"),
+        Mention("setting", "level", "level"),
+        Mention("path", "Config.load", "Config.load"),  # no file: it makes no anchor
+        Mention("path", "pyproject.toml", "pyproject.toml"),
+    ]
+
+
+def test_the_lines_of_a_fence_are_lines_of_code() -> None:
+    assert [one.wanted for one in mentions("```python\n  total  = add(1)\n```\n") if one.kind == "quote"] == [
+        "total = add(1)"
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "no code here", "a sentence. Another one", "3.5 of 4.0"])
+def test_prose_names_nothing(text: str) -> None:
+    assert mentions(text) == []
