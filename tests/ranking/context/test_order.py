@@ -37,6 +37,8 @@ def _package(number: int, priority: str = "medium", *, days: int = 0, **values: 
         session_title=None,
         title="",
         is_unused_clone=False,
+        held_at=0,
+        is_gone=False,
     )
     return plain._replace(**values)  # type: ignore[arg-type]
 
