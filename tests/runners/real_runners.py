@@ -26,7 +26,7 @@ from ctxrank.cli.agents.event import CLAUDE_CODE, CODEX
 
 INSTEAD_OF_HOOK = os.environ.get("CTXRANK_HOOK", "")
 _HOUSE = Path(__file__).parents[2]
-_PROGRAMS = Path(os.environ.get("CTXRANK_RUNNERS") or _HOUSE / ".venv" / "runners" / "node_modules") / ".bin"
+PROGRAMS = Path(os.environ.get("CTXRANK_RUNNERS") or _HOUSE / ".venv" / "runners" / "node_modules") / ".bin"
 _LONGEST_S = 180
 _BESIDES = (sys.executable, shutil.which("node") or "")  # where ctxrank is, and what most of these run on
 _CODEX_CONFIG = """\
@@ -153,7 +153,7 @@ class RealRunner:
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self._way = WAYS[name]
-        program = _PROGRAMS / self._way.program
+        program = PROGRAMS / self._way.program
         if not os.access(program, os.X_OK):
             pytest.skip(f"{name} is not here: `make test-runners` gets it where npm can")
         self._program = str(program)
