@@ -254,6 +254,7 @@ def test_a_word_is_levelled() -> None:
         "bodies": "body",
         "dies": "die",
         "ties": "tie",
+        "flies": "fly",
         "classes": "class",
         "pushes": "push",
         "boxes": "box",
