@@ -117,11 +117,12 @@ $(PEERS): benchmarks/public/peers.txt
 	@.venv-peers/bin/python -m pip -q install -r $<
 	@touch $@
 
-# Each target has a folder of seeds, so the folders are the list.
-fuzz: $(STAMP) ## let atheris look for inputs that break something; TARGETS="query path" SECONDS=600
+# `compiled` are the compiled modules under sanitizers, the others targets of atheris: each has a folder of seeds.
+fuzz: $(STAMP) ## look for inputs that break something; TARGETS="compiled query path" SECONDS=600
 	$(BIN)/python -m pip -q install --group fuzz
-	@for target in $(or $(TARGETS),$(notdir $(wildcard tests/fuzz/corpus/*))); do \
+	@for target in $(or $(TARGETS),compiled $(notdir $(wildcard tests/fuzz/corpus/*))); do \
 	  echo "fuzz: $$target"; \
+	  test $$target != compiled || { SECONDS=$(or $(SECONDS),60) sh tests/fuzz/sanitized.sh || exit 1; continue; }; \
 	  PYTHONPATH=tests/fuzz $(BIN)/python tests/fuzz/atheris_run.py $$target --seconds $(or $(SECONDS),60) || exit 1; \
 	done
 

@@ -10,6 +10,7 @@
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
+#include <float.h>
 #include <Python.h>
 #include <stdlib.h>
 #include <string.h>
@@ -447,6 +448,9 @@ static PyObject *row_bounds(PyObject *Py_UNUSED(module), PyObject *arguments)
     memcpy(copied, tables, (size_t)bytes);
     Found found = {.most = (size_t)most};
     int result = 0;
+    for (size_t i = 0; result == 0 && i < terms * TABLE; i++)
+        if (!(copied[i] >= 0.0 && copied[i] <= DBL_MAX))
+            result = malformed();
     for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(segments); i++)
         result = read_segment(PyList_GetItem(segments, i), copied, terms, &found);
     PyObject *pair = NULL;
@@ -558,8 +562,10 @@ static PyObject *threshold(PyObject *Py_UNUSED(module), PyObject *arguments)
     size_t *steps = calloc(STEPS + 1, sizeof(size_t));
     if (steps == NULL)
         return PyErr_NoMemory();
-    for (size_t i = 0; i < count; i++)
-        steps[(size_t)(bounds[i] / highest * STEPS)]++;
+    for (size_t i = 0; i < count; i++) {
+        double step = bounds[i] / highest * STEPS;
+        steps[step >= 0 && step <= STEPS ? (size_t)step : 0]++; /* what is no number is lowest */
+    }
     Py_ssize_t above = 0;
     size_t step = STEPS + 1;
     while (step > 0 && above + (Py_ssize_t)steps[step - 1] <= most)

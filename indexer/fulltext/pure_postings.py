@@ -79,10 +79,11 @@ def threshold(bounds: bytes, most: int) -> float:
     What is highest of all where more rows have that.
     """
     values = array("d", bounds)
-    highest = max(values, default=0.0)
+    highest = max((bound for bound in values if bound > 0), default=0.0)
     steps = [0] * (_STEPS + 1)
     for bound in values:
-        steps[int(bound / highest * _STEPS)] += 1
+        step = bound / highest * _STEPS if highest else 0.0
+        steps[int(step) if 0 <= step <= _STEPS else 0] += 1  # what is no number is lowest
     above, step = 0, _STEPS + 1
     while step and above + steps[step - 1] <= most:
         step -= 1

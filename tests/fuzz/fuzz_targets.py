@@ -19,6 +19,9 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Generator
 
+from ctxrank.cli.agents.hook import answer_of
+from ctxrank.cli.agents.injected_text import MAX_CHARACTERS
+from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
 from ctxrank.extensions.bazinga.database.source import read_predecessor
 from ctxrank.extensions.links.artifact import level_texts
@@ -178,6 +181,15 @@ def block(data: bytes) -> None:
     assert headings[:1] == ["## Context for developer"] and len(headings) == 2
 
 
+def hook(data: bytes) -> None:
+    """Any event of a runner is answered with JSON of hidden nothing, or with silence."""
+    home = _store().location
+    event = data.replace(b"FOLDER", os.fsencode(home.root))
+    said = answer_of(event, None, Call(db=home.primary))
+    assert not said or ("hookSpecificOutput" in json.loads(said) and _hidden(json.dumps(said)) == set())
+    assert len(said) <= MAX_CHARACTERS
+
+
 def arguments(data: bytes) -> None:
     """Any words, separated by zeros, end with a documented code and a sentence."""
     words = [os.fsdecode(word) for word in data.split(b"\0")][:20]
@@ -201,6 +213,7 @@ TARGETS: dict[str, Target] = {
     target.__name__: target
     for target in (
         query, frontmatter, artifact, failure, config, json_lines, json_value, database, path, shown, block, arguments,
+        hook,
     )
 }  # fmt: skip
 

@@ -234,3 +234,18 @@ def test_a_structure_that_is_not_as_expected_is_left_to_fts5(changed: Store, mon
     monkeypatch.setattr(postings, "_segments", segments)
     words = [ListedWord("kiwi", 1.0, 1)]
     assert fts5_of(changed).row_bounds(words, WEIGHTS, lambda tf, length: tf / (tf + length), 9) is None
+
+
+@pytest.mark.parametrize(
+    ("bounds", "most", "found"),
+    [
+        ([0.0, 0.0], 1, 0.0),
+        ([-1.0, 4.0, math.nan], 1, 4.0 / 4096),
+        ([math.nan], 0, 0.0),
+        ([math.inf, 1.0], 0, math.inf),
+    ],
+)
+def test_bounds_that_are_no_scores_are_lowest(bounds: list[float], most: int, found: float) -> None:
+    loops: Any = vars(postings)["loops"]
+    threshold = loops.threshold(struct.pack(f"<{len(bounds)}d", *bounds), most)
+    assert threshold == pytest.approx(found)
