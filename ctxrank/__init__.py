@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.records.packages import SavedPackage
     from ctxrank.indexer.records.reasoning import SavedReasoning
     from ctxrank.indexer.store.store import Store
+    from ctxrank.memory_tool import MemoryTool
     from ctxrank.ranking.context.assembly.shapes import Assembly
     from ctxrank.ranking.errors.answer import ErrorAnswer
     from ctxrank.ranking.retrieval.hits import SearchResult
@@ -40,6 +41,7 @@ __all__ = [
     "CtxrankError",
     "ErrorAnswer",
     "IndexReport",
+    "MemoryTool",
     "SavedKnownError",
     "SavedPackage",
     "SavedReasoning",
@@ -59,6 +61,7 @@ __all__ = [
 
 _HOMES = {  # of what ctxrank.api does not name, and of what needs none of it
     "CtxrankError": "ctxrank.indexer.exceptions",
+    "MemoryTool": "ctxrank.memory_tool",
     "SavedReasoning": "ctxrank.indexer.records.reasoning",
     "Store": "ctxrank.indexer.store.store",
     "create_store": "ctxrank.indexer.opening",

@@ -113,7 +113,7 @@ def save_package(
 ) -> SavedPackage:
     """Save a package and index its file at once; a path that the session knows becomes its next version.
 
-    A `text` is kept in the store and in no file: its path is made of its title, and `new.path` is not read.
+    A `text` is kept in the store and in no file: its path is one of the store's own, or is made of its title.
     An agent or type that is not known is kept, with a note. Where it `needs_file`, one that is not there or has no
     text is refused; else it is a note.
     Raises UsageError (which names what is allowed), NotFoundError for an unknown session, LockedError.
@@ -152,7 +152,8 @@ def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackag
         raise UsageError("There is no text.", "Give a sentence in quotes, or pipe it in: ctxrank save < notes.md")
     data = text.encode("utf-8", "replace")
     file = FileText(text.replace("\r\n", "\n"), "", FileStamp(len(data), 0, 0, now_us()), "utf-8")
-    return new._replace(path=text_path(title), title=title), file
+    path = new.path if new.path.startswith(TEXT_PATH) else text_path(title)
+    return new._replace(path=path, title=title), file
 
 
 def text_path(title: str) -> str:
