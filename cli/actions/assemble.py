@@ -109,9 +109,13 @@ def _fallback(call: Call, request: AssembleRequest, error: Exception, form: str)
     reason = error.message
     outcome, text_of = ("no_match", nothing_known) if isinstance(error, NotFoundError) else ("degraded", fallback)
     text = text_of(request.agent)
+
+    def block() -> Assembly:
+        return unread_assembly(request, text, outcome=outcome, reason=reason)
+
     return Reply(
-        lambda: _answer(unread_assembly(request, text, outcome=outcome, reason=reason)),
-        text=text,
+        lambda: _answer(block()),
+        text=text if request.budget is None else block().text,
         outcome=outcome,
         notes=(f"no context: {reason} {error.hint}".rstrip(),),
         form=form,

@@ -65,7 +65,7 @@ def replay_receipt(store: Store, receipt: Receipt, config: Config | None = None)
 
 def difference(one: Receipt, other: Receipt) -> Difference:
     """How a second receipt differs from a first."""
-    mine, theirs = ({entry.id: entry for entry in receipt.entries} for receipt in (one, other))
+    mine, theirs = _by_id(one), _by_id(other)
     return Difference(
         inputs=tuple(_changed_inputs(one.inputs, other.inputs)),
         added=tuple(entry for id_, entry in theirs.items() if id_ not in mine),

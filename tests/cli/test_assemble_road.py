@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.text.tokens import cautious_tokens
 
 TASK = "the walrus pool locks the heron queue"
 
@@ -112,3 +113,15 @@ def test_a_receipt_that_is_not_there_or_is_of_another_session_is_named(
     run(["session", "create", "T"])
     assert run(["assemble", "--session", "T", "--agent", "developer", "--after", str(receipt), "--strict"]) == 2
     assert f"Receipt {receipt} is of session S." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [(), ("--agent", "nobody we know"), ("--task", TASK)])
+def test_an_unknown_session_gets_no_more_than_its_budget(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    for budget in (0, 1, 5, 15, 60):
+        answer = _assemble(capsys, "--session", "of nobody", *options, "--budget", str(budget))
+        assert answer["budget"]["used"] <= budget and cautious_tokens(answer["text"]) <= budget
+        words = ("assemble", "--session", "of nobody", "--agent", "developer", *options, "--budget", str(budget))
+        assert run([*words]) == 0
+        assert capsys.readouterr().out == answer["text"]

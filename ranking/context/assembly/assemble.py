@@ -129,9 +129,8 @@ def make_assembly(
         fixed = joined(block.opening(agent), block.zone_line(empty.usage), said)
     prices = Prices(model_factor(empty.model))
     if fixed:
-        # What is left of the context in these zones is smaller than any text: only a requested budget shortens it.
-        text = fixed if request.budget is None else fitting(fixed, agent, empty.budget, prices)
-        empty = empty._replace(parts=(text,) if text else (), used=prices.of(text))
+        # What is left of the context in these zones is smaller than any text.
+        empty = _with_text(empty, request, fixed)
     with store.one_question():
         try:
             session = session or find_session(store.primary, request.session)
@@ -178,8 +177,14 @@ def _empty(request: AssembleRequest, config: Config) -> Assembly:
 def unread_assembly(request: AssembleRequest, text: str, *, outcome: str, reason: str) -> Assembly:
     """A block of a fixed text where nothing could be read, in the full shape; limits are by the defaults."""
     empty = _empty(request, Config())
-    used = Prices(model_factor(empty.model)).of(text)
-    return empty._replace(outcome=outcome, engine="", reason=reason, parts=(text,), used=used, notes=())
+    return _with_text(empty._replace(outcome=outcome, engine="", reason=reason, notes=()), request, text)
+
+
+def _with_text(empty: Assembly, request: AssembleRequest, text: str) -> Assembly:
+    """A block of a fixed text, which only a requested budget shortens."""
+    prices = Prices(model_factor(empty.model))
+    text = text if request.budget is None else fitting(text, empty.agent, empty.budget, prices)
+    return empty._replace(parts=(text,) if text else (), used=prices.of(text))
 
 
 def _limit(request: AssembleRequest, config: Config, agent: str) -> int:

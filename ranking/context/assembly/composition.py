@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 CUT = "…"  # the last line of a passage that is not shown to its end
-_LEAST_LINES = 3  # of a passage; less says nothing
+_LEAST_LINES, _LEAST_WORDS = 3, 15  # of a passage; less says nothing
 
 
 def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *, level: str) -> Assembly:
@@ -99,9 +99,9 @@ class Bought(NamedTuple):
 def with_cut_passage(
     candidates: list[BlockCandidate], purchase: Purchase, barred: int, limit: int, price: Prices
 ) -> Bought:
-    """What a purchase shows, and of the passage that did not fit as many lines as do.
+    """What a purchase shows, and of the passage that did not fit as many lines as do, else as many words.
 
-    A larger limit shows more lines of it, and then the whole: it never lowers what is shown.
+    A larger limit shows more of it, and then the whole: it never lowers what is shown.
     """
     bought = Bought(candidates, purchase.levels, purchase.costs, purchase.used)
     if purchase.is_complete:
@@ -113,21 +113,26 @@ def with_cut_passage(
         return bought
     class_ = block.BLOCK_CLASSES[one.item.kind]
     whole = one.passages[number]
-    lines = whole.text.splitlines()
     before = price.of(class_.text(one.shown_at(step.at - 1, 0)))
 
-    def cut_to(kept: int) -> tuple[BlockCandidate, int]:
-        text = "\n".join((*lines[:kept], CUT))
-        passage = whole._replace(text=text, end_line=whole.start_line + kept - 1, counter=ESTIMATE)
+    def cut_to(end: int) -> tuple[BlockCandidate, int]:
+        text = whole.text[:end]
+        last = whole.start_line + text.count("\n")
+        passage = whole._replace(text=f"{text}\n{CUT}", end_line=last, counter=ESTIMATE)
         passages = (*one.passages[:number], passage, *one.passages[number + 1 :])
         shorter = one._replace(passages=passages, passage_count=-1)  # in no case all of it
         return shorter, price.of(class_.text(shorter.shown_at(step.at, 0))) - before
 
     room = limit - purchase.used
-    fitting_lines = bisect_right(range(1, len(lines)), room, key=lambda kept: cut_to(kept)[1])
-    if fitting_lines < _LEAST_LINES:
+    places = [at for at, char in enumerate(whole.text[:-1]) if char in " \n" and not whole.text[at - 1].isspace()]
+    lines = [at for at in places if whole.text[at] == "\n"][_LEAST_LINES - 1 :]
+    for ends in (lines, places[_LEAST_WORDS - 1 :]):
+        count = bisect_right(ends, room, key=lambda end: cut_to(end)[1])
+        if count:
+            break
+    else:
         return bought
-    shorter, cost = cut_to(fitting_lines)
+    shorter, cost = cut_to(ends[count - 1])
     levels, costs = list(purchase.levels), list(purchase.costs)
     levels[step.place], costs[step.place] = step.at, costs[step.place] + cost
     shown = [*candidates[: step.place], shorter, *candidates[step.place + 1 :]]

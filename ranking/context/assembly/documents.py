@@ -4,6 +4,7 @@ Texts were redacted when they were stored; rows of an older rule set are redacte
 anything is truncated, counted or packed.
 """
 
+from collections.abc import Callable
 from itertools import accumulate
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED
+from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone, truncated
 from ctxrank.ranking.context.assembly.order import UNRELATED, RankedPackage, label, reason
 from ctxrank.ranking.context.assembly.shapes import (
@@ -70,12 +72,12 @@ def package_candidate(
         title=cleaned(package.title, package.ruleset, spawn.config.redaction_mode),
         explanation=ranked.explanation,
     )
-    price = spawn.prices.of
-    steps = [price(block.package_title(shown)), price(block.package_summary(shown))]
-    full = sum(steps)
+    title = spawn.prices.of(block.package_title(shown))
+    full = _price(spawn, package, shown, lambda one: block.package_title(one) + block.package_summary(one))
+    steps = [title, max(0, full - title)]
     forms: tuple[IncludedDocument, ...] = (shown, shown._replace(detail="summary"))
     if ranked.standing:
-        line = price(block.package_line(shown))
+        line = _price(spawn, package, shown, block.package_line)
         forms = (shown._replace(detail="line"), forms[1])
         if passages or not has_detail:  # from its line to its summary with the best passage in one step
             forms, steps = forms[:1], [line]
@@ -85,6 +87,16 @@ def package_candidate(
     candidate = _candidate("packages", PACKAGE, forms, steps, passages, count)
     item = candidate.item._replace(has_line=bool(ranked.standing), is_first=ranked.standing == IS_NEAR)
     return candidate._replace(item=item)
+
+
+def _price(
+    spawn: Spawn, package: EligiblePackage, shown: IncludedDocument, write: Callable[[IncludedDocument], str]
+) -> int:
+    """Of what is written of a package: its summary costs what was counted where it is there whole."""
+    text, bare = write(shown), write(shown._replace(summary=""))
+    if shown.summary != package.summary or package.summary not in text:
+        return spawn.prices.of(text)
+    return spawn.prices.of(bare) + spawn.prices.of_stored(package.summary, package.tokens, package.counter)
 
 
 def _says_something(passage: IncludedPassage, summary: str) -> bool:

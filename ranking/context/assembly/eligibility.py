@@ -45,6 +45,8 @@ class EligiblePackage(NamedTuple):
     is_unused_clone: bool  # it came with the repository and was not used here
     held_at: int  # when the code that it is about was last as it was; 0: it is about none
     is_gone: bool  # all of that code is gone
+    tokens: int  # of its summary, as `counter` has counted them
+    counter: str
 
 
 _QUERY = f"""
@@ -64,7 +66,8 @@ _QUERY = f"""
            {SESSION_TITLE},
            d.title, {IS_UNUSED_CLONE},
            coalesce((SELECT max(a.held_at) FROM anchors AS a WHERE a.document_id = d.id), 0),
-           coalesce((SELECT min(a.state = 'gone') FROM anchors AS a WHERE a.document_id = d.id), 0)
+           coalesce((SELECT min(a.state = 'gone') FROM anchors AS a WHERE a.document_id = d.id), 0),
+           d.tokens, d.token_counter
       FROM packages AS p
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id

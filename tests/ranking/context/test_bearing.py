@@ -130,6 +130,19 @@ def test_a_limit_bounds_what_is_shown_with_detail(tmp_path: Path) -> None:
         assert [package.detail for package in _block(store, limit=0).packages] == ["line"] * 5
 
 
+def test_of_a_passage_of_one_line_as_many_words_are_shown_as_do(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        sentences = " ".join(f"The walrus pool is locked by heron {number}." for number in range(60))
+        save(store, "a.md", f"# Walrus\n\n{sentences}\n", summary="Locks.")
+        shown = [""]
+        for budget in range(300, 800, 50):
+            block = _block(store, budget=budget)
+            assert 0.85 * budget <= block.used <= budget
+            text = block.packages[0].passages[-1].text.removesuffix(f"\n{CUT}")
+            assert sentences.startswith(text.partition("\n\n")[2]) and text.startswith(shown[-1])
+            shown.append(text)
+
+
 def test_of_a_passage_that_does_not_fit_as_many_lines_are_shown_as_do(tmp_path: Path) -> None:
     """A block is filled to the last line; with more tokens the same passage goes on, until it is whole."""
     with make_store(tmp_path) as store:

@@ -39,6 +39,8 @@ def _package(number: int, priority: str = "medium", *, days: int = 0, **values: 
         is_unused_clone=False,
         held_at=0,
         is_gone=False,
+        tokens=0,
+        counter="estimate",
     )
     return plain._replace(**values)  # type: ignore[arg-type]
 

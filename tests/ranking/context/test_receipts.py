@@ -152,6 +152,22 @@ def test_two_receipts_differ_in_what_was_asked_and_in_what_came_of_it(store: Sto
     assert not any(difference(one, one))
 
 
+def test_a_document_that_is_shortened_is_not_left_out(store: Store) -> None:
+    text = "\n".join(f"The walrus pool is locked by heron {number}." for number in range(60))
+    save(store, "long.md", f"# Walrus\n\n{text}\n", summary="Locks.")
+    for budget in (500, 5000):
+        block_for(store, task="walrus pool heron", budget=budget, is_marking=False)
+    other, one = list_receipts(store.primary, limit=2)
+    in_both = set.intersection(*({entry.id for entry in each.entries if entry.is_included} for each in (one, other)))
+    assert in_both and not in_both & (_gone(one, other) | _gone(other, one))
+
+
+def _gone(one: Receipt, other: Receipt) -> set[str]:
+    found = difference(one, other)
+    out = {after.id for before, after in found.changed if before.is_included and not after.is_included}
+    return out | {entry.id for entry in found.removed}
+
+
 # Why
 
 
