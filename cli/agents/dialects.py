@@ -12,6 +12,8 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.text.light_json import loads
 from ctxrank.indexer.text.tables import rows
 
+_MAX_DIGITS = 9  # a command may print a line that only looks like its exit code
+
 
 class Row(NamedTuple):
     """A row of the table, of one runner: what kind of word it has, its word, ours, and the tools of an event."""
@@ -90,5 +92,5 @@ def _shell_response(text: str, printed: Row, exit_row: Row) -> Mapping[str, obje
     code = after.partition(exit_row.theirs)[2] if exit_row.theirs else after
     digits = code[: len(code) - len(code.lstrip("0123456789"))]
     if mark and digits:
-        return {"output": before[1:], "exit_code": int(digits)}
+        return {"output": before[1:], "exit_code": int(digits[:_MAX_DIGITS])}
     return {"output": output, "exit_code": int(exit_row.ours)} if exit_row.ours else None

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 from builders import make_store
+from examples import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from runner_events import logged
 
 from ctxrank.cli.agents import dialects
@@ -212,6 +215,30 @@ def test_a_hook_of_claude_code_that_another_runner_calls_says_nothing(
         other.setenv("COPILOT_PROJECT_DIR", str(shop))
         assert said() == ""
     assert _PATH in said() and logged() == []
+
+
+_WORDS = sorted({word for row in rows(dialects.__file__, "dialects") for word in row[2].split(".")})
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20) | st.sampled_from([*_WORDS, '{"a"', "9" * 5000]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_WORDS), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(
+    runner=st.sampled_from(tuple(_PROMPTS)),
+    fields=st.dictionaries(st.sampled_from([*_WORDS, "hook_event_name", "tool_name"]), _VALUES, max_size=8),
+    response=st.text(alphabet="Output: Exit Cd<shelI\n0123456789", max_size=80),
+)
+@settings(max_examples=examples(100))
+def test_any_fields_are_read(runner: str, fields: dict[str, object], response: str) -> None:
+    dialects.ours(runner, fields)
+    for tool in ("bash", _GEMINI_SHELL):
+        for text in (response, f"Output: {response}", f"<shellId: 0 completed with exit code {'9' * 5000}>"):
+            event = {"hook_event_name": "PostToolUse", "tool_name": tool, "tool_result": {"text_result_for_llm": text}}
+            dialects.ours("copilot-cli", event)
+            gemini = {"hook_event_name": "AfterTool", "tool_name": tool, "tool_response": {"llmContent": text}}
+            dialects.ours("gemini-cli", gemini)
 
 
 def test_each_row_names_what_there_is() -> None:
