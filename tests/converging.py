@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from builders import make_store, save
-from exported import accept
+from exported import accept, agree
 from hypothesis import strategies as st
 
 from ctxrank.indexer.clock import now_us
@@ -144,6 +144,7 @@ class Machines:
         data = "".join(lines).encode()
         accept(target, data)
         import_jsonl(target, io.BytesIO(data), mode=mode_of(target))
+        agree(target)
 
     def _bring_and_die(self, target: Store, lines: list[str], dies_at: int) -> None:
         """Import until so many transactions are in, then no further."""

@@ -16,8 +16,9 @@ from ctxrank.indexer.errors.failures import insert as insert_failure
 from ctxrank.indexer.errors.failures import sighting_of
 from ctxrank.indexer.errors.solutions import put_signature
 from ctxrank.indexer.exchange.decisions import decide
-from ctxrank.indexer.exchange.exchange import import_jsonl
+from ctxrank.indexer.exchange.exchange import carry_out, import_jsonl
 from ctxrank.indexer.exchange.export import export_lines
+from ctxrank.indexer.exchange.orders import waiting_orders
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.light_typing import is_dict
@@ -87,6 +88,12 @@ def bring(store: Store, data: bytes, *, is_accepted: bool = True) -> ImportRepor
     if is_accepted:
         accept(store, data)
     return import_jsonl(store, io.BytesIO(data))
+
+
+def agree(store: Store) -> None:
+    """Carry out every order that waits."""
+    if waiting := waiting_orders(store.primary):
+        carry_out(store, waiting)
 
 
 def accept(store: Store, data: bytes) -> None:

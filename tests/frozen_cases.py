@@ -614,7 +614,8 @@ EXCHANGE = Family(
         *once("export -o nowhere/all.jsonl"),
         Case("init other", files={"other/notes.md": ""}),
         *both("--db other/.ctxrank/ctxrank.db import jsonl all.jsonl"),
-        *both("origins", "--db other/.ctxrank/ctxrank.db origins", f"{_OTHERS} pending"),
+        *both("origins", "--db other/.ctxrank/ctxrank.db origins", f"{_OTHERS} pending", f"{_OTHERS} removed"),
+        *both(f"{_OTHERS} agree", f"{_OTHERS} agree 1", f"{_OTHERS} revoke {_SHOP} shop"),
         *both(f"{_OTHERS} accept", f"{_OTHERS} list x", f"{_OTHERS} accept ffffffff", f"{_OTHERS} doubt"),
         *both("--db other/.ctxrank/ctxrank.db status", "--db other/.ctxrank/ctxrank.db search database is locked -n 2"),
         *once(
@@ -638,6 +639,14 @@ EXCHANGE = Family(
         *once(
             "export --since 36", "export --all-origins --kind error", "import jsonl all.jsonl --from-origin 9f3c27ab"
         ),
+        *once(
+            "purge --path artifacts/shop-2026-10/queue",
+            "export --since 39 -o orders.jsonl",
+            "--db other/.ctxrank/ctxrank.db --json import jsonl orders.jsonl --accept",
+            "--db other/.ctxrank/ctxrank.db status",
+            "--db other/.ctxrank/ctxrank.db --json status",
+        ),
+        *both(f"{_OTHERS} pending", f"{_OTHERS} decline 1", f"{_OTHERS} agree all", f"{_OTHERS} removed"),
     ],
 )
 

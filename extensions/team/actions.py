@@ -18,6 +18,7 @@ from ctxrank.extensions.team.sync import Forgetting, Synced, state_of, synchroni
 from ctxrank.extensions.team.watch import LogWatch
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
+from ctxrank.indexer.exchange.orders import count_waiting
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.store.location import TEAM_LOCK
@@ -92,16 +93,17 @@ def status(call: Call, unconfirmed: bool) -> Reply:
     if unconfirmed:
         with call.open() as store, connected(store) as log:
             found = exchange.forgetting(store, log)
+            waiting = count_waiting(store.primary)
         late = [
             f"{shown(one.machine)}{' (this one)' if one.is_this else ''}: {one.orders} orders,"
             f" {f'seen {one.seen_at}' if one.seen_at else 'never seen'}"
             for one in found.unconfirmed
         ]
         return Reply(
-            lambda: {"machines": found.machines, "unconfirmed": found.unconfirmed},
+            lambda: {"machines": found.machines, "unconfirmed": found.unconfirmed, "waiting": waiting},
             late or [f"forgotten by all {found.machines} machines"],
-            exit_code=LockedError.exit_code if late else 0,
-            notes=_unconfirmed_notes(found),
+            exit_code=LockedError.exit_code if late or waiting else 0,
+            notes=(*_unconfirmed_notes(found), *_waiting_notes(waiting)),
         )
     with call.open() as store:
         state = state_of(store)
@@ -214,6 +216,7 @@ def _synced_reply(done: Synced, state: TeamState, first: Sequence[str] = (), **m
         notes.append("not yet purged: another process reads the store; 'ctxrank purge' finishes it.")
     if not done.is_erased:
         notes.append("the log's server keeps forgotten keys in its write-ahead log: see wal_recycle in docs/team.md.")
+    notes += _waiting_notes(done.waiting)
     notes += [*skipped[:_SHOWN_SKIPPED], *([f"{len(skipped)} lines were skipped."] if skipped else [])]
     return Reply(
         lambda: {
@@ -223,10 +226,11 @@ def _synced_reply(done: Synced, state: TeamState, first: Sequence[str] = (), **m
             "forgotten": done.is_forgotten,
             "erased": done.is_erased,
             "skipped": len(skipped),
+            "waiting": done.waiting,
             **more,
         },
         [*first, f"pushed    {done.pushed}", f"pulled    {done.pulled}", f"memory    {sentence(state)}"],
-        exit_code=0 if done.is_forgotten else LockedError.exit_code,
+        exit_code=0 if done.is_forgotten and not done.waiting else LockedError.exit_code,
         notes=tuple(notes),
     )
 
@@ -248,6 +252,10 @@ def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
 def _unconfirmed_notes(found: Forgetting) -> tuple[str, ...]:
     late = f"{len(found.unconfirmed)} of {found.machines} machines have not confirmed"
     return (f"not yet forgotten: {late} ('ctxrank team status --unconfirmed').",) if found.unconfirmed else ()
+
+
+def _waiting_notes(waiting: int) -> tuple[str, ...]:
+    return (f"orders to forget wait for you: {waiting} ('ctxrank origins pending').",) if waiting else ()
 
 
 def durably(call: Call, act: Callable[[], Reply]) -> Reply:

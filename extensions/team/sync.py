@@ -16,10 +16,11 @@ from ctxrank.extensions.team.sealing import MAX_RECORD_BYTES, Register, Sealed, 
 from ctxrank.extensions.team.state import write_state
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
-from ctxrank.indexer.exchange.exchange import FORGET, REMOVED, Exchange
+from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.exchange.export import END, export_lines, last_number
 from ctxrank.indexer.exchange.kinds.usages import USAGE
 from ctxrank.indexer.exchange.lines import BATCH_BYTES, BadLine, Line, parse_line
+from ctxrank.indexer.exchange.orders import FORGET, REMOVED, count_waiting, has_unfulfilled
 from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.light_typing import NamedTuple
@@ -41,7 +42,8 @@ Told = Callable[[int, int], None]
 
 
 class Synced(NamedTuple):
-    """What was exchanged: lines, and what became of them here. `is_forgotten`: all orders are carried out.
+    """What was exchanged: lines, and what became of them here. `is_forgotten`: all orders are carried out, but for
+    those that wait for a person here (`waiting`).
 
     `is_erased` is false where the log's server keeps forgotten keys in its write-ahead log.
     """
@@ -53,6 +55,7 @@ class Synced(NamedTuple):
     is_erased: bool
     reports: tuple[ImportReport, ...]
     notes: tuple[str, ...]
+    waiting: int = 0
 
 
 class _Outgoing(NamedTuple):
@@ -104,8 +107,10 @@ def synchronize(store: Store, log: TeamLog, told: Told | None = None, *, is_eras
         finish_forgetting(store)
     is_forgotten = not is_erasing_due(store.primary)
     state = state_of(store)
-    log.report(state.applied, state.applied if is_forgotten else 0)
-    return Synced(pushed, pulled, state.applied, is_forgotten, is_erased, tuple(reports), tuple(notes))
+    has_forgotten = is_forgotten and not has_unfulfilled(store.primary)
+    log.report(state.applied, state.applied if has_forgotten else 0)
+    waiting = count_waiting(store.primary)
+    return Synced(pushed, pulled, state.applied, is_forgotten, is_erased, tuple(reports), tuple(notes), waiting)
 
 
 def push(store: Store, log: TeamLog) -> int:

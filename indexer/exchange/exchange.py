@@ -14,7 +14,6 @@ Lines of one origin are registers (see `register`), so neither order nor repetit
 
 import contextlib
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,10 +22,11 @@ from typing import BinaryIO
 
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange import merge
+from ctxrank.indexer.exchange import merge, orders
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.import_lines import LineImport, Progress, bring_batches
 from ctxrank.indexer.exchange.lines import BadLine, Line, LineReader, batches
+from ctxrank.indexer.exchange.orders import FORGET, REMOVED, DigestOrder, Order, OrderDoor, digest_order
 from ctxrank.indexer.exchange.origin_removal import is_blocked
 from ctxrank.indexer.exchange.register import (
     COUNTED,
@@ -44,12 +44,18 @@ from ctxrank.indexer.exchange.register import (
 from ctxrank.indexer.exchange.run import Account, ImportReport, ImportRun, KindCount
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_redaction_unfinished, note_redacting
-from ctxrank.indexer.privacy.purge import finish_forgetting, forget_numbers, forget_ordered
+from ctxrank.indexer.privacy.purge import (
+    BY_ORDER,
+    finish_forgetting,
+    forget_numbers,
+    forget_planned,
+    plan_ordered,
+)
 from ctxrank.indexer.privacy.redact_again import redact_again
+from ctxrank.indexer.privacy.removal import Remover
 from ctxrank.indexer.redaction.engine import RedactionMode
-from ctxrank.indexer.redaction.purged_secrets import DIGEST_BYTES, LEAST_CHARS, MOST_CHARS
 from ctxrank.indexer.store import blocklist, origins
-from ctxrank.indexer.store.blocklist import PATH, SECRET, SESSION
+from ctxrank.indexer.store.blocklist import SECRET
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_value, require_value
 from ctxrank.indexer.store.documents import backfill_counts
@@ -57,7 +63,6 @@ from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
 
-REMOVED, FORGET = "removed", "forget"
 _SHOWN_CHARS = 40
 _BATCH_LINES = 5000
 
@@ -106,7 +111,9 @@ def import_jsonl(
 
 
 class _Removal(NamedTuple):
-    """A record that goes: its key in the register of its origin, its row here (0: none), and what the log notes."""
+    """A record that goes: its key in the register of its origin, its row here (0: none), what the log notes, and by
+    which order it goes (0: its own store removed it).
+    """
 
     of: str
     kind: str
@@ -114,20 +121,7 @@ class _Removal(NamedTuple):
     row_id: int
     seq: int
     gone: int
-
-
-class _Order(NamedTuple):
-    """What every store has to forget, by a digest keyed with the uuid of the store that says so."""
-
-    kind: str
-    digest: str
-    prefilter: str
-    key: str
-
-    def means(self, text: str) -> bool:
-        """Whether it is about a path, the name of a session, or the text of a record."""
-        parts = blocklist.and_above(text) if self.kind == PATH else (text,)
-        return any(blocklist.digest(self.key, self.kind, part) == self.digest for part in parts)
+    order_id: int = 0
 
 
 class Exchange:
@@ -136,7 +130,7 @@ class Exchange:
     """
 
     def __init__(
-        self, store: Store, sender: str, mode: RedactionMode, wanted: Sequence[str] = (), door: origins.Door = "file"
+        self, store: Store, sender: str, mode: RedactionMode, wanted: Sequence[str] = (), door: OrderDoor = "file"
     ) -> None:
         for digits in wanted:
             if len(digits_of(digits)) < ORIGIN_DIGITS:
@@ -150,8 +144,11 @@ class Exchange:
         self._own = require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
         self._account = Account()
         self._imports: dict[str, LineImport] = {}
+        self._origins: dict[str, Origin] = {}
+        self._bounds: dict[str, orders.Bound] = {}
         self._forgotten: Counter[str] = Counter()
         self._orders = KindCount()
+        self._waiting = 0
         self._kept_out = cache(self._is_kept_out)
         self._left_out = 0
 
@@ -161,25 +158,30 @@ class Exchange:
 
     def _bring(self, of: tuple[str, str], batch: list[Line]) -> None:
         uuid, record = of
+        origin = self._entered(uuid)
         if record == REMOVED:
             self._remove(uuid, batch)
         elif record == FORGET:
             self._forget(batch)
         else:
             if uuid not in self._imports:
-                origin = self._entered(uuid)
                 ledger = Ledger(self._store.primary, origin)
                 self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
             self._imports[uuid].bring(record, batch)
 
     def _entered(self, uuid: str) -> Origin:
         """The origin of lines, with what was decided of it: of a member of the team's log nobody is asked."""
+        if uuid in self._origins:
+            return self._origins[uuid]
         with self._store.write() as change:
             code = origin_code(change.connection, uuid)
             state = origins.state_of(change.connection, uuid)
             if code and state == "asked" and self._door == "log":
                 decide(change, uuid, state := "accepted", "log")
-        return Origin(uuid, code, is_backup=uuid == self._sender, is_accepted=not code or state == "accepted")
+        is_accepted = not code or state == "accepted"
+        self._origins[uuid] = Origin(uuid, code, is_backup=uuid == self._sender, is_accepted=is_accepted)
+        self._bounds[uuid] = orders.Bound(self._store.primary, uuid, self._door)
+        return self._origins[uuid]
 
     def _is_kept_out(self, uuid: str) -> bool:
         """Whether an origin was purged here, or refused."""
@@ -207,14 +209,17 @@ class Exchange:
         with self._store.write() as change:
             for line in lines:
                 try:
-                    removals += self._removal(change, uuid, line)
+                    for one in self._removal(change, uuid, line):
+                        order_id = self._enter_removal(change, uuid, line, one) if one.gone == BY_ORDER else 0
+                        removals += [one._replace(order_id=order_id)] if order_id is not None else []
                 except UsageError as error:
                     self._account.skip(REMOVED, line.shown, error.message)
-        numbers: dict[str, list[int]] = {}
-        for one in removals:
-            if one.row_id:
-                numbers.setdefault(one.kind, []).append(one.row_id)
-        self._forgotten.update(forget_numbers(self._store, numbers))
+        for order_id in {one.order_id for one in removals}:
+            numbers: dict[str, list[int]] = {}
+            for one in removals:
+                if one.row_id and one.order_id == order_id:
+                    numbers.setdefault(one.kind, []).append(one.row_id)
+            self._forgotten.update(forget_numbers(self._store, numbers, Remover(uuid, order_id or None)))
         with self._store.write() as change:
             for one in removals:
                 # Row 0: it may be made again, by its origin.
@@ -222,6 +227,18 @@ class Exchange:
                 if one.row_id < 0:
                     query = "UPDATE record_log SET gone = ? WHERE kind = ? AND number = ? AND gone > 0"
                     change.connection.execute(query, (one.gone, one.kind, one.row_id))
+
+    def _enter_removal(self, change: Change, uuid: str, line: Line, one: _Removal) -> int | None:
+        """The number of an order to remove a record; None where it waits, or was declined."""
+        touched = int(one.row_id != 0 and one.of != uuid)
+        order = Order(uuid, REMOVED, one.kind, f"{number_of(line.values)}@{one.of}", str(seq_of(line.values)))
+        return self._enter(change, order, touched, is_obeyed=self._bounds[uuid].allows(touched))
+
+    def _enter(self, change: Change, order: Order, touched: int, *, is_obeyed: bool) -> int | None:
+        """The number of an order that is to be carried out."""
+        order_id = orders.enter(change, order, self._door, touched, is_obeyed=is_obeyed)
+        self._waiting += order_id is not None and not is_obeyed
+        return order_id if is_obeyed else None
 
     def _removal(self, change: Change, uuid: str, line: Line) -> Iterator[_Removal]:
         """What a line removes here, unless it is later here; errors and strategies lose what the origin counted."""
@@ -233,7 +250,7 @@ class Exchange:
         if not isinstance(of, str) or not is_uuid(of):
             raise UsageError("its 'of' is not the uuid of a store")
         origin, table = Origin(of, origin_code(connection, of)), KINDS[kind].table.name
-        key, row_id, gone = str(number), origin.local(number), 2 if is_order else 3
+        key, row_id, gone = str(number), origin.local(number), BY_ORDER if is_order else 3
         if kind not in COUNTED:
             known = read_entry(connection, source_of(of), kind, key)
             seq = GONE if is_order else seq
@@ -256,28 +273,52 @@ class Exchange:
             yield _Removal(of, kind, key, 0 if is_left else row_id, seq, gone)
 
     def _forget(self, lines: list[Line]) -> None:
-        """Carry out orders and enter them, so that one that was interrupted is carried out again.
+        """Carry out orders and enter them, so that one that was interrupted is carried out again; or let them wait.
 
         Those of this store are on its list, or were taken off it.
         """
-        fresh: list[_Order] = []
+        fresh: list[DigestOrder] = []
         for line in lines:
             try:
-                order = _order(line)
+                order = digest_order(line)
             except UsageError as error:
                 self._account.skip(FORGET, line.shown, error.message)
                 continue
             if order.key != self._own and not blocklist.is_entered(self._store.primary, order.kind, order.digest):
                 fresh.append(order)
-        self._orders = KindCount(self._orders.new + len(fresh), 0, self._orders.unchanged + len(lines) - len(fresh))
-        for order in fresh:
-            if order.kind != SECRET:
-                self._forgotten.update(forget_ordered(self._store, order.kind, order.means))
+        obeyed = [order for key in dict.fromkeys(one.key for one in fresh) for order in self._obeyed(key, fresh)]
+        unchanged = self._orders.unchanged + len(lines) - len(fresh)
+        self._orders = KindCount(self._orders.new + len(obeyed), 0, unchanged)
         with self._store.write() as change:
-            for order in fresh:
+            for order in obeyed:
                 blocklist.block_by_order(change.connection, *order)
-            if any(order.kind == SECRET for order in fresh):
+            if any(order.kind == SECRET for order in obeyed):
                 note_redacting(change)
+
+    def _obeyed(self, key: str, fresh: list[DigestOrder]) -> Iterator[DigestOrder]:
+        """The orders of one store that are not to wait; what they mean is gone, but for secrets, all of which are
+        looked for at the end.
+        """
+        primary, code = self._store.primary, self._entered(key).code
+        secrets = [one for one in fresh if one.key == key and one.kind == SECRET]
+        touched = orders.records_with(primary, secrets, code) if secrets else 0
+        is_within = self._bounds[key].allows(touched)
+        for order in secrets:
+            with self._store.write() as change:
+                if self._enter(change, order.order, touched, is_obeyed=is_within) is not None:
+                    yield order
+            touched = 0  # they were counted together
+        for order in fresh:
+            if order.key != key or order.kind == SECRET:
+                continue
+            plan = plan_ordered(primary, order.kind, order.means)
+            touched = orders.records_in(primary, plan.rows, code)
+            with self._store.write() as change:
+                is_within = self._bounds[key].allows(touched)
+                order_id = self._enter(change, order.order, touched, is_obeyed=is_within)
+            if order_id is not None:
+                self._forgotten.update(forget_planned(self._store, plan, Remover(key, order_id)))
+                yield order
 
     def finish(self, losses: Iterable[str] = ()) -> ImportReport:
         """What was done; `losses` are what the file is missing."""
@@ -295,19 +336,16 @@ class Exchange:
             account.add(FORGET, self._orders)
         if self._left_out:
             account.notes.append(f"{self._left_out} lines are left out: their origin was purged or refused here.")
+        if self._waiting:
+            account.notes.append(f"orders to forget wait for you: {self._waiting} ('ctxrank origins pending').")
         for imported in self._imports.values():
             account.notes += imported.files.notes()
-        return account.report(losses)
+        return account.report(losses)._replace(waiting=self._waiting)
 
 
-def _order(line: Line) -> _Order:
-    """Kind, digest, prefilter and key of an order. Raises UsageError."""
-    order = _Order(*(str(line.values.get(name)) for name in _Order._fields))
-    kinds = (PATH, SESSION, SECRET, *(kind.name for kind in KINDS.values() if kind.blocked))
-    is_filter = re.fullmatch("[0-9]{1,9} [0-9]{1,9}" if order.kind == SECRET else "", order.prefilter)
-    is_digest = re.fullmatch(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}", order.digest)
-    if order.kind not in kinds or not is_digest or not is_filter or not is_uuid(order.key):
-        raise UsageError("it is no order")
-    if order.kind == SECRET and not LEAST_CHARS <= int(order.prefilter.split()[0]) <= MOST_CHARS:
-        raise UsageError(f"it orders to forget what has not {LEAST_CHARS} to {MOST_CHARS} characters")
-    return order
+def carry_out(store: Store, agreed: Iterable[orders.WaitingOrder]) -> ImportReport:
+    """Carry out orders that a person here agrees to. Raises LockedError."""
+    own = require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
+    exchange = Exchange(store, own, load_config(store).redaction_mode, door="person")
+    exchange.bring([one.line for one in agreed], lambda batch: None)
+    return exchange.finish()

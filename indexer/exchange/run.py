@@ -63,6 +63,7 @@ class ImportReport(NamedTuple):
     recounted: int
     notes: tuple[str, ...]
     is_complete: bool = True
+    waiting: int = 0  # orders to forget that are not carried out before a person here agrees
 
     @property
     def is_noop(self) -> bool:

@@ -21,7 +21,14 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
-from ctxrank.indexer.privacy.removal import removable, remove_records, unchecked_references
+from ctxrank.indexer.privacy.removal import (
+    HERE,
+    Remover,
+    note_removals,
+    removable,
+    remove_records,
+    unchecked_references,
+)
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, block, same_text
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, require_value
@@ -30,6 +37,7 @@ from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Change, Store
 
+BY_ORDER = 2  # what the record log says of a record that every store has to forget
 # The path of a row below its root or its tree, as a person names it.
 _SHOWN = "CASE WHEN r.path = '.' OR r.path LIKE '@%' THEN f.path ELSE r.path || '/' || f.path END"
 
@@ -47,7 +55,7 @@ class PurgeReport(NamedTuple):
     is_dry_run: bool
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """What goes: row ids by kind, and the paths, session names and texts that may not come back."""
 
     rows: dict[str, list[int]]  # by what `removable` calls them
@@ -89,7 +97,7 @@ def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Purg
     return _carry_out(store, plan, is_dry_run=is_dry_run)
 
 
-def _plan_session(primary: apsw.Connection, plan: _Plan, name: str) -> None:
+def _plan_session(primary: apsw.Connection, plan: Plan, name: str) -> None:
     session_id = find_session(primary, name).id
     for kind in kinds_of(primary).values():
         if kind.is_of_a_session and kind.name in plan.rows:
@@ -121,12 +129,11 @@ def finish_forgetting(store: Store) -> bool:
     return not is_erasing_due(store.primary) or erase(store)
 
 
-def forget_ordered(store: Store, kind: str, is_meant: Callable[[str], bool]) -> Mapping[str, int]:
-    """Remove what an order of another store means: paths, names of sessions, or texts of a kind of record.
+def plan_ordered(primary: apsw.Connection, kind: str, is_meant: Callable[[str], bool]) -> Plan:
+    """What an order of another store means: paths, names of sessions, or texts of a kind of record.
 
     Nothing is put on the blocklist: the order itself is on it.
     """
-    primary = store.primary
     require_owners(primary, "purge")
     plan = _new_plan(primary)
     if kind == PATH:
@@ -140,7 +147,7 @@ def forget_ordered(store: Store, kind: str, is_meant: Callable[[str], bool]) -> 
         texts = _blocked_texts(primary, kinds_of(primary)[kind])
         plan.rows[kind] = [number for number, text in texts.items() if is_meant(text)]
     plan.kept_out.clear()
-    return _remove_planned(store, plan)
+    return plan
 
 
 def forget_blocked(store: Store) -> Mapping[str, int]:
@@ -148,31 +155,34 @@ def forget_blocked(store: Store) -> Mapping[str, int]:
     blocked = Blocklist(store.primary)
     removed: dict[str, int] = {}
     for kind in (kind.name for kind in kinds_of(store.primary).values() if kind.blocked):
-        removed.update(forget_ordered(store, kind, partial(blocked.holds, kind)))
+        plan = plan_ordered(store.primary, kind, partial(blocked.holds, kind))
+        removed.update(forget_planned(store, plan))
     return removed
 
 
-def forget_numbers(store: Store, numbers: Mapping[str, Sequence[int]]) -> Mapping[str, int]:
+def forget_numbers(store: Store, numbers: Mapping[str, Sequence[int]], by: Remover = HERE) -> Mapping[str, int]:
     """Remove records by kind and row id, with the documents of files among them; what may come again is not decided."""
     plan = _new_plan(store.primary)
     plan.rows.update({kind: list(ids) for kind, ids in numbers.items() if kind in plan.rows and kind != SESSION})
-    return _remove_planned(store, plan)
+    return forget_planned(store, plan, by)
 
 
-def _remove_planned(store: Store, plan: _Plan) -> Mapping[str, int]:
+def forget_planned(store: Store, plan: Plan, by: Remover = HERE) -> Mapping[str, int]:
+    """Remove what a plan says; the log of removals has whose order it was."""
     counts = _counts(plan)
     if counts:
         with unchecked_references(store.primary), store.write() as change:
             _remove(change, plan)
+            note_removals(change.connection, counts, by)
             note_erasing(change)
     return counts
 
 
-def _new_plan(primary: apsw.Connection) -> _Plan:
-    return _Plan({what: [] for what in removable(primary)}, [], {}, [])
+def _new_plan(primary: apsw.Connection) -> Plan:
+    return Plan({what: [] for what in removable(primary)}, [], {}, [])
 
 
-def _counts(plan: _Plan) -> dict[str, int]:
+def _counts(plan: Plan) -> dict[str, int]:
     """What goes, by kind, and how many of each."""
     for what, numbers in plan.rows.items():
         plan.rows[what] = list(dict.fromkeys(numbers))
@@ -184,7 +194,7 @@ def _with_folders(table: Table, column: Column) -> str:
     return f"{table.name} AS f JOIN {column.refers_to} AS r ON r.id = f.{column.name}"
 
 
-def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]) -> None:
+def _plan_packages(primary: apsw.Connection, plan: Plan, numbers: Sequence[int]) -> None:
     """Packages, with those of their files that nothing else names."""
     going = set(numbers)
     plan.rows["package"] = sorted(going)
@@ -203,7 +213,7 @@ def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]
     plan.kept_out[PATH] = paths
 
 
-def _plan_path(primary: apsw.Connection, plan: _Plan, path: str) -> None:
+def _plan_path(primary: apsw.Connection, plan: Plan, path: str) -> None:
     """A file or all below a folder, in every table that has it."""
     below = "({0} = ?1 OR substr({0}, 1, length(?1) + 1) = ?1 || '/')"
     for table, column in file_tables(primary):
@@ -214,7 +224,7 @@ def _plan_path(primary: apsw.Connection, plan: _Plan, path: str) -> None:
     plan.kept_out[PATH] = [path]
 
 
-def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> PurgeReport:
+def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
     require_owners(store.primary, "purge")
     _plan_the_same(store.primary, plan)
     counts = _counts(plan)
@@ -225,13 +235,14 @@ def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> PurgeReport:
         for kind, ids in plan.rows.items():
             # Not again from an export of this store; what others made every store has to forget.
             if kind != SESSION:
-                query = "UPDATE record_log SET gone = 2 WHERE kind = ? AND number IN (SELECT value FROM json_each(?))"
-                change.connection.execute(query, (kind, id_list(ids)))
+                query = "UPDATE record_log SET gone = ? WHERE kind = ? AND number IN (SELECT value FROM json_each(?))"
+                change.connection.execute(query, (BY_ORDER, kind, id_list(ids)))
+        note_removals(change.connection, counts, HERE)
         note_erasing(change)
     return PurgeReport(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
 
 
-def _plan_the_same(primary: apsw.Connection, plan: _Plan) -> None:
+def _plan_the_same(primary: apsw.Connection, plan: Plan) -> None:
     """Add the rows that repeat a text of what goes, and the texts that go on the blocklist."""
     reasoning, errors = id_list(plan.rows["reasoning"]), id_list(plan.rows["error"])
     query = """
@@ -259,7 +270,7 @@ def _blocked_texts(primary: apsw.Connection, kind: Kind) -> dict[int, str]:
     return read_map(primary, f"SELECT id, {' || char(10) || '.join(kind.blocked)} FROM {kind.table.name}", (), int, str)
 
 
-def _remove(change: Change, plan: _Plan) -> list[int]:
+def _remove(change: Change, plan: Plan) -> list[int]:
     """Everything in one transaction; returns the numbers under which it is kept out."""
     connection = change.connection
     _remove_receipts(connection, plan)
@@ -277,7 +288,7 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
     return [number for kind, texts in plan.kept_out.items() for number in block(change.connection, kind, texts)]
 
 
-def _remove_receipts(connection: apsw.Connection, plan: _Plan) -> None:
+def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:
     """Receipts that name what goes, a passage of it or its name: their reasons and their tasks say words of it."""
     ids: set[str] = set()
     query = """

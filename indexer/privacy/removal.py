@@ -15,6 +15,7 @@ from collections.abc import Generator, Mapping, Sequence
 import apsw
 
 from ctxrank.indexer.catalogue import KINDS, aging_kinds, file_tables, kinds_of, tables_of
+from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.declarations import Table
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
@@ -26,6 +27,38 @@ from ctxrank.indexer.store.store import Change
 
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _GOING = "IN (SELECT value FROM json_each(?1))"
+
+
+class Remover(NamedTuple):
+    """Who has something removed: the uuid of another store ('' for this one), and the number of its order."""
+
+    origin: str = ""
+    order_id: int | None = None
+
+
+HERE = Remover()
+
+
+class Removal(NamedTuple):
+    """What was removed at once of a kind: when, by whom ('': here), by which order, and how many rows."""
+
+    removed_at: int
+    origin: str
+    order: int | None
+    kind: str
+    removed: int
+
+
+def removals(primary: apsw.Connection) -> list[Removal]:
+    """The log of what was removed, the latest first."""
+    query = "SELECT removed_at, origin, order_id, kind, removed FROM removals ORDER BY id DESC LIMIT 1000"
+    return list(read_rows(primary, query, (), Removal))
+
+
+def note_removals(writer: apsw.Connection, counts: Mapping[str, int], by: Remover) -> None:
+    """Note that so many of each kind were removed, by whom and by which order; no text. `writer` has a transaction."""
+    query = "INSERT INTO removals (removed_at, origin, order_id, kind, removed) VALUES (?, ?, ?, ?, ?)"
+    writer.executemany(query, [(now_us(), *by, kind, count) for kind, count in counts.items() if count])
 
 
 @contextlib.contextmanager

@@ -16,7 +16,6 @@ from ctxrank.indexer.store.connection import read_rows, read_value
 from ctxrank.indexer.store.ids import IS_VOUCHED, is_accepted
 
 OriginState = Literal["asked", "accepted", "refused", "revoked"]
-Door = Literal["log", "file"]  # by which lines came in
 MAX_WHO_CHARS = 60
 
 

@@ -12,7 +12,7 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.import_report import import_reply
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.beneath import is_inside
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
 from ctxrank.indexer.exchange.exchange import import_jsonl as import_lines
 from ctxrank.indexer.exchange.export import export_lines, last_number
 from ctxrank.indexer.light_typing import Any
@@ -22,13 +22,14 @@ from ctxrank.indexer.systems import sync
 
 
 def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = (), accept: bool = False) -> Reply:
-    """Bring in the lines of an export; 5 where the file is not whole."""
+    """Bring in the lines of an export; 5 where the file is not whole, 7 where orders to forget wait."""
     gc.enable()  # this may take a while: see cli/entry.py
     with _opened(file) as source, call.open() as store, progress_bar("importing", call) as advance:
         trust_as_used(store)
         mode = load_config(store).redaction_mode
         report = import_lines(store, source, mode=mode, progress=advance, from_origins=from_origins, is_accepted=accept)
-    return import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
+    code = LockedError.exit_code if report.waiting else 0
+    return import_reply(report)._replace(exit_code=code if report.is_complete else DamagedError.exit_code)
 
 
 def _opened(file: str) -> contextlib.AbstractContextManager[BinaryIO]:

@@ -73,7 +73,7 @@ def status(call: Call) -> Reply:
             wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
         floor = measured_floor(store)
-        found = found._replace(notes=(*found.notes, *(status_notes(store) if found.origins else ())))
+        found = found._replace(notes=(*found.notes, *status_notes(store)))
         size = sum(os.path.getsize(path) for path in store.location.database_files if os.path.exists(path))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"

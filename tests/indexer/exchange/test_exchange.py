@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from builders import make_store, save, search_ids
-from exported import accept, exported, exported_bytes, fill
+from exported import accept, agree, exported, exported_bytes, fill
 from jsonschema import Draft202012Validator
 
 from ctxrank.cli.main import declared_commands, run
@@ -53,7 +53,9 @@ def tell(one: Store, other: Store, *, from_origins: tuple[str, ...] = (), **opti
     """Export from one store and import into another."""
     data = "".join(json.dumps(line) + "\n" for line in exported(one, **options)).encode()
     accept(other, data)
-    return import_jsonl(other, io.BytesIO(data), mode=MODE, from_origins=from_origins)
+    report = import_jsonl(other, io.BytesIO(data), mode=MODE, from_origins=from_origins)
+    agree(other)
+    return report
 
 
 def uuid_of(store: Store) -> str:
@@ -260,7 +262,9 @@ def bring_order(store: Store, order: dict[str, object]) -> ImportReport:
     header: dict[str, object] = {"format": "ctxrank-export", "version": 2, "store": order["key"]}
     end: dict[str, object] = {"record": "end", "counts": {}}
     data = "".join(json.dumps(line) + "\n" for line in (header, order, end)).encode()
-    return import_jsonl(store, io.BytesIO(data), mode=MODE)
+    report = import_jsonl(store, io.BytesIO(data), mode=MODE)
+    agree(store)
+    return report
 
 
 HARMLESS = f"The heron:\n{' ' * 16}sees a wombat\n-----BEGIN KEY-----\n"

@@ -1,0 +1,207 @@
+"""Orders to forget that other stores gave: each is carried out at once, within a bound, or waits for a person here.
+
+    bound = Bound(store.primary, uuid, "log")
+    bound.allows(touched)                         within what this store's orders may touch in seven days
+    enter(change, order, "log", touched, is_obeyed=True)      12, its number
+
+An order waits where, with all that its origin had forgotten here in seven days, it touches more than FEW records and
+more than SHARE of the store's; so does each order of a store that is not accepted, and each that came in a file. What
+an origin made itself does not count: it is its own to take back. A person here carries it out, or declines it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import apsw
+
+from ctxrank.indexer.catalogue import KINDS
+from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.register import is_uuid
+from ctxrank.indexer.light_typing import Literal, NamedTuple
+from ctxrank.indexer.redaction.encoded import contains_in_any_encoding
+from ctxrank.indexer.redaction.purged_secrets import (
+    DIGEST_BYTES,
+    LEAST_CHARS,
+    MOST_CHARS,
+    BlockedSecret,
+    find_purged_secrets,
+)
+from ctxrank.indexer.store import blocklist, origins
+from ctxrank.indexer.store.blocklist import PATH, SECRET, SESSION
+from ctxrank.indexer.store.connection import read_column, read_rows, read_value, require_value
+from ctxrank.indexer.store.facets import id_list
+from ctxrank.indexer.store.ids import origin_and_number
+from ctxrank.indexer.store.store import Change
+
+REMOVED, FORGET = "removed", "forget"
+FEW, SHARE, DAYS = 10, 0.01, 7
+_NOTHING, _ANYTHING = -1, 1 << 60
+
+OrderDoor = Literal["log", "file", "person"]  # by which an order came; a person here agreed to it
+
+
+class DigestOrder(NamedTuple):
+    """What every store has to forget, by a digest keyed with the uuid of the store that says so."""
+
+    kind: str
+    digest: str
+    prefilter: str
+    key: str
+
+    def means(self, text: str) -> bool:
+        """Whether it is about a path, the name of a session, or the text of a record."""
+        parts = blocklist.and_above(text) if self.kind == PATH else (text,)
+        return any(blocklist.digest(self.key, self.kind, part) == self.digest for part in parts)
+
+    @property
+    def order(self) -> "Order":
+        """As it is entered."""
+        return Order(self.key, FORGET, self.kind, self.digest, self.prefilter)
+
+
+class Order(NamedTuple):
+    """An order: whose it is, `forget` by a digest or `removed` by a record's `number@uuid`, and what of.
+
+    `prefilter` is that of a secret's digest, or the number of the removal's last change.
+    """
+
+    origin: str
+    record: str
+    kind: str
+    key: str
+    prefilter: str
+
+
+class WaitingOrder(NamedTuple):
+    """An order that waits: its number, what its store is called, by which door and when it came, how many records it
+    touches here, and the order.
+    """
+
+    number: int
+    name: str
+    came_by: str
+    came_at: int
+    touched: int
+    origin: str
+    record: str
+    kind: str
+    key: str
+    prefilter: str
+
+    @property
+    def line(self) -> Line:
+        """The line that it came in."""
+        values: dict[str, object] = {"origin": self.origin, "kind": self.kind}
+        if self.record == FORGET:
+            values |= {"digest": self.key, "prefilter": self.prefilter, "key": self.origin}
+        else:
+            number, _, of = self.key.partition("@")
+            values |= {"id": int(number), "of": of, "seq": int(self.prefilter)}
+        return Line(0, self.record, values, name=f"order {self.number}")
+
+
+class Bound:
+    """What the orders of a store may still touch here; in seven days, without a person."""
+
+    def __init__(self, primary: apsw.Connection, uuid: str, door: OrderDoor) -> None:
+        self._left = _ANYTHING if door == "person" else _NOTHING
+        if door == "log" and origins.state_of(primary, uuid) == "accepted":
+            records = require_value(primary, "SELECT count(*) FROM documents WHERE record_id IS NOT NULL", (), int)
+            query = "SELECT coalesce(sum(touched), 0) FROM orders WHERE origin = ? AND state = 'done' AND came_at > ?"
+            done = require_value(primary, query, (uuid, now_us() - DAYS * DAY_US), int)
+            self._left = max(FEW, int(SHARE * records)) - done
+
+    def allows(self, touched: int) -> bool:
+        """Whether so many records more are within it; they count if so."""
+        if touched > self._left:
+            return False
+        self._left -= touched
+        return True
+
+
+def digest_order(line: Line) -> DigestOrder:
+    """The order of a line. Raises UsageError."""
+    order = DigestOrder(*(str(line.values.get(name)) for name in DigestOrder._fields))
+    kinds = (PATH, SESSION, SECRET, *(kind.name for kind in KINDS.values() if kind.blocked))
+    is_filter = re.fullmatch("[0-9]{1,9} [0-9]{1,9}" if order.kind == SECRET else "", order.prefilter)
+    is_digest = re.fullmatch(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}", order.digest)
+    if order.kind not in kinds or not is_digest or not is_filter or not is_uuid(order.key):
+        raise UsageError("it is no order")
+    if order.kind == SECRET and not LEAST_CHARS <= int(order.prefilter.split()[0]) <= MOST_CHARS:
+        raise UsageError(f"it orders to forget what has not {LEAST_CHARS} to {MOST_CHARS} characters")
+    return order
+
+
+def records_with(primary: apsw.Connection, orders: Iterable[DigestOrder], code: int) -> int:
+    """How many records hold one of these secrets, without those that the origin of the code made."""
+    secrets = tuple(_sought(one) for one in orders)
+    query = """
+        SELECT coalesce(o.id, d.id), coalesce(o.record_id, d.record_id, 0), d.title || char(10) || d.body
+          FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id
+    """
+    return len({
+        document
+        for document, number, text in primary.execute(query)
+        if not is_of(number, code)
+        and contains_in_any_encoding(text, lambda part: find_purged_secrets(part, secrets))
+    })  # fmt: skip
+
+
+def records_in(primary: apsw.Connection, rows: Mapping[str, Sequence[int]], code: int) -> int:
+    """How many records these rows are, without those that the origin of the code made; a package's file is none."""
+    query = "SELECT record_id FROM documents WHERE kind = 'artifact' AND record_id IN (SELECT value FROM json_each(?))"
+    files = read_column(primary, query, (id_list(rows.get("artifact", ())),), int)
+    return sum(not is_of(number, code) for numbers in ({**rows, "artifact": files}).values() for number in set(numbers))
+
+
+def _sought(order: DigestOrder) -> BlockedSecret:
+    length, bucket = map(int, order.prefilter.split())
+    return BlockedSecret(order.digest, length, bucket, order.key, is_order=True)
+
+
+def is_of(row_id: int, code: int) -> bool:
+    """Whether the origin of a code made a record."""
+    return row_id < 0 and origin_and_number(row_id)[0] == code
+
+
+def enter(change: Change, order: Order, door: OrderDoor, touched: int, *, is_obeyed: bool) -> int | None:
+    """Enter an order and what becomes of it, inside a transaction; its number, None where it was declined."""
+    connection = change.connection
+    state = ("agreed" if door == "person" else "done") if is_obeyed else "waiting"
+    query = """
+        INSERT INTO orders (origin, record, kind, key, prefilter, came_by, came_at, touched, state)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (origin, record, kind, key) DO UPDATE SET touched = excluded.touched, state = excluded.state
+         WHERE state <> 'declined' OR excluded.state = 'agreed'
+        RETURNING id
+    """
+    return read_value(connection, query, (*order, door, now_us(), touched, state), int)
+
+
+def waiting_orders(primary: apsw.Connection) -> list[WaitingOrder]:
+    """The orders that wait for a person, the oldest first."""
+    query = """
+        SELECT w.id, coalesce(o.who, ''), w.came_by, w.came_at, w.touched, w.origin, w.record, w.kind, w.key,
+               w.prefilter
+          FROM orders AS w LEFT JOIN origins AS o ON o.uuid = w.origin WHERE w.state = 'waiting' ORDER BY w.id
+    """
+    return list(read_rows(primary, query, (), WaitingOrder))
+
+
+def decline(change: Change, numbers: Iterable[int]) -> None:
+    """Do not carry these out, and ask nobody again."""
+    for number in numbers:
+        change.connection.execute("UPDATE orders SET state = 'declined' WHERE id = ? AND state = 'waiting'", (number,))
+
+
+def count_waiting(primary: apsw.Connection) -> int:
+    """How many orders wait for a person here."""
+    return require_value(primary, "SELECT count(*) FROM orders WHERE state = 'waiting'", (), int)
+
+
+def has_unfulfilled(primary: apsw.Connection) -> bool:
+    """Whether an order of the log was not carried out here: the machine cannot say that all is forgotten."""
+    query = "SELECT 1 FROM orders WHERE came_by = 'log' AND state IN ('waiting', 'declined') LIMIT 1"
+    return read_value(primary, query, (), int) is not None
