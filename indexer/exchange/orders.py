@@ -141,12 +141,13 @@ def records_with(primary: apsw.Connection, orders: Iterable[DigestOrder], code: 
         SELECT coalesce(o.id, d.id), coalesce(o.record_id, d.record_id, 0), d.title || char(10) || d.body
           FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id
     """
-    return len({
-        document
-        for document, number, text in primary.execute(query)
-        if not is_of(number, code)
-        and contains_in_any_encoding(text, lambda part: find_purged_secrets(part, secrets))
-    })  # fmt: skip
+    found: set[int] = set()
+    for document, number, text in primary.execute(query):
+        if document in found or is_of(number, code):
+            continue
+        if contains_in_any_encoding(text, lambda part: find_purged_secrets(part, secrets)):
+            found.add(document)
+    return len(found)
 
 
 def records_in(primary: apsw.Connection, rows: Mapping[str, Sequence[int]], code: int) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import make_store, save, search_ids
+from builders import make_store, open_again, save, search_ids
 from exported import bring, exported, exported_bytes, fill
 
 from ctxrank.cli.main import run
@@ -15,8 +15,8 @@ from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import import_jsonl
-from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.migrations import PRESENT
 from ctxrank.indexer.store.origins import OriginState, known_origins, state_of
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.assemble import assemble
@@ -167,9 +167,8 @@ def test_a_store_of_before_asks_about_those_of_files(
             change.connection.execute(f"ALTER TABLE origins DROP COLUMN {column}")
         change.connection.execute("DROP TABLE orders")
         change.connection.execute("DROP TABLE removals")
-        change.connection.pragma("user_version", 11)
-    anna.close()
-    with open_store(anna.location.primary, root=anna.location.root) as store:
+        change.connection.execute((Path(PRESENT.sql_folder) / "migration_012.sql").read_text(encoding="utf-8"))
+    with open_again(anna) as store:
         (one,) = known_origins(store.primary)
         assert (one.state, one.records) == (state, 1)
         assert matched(store, capsys)["state"] == ("confirmed" if team_log else "sighted")
