@@ -18,11 +18,11 @@ from ctxrank.extensions.team.sync import Forgetting, Synced, state_of, synchroni
 from ctxrank.extensions.team.watch import LogWatch
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
-from ctxrank.indexer.exchange.orders import count_waiting
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.store.location import TEAM_LOCK
 from ctxrank.indexer.store.one_process import holder, only_one
+from ctxrank.indexer.store.origins import count_waiting
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.team_log import ENVIRONMENT, TeamState, read_state
 

@@ -20,7 +20,7 @@ from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.exchange.export import END, export_lines, last_number
 from ctxrank.indexer.exchange.kinds.usages import USAGE
 from ctxrank.indexer.exchange.lines import BATCH_BYTES, BadLine, Line, parse_line
-from ctxrank.indexer.exchange.orders import FORGET, REMOVED, count_waiting, has_unfulfilled
+from ctxrank.indexer.exchange.orders import FORGET, REMOVED, has_unfulfilled
 from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.light_typing import NamedTuple
@@ -29,6 +29,7 @@ from ctxrank.indexer.privacy.purge import finish_forgetting
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import require_value
+from ctxrank.indexer.store.origins import count_waiting
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.team_log import TeamState, read_state
 

@@ -197,11 +197,6 @@ def decline(change: Change, numbers: Iterable[int]) -> None:
         change.connection.execute("UPDATE orders SET state = 'declined' WHERE id = ? AND state = 'waiting'", (number,))
 
 
-def count_waiting(primary: apsw.Connection) -> int:
-    """How many orders wait for a person here."""
-    return require_value(primary, "SELECT count(*) FROM orders WHERE state = 'waiting'", (), int)
-
-
 def has_unfulfilled(primary: apsw.Connection) -> bool:
     """Whether an order of the log was not carried out here: the machine cannot say that all is forgotten."""
     query = "SELECT 1 FROM orders WHERE came_by = 'log' AND state IN ('waiting', 'declined') LIMIT 1"

@@ -12,7 +12,7 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import Literal, NamedTuple
-from ctxrank.indexer.store.connection import read_rows, read_value
+from ctxrank.indexer.store.connection import read_rows, read_value, require_value
 from ctxrank.indexer.store.ids import IS_VOUCHED, is_accepted
 
 OriginState = Literal["asked", "accepted", "refused", "revoked"]
@@ -75,3 +75,8 @@ def enter_state(writer: apsw.Connection, uuid: str, state: OriginState, by: str,
          WHERE uuid = ?
     """
     writer.execute(query, (state, by, now_us(), who[:MAX_WHO_CHARS], uuid))
+
+
+def count_waiting(primary: apsw.Connection) -> int:
+    """How many orders wait for a person here."""
+    return require_value(primary, "SELECT count(*) FROM orders WHERE state = 'waiting'", (), int)

@@ -83,20 +83,3 @@ def _order_line(one: WaitingOrder) -> str:
 def _removal_line(one: Removal) -> str:
     by = f"by {one.origin}{f', order {one.order}' if one.order else ''}" if one.origin else "here"
     return f"{format_day(one.removed_at)}  {one.removed} {one.kind}  {by}"
-
-
-def status_notes(store: Store) -> list[str]:
-    """What `status` says: who is asked about, once who was accepted by the team's log, which orders wait."""
-    notes: list[str] = []
-    for one in known_origins(store.primary):
-        name = f"{f'{shown(one.name)} ' if one.name else ''}{origin_name(one.code)}"
-        if one.state == "asked":
-            notes.append(f"{name} is not accepted: {one.records} records are found and said nowhere unasked.")
-        elif one.state == "accepted" and not one.is_told:
-            notes.append(f"{name} is accepted: it came through the team's log.")
-    if notes:
-        notes.append("'ctxrank origins accept ID', 'revoke ID' or 'refuse ID' decides.")
-        store.write_if_free("UPDATE origins SET is_told = 1 WHERE state = 'accepted'", ())
-    if waiting := orders.count_waiting(store.primary):
-        notes.append(f"orders to forget wait for you: {waiting} ('ctxrank origins pending').")
-    return notes

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.upkeep.origins import status_notes
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.sharing import sharing
@@ -16,9 +15,11 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import create_named_store, create_store, open_store
 from ctxrank.indexer.store.allowed_roots import unnamed_folders
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.ids import origin_name
 from ctxrank.indexer.store.known_stores import remember
 from ctxrank.indexer.store.known_stores import trust as make_known
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, identity_of, is_known, refuse_foreign
+from ctxrank.indexer.store.origins import count_waiting, known_origins
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.floor import ALPHA, Floor, measured_floor
 
@@ -73,7 +74,7 @@ def status(call: Call) -> Reply:
             wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
         floor = measured_floor(store)
-        found = found._replace(notes=(*found.notes, *status_notes(store)))
+        found = found._replace(notes=(*found.notes, *_notes_on_others(store)))
         size = sum(os.path.getsize(path) for path in store.location.database_files if os.path.exists(path))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
@@ -95,6 +96,23 @@ def status(call: Call) -> Reply:
         engine=engine,
         text_notes=found.notes,
     )
+
+
+def _notes_on_others(store: Store) -> list[str]:
+    """What `status` says: who is asked about, once who was accepted by the team's log, which orders wait."""
+    notes: list[str] = []
+    for one in known_origins(store.primary):
+        name = f"{f'{shown(one.name)} ' if one.name else ''}{origin_name(one.code)}"
+        if one.state == "asked":
+            notes.append(f"{name} is not accepted: {one.records} records are found and said nowhere unasked.")
+        elif one.state == "accepted" and not one.is_told:
+            notes.append(f"{name} is accepted: it came through the team's log.")
+    if notes:
+        notes.append("'ctxrank origins accept ID', 'revoke ID' or 'refuse ID' decides.")
+        store.write_if_free("UPDATE origins SET is_told = 1 WHERE state = 'accepted'", ())
+    if waiting := count_waiting(store.primary):
+        notes.append(f"orders to forget wait for you: {waiting} ('ctxrank origins pending').")
+    return notes
 
 
 def _floor_line(floor: Floor) -> str:
