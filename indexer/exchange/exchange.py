@@ -184,8 +184,10 @@ class Exchange:
         return self._origins[uuid]
 
     def _is_kept_out(self, uuid: str) -> bool:
-        """Whether an origin was purged here, or refused."""
-        return is_blocked(self._store.primary, uuid) or origins.state_of(self._store.primary, uuid) == "refused"
+        """Whether an origin was purged or refused here; in a file also one of the log, which alone proves who wrote."""
+        primary = self._store.primary
+        is_unproved = self._door == "file" and origins.is_of_log(primary, uuid)
+        return is_unproved or is_blocked(primary, uuid) or origins.state_of(primary, uuid) == "refused"
 
     def _wanted_lines(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[tuple[str, str], Line]]:
         """The lines of wanted origins, each with its origin and its kind."""
@@ -335,7 +337,8 @@ class Exchange:
         if any(self._orders):
             account.add(FORGET, self._orders)
         if self._left_out:
-            account.notes.append(f"{self._left_out} lines are left out: their origin was purged or refused here.")
+            why = "their origin was purged or refused here, or comes through the log"
+            account.notes.append(f"{self._left_out} lines are left out: {why}.")
         if self._waiting:
             account.notes.append(f"orders to forget wait for you: {self._waiting} ('ctxrank origins pending').")
         for imported in self._imports.values():

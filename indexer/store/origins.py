@@ -50,6 +50,12 @@ def state_of(primary: apsw.Connection, uuid: str) -> OriginState:
     return states.get(read_value(primary, query, (uuid,), str), "asked")
 
 
+def is_of_log(primary: apsw.Connection, uuid: str) -> bool:
+    """Whether a store was accepted because it comes through the team's log, and by nothing else."""
+    query = "SELECT 1 FROM origins WHERE uuid = ? AND state = 'accepted' AND decided_by = 'log'"
+    return read_value(primary, query, (uuid,), int) is not None
+
+
 def is_vouched(primary: apsw.Connection, kind: str, row_id: int) -> bool:
     """Whether somebody who is believed here stands for a record that all stores have one of."""
     if kind == "error":

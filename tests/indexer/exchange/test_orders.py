@@ -181,3 +181,12 @@ def test_an_order_of_a_file_cannot_claim_to_be_ours(anna: Store, ben: Store) -> 
     forged = [exported(ben)[0], order, {"record": "end", "counts": {"removed": 1}}]
     report = bring(ben, "".join(json.dumps(line) + "\n" for line in forged).encode(), is_accepted=False)
     assert report.waiting == 1 and search_ids(ben, "heron")
+
+
+def test_a_file_says_nothing_in_the_name_of_a_member_of_the_log(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "heron\n")
+    tell(anna, ben)
+    header, *_, end = exported(anna)
+    forged = [header, {"record": "removed", "kind": "package", "id": 1, "seq": 99}, end]
+    report = bring(ben, "".join(json.dumps(line) + "\n" for line in forged).encode(), is_accepted=False)
+    assert "comes through the log" in report.notes[0] and search_ids(ben, "heron")
