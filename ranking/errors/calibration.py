@@ -78,7 +78,7 @@ def evidence(likeness: Likeness, margin: float | None, rivals: int) -> Evidence:
         same_calls=is_same * min(likeness.same_calls, _MANY_CALLS) / _MANY_CALLS,
         same_stack=float(is_same and likeness.has_same_stack),
         reworded=float(likeness.frames == 2 and likeness.has_same_stack and not likeness.is_template),
-        margin=min(margin or 0.0, _FULL_MARGIN) / _FULL_MARGIN,
+        margin=max(0.0, min(margin or 0.0, _FULL_MARGIN)) / _FULL_MARGIN,
         is_tied=float(is_tie(margin)),
         rivals=0.0 if has_all_values else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
     )

@@ -17,7 +17,7 @@ from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.errors.similarity import gaps
 
-_VARYING = frozenset(("uuid", "time", "hex", "version", "email"))
+_VARYING = frozenset(("uuid", "time", "hex", "version", "email", "number"))
 _OF_KNOWN_LANGUAGES = listed("languages known")
 _QUOTES = "`'\"\u2018\u2019\u201c\u201d\u00ab\u00bb"
 _NEGATIONS = listed("negations")
@@ -34,16 +34,12 @@ class Difference(NamedTuple):
 
 def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     """The differences that make two failures of these messages, in order; none where only what varies differs."""
-    names_vary = (
-        asked.language in _OF_KNOWN_LANGUAGES
-        and asked.family in ("compiler", "trace", "test")
-        and asked.missing == known.missing
-    )
+    names_vary = asked.language in _OF_KNOWN_LANGUAGES and asked.family in ("compiler", "trace", "test")
     may_be_longer = not set(asked.conditions).isdisjoint(known.conditions)
     said = _said(asked)
     about = _about(asked.message, said, names_vary=names_vary)._replace(may_be_longer=may_be_longer)
     in_message = tuple(_between(said, _said(known), about))
-    says_all = names_vary or bool(asked.missing and asked.missing == known.missing)
+    says_all = names_vary or asked.missing
     return in_message or (() if says_all else tuple(_between_reasons(asked.reasons, known.reasons)))
 
 
@@ -52,11 +48,9 @@ def _between_reasons(asked: tuple[str, ...], known: tuple[str, ...]) -> Iterator
 
     A line that only one of them has makes no difference: an output is often cut.
     """
-    stored = [_read(line) for line in known if line not in asked]
+    stored = [_read(line) for line in known]
     apart: list[str] = []
     for line in asked:
-        if line in known:
-            continue
         said = _read(line)
         about = _about(line, said)
         same = next((one for one in stored if not any(_between(said, one, about))), None)
@@ -93,7 +87,6 @@ class _About(NamedTuple):
     """What is known of a message as a whole."""
 
     names_vary: bool  # names in code of a language whose messages are known
-    has_time: bool  # a line of a log
     is_absent: bool  # something is missing
     is_one_name: bool  # a single name or path stands in it
     may_be_longer: bool = False  # a condition by its name says what is wrong, whoever passes the message on
@@ -102,7 +95,6 @@ class _About(NamedTuple):
 def _about(text: str, said: "tuple[_Token, ...]", *, names_vary: bool = False) -> _About:
     return _About(
         names_vary=names_vary,
-        has_time=_SAID["time"].search(text) is not None,
         is_absent=_SAID["absent"].search(text) is not None,
         is_one_name=sum(token.kind in _NAMES for token in said) == 1,
     )
@@ -121,17 +113,13 @@ class _Token(NamedTuple):
 
 
 def _said(signature: Signature) -> tuple[_Token, ...]:
-    message = signature.message
-    if signature.family in ("tool", "compiler", "text"):
-        message = in_one_wording(message)
-    return _read(message)
+    return _read(in_one_wording(signature.message))
 
 
 def _read(message: str) -> tuple[_Token, ...]:
     found: list[_Token] = []
     for match in tokens(message):
-        is_position = match.string[: match.start()].endswith(":")
-        before = level(found[-1].text) if found and not is_position else ""
+        before = level(found[-1].text) if found else ""
         is_place = _SAID["position"].match(match.string, match.end()) is not None
         found.append(_Token(str(match.lastgroup), match[0], before, is_place))
     return tuple(found)
@@ -165,19 +153,14 @@ def _counts(token: _Token) -> bool:
 def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     """Whether a difference in this place is one of those that occur from run to run."""
     if one is None or other is None:
-        left = one or other
-        return left is not None and (left.kind in _VARYING or left.kind == "number" or about.names_vary)
-    is_code = one.before in _CODES and one.kind == "number"
-    if one.kind == other.kind and (one.kind in _VARYING or (one.kind == "number" and not is_code)):
+        return about.names_vary
+    is_code = one.before in _CODES
+    if one.kind == other.kind and one.kind in _VARYING and not is_code:
         return True
     mine, theirs = one.bare, other.bare
     # Of what is missing the whole name counts: libx264, not libx265.
     is_missing = about.is_absent and one.kind == other.kind == "quoted" and mine[:1].isalpha()
     if not (is_code or is_missing) and _without_numbers(mine) == _without_numbers(theirs):
-        return True
-    if _SAID["address"].fullmatch(mine) and _SAID["address"].fullmatch(theirs):
-        return True
-    if one.kind in ("ip", "port") and (about.has_time or _host(mine) == _host(theirs)):
         return True
     if _SAID["path"].match(mine) and _SAID["path"].match(theirs):
         return _is_same_path(one, mine, theirs, about)
@@ -205,15 +188,11 @@ def _without_numbers(text: str) -> str:
     return _SAID["numbers"].sub("0", text)
 
 
-def _host(text: str) -> str:
-    return re.sub(r":\d+$", "", text)
-
-
 def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
     """Of paths the last part counts, where one may be missing; not where it says in which file, or is passing."""
     if _SAID["temporary"].match(mine) and _SAID["temporary"].match(theirs):
         return True
-    is_where = _SAID["rooted"].match(mine) and one.before in _BEFORE_PLACES and not about.is_one_name
+    is_where = one.before in _BEFORE_PLACES and not about.is_one_name
     if one.is_place or _SAID["line"].search(mine) or is_where:
         return True
     last, other = (re.split(r"[/\\]", _SAID["line"].sub("", path).rstrip("/\\"))[-1] for path in (mine, theirs))

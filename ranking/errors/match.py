@@ -11,7 +11,6 @@ exception or condition; a word that changes the meaning; another place of the co
 One that differs in a value that is not known to vary (differences.py) is another failure of the same kind.
 """
 
-import itertools
 from collections.abc import Iterable
 
 import apsw
@@ -36,7 +35,7 @@ from ctxrank.ranking.errors.calibration import (
 )
 from ctxrank.ranking.errors.confidence import SAME_ERROR, SURE_BY_WORD, confidence_in
 from ctxrank.ranking.errors.differences import Difference, bound_elsewhere, differing
-from ctxrank.ranking.errors.similarity import LEAST_SHARE, Likeness, align, compare
+from ctxrank.ranking.errors.similarity import Likeness, compare
 
 Grade = Literal["exact", "template", "near"]
 Word = Literal["known", "looks like", "same kind"]
@@ -44,20 +43,12 @@ Word = Literal["known", "looks like", "same kind"]
 _LEAST_SPECIFIC = 2.6  # weight of words below which a message does not stand for itself
 # The same for a cause outside the code, which is the same from wherever it is met: "database is locked" has 2.35.
 _LEAST_OUTSIDE = 2.0
-_LEAST_WORDS = 0.9  # of which a message of nothing but values has none
 _LEAST_TEXT = 0.75  # share that wordings must agree by
-_TEXT_ALONE = 0.95  # the same, where nothing else agrees
-# Of a message about another kind of thing.
-_LEAST_TEXT_OF_KIND = 0.7
-_LEAST_SPECIFIC_OF_KIND = 4.0
-_LEAST_TEXT_WITH_NOTE = 0.6  # where a note or a label is the same, word for word
-_LEAST_TEXT_ADDED = 0.75  # there, where one message says more than the other
 _CODE_BONUS = 1.0
 _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
 _PLACE_BONUS = 1.0
 
-_ASSERTIONS = words("assertions")
 # Their cause lies outside the code: the same missing module is the same error wherever it is imported.
 _CAUSED_OUTSIDE = words("caused_outside")
 # The interpreter words these itself, and differently from version to version.
@@ -193,15 +184,11 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     if not by_id or asked.is_traced:
         by_id |= {one.pattern_id: one for one in lookup.similar(connection, whose, asked)}
     looked_up = list(by_id.values())
-    groups = _group_codes(asked, looked_up)
-    if groups:
-        asked = _without_codes(asked, groups)
-        looked_up = [one._replace(signature=_without_codes(one.signature, groups)) for one in looked_up]
     needs_more = needs_more or (not asked.reasons and _is_told_of_several(asked, looked_up))
     for known in looked_up:
         likeness = compare(asked, known.signature)
         score = score_of(likeness)
-        if needs_more and not (likeness.notes or likeness.frames == 2):
+        if needs_more and likeness.frames != 2:
             continue
         if objection := _objection(asked, known.signature, likeness):
             objections.append((score, known.pattern_id, objection.reason))
@@ -227,23 +214,6 @@ def _best_first(one: KnownCandidate) -> tuple[float, float, int, int]:
     return (-one.score, -record_bound(known.confirmations, known.refutations), -known.last_seen, known.pattern_id)
 
 
-def _group_codes(asked: Signature, looked_up: list[KnownError]) -> frozenset[str]:
-    """Codes of the new error that the store has seen with messages of which two have next to nothing in common.
-
-    Such a code is a switch that turns on a group of diagnostics (-Wextra), or stands for several: no evidence.
-    """
-    found: set[str] = set()
-    for code in asked.codes:
-        messages = {one.signature.template: one.signature.words for one in looked_up if code in one.signature.codes}
-        if any(align(one, other).share < LEAST_SHARE for one, other in itertools.combinations(messages.values(), 2)):
-            found.add(code)
-    return frozenset(found)
-
-
-def _without_codes(signature: Signature, groups: frozenset[str]) -> Signature:
-    return signature._replace(codes=tuple(code for code in signature.codes if code not in groups))
-
-
 def score_of(likeness: Likeness) -> float:
     """What candidates are ranked by."""
     return (
@@ -257,8 +227,8 @@ def score_of(likeness: Likeness) -> float:
 
 def _is_told_of_several(asked: Signature, looked_up: list[KnownError]) -> bool:
     """Whether two stored errors have this very message and other reasons: the message alone tells neither."""
-    same = [one.signature for one in looked_up if one.signature.instance == asked.instance and one.signature.reasons]
-    return len({one.given_reason for one in same}) > 1 and any(map(differing, same[1:], same))
+    same = [one.signature for one in looked_up if one.signature.instance == asked.instance]
+    return any(map(differing, same[1:], same))
 
 
 def _objection(asked: Signature, known: Signature, likeness: Likeness) -> Objection | None:
@@ -275,55 +245,19 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> Object
 def _too_little(asked: Signature, known: Signature, likeness: Likeness) -> str:
     """What is missing for a pattern to be this error; '' where nothing is."""
     same_line, headlines = likeness.frames == 2, likeness.headlines
-    least_text, least_content = _LEAST_TEXT_WITH_NOTE if likeness.notes else _LEAST_TEXT, _LEAST_SPECIFIC
-    if headlines.is_of_another_kind:
-        least_text, least_content = _LEAST_TEXT_OF_KIND, _LEAST_SPECIFIC_OF_KIND
-    least_text_changed = _LEAST_TEXT_ADDED if headlines.is_added_to else _LEAST_TEXT_WITH_NOTE
-    if (
-        headlines.decisive
-        and not likeness.same_code
-        and not (likeness.notes and headlines.share >= least_text_changed)
-        and not (same_line and asked.error_type in _WORDED_BY_INTERPRETER)
-    ):
-        return f"another word: {headlines.decisive[0]}"
     is_same = likeness.same_code or same_line
-    if not (likeness.is_template or is_same) and (headlines.share < least_text or headlines.weight < least_content):
+    if headlines.decisive and not likeness.same_code and not (same_line and asked.error_type in _WORDED_BY_INTERPRETER):
+        return f"another word: {headlines.decisive[0]}"
+    if not (likeness.is_template or is_same) and (headlines.share < _LEAST_TEXT or headlines.weight < _LEAST_SPECIFIC):
         return "too little in common"
-    # Whether more than most of its words speaks for a message whose values are all others.
-    is_supported = (
-        likeness.is_template
-        or likeness.same_code
-        or likeness.frames > 0
-        or bool(likeness.notes)
-        or not set(asked.conditions).isdisjoint(known.conditions)
-        or headlines.is_of_another_kind
-        or headlines.is_worded_alike
-        or headlines.share >= _TEXT_ALONE
-    )
-    if likeness.has_values and not likeness.values and not is_supported:
-        return "other words and other values"
-    if headlines.weight < _LEAST_WORDS and asked.values != known.values and not is_same:
-        return "no word in common, and other values"
-    # A test that compared something: what it saw is what went wrong, and another value is another error.
-    asserts = asked.error_type in _ASSERTIONS or (asked.family == "test" and not asked.error_type)
-    if asked.outcome and asserts and likeness.frames >= 0 and not likeness.has_same_outcome:
-        return "the same test, but another outcome"
-    if is_same:
+    if is_same or not (asked.is_traced and known.is_traced):
         return ""
-    if likeness.is_template and asked.missing and not _is_local(asked):
+    if asked.missing and not _is_local(asked):
         return ""  # the same thing is missing, wherever it is asked for
-    if not (asked.is_traced and known.is_traced):
-        if "test" in (asked.family, known.family) and headlines.weight < _LEAST_SPECIFIC and not asked.missing:
-            return "no place says that it is the same test"
-        return ""
     if likeness.frames == 1 or (likeness.is_instance and asked.frames == known.frames):
         return ""
-    if likeness.is_instance and asked.values and (asked.error_type in _CAUSED_OUTSIDE or not _is_local(asked)):
-        return ""
-    is_outside = asked.error_type in _CAUSED_OUTSIDE and headlines.weight >= _LEAST_OUTSIDE
-    if likeness.is_template and asked.values == known.values and is_outside:
-        return ""
-    if likeness.is_template and not _is_local(asked) and headlines.weight >= _LEAST_SPECIFIC:
+    least = _LEAST_OUTSIDE if asked.error_type in _CAUSED_OUTSIDE else _LEAST_SPECIFIC
+    if likeness.is_template and not _is_local(asked) and headlines.weight >= least:
         return ""
     return f"another place in the code: {known.frames[-1].place}, not {asked.frames[-1].place}"
 
@@ -393,13 +327,8 @@ def _beside_others(candidate: KnownCandidate, eligible: list[KnownCandidate]) ->
     margin = candidate.score - others[0].score if others else None
     if margin is not None and candidate.likeness.is_instance:
         ties = (candidate.score - one.score for one in others if one.likeness.is_instance)
-        margin = max(margin, min(ties, default=TIE)) if margin < TIE else margin
-    if margin is not None:
-        margin = max(0.0, margin)
-    return candidate._replace(
-        margin=margin,
-        rivals=sum(one.likeness.is_template for one in others) if candidate.likeness.is_template else 0,
-    )
+        margin = max(margin, min(ties, default=TIE))
+    return candidate._replace(margin=margin, rivals=sum(one.likeness.is_template for one in others))
 
 
 def _reasons(

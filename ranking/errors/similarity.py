@@ -28,9 +28,6 @@ _SHORT = 8
 _NEARLY_THE_SAME = 0.4  # share of the notes' words
 _NEGATIONS = listed("negations")
 _TYPE_FAMILIES = tuple(map(frozenset, rows("type_families")))
-# Languages whose tool gives one diagnostic for all kinds of things; tsc and others give each kind its own.
-_ONE_CODE_FOR_ALL_KINDS = frozenset(("rust",))
-_KIN = ({"c", "cpp"}, {"javascript", "typescript"}, {"java", "kotlin"})  # languages
 _KINDS = words("kinds")
 _MODIFIERS = frozenset(f"'{word}'" for word in words("modifiers"))
 
@@ -43,8 +40,6 @@ class Alignment(NamedTuple):
     decisive: tuple[str, ...] = ()  # what changed the meaning: "started, not paused"
     changed: tuple[str, ...] = ()  # words that changed, for the reason
     is_of_another_kind: bool = False  # "struct <v> is private", not "function <v> is private"
-    is_added_to: bool = False  # one says more than the other, in words that carry meaning
-    is_worded_alike: bool = True  # where they differ, a quoted keyword is in the place of a value
 
 
 class Likeness(NamedTuple):
@@ -56,7 +51,6 @@ class Likeness(NamedTuple):
     notes_apart: bool  # one or both have notes, and none is the same, nor nearly
     have_both_notes: bool
     values: float  # share of the masked values that agree: 0 to 1
-    has_values: bool  # the asked one has any
     frames: int  # 2: the failing line agrees, 1: its function, 0: nothing to compare, -1: it differs
     has_same_outcome: bool  # at a place of the code: the same was said, values and all
     same_calls: int  # of the project that led there, where all agree but for the outermost, which may be another test
@@ -70,16 +64,14 @@ class Likeness(NamedTuple):
 def compare(asked: Signature, known: Signature) -> Likeness:
     """All that can be said about two signatures without knowing any others."""
     is_template = asked.template == known.template
-    headlines = align(asked.words, known.words, has_kinds=asked.language in _ONE_CODE_FOR_ALL_KINDS)
+    headlines = align(asked.words, known.words, has_kinds=asked.language == "rust")
     same_code = bool(asked.codes and set(asked.codes) & set(known.codes))
     if same_code and not is_template and headlines.share < LEAST_SHARE:
         # A code that is a word (mypy's call-arg) is given several messages; a lint of a group names one.
-        categories = [code for code in asked.codes if code.islower() and ":" not in code]
-        same_code = len(categories) < len(asked.codes) or any(map(str.isdigit, "".join(categories)))
+        same_code = not all(code.islower() and ":" not in code for code in asked.codes)
     notes = _overlap(asked.notes, known.notes)
     shared = _overlap(_words_of(asked.notes), _words_of(known.notes))
-    # Where a program that is no test begins makes no difference.
-    begins = 0 if asked.is_in_test or known.is_in_test or min(len(asked.frames), len(known.frames)) == 1 else 1
+    has_same_stack = _places(asked.frames[1:]) == _places(known.frames[1:])
     return Likeness(
         headlines,
         details=_overlap(asked.details, known.details),
@@ -87,11 +79,10 @@ def compare(asked: Signature, known: Signature) -> Likeness:
         notes_apart=bool(asked.notes or known.notes) and not notes and shared < _NEARLY_THE_SAME,
         have_both_notes=bool(asked.notes and known.notes),
         values=_overlap(asked.values, known.values),
-        has_values=bool(asked.values),
         frames=frames_agree(asked.frames, known.frames),
         has_same_outcome=asked.outcome == known.outcome,
-        same_calls=len(asked.frames) - 1 if _places(asked.frames[1:]) == _places(known.frames[1:]) else 0,
-        has_same_stack=_places(asked.frames[begins:]) == _places(known.frames[begins:]),
+        same_calls=len(asked.frames) - 1 if has_same_stack else 0,
+        has_same_stack=has_same_stack,
         same_code=same_code,
         is_template=is_template,
         is_instance=asked.instance == known.instance,
@@ -109,10 +100,6 @@ def _contradictions(asked: Signature, known: Signature) -> list[str]:
     one, other = asked.error_type, known.error_type
     if one and other and one != other and not any(one in names and other in names for names in _TYPE_FAMILIES):
         found.append(f"another exception: {one}, not {other}")
-    languages = {asked.language, known.language}
-    is_kin = len(languages) == 1 or any(languages <= kin for kin in _KIN)
-    if asked.language and known.language and not is_kin:
-        found.append(f"another language: {asked.language}, not {known.language}")
     return found
 
 
@@ -144,19 +131,15 @@ def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = F
     shared = sum(map(weight_of, set(asked) & set(known)))
     if total and 2 * shared < LEAST_SHARE * total and len(asked) + len(known) > _SHORT:
         # Too little in common, whatever the order: not worth laying side by side.
-        return Alignment(
-            2 * shared / total, shared, ("most of its words",), ("most of its words",), is_worded_alike=False
-        )
+        return Alignment(2 * shared / total, shared, ("most of its words",), ("most of its words",))
     spans = list(gaps(asked, known))
     agreed = sum(map(weight_of, asked)) - sum(weight_of(word) for here, _ in spans for word in asked[here])
     decisive: list[str] = []
     changed: list[str] = []
-    is_of_another_kind = is_added_to = False
-    is_worded_alike = True
+    is_of_another_kind = False
     for mine, theirs in spans:
         here, there = asked[mine], known[theirs]
         changed.append(f"{' '.join(here) or '(nothing)'}, not {' '.join(there) or '(nothing)'}")
-        is_worded_alike = is_worded_alike and _are_values(here, there)
         if not _is_decisive(here, there):
             continue
         if (has_kinds and _are(_KINDS, here, there)) or (
@@ -165,16 +148,7 @@ def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = F
             is_of_another_kind = True
         else:
             decisive.append(changed[-1])
-            is_added_to = is_added_to or not (_meaning(here) and _meaning(there))
-    return Alignment(
-        2 * agreed / total if total else 1.0,
-        agreed,
-        tuple(decisive),
-        tuple(changed),
-        is_of_another_kind,
-        is_added_to,
-        is_worded_alike,
-    )
+    return Alignment(2 * agreed / total, agreed, tuple(decisive), tuple(changed), is_of_another_kind)
 
 
 def gaps(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[tuple[slice, slice]]:
@@ -213,15 +187,7 @@ def _is_decisive(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
 def _are(words: frozenset[str], here: tuple[str, ...], there: tuple[str, ...]) -> bool:
     """Whether what carries meaning on both sides is among these words, and there is some."""
     mine, theirs = _meaning(here), _meaning(there)
-    return bool(mine and theirs) and words.issuperset(mine) and words.issuperset(theirs)
-
-
-def _are_values(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
-    """Whether each side is one word, one of them a value and the other a value, too, or a name, or a quoted keyword."""
-    if len(here) != 1 or len(there) != 1 or here[0][0] != "<" != there[0][0]:
-        return False
-    other = there[0] if here[0][0] == "<" else here[0]
-    return other[0] == "'" or _may_vary(other)
+    return bool(mine and theirs) and words.issuperset((*mine, *theirs))
 
 
 def _may_vary(word: str) -> bool:
