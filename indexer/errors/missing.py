@@ -62,8 +62,7 @@ def _named_beside(message: str, *, of_code: bool) -> str:
             if _SAID["path"].match(name) and (not is_absent or _SAID["in place"].search(before) is not None):
                 continue
             return _normal(name)
-    quoted = _SAID["any quoted"].search(message) if "o such file" in message and not of_code else None
-    return _normal(quoted["a"]) if quoted is not None else ""
+    return ""
 
 
 def _normal(name: str) -> str:

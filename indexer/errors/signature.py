@@ -200,8 +200,6 @@ def _details(unit: ErrorUnit) -> tuple[str, ...]:
         is_code = match is None and (is_rust or _SAID["code line"].match(line))
         if not is_code and not _SAID["boilerplate"].search(line):
             words |= dict.fromkeys(_ordinary(masked(match[1] if match else line).words))
-        if len(words) >= _MAX_DETAIL_WORDS:
-            break
     return tuple(words)[:_MAX_DETAIL_WORDS]
 
 
@@ -215,9 +213,7 @@ def _notes(unit: ErrorUnit) -> tuple[str, ...]:
         note = masked(match[1])
         if not _SAID["reference"].search(match[1]) and len(_ordinary(note.words)) >= _LEAST_NOTE:
             notes[note.text] = None
-        if len(notes) == _MAX_NOTES:
-            break
-    return tuple(notes)
+    return tuple(notes)[:_MAX_NOTES]
 
 
 def _ordinary(words: tuple[str, ...]) -> list[str]:

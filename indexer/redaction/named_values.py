@@ -186,9 +186,8 @@ def _is_in_a_word(before: str, word: str) -> bool:
 
 _COMPARISONS = ("==", "===", "!=", "!==")
 _GIVES = ("=", ":")
-# A generator's password: no space, no quote, and a bracket that nothing closes or signs of three kinds and more.
+# A generator's password: no space, no quote, and a bracket that nothing closes.
 _JUMBLE = r"[^\s\"'`\\]{12,64}+(?=\s|\Z)"
-_LEAST_KINDS = 3
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
@@ -201,9 +200,7 @@ def _jumble(text: str, start: int) -> int:
     parts = compiled(r"[\W_]+").split(value)
     if not any(len(part) >= _LEAST_PART and looks_like_key(part) for part in parts):
         return 0
-    signs = {char for char in value if not char.isalnum()}
-    is_jumbled = _is_unbalanced(value) or len(signs - set("()[].,_-/=")) >= _LEAST_KINDS
-    return start + len(value) if is_jumbled else 0
+    return start + len(value) if _is_unbalanced(value) else 0
 
 
 _LEAST_PART = 6
@@ -238,10 +235,10 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
         is_one = is_random(value) or (is_made(value) and (not is_prose or is_shouted))
         return is_plain_word and is_one and not (_says_no_secret(link) or _is_digest(value, link))
     is_typed = compiled(_TYPED).fullmatch(value) is not None and bool(
-        quote or link["operator"] or (link["flag"] or "").strip() or _is_directive(link, value)
+        quote or link["operator"] or (link["flag"] or "").strip()
     )
     if is_prose:
-        if is_password and (is_typed or (quote and _is_directive(link, value))):
+        if is_password and is_typed:
             return True
         return looks_like_key(value) if quote else is_strong(value) or is_made(value)
     if link["operator"] in _COMPARISONS:
@@ -270,14 +267,6 @@ def is_likely(value: str) -> bool:
 def _near(link: re.Match[str]) -> str:
     """What stands before a name."""
     return link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()]
-
-
-def _is_directive(link: re.Match[str], value: str) -> bool:
-    """Whether its line has a name and a value, and no more."""
-    return (
-        _is_setting(_near(link))
-        and compiled(r"[\"']?[ \t]*(?:\r?\n|\Z)").match(link.string, link.end() + len(value)) is not None
-    )
 
 
 def _has_authority(link: re.Match[str]) -> bool:

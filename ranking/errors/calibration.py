@@ -40,8 +40,6 @@ class Evidence(NamedTuple):
     is_template: float
     unsupported: float  # notes stand below both, and none agrees; or below one, and the values do not agree either
     barely_said: float  # and the message is short, too
-    other_kind: float
-    changed: float  # a word that changes the meaning, outweighed by a note
     same_code: float
     same_outcome: float  # of a trace: the same was said, values and all
     same_calls: float  # and the same calls led to it, but for the outermost; half for one call
@@ -54,8 +52,8 @@ class Evidence(NamedTuple):
 
 # Order: constant, then the fields of Evidence.
 WEIGHTS: dict[CalibrationFamily, tuple[float, ...]] = {
-    "message": (3.04, 1.32, -1.70, -0.71, -0.05, -0.06, 2.84, 0.00, 0.00, 0.00, 0.00, -0.33, -2.15, -1.87),
-    "trace": (-0.20, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 1.95, 0.53, 1.50, 3.45, 0.42, -1.80, -0.25),
+    "message": (3.04, 1.32, -1.70, -0.71, 2.84, 0.00, 0.00, 0.00, 0.00, -0.33, -2.15, -1.87),
+    "trace": (-0.20, 0.00, 0.00, 0.00, 0.00, 1.95, 0.53, 1.50, 3.45, 0.42, -1.80, -0.25),
 }
 
 
@@ -71,8 +69,6 @@ def evidence(likeness: Likeness, margin: float | None, rivals: int) -> Evidence:
         is_template=float(likeness.is_template and not is_place),
         unsupported=float(unsupported),
         barely_said=float(unsupported and likeness.headlines.weight < _SHORT_CONTENT),
-        other_kind=float(likeness.headlines.is_of_another_kind),
-        changed=float(bool(likeness.headlines.decisive) and not is_place),
         same_code=float(likeness.same_code),
         same_outcome=float(is_same),
         same_calls=is_same * min(likeness.same_calls, _MANY_CALLS) / _MANY_CALLS,

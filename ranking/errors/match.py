@@ -49,6 +49,7 @@ _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
 _PLACE_BONUS = 1.0
 
+_ASSERTIONS = words("assertions")
 # Their cause lies outside the code: the same missing module is the same error wherever it is imported.
 _CAUSED_OUTSIDE = words("caused_outside")
 # The interpreter words these itself, and differently from version to version.
@@ -250,6 +251,10 @@ def _too_little(asked: Signature, known: Signature, likeness: Likeness) -> str:
         return f"another word: {headlines.decisive[0]}"
     if not (likeness.is_template or is_same) and (headlines.share < _LEAST_TEXT or headlines.weight < _LEAST_SPECIFIC):
         return "too little in common"
+    # A test that compared something: what it saw is what went wrong, and another value is another error.
+    asserts = asked.error_type in _ASSERTIONS or (asked.family == "test" and not asked.error_type)
+    if asked.outcome and asserts and likeness.frames >= 0 and not likeness.has_same_outcome:
+        return "the same test, but another outcome"
     if is_same or not (asked.is_traced and known.is_traced):
         return ""
     if asked.missing and not _is_local(asked):

@@ -28,6 +28,7 @@ _SHORT = 8
 _NEARLY_THE_SAME = 0.4  # share of the notes' words
 _NEGATIONS = listed("negations")
 _TYPE_FAMILIES = tuple(map(frozenset, rows("type_families")))
+_KIN = ({"c", "cpp"}, {"javascript", "typescript"}, {"java", "kotlin"})  # languages
 _KINDS = words("kinds")
 _MODIFIERS = frozenset(f"'{word}'" for word in words("modifiers"))
 
@@ -39,7 +40,6 @@ class Alignment(NamedTuple):
     weight: float  # of the words that agree: how much there was to agree about
     decisive: tuple[str, ...] = ()  # what changed the meaning: "started, not paused"
     changed: tuple[str, ...] = ()  # words that changed, for the reason
-    is_of_another_kind: bool = False  # "struct <v> is private", not "function <v> is private"
 
 
 class Likeness(NamedTuple):
@@ -100,6 +100,10 @@ def _contradictions(asked: Signature, known: Signature) -> list[str]:
     one, other = asked.error_type, known.error_type
     if one and other and one != other and not any(one in names and other in names for names in _TYPE_FAMILIES):
         found.append(f"another exception: {one}, not {other}")
+    languages = {asked.language, known.language}
+    is_kin = len(languages) == 1 or any(languages <= kin for kin in _KIN)
+    if asked.language and known.language and not is_kin:
+        found.append(f"another language: {asked.language}, not {known.language}")
     return found
 
 
@@ -136,19 +140,16 @@ def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = F
     agreed = sum(map(weight_of, asked)) - sum(weight_of(word) for here, _ in spans for word in asked[here])
     decisive: list[str] = []
     changed: list[str] = []
-    is_of_another_kind = False
     for mine, theirs in spans:
         here, there = asked[mine], known[theirs]
         changed.append(f"{' '.join(here) or '(nothing)'}, not {' '.join(there) or '(nothing)'}")
-        if not _is_decisive(here, there):
-            continue
-        if (has_kinds and _are(_KINDS, here, there)) or (
+        # "struct <v> is private", not "function <v> is private"
+        is_of_another_kind = (has_kinds and _are(_KINDS, here, there)) or (
             asked[mine.stop : mine.stop + 1] == ("modifier",) and _are(_MODIFIERS, here, there)
-        ):
-            is_of_another_kind = True
-        else:
+        )
+        if _is_decisive(here, there) and not is_of_another_kind:
             decisive.append(changed[-1])
-    return Alignment(2 * agreed / total, agreed, tuple(decisive), tuple(changed), is_of_another_kind)
+    return Alignment(2 * agreed / total, agreed, tuple(decisive), tuple(changed))
 
 
 def gaps(one: tuple[str, ...], other: tuple[str, ...]) -> Iterator[tuple[slice, slice]]:

@@ -85,8 +85,7 @@ def _sentence_below(lines: list[str], end: int) -> FullMessage | None:
     for at in range(end, min(end + _MAX_BELOW, len(lines))):
         line = lines[at]
         if line and not line[0].isspace() and not re.match(r"\d+ ?[|\u2502:]", line):
-            is_sentence = _BELOW["sentence"].match(line) is not None and headline_of(line) is None
-            is_sentence = is_sentence and not is_summary(line)
+            is_sentence = _BELOW["sentence"].match(line) is not None and not is_summary(line)
             return FullMessage(" ".join(lines[at : at + 2]).split(". ")[0], at, at + 2) if is_sentence else None
     return None
 

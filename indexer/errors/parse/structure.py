@@ -93,11 +93,8 @@ def _weight(lines: list[str], at: int) -> int:
 
 
 def _completed(lines: list[str], at: int) -> FullMessage:
-    """The message of a line, with what completes it below: the sentence that explains a title, or a name."""
+    """The message of a line, with a name below where it has none."""
     said = without_stamp(lines[at])
-    below = lines[at + 1] if at + 1 < len(lines) else ""
-    if not _SHAPES["quoted"].search(said) and below[:1].isspace() and _is_loud_and_named(below):
-        return FullMessage(without_stamp(below), at + 1, at + 2)
     return (None if names_something(said) else _with_name_below(said, lines, at)) or FullMessage(said, at, at + 1)
 
 

@@ -7,18 +7,12 @@ The failures are above them. Such a line is no error of its own where the output
 every cause, so that nothing is recognised by it.
 """
 
-import re
-
 from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.tables import Expressions, rows
-from ctxrank.indexer.light_typing import TYPE_CHECKING, cache
-
-if TYPE_CHECKING:
-    from ctxrank.indexer.text.pattern_sets import PatternSet
+from ctxrank.indexer.light_typing import cache
 
 _WORDED = Expressions("summaries")
-_LONGEST = 400
-_LONG = 120  # what is tried in some hundred ways at most is not worth the time that the other engine takes to load
+_LONGEST = 240
 
 
 def is_summary(message: str) -> bool:
@@ -26,25 +20,12 @@ def is_summary(message: str) -> bool:
     if len(message) > _LONGEST:
         return False
     low = message.lower()
-    if _WORDED["signs"].search(low) is None:
-        return False
-    if len(low) > _LONG:
-        return _in_linear_time().last_match(low.encode("utf-8", "replace")) is not None
-    return kept.match(_pattern(), low) is not None
+    return _WORDED["signs"].search(low) is not None and kept.match(_pattern(), low) is not None
 
 
-_said = cache(lambda: tuple(pattern for (pattern,) in rows("summaries")))
-_pattern = cache(lambda: rf"\s*{_WORDED['before'].pattern}(?:{'|'.join(_said())})[.! =]*$")
-
-
-@cache
-def _in_linear_time() -> "PatternSet":
-    """The same for an engine that goes back over no text, and so has no signs that forbid it."""
-    from ctxrank.indexer.text.pattern_sets import PatternSet  # noqa: PLC0415  start-up: only long lines need it
-
-    parts = (re.sub(r"(?<=[*+])\+", "", part).replace("(?>", "(?:") for part in (_WORDED["before"].pattern, *_said()))
-    before, *said = parts
-    return PatternSet(rf"\s*{before}(?:{one})[.! =]*".encode() for one in said)
+_pattern = cache(
+    lambda: rf"\s*{_WORDED['before'].pattern}(?:{'|'.join(said for (said,) in rows('summaries'))})[.! =]*$"
+)
 
 
 def is_advice(line: str) -> bool:

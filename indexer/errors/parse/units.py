@@ -65,8 +65,7 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     lines = looked_at(text).split("\n")
     units = _without_summaries(_placed(_units(lines), lines), lines)
     # Warnings explain nothing of what is worse.
-    worst = min((unit.rank for unit in units), default=TEXT)
-    units = _in_step([unit for unit in units if unit.rank < WARNING or worst >= WARNING]) or _fallback(lines)
+    units = _in_step([unit for unit in units if unit.rank < WARNING] or units) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
     distinct: dict[tuple[str, str, tuple[str, ...]], ErrorUnit] = {}
@@ -95,7 +94,7 @@ def _with_reasons(unit: ErrorUnit, lines: list[str]) -> ErrorUnit:
 def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     """The units; where the first one only concludes or names nothing, the line that says what is wrong before it."""
     first = units[0] if units else None
-    if first is None or first.frames or first.codes or first.error_type or first.family in ("trace", "test"):
+    if first is None or first.codes or first.family in ("trace", "test"):
         return units
     if len(units) == 2 and _explains(units[1], first):
         both = _bounded(lines[first.line : first.line + 2])
@@ -104,9 +103,6 @@ def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[Erro
     if better is None or better.text == first.message:
         return units
     kept = [unit for unit in units if not better.begin <= unit.line < better.end and unit is not first]
-    of_it = next((unit for unit in units if unit.line == better.begin and unit is not first), None)
-    if of_it is not None:
-        return [of_it, *kept]
     message, shown = better.text[:_MAX_MESSAGE], _bounded(lines[better.begin : better.end])
     why = "the line that says what is wrong, by the shape of the report"
     if shown.strip() != "\n".join(lines).strip():  # read by itself, as it is when it is signed again
@@ -166,8 +162,6 @@ def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
             told.add(at)
     # What a test's report says where nothing in it announces an error.
     silent = [test for at, test in enumerate(tests) if test.message and at not in told]
-    if not placed and not silent:
-        silent = [test._replace(message=test.name) for test in tests]
     return placed + [
         ErrorUnit(
             "test", test.runner.tool, test.message, test.error_type, _codes_in(test.message), test.frames, test.detail,
@@ -182,8 +176,7 @@ def _own_calls(unit: ErrorUnit) -> tuple[Frame, ...]:
 
 
 def _in_summary(unit: ErrorUnit, summary: SummaryPlaces) -> ErrorUnit:
-    is_shown = way("shows line", unit.tool) != NOTHING
-    if not is_shown or _own_calls(unit) or (frame := summary.of(unit.message)) is None:
+    if _own_calls(unit) or (frame := summary.of(unit.message)) is None:
         return unit
     line = f"FAILED {frame.file}::{frame.function} - {unit.message}"
     return unit._replace(frames=(frame,), text=f"{unit.text}\n{line}" if unit.rank == CAUSE else unit.text)
@@ -339,13 +332,11 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     detail: list[str] = []
     frames: list[Frame] = []
     prefix = _PRINTED["prefix"] if _PRINTED["prefix"].match(lines[start]) else kept.compiled(NOTHING)
-    call, call_above, fact, name_below = (way(one, tool) for one in ("call", "call above", "fact", "name below"))
+    call_above, fact, name_below = (way(one, tool) for one in ("call above", "fact", "name below"))
     owned = notation.owns or NOTHING
     while end < len(lines) and end - start < _MAX_DETAIL_LINES and kept.match(owned, lines[end]):
         line = lines[end]
         frame = frame_of(line)
-        if frame is None and (called := kept.match(call, line)):
-            frame = frame_at("", called["function"])
         if frame is not None:
             frames.append(called_above(lines[end - 1], frame, call_above))
         elif line.strip():

@@ -17,10 +17,8 @@ from builders import run_child
 from tables import each_row
 from tool_outputs import OUTPUTS, REPORTS, SAYING, SUMMARIES
 
-from ctxrank.indexer.errors.parse import summaries
 from ctxrank.indexer.errors.parse.headlines import headline_of
 from ctxrank.indexer.errors.parse.notations import notations
-from ctxrank.indexer.errors.parse.summaries import is_summary
 
 _LINES = 200
 _MOST_GROWTH = 2.5
@@ -164,11 +162,3 @@ for line in ("=" * 390 + " error", "=" * 100 + " error", "1 error" + "." * 90 + 
 def test_no_line_is_read_in_more_ways_than_its_length_allows() -> None:
     """Each of these would take longer than anybody waits, if it were tried in all the ways in which it can be cut."""
     run_child(_IN_TIME)
-
-
-def test_a_long_line_is_a_summary_by_the_same_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = list(dict.fromkeys("\n".join((*TEXTS, *_OTHERS)).split("\n")))
-    short = [is_summary(line) for line in lines]
-    assert any(short)
-    monkeypatch.setattr(summaries, "_LONG", -1)
-    assert [is_summary(line) for line in lines] == short
