@@ -10,6 +10,8 @@ matches nothing. Expressions and names are bytes, and a character is a byte.
 from collections.abc import Callable, Iterable
 from functools import cache
 
+from ctxrank.indexer.light_typing import Any
+
 # A set is compiled as one automaton. These keep each small enough to be compiled and to run in its memory.
 _CHUNK_PATTERNS = 1000
 _CHUNK_BYTES = 128 * 1024
@@ -54,19 +56,19 @@ class PatternSet:
 
 
 def _compiled(patterns: list[tuple[int, bytes]]) -> _Chunk:
-    re2 = __import__("re2")  # which has no types; loading it takes 10 ms that only a run with ignore files pays
-    compiled = re2.Set.FullMatchSet(_options())
+    engine, options = _engine()
+    compiled = engine.Set.FullMatchSet(options)
     compiled.Add(_ANYTHING)
     understood: list[tuple[int, bytes]] = []
     for place, pattern in patterns:
         try:
             compiled.Add(pattern)
-        except re2.error:
+        except engine.error:
             continue
         understood.append((place, pattern))
     try:
         compiled.Compile()
-    except re2.error:  # too large together
+    except engine.error:  # too large together
         return understood, _find_nothing
     return understood, compiled.Match
 
@@ -76,16 +78,21 @@ def _find_nothing(_name: bytes) -> None:
 
 
 @cache
-def _options() -> object:
-    options = __import__("re2").Options()
+def _engine() -> tuple[Any, object]:
+    """RE2, which has no types, and how it is asked."""
+    import re2  # type: ignore[import-untyped]  # noqa: PLC0415  10 ms that only a run with ignore files pays
+
+    engine: Any = re2
+    options = engine.Options()
     options.encoding = options.Encoding.LATIN1
     options.max_mem = _MAX_MEMORY_BYTES
     options.log_errors = False
     options.never_capture = True
-    return options
+    return engine, options
 
 
 def _matches_one_by_one(patterns: list[tuple[int, bytes]], name: bytes) -> list[int]:
     """The numbers, from 1, of the patterns that match: what a set does, without its automaton."""
-    compiled, options = __import__("re2").compile, _options()
+    engine, options = _engine()
+    compiled = engine.compile
     return [number for number, (_, pattern) in enumerate(patterns, 1) if compiled(pattern, options).fullmatch(name)]

@@ -123,12 +123,12 @@ def test_an_automaton_that_runs_out_of_memory_changes_no_answer(monkeypatch: pyt
     names = [b"a" * 30, b"b" + b"x" * 300 + b"c", b"x/c", b"d", b"e"]
     expected = [PatternSet(patterns).last_match(name) for name in names]
     assert expected == [0, 1, 2, 3, None]
-    pattern_sets._options.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    pattern_sets._engine.cache_clear()  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(pattern_sets, "_MAX_MEMORY_BYTES", 30_000)
     try:
         assert [PatternSet(patterns).last_match(name) for name in names] == expected
     finally:
-        pattern_sets._options.cache_clear()  # pyright: ignore[reportPrivateUsage]
+        pattern_sets._engine.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
 def test_the_last_of_many_patterns_wins_wherever_the_sets_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
