@@ -71,7 +71,7 @@ AS_OF = f"--as-of {TODAY}"
 PLACE = Family(
     "shop",
     [
-        *both("status"),
+        *both("status", "drifted"),
         *once(
             "", "--version", "-h", "-v status", "-q search databse", "serch x", "--colour search x", "search -h --json"
         ),

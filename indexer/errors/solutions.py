@@ -23,10 +23,12 @@ from ctxrank.indexer.errors.signature import Signature, fingerprint, sign
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import revise
+from ctxrank.indexer.records.anchor_passes import anchor_document
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.origins import is_vouched, note_saved
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
@@ -92,6 +94,7 @@ def save_error(
             done, reason = _count(change, number, clean, now)
         query = "SELECT occurrences, state, error_type, message FROM error_patterns WHERE id = ?"
         ((occurrences, state, error_type, message),) = change.connection.execute(query, (number,))
+    anchor_document(store, DocumentRef("error", number))
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return SavedKnownError(number, is_new, occurrences, state, done, reason, error_type, message, is_redacted)
 

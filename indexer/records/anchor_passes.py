@@ -10,18 +10,20 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from difflib import unified_diff
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import INDEX_READ_ERRORS, PhraseClause, RowQuery
 from ctxrank.indexer.files.authors import Commit, last_commits
-from ctxrank.indexer.files.git import GitError, find_repository, head_commit
+from ctxrank.indexer.files.git import GitError, find_repository, git_on, head_commit
 from ctxrank.indexer.opening import engine_of
-from ctxrank.indexer.records.anchors import CHANGED, GONE, QUERY, SAME, Anchor, Tree, anchors_of, followed
+from ctxrank.indexer.records.anchors import CHANGED, GONE, QUERY, SAME, Anchor, Tree, anchors_of, followed, look_again
+from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.connection import put_setting, read_column, read_rows, read_setting
 from ctxrank.indexer.store.documents import document_id
-from ctxrank.indexer.store.facets import Scope
-from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.facets import Scope, id_list
+from ctxrank.indexer.store.ids import DocumentRef, public_id
 from ctxrank.indexer.store.rows import Value
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import names_in
@@ -233,6 +235,50 @@ def follow_anchors(store: Store) -> None:
         held = "UPDATE anchors SET held_at = ? WHERE state IN ('same', 'moved') AND held_at < ?"
         change.connection.execute(held, (moment, moment - moment % DAY_US))
         put_setting(change.connection, _KEY, json.dumps({"seq": seq, "moment": moment}))
+
+
+def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) -> dict[int, str]:
+    """What differs of anchors that have changed, by their numbers, where git has what they were."""
+    found: dict[int, str] = {}
+    tree = Tree(store)
+    for anchor in anchors:
+        now = tree.source(anchor.now_path) if anchor.state == CHANGED else None
+        was = _source_at(store, anchor) if now is not None and anchor.commit_id else None
+        located = None if was is None else was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line, 0)
+        if now is not None and was is not None and located is not None:
+            old = was.lines[located.span.start - 1 : located.span.end]
+            new = now.lines[anchor.now_start - 1 : anchor.now_end]
+            found[anchor.id] = redact("\n".join([*unified_diff(old, new, lineterm="")][2:]), mode).text
+    return found
+
+
+def _source_at(store: Store, anchor: Anchor) -> Source | None:
+    """The file of an anchor as it was in the commit that was checked out when it was made."""
+    try:
+        repository = find_repository(store.location.project)
+        if repository is None:
+            return None
+        with git_on(repository, store.location.folder) as git:
+            pieces = git.records("cat-file", "blob", f"{anchor.commit_id}:{repository.prefix}{anchor.path}")
+            return Source(anchor.path, b"\0".join(pieces).decode("utf-8", "replace"))
+    except GitError:
+        return None
+
+
+def replaceable(store: Store, ref: DocumentRef) -> list[str]:
+    """The findings of the same session that say something of the same code, which has changed since or is gone."""
+    own = document_id(store.primary, ref)
+    query = f"""
+        {QUERY} WHERE id IN (
+            SELECT a.id FROM anchors AS a JOIN anchors AS mine ON mine.now_path = a.now_path AND mine.name = a.name
+              JOIN documents AS d ON d.id = a.document_id JOIN documents AS o ON o.id = mine.document_id
+             WHERE o.id = ?1 AND d.id <> ?1 AND d.kind = o.kind AND d.session_id = o.session_id
+               AND d.superseded_by IS NULL)
+    """
+    known = list(read_rows(store.primary, query, (own,), Anchor))
+    ids = {one.document_id for one in look_again(store, known) if one.state in (CHANGED, GONE)}
+    query = "SELECT kind, record_id FROM documents WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id"
+    return [public_id(kind, number) for kind, number in store.primary.execute(query, (id_list(ids),))]
 
 
 def _with_commits(store: Store, anchors: list[Anchor]) -> Iterator[Anchor]:

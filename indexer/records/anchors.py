@@ -15,8 +15,9 @@ import apsw
 
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.store.connection import read_rows
+from ctxrank.indexer.store.connection import read_column, read_rows
 from ctxrank.indexer.store.facets import id_list
+from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
@@ -110,6 +111,43 @@ def anchors_of(primary: apsw.Connection, document_ids: Iterable[int]) -> list[An
     """The anchors of some findings, each finding's in the order in which they were made."""
     query = f"{QUERY} WHERE document_id IN (SELECT value FROM json_each(?)) ORDER BY document_id, id"
     return list(read_rows(primary, query, (id_list(document_ids),), Anchor))
+
+
+class DriftedFinding(NamedTuple):
+    """A finding of which something that it names has changed or is gone; `is_gone`: all of it."""
+
+    document_id: int
+    id: str
+    title: str
+    session_id: str | None
+    is_gone: bool
+
+
+def drifted_findings(primary: apsw.Connection, only: int | None = None) -> list[DriftedFinding]:
+    """The findings that want a look, the newest change first; superseded ones do not. `only` one, also if nothing has
+    become of what it names.
+    """
+    query = """
+        SELECT d.id, d.kind, d.record_id, d.title, s.name, min(a.state = 'gone')
+          FROM anchors AS a JOIN documents AS d ON d.id = a.document_id LEFT JOIN sessions AS s ON s.id = d.session_id
+         WHERE d.superseded_by IS NULL AND ?1 IN (d.id, 0)
+         GROUP BY d.id HAVING ?1 OR max(a.state IN ('changed', 'gone'))
+         ORDER BY max(a.changed_at) DESC, d.id DESC
+    """
+    return [
+        DriftedFinding(id_, public_id(kind, number), title, session, bool(gone))
+        for id_, kind, number, title, session, gone in primary.execute(query, (only or 0,))
+    ]
+
+
+def gone_of(primary: apsw.Connection, kind: str, number: int) -> str:
+    """A sentence on what a record names and is gone since; '' where nothing is."""
+    query = """
+        SELECT a.name FROM anchors AS a JOIN documents AS d ON d.id = a.document_id
+         WHERE d.kind = ? AND d.record_id = ? AND a.state = 'gone' ORDER BY a.id
+    """
+    names = read_column(primary, query, (kind, number), str)
+    return f"Gone since then: {', '.join(names)}." if names else ""
 
 
 def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_MS) -> list[Anchor]:

@@ -195,9 +195,13 @@ def _save(
         values["created_at"] = now_us() if new.created_at is None else new.created_at
         designated = [Consumer(agent, None, None) for agent in new.consumers]
         package_id = insert(change, values, designated, root=root, prepared=prepared)
-    from ctxrank.indexer.records.anchor_passes import anchor_document  # noqa: PLC0415  start-up: saving only
+    from ctxrank.indexer.records.anchor_passes import anchor_document, replaceable  # noqa: PLC0415  start-up: saving only
 
-    anchor_document(store, DocumentRef("package", package_id))
+    ref = DocumentRef("package", package_id)
+    anchor_document(store, ref)
+    for older in replaceable(store, ref):
+        step = f"'ctxrank package supersede {older} --by {ref}' replaces it."
+        notes.append(f"{older} says something of the same code, which has changed since: {step}")
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     passages = len(prepared.passages) if prepared else 0
     return SavedPackage(package_id, new.path, version + 1, supersedes, new.consumers, passages, tuple(notes))

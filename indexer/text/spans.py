@@ -233,7 +233,7 @@ class Source:
         if inside and is_far:
             start, end = min(inside), max(inside)
         is_known = len(mapped) >= min(_LEAST_MAPPED, last + len(kept.after)) and len(inside) >= least
-        if not is_known or start > end or (is_far and not inside):
+        if not is_known or start > end or (is_far and 2 * len(inside) < len(kept.lines)):
             return None
         span = Span(self._numbers[start], self._numbers[end])
         return Located(span, self.difference(kept, span) or 1)

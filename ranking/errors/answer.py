@@ -16,6 +16,7 @@ from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.anchors import gone_of
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_column
@@ -146,6 +147,8 @@ def _fix(primary: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fi
     if row is None:
         return None
     error_type, message, solution, *rest, ruleset = row
+    if gone := gone_of(primary, "error", match.pattern_id):
+        match = match._replace(why=(*match.why, gone))
     return Fix(match, error_type, cleaned(message, ruleset, mode), cleaned(solution, ruleset, mode), *rest)
 
 

@@ -145,7 +145,7 @@ def error_entry(error: IncludedError) -> str:
     return (
         f'⚠️ **{known}**: "{one_line(error.signature)}"\n'
         f"> **Solution**: {one_line(error.solution)}\n"
-        f"> **Confidence**: {error.confidence:.2g} ({seen})\n"
+        f"> **Confidence**: {error.confidence:.2g} ({seen})\n" + (f"> {one_line(error.gone)}\n" if error.gone else "")
     )
 
 

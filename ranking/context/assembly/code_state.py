@@ -68,18 +68,21 @@ def code_line(anchors: list[Anchor]) -> str:
     order = ("changed", "gone", "moved")
     other = sorted((one for one in anchors if one.state in order), key=lambda one: order.index(one.state))
     said = [ALL_GONE] if anchors and all(one.state == "gone" for one in anchors) else []
-    said += map(_phrase, other[: _MOST_NAMED - len(said)])
+    said += map(phrase, other[: _MOST_NAMED - len(said)])
     more = len(other) - len(other[:_MOST_NAMED])
     return "; ".join((*said, f"{more} more like that")) if more else "; ".join(said)
 
 
-def _phrase(anchor: Anchor) -> str:
+def phrase(anchor: Anchor) -> str:
+    """What has become of one thing that a finding names."""
     name = shorten(one_line(anchor.name), _NAME_CHARS)
     path = one_line(anchor.path)
     what = name if anchor.kind in ("path", "line") else f"{path} `{name}`"
     if anchor.state == "gone":
         return f"{what} is gone"
     place = "" if anchor.now_path == anchor.path else f" (now in {one_line(anchor.now_path)})"
+    if anchor.state == "same":
+        return f"{what} is as it was"
     if anchor.state == "moved":
         return f"{what} is at {one_line(anchor.now_path)}:{anchor.now_start} now"
     lines = max(anchor.end_line - anchor.start_line + 1, anchor.differing)

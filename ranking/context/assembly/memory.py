@@ -4,6 +4,7 @@ from itertools import accumulate
 
 from ctxrank.indexer.agents import Team
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.anchors import gone_of
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.ids import IS_ACCEPTED, public_id
 from ctxrank.indexer.text.lines import shorten
@@ -225,6 +226,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
                 state=fix.match.state,
                 why=" ".join(fix.match.why),
                 word=fix.match.word,
+                gone=gone_of(store.primary, "error", fix.match.pattern_id),
             )
             for fix in answer.fixes
             if fix.match.state != "refuted" and fix.match.is_vouched
@@ -255,6 +257,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
         signature, solution = _signature(type_, cleaned(message, ruleset, mode)), cleaned(solution, ruleset, mode)
         confidence = round(confidence_in(confirmations, refutations), 4)
         error = IncludedError(id_, signature, solution, confidence, occurrences, state=state, why=why)
+        error = error._replace(gone=gone_of(store.primary, "error", id_))
         candidate = _entry(spawn, "errors", error, f"confidence {confidence:.2g}")
         # What no word of a task asks for takes what all else leaves.
         is_last = why == OF_THE_PROJECT and bool(task.strip())

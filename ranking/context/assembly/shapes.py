@@ -202,6 +202,7 @@ class IncludedError(NamedTuple):
     state: str = ""
     why: str = ""
     word: str = ""  # known, or looks like
+    gone: str = ""  # a sentence on what the solution names and is gone
 
 
 class CurrentFailure(NamedTuple):

@@ -1,5 +1,6 @@
 """What a finding names of the project is followed: the same, moved, changed or gone."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 from builders import make_store
 
 from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
+from ctxrank.cli.main import run
+from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.privacy.purge import forget_document
 from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
@@ -19,6 +22,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
 from ctxrank.ranking.context.replay import replay_receipt
+from ctxrank.ranking.errors.answer import Asked, recognise
 
 MODE = RedactionMode.PATTERN_ONLY
 CONFIG = """\
@@ -180,3 +184,72 @@ def test_anchors_go_with_their_finding(store: Store) -> None:
     save(store, "`load` in src/config.py")
     forget_document(store, DocumentRef("package", 1))
     assert store.primary.execute("SELECT count(*) FROM anchors").get == 0
+
+
+def commit(tmp_path: Path, subject: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+    for words in (("init", "-q"), ("add", "src", "Makefile"), (*identity, "commit", "-qm", subject)):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
+
+
+def test_what_has_drifted_is_listed_with_what_differs(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_in = ["--db", store.location.primary, "drifted"]
+    commit(tmp_path, "one")
+    save(store, "`load` in src/config.py, and `make test`")
+    index(store)
+    assert run(run_in) == 1 and run([*run_in, "1"]) == 0
+    assert "Makefile `make test` is as it was" in capsys.readouterr().out
+    (tmp_path / "src" / "config.py").write_text(
+        "\n" + CONFIG.replace("    text = open(path).read()", "    text = file")
+    )
+    index(store)
+    assert run(run_in) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "   src/config.py `load` has changed since: 1 of 4 lines",
+        "      @@ -1,4 +1,4 @@",
+        "       def load(path):",
+        "      -    text = open(path).read()",
+        "      +    text = file",
+        "           print(len(text), path)",
+        "           return parse(text)",
+    ]
+    assert run(["--json", *run_in]) == 0
+    (finding,) = json.loads(capsys.readouterr().out)["drifted"]
+    assert (finding["id"], finding["is_gone"], [one["state"] for one in finding["anchors"]]) == (
+        "package:1", False, ["changed"],
+    )  # fmt: skip
+
+
+def test_a_difference_is_redacted(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    token = "ghp" + "_" + "a1B2" * 9
+    commit(tmp_path, "one")
+    save(store, "`load` in src/config.py")
+    (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", f"'{token}'"))
+    index(store)
+    assert run(["--db", store.location.primary, "drifted"]) == 0
+    printed = capsys.readouterr().out
+    assert "+    text = " in printed and token not in printed
+
+
+def test_saving_names_an_older_finding_about_the_same_code_that_has_changed(store: Store, tmp_path: Path) -> None:
+    save(store, "`load` in src/config.py")
+    index(store)
+    new = NewPackage("shop", None, "research", "-", "developer", "Other", title="Other")
+    assert save_package(store, new, text="`load` in src/config.py is fine").notes == ()
+    (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", "file"))
+    notes = save_package(store, new._replace(title="Third"), text="`load` in src/config.py").notes
+    assert [note.partition(" says")[0] for note in notes] == ["package:1", "package:2"]
+    assert "'ctxrank package supersede package:1 --by package:3' replaces it." in notes[0]
+
+
+def test_a_fix_whose_command_is_gone_says_so(store: Store, tmp_path: Path) -> None:
+    failure = "sqlite3.OperationalError: database is locked"
+    save_error(store, NewKnownError(failure, "run `make test` before", "default"))
+    (tmp_path / "Makefile").write_text("lint:\n\truff\n")
+    index(store)
+    answer = recognise(store.primary, failure, Asked("default", 0))
+    assert answer.fixes[0].match.why[-1] == "Gone since then: make test."
+    save(store, "nothing")
+    assert "> Gone since then: make test." in block(store, error_output=failure.encode()).text
