@@ -41,9 +41,11 @@ def values(ask: Commands, given: Parameters) -> Json:
     for one in receipts:
         one["reason"] = said(one["reason"], one["agent"])
     related["receipts"] = receipts
+    followed = ask("drifted", document=id_).fields["drifted"]
     shown: Json = {
         "q": query, "back": back if place else "", "came_from": place, "document": document, "related": related,
         "sections": sections(document), "beside": None, "hit": None, "segments": [], "error": None,
+        "anchors": followed[0]["anchors"] if followed else [],
     }  # fmt: skip
     if place:
         shown["page"] = place

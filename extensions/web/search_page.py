@@ -7,6 +7,7 @@ from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.rendering import plural
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.related import MOST as MOST_SHOWN
+from ctxrank.indexer.records.anchors import drifted_findings
 from ctxrank.ranking.retrieval.query import Filter, Query, is_pasted, parse_query
 from ctxrank.ranking.retrieval.snippets import is_code
 
@@ -64,7 +65,12 @@ def values(ask: Commands, given: Parameters) -> Json:
     limit = min(given.whole("n") or LIMIT, MOST)
     found = ask("search", query=(typed,), limit=limit, explain=True, facets=True)
     hits = found.fields.get("hits", [])
+    with ask.open() as store:
+        drifted = {one.id for one in drifted_findings(store.primary)}
+    is_drifted_alone = bool(given("drifted"))
+    hits = [hit for hit in hits if hit["id"] in drifted or not is_drifted_alone]
     for hit in hits:
+        hit["is_drifted"] = hit["id"] in drifted
         hit["segments"] = segments(hit.get("shares") or {})
         hit["is_code"] = bool(hit["passages"]) and is_code(hit["path"])
     chosen = (given.whole("at") or 1) - 1
@@ -73,6 +79,7 @@ def values(ask: Commands, given: Parameters) -> Json:
     return common | {
         "found": found.fields, "hits": hits, "took": found.milliseconds, "notes": list(_notes(found.fields)),
         "facets": list(_facets(query, (found.fields.get("facets") or {}))), "chosen": chosen,
+        "drifted": sum(hit["is_drifted"] for hit in hits), "is_drifted_alone": is_drifted_alone,
         "more": min(limit + LIMIT, MOST) if limit < MOST and found.fields.get("has_more") else 0,
     }  # fmt: skip
 

@@ -204,6 +204,21 @@ class TestFinding:
         assert [line.change for line in left] == ["", "removed", ""]
         assert [(line.number, line.change) for line in right] == [(1, ""), (2, "added"), (3, ""), (4, "added")]
 
+    def test_the_code_that_it_names_has_its_state(self, page: Served, loaded: Location) -> None:
+        code = Path(loaded.root) / "shelf.py"
+        code.write_text("def put(book):\n    return book\n\n\ndef take(book):\n    return None\n")
+        here = ["--db", loaded.primary, "--root", loaded.root, "-q"]
+        assert run([*here, "save", "A walrus: `put` in shelf.py is slow", "--session", "shop-2026-10"]) == 0
+        assert "drifted" not in _get(page, "/", q="walrus").text
+        code.write_text("def put(book):\n    return [book]\n")
+        assert run([*here, "index"]) == 0
+        found = _get(page, "/", q="walrus")
+        assert "its code has changed since" in found.text and "drifted" in found.text
+        assert "A walrus" in _get(page, "/", q="walrus", drifted=1).text
+        (number,) = re.findall(r"package:(\d+)", found.text)[:1]
+        shown = _get(page, "/finding", id=f"package:{number}").text
+        assert "Code that it names" in shown and "shelf.py:1" in shown and "1 line" in shown
+
     def test_a_block_that_held_it_is_listed(self, page: Served, loaded: Location) -> None:
         words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer", "--task", _TASK]
         assert run(["--db", loaded.primary, "-q", *words]) == 0
