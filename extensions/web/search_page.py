@@ -6,8 +6,8 @@ from ctxrank.extensions.web import lately_page
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.rendering import plural
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.related import MOST as MOST_SHOWN
 from ctxrank.indexer.records.anchors import drifted_findings
+from ctxrank.indexer.records.related import MOST as MOST_SHOWN
 from ctxrank.ranking.retrieval.query import Filter, Query, is_pasted, parse_query
 from ctxrank.ranking.retrieval.snippets import is_code
 

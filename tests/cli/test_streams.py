@@ -29,8 +29,8 @@ CALLS = (
     "bazinga no-such-command", "export", "prune --older-than 900d --dry-run", "purge", "why package:1 --json",
     "receipt list", "hook --help", "install claude-code --dry-run", "uninstall codex --json",
     "team status", "team init x --json", "context TASK-042", "check", "check --trace src/app.py", "check --suggest",
-    "wide sync", "origins", "trust .", "status", "status --json", "drifted", "doctor", "doctor --json", "doctor --repair rebuild",
-    "doctor --repair optimize",
+    "wide sync", "origins", "trust .", "status", "status --json", "drifted", "doctor", "doctor --json",
+    "doctor --repair rebuild", "doctor --repair optimize",
     "completion bash", "completion zsh --json", "schema", "schema search", "--help", "search --help", "--version", "",
     "no-such-command", "--json no-such-command", "--db /no/such/store search x", "--json --db /no/such/store search x",
 )  # fmt: skip
