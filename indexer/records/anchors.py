@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 STATES = SAME, MOVED, CHANGED, GONE = "same", "moved", "changed", "gone"
 LOOK_MS = 10
+_FEW_LINES = 2  # that another file has by chance, where something is left at their place
 _MAX_BYTES = 1024 * 1024  # of a file
 _MAX_LOOKED_BYTES = 256 * 1024  # of a file that a block looks at
 
@@ -174,7 +175,7 @@ def followed(anchor: Anchor, source: "Source | None", stamp: tuple[int, int], el
         located = Located(source.whole, source.difference(kept, source.whole))
     elif source is not None:
         located = source.find(kept, anchor.wanted, anchor.now_start)
-    is_weak = located is None or 2 * located.changed > len(kept.lines)
+    is_weak = located is None or 2 * located.changed > len(kept.lines) > _FEW_LINES
     if elsewhere is not None and anchor.kind != "path" and is_weak:
         other = elsewhere.find(anchor, kept)
         if other is not None and (located is None or other[1].changed < located.changed):

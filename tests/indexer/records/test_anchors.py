@@ -110,6 +110,15 @@ def test_an_anchor_is_followed_by_its_content(
     assert states(store) == [("load", *state)]
 
 
+def test_a_line_that_was_edited_is_not_looked_for_in_other_files(store: Store, tmp_path: Path) -> None:
+    save(store, "see src/config.py:6")
+    index(store)
+    (tmp_path / "src" / "config.py").write_text(CONFIG.replace("len(text), path", "len(text)"))
+    (tmp_path / "other.py").write_text("import os\n\n    print(len(text), path)\n")
+    index(store)
+    assert states(store) == [("src/config.py:6", "changed", "src/config.py", 6)]
+
+
 def test_what_is_gone_is_found_when_it_comes_back_elsewhere(store: Store, tmp_path: Path) -> None:
     save(store, "`load` in src/config.py")
     (tmp_path / "src" / "config.py").unlink()
