@@ -65,6 +65,7 @@ PERMITTED = {
     "extensions/web/command.py _open": "no file: the browser",
     "extensions/web/error_story.py story": "no file: a store",
     "extensions/web/lately_page.py values": "no file: a store",
+    "extensions/web/search_page.py values": "no file: a store",
     "extensions/mcp/mcp.py serve_stdio": "stdin and stdout themselves, and the null device in their place",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
     "extensions/opensearch/settings.py password_of": "the file that the user's own configuration names",
