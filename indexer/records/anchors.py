@@ -15,7 +15,7 @@ import apsw
 
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.store.connection import read_column, read_rows
+from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
@@ -139,16 +139,6 @@ def drifted_findings(primary: apsw.Connection, only: int | None = None) -> list[
         DriftedFinding(id_, public_id(kind, number), title, session, bool(gone))
         for id_, kind, number, title, session, gone in primary.execute(query, (only or 0,))
     ]
-
-
-def gone_of(primary: apsw.Connection, kind: str, number: int) -> str:
-    """A sentence on what a record names and is gone since; '' where nothing is."""
-    query = """
-        SELECT a.name FROM anchors AS a JOIN documents AS d ON d.id = a.document_id
-         WHERE d.kind = ? AND d.record_id = ? AND a.state = 'gone' ORDER BY a.id
-    """
-    names = read_column(primary, query, (kind, number), str)
-    return f"Gone since then: {', '.join(names)}." if names else ""
 
 
 def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_MS) -> list[Anchor]:

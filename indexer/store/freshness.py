@@ -4,6 +4,7 @@ import os
 
 import apsw
 
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Store
 
 # The ledger's word for a package of an export that was here already, saved here: its file is this machine's.
@@ -85,3 +86,13 @@ def file_state(
 def is_elsewhere(connection: apsw.Connection, package_id: int) -> bool:
     """Whether a package is another store's alone."""
     return package_id < 0 or bool(connection.execute(f"SELECT ? IN ({PACKAGES_ELSEWHERE})", (package_id,)).get)
+
+
+def gone_of(primary: apsw.Connection, kind: str, number: int) -> str:
+    """A sentence on what a record names and is gone since; '' where nothing is."""
+    query = """
+        SELECT a.name FROM anchors AS a JOIN documents AS d ON d.id = a.document_id
+         WHERE d.kind = ? AND d.record_id = ? AND a.state = 'gone' ORDER BY a.id
+    """
+    names = read_column(primary, query, (kind, number), str)
+    return f"Gone since then: {', '.join(names)}." if names else ""

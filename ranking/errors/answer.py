@@ -16,10 +16,10 @@ from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.anchors import gone_of
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.freshness import gone_of
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.match import ErrorMatch, match_errors
 from ctxrank.ranking.retrieval.cleaning import cleaned

@@ -5,6 +5,7 @@ from itertools import accumulate
 from ctxrank.indexer.agents import Team
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
+from ctxrank.indexer.store.freshness import gone_of
 from ctxrank.indexer.store.ids import IS_ACCEPTED, public_id
 from ctxrank.indexer.text.lines import shorten
 from ctxrank.ranking.context.assembly import block
@@ -209,7 +210,6 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
     store, request, mode = spawn.store, spawn.request, spawn.config.redaction_mode
     text, source = _current_failure(spawn)
     if text:
-        from ctxrank.indexer.records.anchors import gone_of  # noqa: PLC0415  only where something failed
         from ctxrank.ranking.errors.answer import Asked, recognise  # noqa: PLC0415  the matcher's patterns load slowly
 
         asked = Asked(spawn.project, spawn.now, request.lang, MAX_PATTERNS, mode)
@@ -235,7 +235,6 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
         return [_entry(spawn, "errors", error, f"confidence {error.confidence:.2g}") for error in errors], failure
     if store.primary.execute("SELECT 1 FROM error_patterns WHERE state = 'confirmed' LIMIT 1").fetchone() is None:
         return [], None
-    from ctxrank.indexer.records.anchors import gone_of  # noqa: PLC0415  most spawns meet no error
     from ctxrank.ranking.errors.confidence import confidence_in  # noqa: PLC0415  most spawns meet no error
     from ctxrank.ranking.errors.relevance import ABOUT_THE_TASK, OF_THE_PROJECT, relevant_errors  # noqa: PLC0415  the same
 
