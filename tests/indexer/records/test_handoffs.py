@@ -136,7 +136,8 @@ def test_a_senior_s_second_try_knows_what_stopped_the_first(store: Store) -> Non
 
 def test_a_first_try_is_no_escalation(store: Store) -> None:
     think_through(store, "developer")
-    assert phases(store, "tech_lead", "medium") == ["completion", "decisions", "approach", "understanding"]
+    whole = ["completion", "decisions", "approach", "understanding", "pivot", "blockers", "risks"]
+    assert phases(store, "tech_lead", "medium") == whole, "who reviews is given every phase"
     assert phases(store, "tech_lead", "medium", iteration=1)[:3] == ["blockers", "risks", "pivot"]
 
 
