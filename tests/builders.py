@@ -68,6 +68,9 @@ def next_schema(folder: Path, sql: str) -> Schema:
     return Schema(number, str(folder))
 
 
+_LATER_TABLES = ("extensions", "orders", "removals", "anchors")
+
+
 def before_exchanges() -> str:
     """SQL that takes the tables and columns of schemas 10 to 13 away, for a store of an earlier one."""
     text = (Path(PRESENT.sql_folder) / "migration_010.sql").read_text(encoding="utf-8")
@@ -77,8 +80,20 @@ def before_exchanges() -> str:
     columns = [f"ALTER TABLE {table} DROP COLUMN {name};"
                for table, name in re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", text)]  # fmt: skip
     tables = [f"DROP TABLE {name};" for name in re.findall(r"CREATE TABLE (\w+)", text)]
-    later = "".join(f"DROP TABLE {name};" for name in ("extensions", "orders", "removals", "anchors"))
+    later = "".join(f"DROP TABLE {name};" for name in _LATER_TABLES)
     return "".join((*triggers, *columns, *tables, later))
+
+
+def before_extensions() -> str:
+    """The same of schemas 11 to 13, for a store of schema 10."""
+    text = (Path(PRESENT.sql_folder) / "migration_012.sql").read_text(encoding="utf-8")
+    columns = re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", text)
+    return "".join(
+        (
+            *(f"ALTER TABLE {table} DROP COLUMN {name};" for table, name in columns),
+            *(f"DROP TABLE {name};" for name in _LATER_TABLES),
+        )
+    )
 
 
 def open_again(store: Store, *, busy_ms: int = BUSY_MS) -> Store:

@@ -31,9 +31,7 @@ _LEAST_MAPPED = 3  # lines of a span and around it that lead to what is between 
 _TELLING_CHARS = 16  # a line of more is known without its neighbours
 _DECORATORS = ("@", "#[")
 # Files whose keys and targets are definitions: settings, and commands of Makefile, package.json and the like.
-_TABLES = (
-    ".toml", ".yaml", ".yml", ".json", ".ini", ".cfg", ".conf", ".env", ".mk", ".properties", "makefile", "justfile",
-)  # fmt: skip
+_TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
 _SEPARATOR = re.compile(r"::|->|[.#]")
 _KEY = r"""[ \t]*(?:\[+[\w."-]*?{0}"?\]|(?:[-\w.]+\.)?(["']?){0}\1[ \t]*[:=])"""
 

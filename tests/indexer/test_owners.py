@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from builders import make_store, save
+from builders import before_extensions, make_store, save
 from damage import closed
 from exported import exported
 from linked_builders import LINK_TABLES, copy_fixture
@@ -131,7 +131,7 @@ def test_a_store_from_before_names_the_owner_of_what_it_holds(rows: int, tmp_pat
     import apsw
 
     connection = apsw.Connection(database)
-    connection.execute(f"{LINK_TABLES} DROP TABLE extensions; PRAGMA user_version = 10")
+    connection.execute(f"{LINK_TABLES} {before_extensions()} PRAGMA user_version = 10")
     connection.execute("INSERT INTO linked_trees (path) SELECT '.' WHERE ?", (rows,))
     migrate(connection, database)
     assert connection.execute("SELECT name, version FROM extensions").fetchall() == [("links", 1)] * rows
