@@ -85,7 +85,7 @@ def test_in_a_crowd_no_call_fails_and_whoever_may_not_wait_is_told_that_it_is_lo
     outcome = crowds.crowd(work, seed=SEED, seconds=seconds, processes=4, hold_s=1.5)
     assert outcome.failures == ()
     assert (outcome.waited_calls, outcome.locked_calls) == (4, 1)
-    assert outcome.calls > 4
+    assert outcome.calls >= 4  # each at least once, however slow the machine
 
 
 @pytest.mark.slow
