@@ -65,7 +65,7 @@ def read_listing(project: Path) -> Listing:
     """What the project's own files say. Raises NoAddress where [project.urls] has no repository on GitHub."""
     with (project / "pyproject.toml").open("rb") as file:
         about = tomllib.load(file)["project"]
-    address = about.get("urls", {}).get("Repository", "")
+    address = str(about.get("urls", {}).get("Repository", ""))
     host, path = urlsplit(address).netloc, urlsplit(address).path.strip("/").split("/")
     if host != "github.com" or len(path) != 2 or not all(path):
         raise NoAddress('pyproject.toml has no [project.urls] with Repository = "https://github.com/OWNER/NAME"')

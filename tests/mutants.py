@@ -21,6 +21,7 @@ import tomllib
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
@@ -193,7 +194,7 @@ class Copy:
 
     def _ask(self, mutation: Mutation, place: Place, kinds: Sequence[str]) -> tuple[str, Run]:
         """The first kind of tests that notices a mutation; where none does, the last, passed if any has passed."""
-        codes = []
+        codes: list[int] = []
         for kind in kinds:
             run = self.run(place.tests, mutation.k, kind=kind, stop=True)
             if run.code not in (_PASSED, _NONE):
@@ -261,7 +262,7 @@ def _useless(copies: Copies, pool: ThreadPoolExecutor, verdicts: list[Verdict]) 
     for kind in (QUICK, SLOW):
         killers = sorted({verdict.killer for verdict in verdicts if verdict.killer and verdict.kind == kind})
         parts = [killers[at::_PARTS] for at in range(min(_PARTS, len(killers)))]
-        runs = list(pool.map(lambda part, kind=kind: copies.run(part, kind=kind), parts))
+        runs = list(pool.map(partial(copies.run, kind=kind), parts))
         useless.update(name for one in runs for name in one.failed)
         if any(one.code not in (_PASSED, _FAILED) for one in runs):
             useless.update(killers)

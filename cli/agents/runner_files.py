@@ -107,11 +107,14 @@ def runner_files(name: str, place: InstallPlace, command: str, *, with_mcp: bool
 
 def _both(first: RunnerFile, second: RunnerFile) -> RunnerFile:
     """Two edits of one file as one."""
-    return RunnerFile(
-        first.path,
-        lambda text: second.with_ours(first.with_ours(text)),
-        lambda text: first.without_ours(second.without_ours(text)),
-    )
+
+    def with_ours(text: str) -> str:
+        return second.with_ours(first.with_ours(text))
+
+    def without_ours(text: str) -> str:
+        return first.without_ours(second.without_ours(text))
+
+    return RunnerFile(first.path, with_ours, without_ours)
 
 
 def _shipped(*parts: str) -> str:

@@ -140,7 +140,7 @@ class Exchange:
         self._mode = mode
         self._sender = sender
         self._wanted = tuple(map(digits_of, wanted))
-        self._door = door
+        self._door: OrderDoor = door
         self._own = require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
         self._account = Account()
         self._imports: dict[str, LineImport] = {}

@@ -21,8 +21,8 @@ RANKING_RANGES: Mapping[str, tuple[float, float]] = {
     "text": (0.0, 1.0),
 }
 # What can have a time to live. An error pattern has one of its own, too.
-TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
-TTL_KINDS_OF_A_GROUP = ("package", "reasoning", "skill", "event")
+TTL_KINDS: tuple[str, ...] = ("package", "reasoning", "error", "strategy", "skill", "event")
+TTL_KINDS_OF_A_GROUP: tuple[str, ...] = ("package", "reasoning", "skill", "event")
 NEVER = "never"
 
 

@@ -25,10 +25,10 @@ def switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Switch:
     def lstat(path: str) -> os.stat_result:
         """Root's, whoever runs the tests."""
         values = list(real(path))
-        values[4] = 0
+        values[4] = 0 if path == str(file) else values[4]
         return os.stat_result(values)
 
-    monkeypatch.setattr(os, "lstat", lambda path: lstat(path) if path == str(file) else real(path))
+    monkeypatch.setattr(os, "lstat", lstat)
 
     def written(*lines: str) -> Path:
         file.write_text("".join(f"{line}\n" for line in lines))
@@ -112,6 +112,10 @@ def test_a_file_of_another_user_is_not_the_administrators(tmp_path: Path, monkey
     monkeypatch.setattr(machine, "FILE", str(file))
     values = list(os.lstat(file))
     values[4] = 1000
-    monkeypatch.setattr(os, "lstat", lambda _: os.stat_result(values))
+
+    def lstat(_path: str) -> os.stat_result:
+        return os.stat_result(values)
+
+    monkeypatch.setattr(os, "lstat", lstat)
     with pytest.raises(UsageError, match="root's alone"):
         machine.switched_off()

@@ -100,10 +100,10 @@ def test_what_nobody_asked_for_in_so_many_seconds_is_closed_and_nothing_else(
     for at, kept in ((1010.0, 2), (1010.0 + store_pool.MAX_IDLE_S - 1, 2), (1010.0 + store_pool.MAX_IDLE_S, 0)):
         now[0] = at
         pool.close_idle()
-        assert len(pool._kept) == kept
+        assert len(vars(pool)["_kept"]) == kept
     with pool.open(start=str(folder)):
         pass
     pool.close_idle(1.0)
-    assert len(pool._kept) == 1
+    assert len(vars(pool)["_kept"]) == 1
     pool.close()
-    assert pool._kept == []
+    assert vars(pool)["_kept"] == []

@@ -17,21 +17,21 @@ def _fields(value: object) -> Fields:
     return Fields({"x": value}, IncomingTexts(RedactionMode.PATTERN_ONLY))
 
 
-@each_row(
-    "read, good, bad",
-    [
-        (lambda one: one.number("x"), (0, 1, MAX_NUMBER), (True, False, -1, MAX_NUMBER + 1, 1.0, "1", [1])),
-        (lambda one: one.number("x", least=1), (1, 2, MAX_NUMBER), (0, -1, True)),
-        (lambda one: one.optional_number("x"), (None, 0, 7), (True, -1, "7")),
-        (lambda one: one.optional_number("x", least=1), (None, 1), (0, -1)),
-        (lambda one: one.share("x"), (0, 0.0, 0.5, 1, 1.0), (True, False, -0.1, 1.1, 2, "0.5", float("nan"))),
-        (lambda one: one.choice("x", ("low", "high")), ("low", "high"), ("", "mid", "lowhigh")),
-        (lambda one: one.optional_word("x"), (None, "", "a b"), (1, ["a"], True)),
-        (lambda one: one.store("x"), (None, _UUID), ("", _UUID[:-1], 7, [_UUID])),
-        (lambda one: one.agent("x"), ("developer",), ("", 7)),
-        (lambda one: one.is_missing("x"), (), ()),
-    ],
-)
+_READ: list[tuple[Callable[[Fields], object], tuple[object, ...], tuple[object, ...]]] = [
+    (lambda one: one.number("x"), (0, 1, MAX_NUMBER), (True, False, -1, MAX_NUMBER + 1, 1.0, "1", [1])),
+    (lambda one: one.number("x", least=1), (1, 2, MAX_NUMBER), (0, -1, True)),
+    (lambda one: one.optional_number("x"), (None, 0, 7), (True, -1, "7")),
+    (lambda one: one.optional_number("x", least=1), (None, 1), (0, -1)),
+    (lambda one: one.share("x"), (0, 0.0, 0.5, 1, 1.0), (True, False, -0.1, 1.1, 2, "0.5", float("nan"))),
+    (lambda one: one.choice("x", ("low", "high")), ("low", "high"), ("", "mid", "lowhigh")),
+    (lambda one: one.optional_word("x"), (None, "", "a b"), (1, ["a"], True)),
+    (lambda one: one.store("x"), (None, _UUID), ("", _UUID[:-1], 7, [_UUID])),
+    (lambda one: one.agent("x"), ("developer",), ("", 7)),
+    (lambda one: one.is_missing("x"), (), ()),
+]
+
+
+@each_row("read, good, bad", _READ)
 def test_a_value_is_taken_as_it_is_or_refused_by_name(
     read: Callable[[Fields], object], good: tuple[object, ...], bad: tuple[object, ...]
 ) -> None:

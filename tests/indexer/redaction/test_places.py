@@ -3,6 +3,7 @@
 import base64
 import random
 import string
+from unittest.mock import patch
 
 import ahocorasick_rs
 import pytest
@@ -62,12 +63,8 @@ def test_each_character_behind_an_escape_of_json_has_its_own_place() -> None:
 @given(st.lists(st.sampled_from(["ab", "abc", "b", " ", "x"]), max_size=30).map("".join), st.integers(1, 9))
 def test_what_is_found_in_parts_is_what_is_found_in_the_whole(text: str, size: int) -> None:
     finder = ahocorasick_rs.AhoCorasick(["ab", "abc"], matchkind=ahocorasick_rs.MatchKind.LeftmostLongest)
-    kept = copies._PART_CHARS
-    try:
-        copies._PART_CHARS = size
+    with patch.object(copies, "_PART_CHARS", size):
         in_parts = list(find_in_parts(finder, text, 3))
-    finally:
-        copies._PART_CHARS = kept
     assert in_parts == finder.find_matches_as_indexes(text)
 
 

@@ -66,7 +66,7 @@ _SHAPES: dict[str, Callable[[random.Random], str]] = {
     "base64": _of(_ALNUM + "+/", 16, 48),
     "snake": lambda chance: "_".join(chance.choices(_WORDS, k=3)).upper(),
 }
-_GUARDS = {
+_GUARDS: dict[str, Callable[[str], bool]] = {
     "is_strong": is_strong,
     "is_random": is_random,
     "is_made": is_made,

@@ -89,9 +89,8 @@ def _lines(block: Assembly) -> Iterator[str]:
     yield f"{block.by_class}"
     yield f"{block.available} {block.overflow} {block.hidden} {block.listing} {block.is_complete} {block.state}"
     for one in (*block.packages, *block.files):
-        score = "-" if one.score is None else f"{one.score:.4f}"
         passages = [(passage.heading, len(passage.text)) for passage in one.passages]
-        yield f"   {one.path} {one.detail} {score} {one.tokens} {passages}"
+        yield f"   {one.path} {one.detail} {one.score:.4f} {one.tokens} {passages}"
     for many in (block.reasoning, block.errors, block.strategies):
         yield from (f"   {str(one)[:160]}" for one in many)
     yield from (f"   left out: {one}" for one in block.omitted)

@@ -2,14 +2,18 @@
 
 import random
 import string
+from collections.abc import Callable
 
 from tables import each_row
 
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.ranking.retrieval import folding
 from ctxrank.ranking.retrieval.cleaning import cleaned_name
 from ctxrank.ranking.retrieval.file_kinds import DATA, EXAMPLE, GENERATED, PROSE, RECORD, SOURCE, TEST, kind_of
-from ctxrank.ranking.retrieval.folding import _is_language, _without_language
 from ctxrank.ranking.retrieval.hits import corrupt_row_notes
+
+_is_language: Callable[[str], bool] = vars(folding)["_is_language"]
+_without_language: Callable[[str], str] = vars(folding)["_without_language"]
 
 
 @each_row(
