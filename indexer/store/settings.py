@@ -134,7 +134,7 @@ SETTINGS: Mapping[str, Setting] = {
     "enable_context_assembler": Setting(switch, is_orchestrators=True),
     "ttl": Setting(
         entries(
-            dict.fromkeys(TTL_KINDS, _age) | dict.fromkeys(TTL_KINDS_OF_A_GROUP, _age_or_iterations),
+            {kind: _age_or_iterations if kind in TTL_KINDS_OF_A_GROUP else _age for kind in TTL_KINDS},
             "Give an age for each kind, such as 'event: 90d'.",
         ),
         _over_ages,
