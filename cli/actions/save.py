@@ -17,6 +17,7 @@ from ctxrank.indexer.records.sessions import list_sessions
 from ctxrank.indexer.redaction.engine import redact, secret_values
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import shorten
 
 _TITLE_CHARS = 80
 _SUMMARY_CHARS = 300
@@ -51,7 +52,7 @@ def save(
         new = NewPackage(
             session or session_of_today(store), options["group"], type_ or type_of(heading, sentence), path,
             options["agent"], said, options["priority"] or "",
-            title="" if is_file else (heading or said)[:_TITLE_CHARS].rstrip(),
+            title="" if is_file else shorten(heading or said, _TITLE_CHARS),
         )  # fmt: skip
         saved = save_finding(store, new, None if is_file else text, create_session=True)
     about = {"session_id": new.session, "group_id": new.group, "type": new.type, "summary": said}

@@ -34,6 +34,13 @@ def test_what_is_saved_is_found_and_in_the_next_block(here: Path, capsys: pytest
     assert "> The walrus ignores the busy timeout." in capsys.readouterr().out
 
 
+def test_a_title_is_cut_at_a_word(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = saved(capsys, f"The walrus {'waits and ' * 9}sleeps.")
+    assert run(["show", f"package:{made['id']}", "--json"]) == 0
+    title = json.loads(capsys.readouterr().out)["document"]["title"]
+    assert title == f"The walrus {'waits and ' * 6}waits..."
+
+
 @each_row(
     "text, type_, summary",
     [
