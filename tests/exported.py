@@ -163,3 +163,8 @@ def without_ids(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The records alone, and nothing in them that is another number in another store."""
     ids = ("id", "seq", "origin", "supersedes", "superseded_by", "context_references")
     return [{name: value for name, value in line.items() if name not in ids} for line in lines[1:]]
+
+
+def uuid_of(store: Store) -> str:
+    """What a store is called in what it exports."""
+    return str(store.primary.execute("SELECT uuid FROM store").get)

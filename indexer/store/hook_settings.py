@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import Any, NamedTuple, is_dict, is_list
-from ctxrank.indexer.machine import HOOKS, NOTES, is_off
+from ctxrank.indexer.machine import HOOKS, NOTES, switched_off
 from ctxrank.indexer.store.setting_checks import choice, entries, number, switch
 
 MAX_SPAWN_TOKENS = 2500  # of 10,000 characters, which is what a runner takes
@@ -76,5 +76,6 @@ def checked_hooks(value: object, name: str) -> dict[str, Any]:
 def hook_settings(values: Mapping[str, Any]) -> HookSettings:
     """The settings that checked values mean, without what is switched off on this machine."""
     given = HookSettings()._replace(**{**values, "roles": {**DEFAULT_ROLES, **values.get("roles", {})}})
-    folders = () if is_off(NOTES) else given.folders
-    return given._replace(enabled=given.enabled and not is_off(HOOKS), folders=folders)
+    off = switched_off()
+    folders = () if NOTES in off else given.folders
+    return given._replace(enabled=given.enabled and HOOKS not in off, folders=folders)

@@ -3,7 +3,6 @@
 import io
 import json
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +34,6 @@ from ctxrank.indexer.store.store import Store
 
 MODE = RedactionMode.PATTERN_ONLY
 ERROR = "ModuleNotFoundError: No module named 'yaml'"
-
-
-@pytest.fixture
-def anna(tmp_path: Path) -> Iterator[Store]:
-    with make_store(tmp_path / "anna") as opened:
-        yield opened
-
-
-@pytest.fixture
-def ben(tmp_path: Path) -> Iterator[Store]:
-    with make_store(tmp_path / "ben") as opened:
-        yield opened
 
 
 def tell(one: Store, other: Store, *, from_origins: tuple[str, ...] = (), **options: Any) -> ImportReport:

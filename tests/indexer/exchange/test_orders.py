@@ -1,13 +1,12 @@
 """Orders to forget that other stores give: bounded, attributed; what waits removes nothing until a person agrees."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import make_store, save, search_ids
-from exported import bring, exported, exported_bytes
+from builders import save, search_ids
+from exported import bring, exported, exported_bytes, uuid_of
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.exchange.decisions import decide
@@ -25,22 +24,6 @@ from ctxrank.indexer.store.store import Store
 
 MODE = RedactionMode.PATTERN_ONLY
 SECRET = "Kq7vXw2mPz9t"
-
-
-@pytest.fixture
-def anna(tmp_path: Path) -> Iterator[Store]:
-    with make_store(tmp_path / "anna") as opened:
-        yield opened
-
-
-@pytest.fixture
-def ben(tmp_path: Path) -> Iterator[Store]:
-    with make_store(tmp_path / "ben") as opened:
-        yield opened
-
-
-def uuid_of(store: Store) -> str:
-    return str(store.primary.execute("SELECT uuid FROM store").get)
 
 
 def tell(one: Store, other: Store, door: OrderDoor = "log") -> ImportReport:
