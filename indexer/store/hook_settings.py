@@ -77,5 +77,4 @@ def hook_settings(values: Mapping[str, Any]) -> HookSettings:
     """The settings that checked values mean, without what is switched off on this machine."""
     given = HookSettings()._replace(**{**values, "roles": {**DEFAULT_ROLES, **values.get("roles", {})}})
     off = switched_off()
-    folders = () if NOTES in off else given.folders
-    return given._replace(enabled=given.enabled and HOOKS not in off, folders=folders)
+    return given._replace(enabled=given.enabled and HOOKS not in off, folders=() if NOTES in off else given.folders)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from builders import make_store, save, search_ids
-from exported import accept, agree, exported, exported_bytes, fill
+from exported import accept, agree, exported, exported_bytes, fill, uuid_of
 from jsonschema import Draft202012Validator
 
 from ctxrank.cli.main import declared_commands, run
@@ -43,10 +43,6 @@ def tell(one: Store, other: Store, *, from_origins: tuple[str, ...] = (), **opti
     report = import_jsonl(other, io.BytesIO(data), mode=MODE, from_origins=from_origins)
     agree(other)
     return report
-
-
-def uuid_of(store: Store) -> str:
-    return str(store.primary.execute("SELECT uuid FROM store").get)
 
 
 def bodies(store: Store) -> list[str]:
