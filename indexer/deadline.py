@@ -64,5 +64,5 @@ def in_time(seconds: float, act: "Callable[[], Answer]") -> "Answer":
     if seconds <= 0 or not done.acquire(timeout=seconds):
         raise TimeoutError(f"no answer within {seconds:g} s")
     if errors:
-        raise errors[0]
+        raise errors.pop()  # so that no frame of its traceback holds it
     return answers[0]

@@ -163,8 +163,8 @@ class Cluster:
         def exchange() -> tuple[int, bytes]:
             try:
                 connection.request(method, path, body, headers)
-                response = connection.getresponse()
-                read = response.read(_MAX_ANSWER_BYTES + 1)
+                with connection.getresponse() as response:  # it holds the socket longer than its connection does
+                    read = response.read(_MAX_ANSWER_BYTES + 1)
                 if len(read) > _MAX_ANSWER_BYTES:
                     raise HTTPException(f"more than {_MAX_ANSWER_BYTES} bytes")
             except BaseException:

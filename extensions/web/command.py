@@ -110,7 +110,8 @@ def _served_already(folder: str) -> tuple[str, str] | None:
         connection = http.client.HTTPConnection(where.removeprefix("http://"), timeout=_ASK_S)
         try:
             connection.request("POST", "/ticket", headers=headers)
-            answer: object = json.loads(connection.getresponse().read())
+            with connection.getresponse() as said:
+                answer: object = json.loads(said.read())
         finally:
             connection.close()
     except (OSError, ValueError, http.client.HTTPException, CtxrankError):

@@ -2,8 +2,10 @@
 
 import base64
 import datetime
+import gc
 import ipaddress
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Generator, Iterator
@@ -17,8 +19,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from silent_servers import standing_in
 
 from ctxrank.cli.main import run
+from ctxrank.extensions.opensearch import cluster as module
 from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError
 from ctxrank.extensions.opensearch.updater import Refused, Sent, index_name, send_changes
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of
@@ -99,6 +103,19 @@ def test_a_node_that_is_away_is_passed_over_and_counted() -> None:
     assert (cluster.lost, cluster.waits) == (1, 0)
     with pytest.raises(ClusterError, match="no node of the cluster answers"):
         Cluster([away], sleep=lambda _: None).ask("GET", "/")
+
+
+def test_an_answer_that_is_given_up_leaves_no_open_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python says so as the socket is collected; a test in which it says so fails."""
+    monkeypatch.setattr(module, "_MAX_ANSWER_BYTES", 2)
+
+    def answering(connection: socket.socket, _: threading.Event) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(b"HTTP/1.0 200 OK\r\n\r\n{}\n")
+
+    with standing_in(answering) as port, pytest.raises(ClusterError, match="more than 2 bytes"):
+        Cluster([f"http://127.0.0.1:{port}"], sleep=lambda _: None).ask("GET", "/")
+    gc.collect()
 
 
 def test_a_login_is_sent_to_https_alone() -> None:
