@@ -34,6 +34,7 @@ from ctxrank.indexer.engine import (
 from ctxrank.indexer.fulltext.forward import BODY_MAX, IDENTIFIERS_MAX, PATH_MAX, TITLE_MAX
 from ctxrank.indexer.store.change_log import ChangeBatch, LoggedDocument, read_changes
 from ctxrank.indexer.store.facets import WITH_PASSAGES, Scope, document_id_of, index_rowid
+from ctxrank.indexer.store.ids import origin_and_number
 from ctxrank.indexer.store.parents import (
     FeatureBounds,
     ParentDocument,
@@ -350,6 +351,8 @@ class MemoryEngine:
         if scope.without and any(self._is_in_scope(self._held[held.owner_id], one) for one in scope.without):
             return False
         if scope.kinds and "passage" not in scope.kinds and parent.kind not in scope.kinds:
+            return False
+        if scope.origins and origin_and_number(parent.number)[0] not in scope.origins:
             return False
         is_in_time = (scope.since or 0) <= parent.created_at <= (scope.until or parent.created_at)
         return is_in_time and (not scope.paths or any(self._fits(parent.path, path) for path in scope.paths))

@@ -281,8 +281,8 @@ class WideEngine(Dictionary):
         """Rows for which holds what a query says besides its clause: the scope, and what is of a whole document."""
         scope = query.scope
         filters = scope_filters(scope)
-        if scope.since is not None or scope.until is not None or scope.paths or scope.without:
-            condition = parent_condition(scope)
+        condition = parent_condition(scope._replace(kinds=()))
+        if condition.sql:
             sql = f"SELECT d.id FROM documents AS d WHERE d.owner_id IS NULL AND {condition.sql}"
             filters.append(values_query("owner", read_column(self._primary, sql, condition.values, int)))
         if len(query.required) > 1:

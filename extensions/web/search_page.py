@@ -21,6 +21,7 @@ FACETS = {
     "kind": "Kind",
     "type": "Type",
     "agent": "Agent",
+    "origin": "Origin",
     "session": "Session",
     "priority": "Priority",
     "since": "Changed",

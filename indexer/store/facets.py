@@ -82,6 +82,7 @@ class Scope(NamedTuple):
     agents: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     priorities: tuple[str, ...] = ()
+    origins: tuple[int, ...] = ()  # codes of the stores that made it; 0 is this one
     paths: tuple[str, ...] = ()  # patterns as typed: see `sqlite_globs`
     since: int | None = None  # microseconds since 1970, UTC; both ends are in scope
     until: int | None = None
@@ -103,12 +104,15 @@ class Condition(NamedTuple):
 
 
 def parent_condition(scope: Scope) -> Condition:
-    """What no facet can say of a parent document: its kind, its time and its path."""
+    """What no facet can say of a parent document: its kind, the store that made it, its time and its path."""
     conditions: list[str] = []
     values: list[str | int] = []
     if "passage" not in scope.kinds and any(kind in scope.kinds for kind in WITH_PASSAGES):
         conditions.append(f"d.kind IN ({_places(scope.kinds)})")
         values += scope.kinds
+    if scope.origins:
+        conditions.append(f"iif(d.record_id < 0, -d.record_id >> 31, 0) IN ({_places(scope.origins)})")
+        values += scope.origins
     if scope.since is not None:
         conditions.append("d.created_at >= ?")
         values.append(scope.since)

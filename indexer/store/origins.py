@@ -12,11 +12,12 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import Literal, NamedTuple
-from ctxrank.indexer.store.connection import read_rows, read_value, require_value
-from ctxrank.indexer.store.ids import IS_VOUCHED, is_accepted
+from ctxrank.indexer.store.connection import read_map, read_rows, read_value, require_value
+from ctxrank.indexer.store.ids import IS_VOUCHED, is_accepted, origin_name
 
 OriginState = Literal["asked", "accepted", "refused", "revoked"]
 MAX_WHO_CHARS = 60
+HERE = "here"  # what this store is called among origins
 
 
 class KnownOrigin(NamedTuple):
@@ -41,6 +42,18 @@ def known_origins(primary: apsw.Connection) -> list[KnownOrigin]:
           FROM origins AS o ORDER BY o.state <> 'asked', o.who, o.uuid
     """
     return list(read_rows(primary, query, (), KnownOrigin))
+
+
+def origin_labels(primary: apsw.Connection) -> dict[int, str]:
+    """What each origin is called, by its code: the name that it was given, or else its digits; 0 is this store."""
+    names = read_map(primary, "SELECT code, who FROM origins", (), int, str)
+    return {0: HERE} | {code: who or origin_name(code) for code, who in names.items()}
+
+
+def origin_codes(primary: apsw.Connection, name: str) -> list[int]:
+    """The codes of the origins that are called so, or whose digits these are."""
+    wanted = name.strip().lower()
+    return [code for code, label in origin_labels(primary).items() if wanted in (label.lower(), origin_name(code))]
 
 
 def state_of(primary: apsw.Connection, uuid: str) -> OriginState:

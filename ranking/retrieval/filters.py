@@ -83,12 +83,21 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
         if names and not label_ids(primary, "main", names):
             notes.append(f"Nothing has the {field} {' or '.join(repr(name) for name in names)}.")
             is_impossible = True
+    origins: list[int] = []
+    if named := values.get("origin"):
+        from ctxrank.indexer.store.origins import origin_codes  # noqa: PLC0415  only a search of an origin needs it
+
+        origins = [code for name in named for code in origin_codes(primary, name)]
+        if not origins:
+            notes.append(f"Nothing is of the origin {' or '.join(map(repr, named))}.")
+            is_impossible = True
     now = now_us()
     since = [parse_time(text, now=now) for text in values.get("since", [])]
     until = [parse_time(text, now=now) for text in values.get("until", [])]
     scope = Scope(
         kinds=kinds, session_ids=tuple(session_ids), group_ids=tuple(group_ids), agents=labels["agent"],
-        types=labels["type"], priorities=labels["priority"], paths=tuple(values.get("path", [])),
+        types=labels["type"], priorities=labels["priority"], origins=tuple(origins),
+        paths=tuple(values.get("path", [])),
         since=max(since, default=None), until=min(until, default=None),
     )  # fmt: skip
     return Filters(scope, is_impossible, ())

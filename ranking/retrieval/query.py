@@ -22,7 +22,7 @@ from ctxrank.indexer.text.lines import searchable
 from ctxrank.indexer.text.tables import rows
 
 COLUMNS = ("title", "body")
-FILTER_FIELDS = ("kind", "session", "group", "agent", "type", "priority", "phase", "path", "since", "until")
+FILTER_FIELDS = ("kind", "session", "group", "agent", "type", "priority", "phase", "path", "origin", "since", "until")
 
 _FIELDS = frozenset(COLUMNS + FILTER_FIELDS)
 _LONGEST_FIELD = max(map(len, _FIELDS))

@@ -45,7 +45,7 @@ def list_documents(question: Question) -> SearchResult:
     if request.has_facets:
         from ctxrank.ranking.retrieval.facet_counts import counted  # noqa: PLC0415  few searches ask for them
 
-        facets = counted(parents, now_us())
+        facets = counted(store.primary, parents, now_us())
     return SearchResult(
         shown_query(query), "degraded" if corrupt else "matched" if hits else "no_match",
         reason=IndexHealth.CORRUPT_ROWS if corrupt else "", total=len(parents), is_exact=not corrupt, hits=hits,

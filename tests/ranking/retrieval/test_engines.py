@@ -51,6 +51,7 @@ _REQUESTS = (
     SearchRequest("kind:artifact token"),
     SearchRequest("kind:passage token"),
     SearchRequest("priority:high token"),
+    SearchRequest("origin:here token"),
     SearchRequest("type:research database"),
     SearchRequest("session:shop-2026-10 token refresh queue"),
     SearchRequest("token", since=20_000 * DAY_US, until=_NOW),

@@ -27,6 +27,7 @@ def test_what_was_found_is_counted_and_nothing_else(store: Store) -> None:
         "kind": [("package", 3)],
         "type": [("research", 3)],
         "agent": [("investigator", 3)],
+        "origin": [],
         "session": [("one", 2), ("two", 1)],
         "priority": [("critical", 1), ("low", 2)],
         "since": [("7d", 1), ("30d", 1), ("90d", 2)],
@@ -44,12 +45,13 @@ def test_nobody_who_did_not_ask_waits_for_counts(store: Store) -> None:
     assert found(store, "walrus").facets is None
 
 
-def test_nothing_has_no_values() -> None:
-    facets = counted([FacetRow("error", None, "", 0)], now_us())
+def test_nothing_has_no_values(store: Store) -> None:
+    facets = counted(store.primary, [FacetRow("error", None, "", 0)], now_us())
     assert facets.fields == {
         "kind": [("error", 1)],
         "type": [],
         "agent": [],
+        "origin": [],
         "session": [],
         "priority": [],
         "since": [],
