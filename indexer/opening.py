@@ -20,7 +20,14 @@ from ctxrank.indexer.store.location import (
 from ctxrank.indexer.store.store import IndexConsumer, Store, make_folder, open_at
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.engine import ClusterIndex, Engine
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from ctxrank.indexer.engine import ClusterIndex, Engine, Statistics
+
+    Found = TypeVar("Found")
+
+_CATCH_UP_MS = 50
 
 
 def open_store(
@@ -113,3 +120,21 @@ def _consumer_of(store: Store) -> IndexConsumer:
     from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine  # noqa: PLC0415  a call may need no index
 
     return Fts5Engine(store)
+
+
+def from_index(store: Store, ask: "Callable[[Engine, Statistics], list[Found]]") -> "list[Found]":
+    """What an index answers within one snapshot; nothing where it cannot, which is no place for a guess."""
+    from ctxrank.indexer.engine import INDEX_READ_ERRORS, EngineError  # noqa: PLC0415  as above
+
+    engine = engine_of(store)
+    readiness = engine.make_ready(_CATCH_UP_MS)
+    while readiness.is_usable:
+        engine = readiness.stand_in or engine
+        try:
+            with engine.snapshot() as statistics:
+                return ask(engine, statistics)
+        except EngineError as error:
+            readiness = engine.recover(error, _CATCH_UP_MS)  # the embedded index, if it is kept
+        except INDEX_READ_ERRORS:  # a search says what is wrong, and begins to heal it
+            break
+    return []

@@ -72,8 +72,7 @@ def on_tool_end(call: HookCall) -> str:
 
 def _said_in_findings(call: HookCall, message: str) -> str:
     """The findings that quote the message of a failure that is not known."""
-    from ctxrank.cli.agents.prompts import told_finding  # noqa: PLC0415  only after a failure
-    from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  as above
+    from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  only after a failure
     from ctxrank.ranking.context.quotes import findings_that_quote  # noqa: PLC0415  as above
 
     shown, project = call.shown, call.project
@@ -83,6 +82,10 @@ def _said_in_findings(call: HookCall, message: str) -> str:
         return is_new and may_be_said(call.store.primary, parent, project)
 
     findings = findings_that_quote(call.store, message, call.config, is_wanted)
+    if not findings:
+        return ""
+    from ctxrank.cli.agents.prompts import told_finding  # noqa: PLC0415  seldom
+
     told = [told_finding(call.store.primary, one) for one in findings]
     return call.say("This failure is not known, but said in a finding:\n", told, FIX_TOKENS)
 

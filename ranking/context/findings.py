@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 
 from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.opening import from_index
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.floor import KINDS, floor_of, nearness
 from ctxrank.ranking.context.task_text import task_query
-from ctxrank.ranking.errors.relevance import from_index
 from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores

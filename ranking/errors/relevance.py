@@ -9,21 +9,15 @@ hold it, and it is a name rather than a word that messages are made of (`redis`,
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.engine import INDEX_READ_ERRORS, Engine, EngineError, Statistics
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.opening import engine_of
+from ctxrank.indexer.engine import Engine, Statistics
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.opening import from_index
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.query import plain_query
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
-
-    Found = TypeVar("Found")
 
 MIN_CONFIDENCE = 0.7  # a pattern is shown above this, not at it
 LEAST_WORDS = 2
@@ -33,7 +27,6 @@ OF_THE_PROJECT = "Confirmed in this project."
 # A word is rare in at most so many documents, or in this share of all.
 _RARE_DOCUMENTS = 2
 _RARE_SHARE = 0.01
-_CATCH_UP_MS = 50
 _MAX_WORDS = 2000  # of a task text
 _MOST_LOOKED_AT = 500  # patterns; the most trusted ones
 _MOST_COMPARED = 20
@@ -74,22 +67,6 @@ def relevant_errors(
     known = {id_ for id_, _ in found}
     found += [(one.id, OF_THE_PROJECT) for one in documents.values() if one.is_own and one.id not in known]
     return found[:limit]
-
-
-def from_index(store: Store, ask: "Callable[[Engine, Statistics], list[Found]]") -> "list[Found]":
-    """What an index answers within one snapshot; nothing where it cannot, which is no place for a guess."""
-    engine = engine_of(store)
-    readiness = engine.make_ready(_CATCH_UP_MS)
-    while readiness.is_usable:
-        engine = readiness.stand_in or engine
-        try:
-            with engine.snapshot() as statistics:
-                return ask(engine, statistics)
-        except EngineError as error:
-            readiness = engine.recover(error, _CATCH_UP_MS)  # the embedded index, if it is kept
-        except INDEX_READ_ERRORS:  # a search says what is wrong, and begins to heal it
-            break
-    return []
 
 
 class _Pattern(NamedTuple):
