@@ -7,7 +7,6 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.ranking.context.findings import PromptFinding
-from ctxrank.ranking.context.quotes import plain
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates
 from ctxrank.ranking.retrieval.cleaning import cleaned, cleaned_parent
@@ -28,9 +27,9 @@ def best_quotes(
     statistics: Statistics,
     config: Config,
     is_wanted: Callable[[ParentDocument], bool],
+    holds: Callable[[str], bool],
 ) -> list[PromptFinding]:
     """The best findings of a scope that hold the line, at most two, each with the passage that does."""
-    wanted = plain(line)
     plan = make_plan(plain_query(line, _MAX_WORDS), engine, statistics, tuned(config.ranking))
     groups = grouped(reranked(plan, find_candidates(plan, scope)).rows)
     order = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_MOST_COMPARED]
@@ -42,7 +41,7 @@ def best_quotes(
         parent = cleaned_parent(parents[id_], config.redaction_mode)
         stored = engine.passages([document_id_of(row.rowid) for row in groups[id_].passages])
         texts = [cleaned(one.body, one.ruleset, config.redaction_mode) for one in stored.values()]
-        passage = next((text for text in texts if wanted in plain(text)), None)
-        if passage is not None or wanted in plain(f"{parent.title}\n{parent.body}"):
+        passage = next((text for text in texts if holds(text)), None)
+        if passage is not None or holds(f"{parent.title}\n{parent.body}"):
             found.append(PromptFinding(parent, passage or "", ("the message",)))
     return found

@@ -30,7 +30,8 @@ def findings_that_quote(
 ) -> "list[PromptFinding]":
     """The findings that hold a message, the best first, with the passage that does; `is_wanted` leaves some out."""
     first_line = message.strip().partition("\n")[0]
-    if len(plain(first_line).split()) < _LEAST_WORDS or not config.has_index:
+    wanted = _plain(first_line)
+    if len(wanted.split()) < _LEAST_WORDS or not config.has_index:
         return []
 
     # What every finding that quotes it holds, and hardly another; there its first word may be the end of a longer one.
@@ -42,11 +43,12 @@ def findings_that_quote(
             return []
         from ctxrank.ranking.context.quote_search import best_quotes  # noqa: PLC0415  only where one may be quoted
 
-        return best_quotes(first_line, _SCOPE, engine, statistics, config, is_wanted)
+        return best_quotes(
+            first_line, _SCOPE, engine, statistics, config, is_wanted, lambda text: wanted in _plain(text)
+        )
 
     return from_index(store, quoting)
 
 
-def plain(text: str) -> str:
-    """A text without what a quotation of it may lack."""
+def _plain(text: str) -> str:
     return " ".join(text.lower().translate(_MARKS).split()).strip(" .:!")
