@@ -53,7 +53,7 @@ def whole_cli(commands: Table) -> "LazyGroup":
         cls=LazyGroup,
         help=_HELP,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-        epilog="Settings stand in .ctxrank/config.yaml; docs/configuration.md has each.\n\n"
+        epilog="Settings are in .ctxrank/config.yaml; docs/configuration.md describes each.\n\n"
         "Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no trusted store, 4 degraded or stale "
         "under --strict, 5 damaged, 6 the system refused, 7 locked.",
     )

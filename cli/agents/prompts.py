@@ -15,6 +15,7 @@ from ctxrank.indexer.records.cloned_notes import note_use, where_from
 from ctxrank.indexer.records.conversations import TITLE_CHARS, needs_note, note_prompt
 from ctxrank.indexer.records.sessions import NewSession
 from ctxrank.indexer.records.unconfirmed import may_be_said
+from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.text.lines import one_line, quoted_line, shorten
@@ -79,7 +80,7 @@ def told_finding(primary: apsw.Connection, finding: PromptFinding, *, is_short: 
     # An error is called one in its line: a line of its own is what a tool prints, and would count as our echo there.
     head = "**Known error** " if parent.kind == "error" else ""
     head = f"**[{parent.priority.upper()}]** " if parent.priority else head
-    name = shorten(one_line(parent.path or parent.title), _NAME_CHARS)
+    name = shorten(one_line(shown_path(parent.path) or parent.title), _NAME_CHARS)
     came = where_from(primary, parent.number) if parent.kind == PACKAGE else ""
     facts = [
         id_,

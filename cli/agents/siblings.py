@@ -17,6 +17,7 @@ from ctxrank.indexer.records.injections import Injection
 from ctxrank.indexer.records.running_agents import RunningAgent, newest_document, note_running, running_agent
 from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.text.light_json import dumps
 from ctxrank.indexer.text.lines import one_line, shorten
@@ -136,7 +137,7 @@ def _line(call: HookCall, finding: "PromptFinding") -> str:
     """A finding in one line."""
     parent = finding.parent
     head = f"**[{parent.priority.upper()}]** " if parent.priority else ""
-    name = shorten(one_line(parent.path or parent.title), _NAME_CHARS)
+    name = shorten(one_line(shown_path(parent.path) or parent.title), _NAME_CHARS)
     summary = "" if parent.body == parent.title else f": {shorten(one_line(parent.body), _SUMMARY_CHARS)}"
     facts = filter(None, (public_id(parent.kind, parent.number), whose(call.store.primary, parent.number)))
     return f"* {head}{name}{summary} ({', '.join(facts)})"

@@ -11,6 +11,7 @@ from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.cloned_notes import is_unused_clone, where_from
 from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
+from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, public_id, whose
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.context.floor import is_outdated
@@ -76,12 +77,13 @@ def _new_packages(call: HookCall, project: str, since: int) -> Iterator[_NewPack
 
 def _news(call: HookCall, package: _NewPackage) -> tuple[str, str]:
     id_ = public_id(PACKAGE, package.number)
-    path, primary = one_line(package.path), call.store.primary
+    path, primary = one_line(shown_path(package.path)), call.store.primary
     if is_unused_clone(primary, package.number):  # it is named, and not shown
         return "", f"* {path} ({id_}), which {where_from(primary, package.number)}"
     summary = one_line(cleaned(package.summary, package.ruleset, call.config.redaction_mode))
     facts = ", ".join(filter(None, (id_, whose(primary, package.number))))
-    return id_, f"* **[{package.priority.upper()}]** {path}: {shorten(summary, _SUMMARY_CHARS)} ({facts})"
+    name = f"{path}: " if path else ""  # a text is in no file: its summary says what it is
+    return id_, f"* **[{package.priority.upper()}]** {name}{shorten(summary, _SUMMARY_CHARS)} ({facts})"
 
 
 def _open_failures(call: HookCall, last: _LastSession) -> str:

@@ -181,10 +181,9 @@ class _Pages:
 
     def _change(self, given: Parameters) -> Response:
         try:
-            changes.make(self._ask, given)
+            return RedirectResponse(changes.make(self._ask, given), 303)
         except Exception as error:
             return self._failed(self._explained(error))
-        return RedirectResponse(address("/finding", id=given("id")) if given("id") else address("/sessions"), 303)
 
     def _failed(
         self,

@@ -7,6 +7,7 @@ from ctxrank.extensions.web.lately import LateRecord, OpenFailure, frequent_erro
 from ctxrank.extensions.web.rendering import address
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.anchors import drifted_findings
 
 _CONVERSATIONS, _RECORDS = 8, 6  # as many are shown, and of each as many records
 _WAITING = 5
@@ -32,6 +33,7 @@ def values(ask: Commands) -> Json:
         found = found or lately(store.primary, 0, _CONVERSATIONS * _RECORDS)
         failures = open_failures(store.primary, now - _OPEN_FOR_US, _WAITING)
         frequent = frequent_errors(store.primary, _FREQUENT)
+        drifted = drifted_findings(store.primary)
     unconfirmed = ask("error list", state="sighted", limit=_WAITING).fields
     return {
         "conversations": _conversations(found)[:_CONVERSATIONS],
@@ -40,6 +42,9 @@ def values(ask: Commands) -> Json:
         "unconfirmed": unconfirmed.get("errors", []),
         "unconfirmed_total": unconfirmed.get("total") or 0,
         "failures": [_shown(one) for one in failures],
+        "drifted": drifted[:_WAITING],
+        "drifted_total": len(drifted),
+        "orders": ask("origins", does="pending").fields.get("orders", []),
     }
 
 

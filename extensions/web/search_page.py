@@ -64,11 +64,11 @@ def values(ask: Commands, given: Parameters) -> Json:
     if not typed:
         return common | {"found": None, **lately_page.values(ask)}
     limit = min(given.whole("n") or LIMIT, MOST)
-    found = ask("search", query=(typed,), limit=limit, explain=True, facets=True)
+    is_drifted_alone = bool(given("drifted"))
+    found = ask("search", query=(typed,), limit=MOST if is_drifted_alone else limit, explain=True, facets=True)
     hits = found.fields.get("hits", [])
     with ask.open() as store:
         drifted = {one.id for one in drifted_findings(store.primary)}
-    is_drifted_alone = bool(given("drifted"))
     hits = [hit for hit in hits if hit["id"] in drifted or not is_drifted_alone]
     for hit in hits:
         hit["is_drifted"] = hit["id"] in drifted

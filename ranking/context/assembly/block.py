@@ -115,7 +115,9 @@ def package_summary(package: IncludedDocument) -> str:
     """What a package's summary adds: the summary, and where it comes from and why it is here."""
     day = format_day(package.created_at)
     origin = f"{public_id(PACKAGE, package.id)} · {one_line(package.type)} by {one_line(package.producer)} · {day}"
-    return f"> {quoted_line(package.summary)}\n\n{origin} · {one_line(package.reason)}\n"
+    is_said = package.summary == package.title and not shown_path(package.path)  # a text of one sentence is its title
+    quote = "" if is_said else f"> {quoted_line(package.summary)}\n\n"
+    return f"{quote}{origin} · {one_line(package.reason)}\n"
 
 
 def passage(shown: IncludedPassage) -> str:

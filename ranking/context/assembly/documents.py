@@ -10,7 +10,7 @@ from itertools import accumulate
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.cloned_notes import where_from
 from ctxrank.indexer.store.connection import require_value
-from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
+from ctxrank.indexer.store.freshness import ELSEWHERE, file_state, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import block
@@ -51,7 +51,7 @@ def package_candidate(
         is_unsaid = ranked.words is None or (bool(ranked.standing) and not ranked.passage_ids)
         others = -1 if detail == "full" else 1 if is_unsaid else 0
         passages = _passages(spawn, package.document_id, ranked.passage_ids, others)
-        if ranked.standing:
+        if ranked.standing or not shown_path(package.path):
             passages = [one for one in passages if _says_something(one, package.summary)]
         count = require_value(primary, "SELECT count(*) FROM documents WHERE owner_id = ?", (package.document_id,), int)
     artifact: int | None = primary.execute("SELECT artifact_id FROM packages WHERE id = ?", (package.id,)).get
@@ -94,7 +94,7 @@ def _price(
 ) -> int:
     """Of what is written of a package: its summary costs what was counted where it is there whole."""
     text, bare = write(shown), write(shown._replace(summary=""))
-    if shown.summary != package.summary or package.summary not in text:
+    if shown.summary in ("", shown.title) or shown.summary != package.summary or package.summary not in text:
         return spawn.prices.of(text)
     return spawn.prices.of(bare) + spawn.prices.of_stored(package.summary, package.tokens, package.counter)
 

@@ -66,6 +66,17 @@ def test_session_2_sees_what_session_1_saved(empty: Path) -> None:
     )
 
 
+def test_a_text_is_named_by_what_it_says(empty: Path) -> None:
+    text = "The queue stays in one SQLite file, because backups copy one file."
+    Runner(empty, "one").prompt("where is the queue?")
+    db = str(empty / ".ctxrank" / "ctxrank.db")
+    assert run(["--db", db, "-q", "save", text, "--session", "one"]) == 0
+    started = Runner(empty, "two").hears("SessionStart", source="startup")
+    assert f"* **[MEDIUM]** {text} (package:1)" in started
+    asked = Runner(empty, "three").prompt("may the queue move out of its one SQLite file?")
+    assert text in asked and "text://" not in started + asked
+
+
 def test_a_session_that_has_nothing_before_it_is_told_nothing(empty: Path) -> None:
     assert Runner(empty).hears("SessionStart", source="startup") == ""
 

@@ -22,8 +22,11 @@ from ctxrank.extensions.web.error_story import fix_lines
 from ctxrank.extensions.web.finding_page import compared
 from ctxrank.extensions.web.rendering import ago, clock, ordinal, pieces, said, share
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
+from ctxrank.indexer.exchange.decisions import decide
+from ctxrank.indexer.exchange.orders import FORGET, Order, enter
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.store.ids import origin_code
 from ctxrank.indexer.store.location import Location
 
 _LARGEST_PAGE = 250_000  # bytes, with everything that it loads
@@ -173,6 +176,21 @@ class TestHome:
         assert "Failures without a fix" not in found.text
         assert "Fixes that are not confirmed" in found.text and "Feed the walrus." in found.text
 
+    def test_orders_of_other_stores_wait_and_are_refused_in_place(self, page: Served, loaded: Location) -> None:
+        with Call(db=loaded.primary).open() as store, store.write() as change:
+            uuid = "9f3c27ab-0000-4000-8000-000000000001"
+            origin_code(change.connection, uuid)
+            decide(change, uuid, "accepted", "person", "anna")
+            enter(change, Order(uuid, FORGET, "path", "0" * 32, ""), "file", 12, is_obeyed=False)
+        found = _get(page, "/")
+        assert "anna: a path, which is in 12 records here" in found.text and "ctxrank origins agree 1" in found.text
+        writing = served(loaded.primary, is_writing=True)
+        with writing.browser:
+            assert "Forget them" in _get(writing, "/").text
+            given = {"form": writing.access.form_token, "what": "decline", "id": "1"}
+            assert writing.browser.post("/change", data=given, headers={"origin": BASE}).headers["location"] == "./"
+            assert "Orders to forget" not in _get(writing, "/").text
+
     def test_where_nothing_happened_since_yesterday_the_last_is_shown(self, page: Served) -> None:
         found = _get(page, "/")
         assert "Nothing since yesterday" in found.text and "This was recorded last" in found.text
@@ -214,6 +232,7 @@ class TestFinding:
         assert run([*here, "index"]) == 0
         found = _get(page, "/", q="walrus")
         assert "its code has changed since" in found.text and "drifted" in found.text
+        assert "Findings whose code has changed" in _get(page, "/").text
         assert "A walrus" in _get(page, "/", q="walrus", drifted=1).text
         (number,) = re.findall(r"package:(\d+)", found.text)[:1]
         shown = _get(page, "/finding", id=f"package:{number}").text

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ranking_builders import TODAY, block_for, know_error, learn, think
 from tables import each_row
 
+from ctxrank.cli.main import run
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.shapes import (
@@ -126,6 +127,12 @@ def test_a_block_says_that_it_is_data_and_where_each_package_comes_from(store: S
         "> The walrus.\n\n"
         "package:1 · decisions by investigator · 2024-10-04 · same group\n"
     )
+
+
+def test_a_text_of_one_sentence_is_said_once(store: Store) -> None:
+    text = "The queue stays in one file, because backups copy one file."
+    assert run(["--db", store.location.primary, "-q", "save", text, "--session", "S"]) == 0
+    assert block_for(store).text.count("backups copy one file") == 1
 
 
 def test_a_passage_shows_its_lines(store: Store) -> None:
