@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
         def wake(self, store: Store) -> None:
             """Before a store closes: have what is new here exchanged, without anyone waiting. Never raises."""
-            ...
 
         def make_fresh(self, call: Call, store: Store) -> None:
             """Exchange now; of a log that is away a note speaks."""
-            ...
 
         def purge_notes(self, call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
             """Send a purge's orders: how many of how many machines have not confirmed, and notes; -1 without a log."""

@@ -170,7 +170,7 @@ class MemoryTool:
         if number is None:
             raise UsageError(_MISSING.format(path))
         passages = read_document(self._store, DocumentRef(PACKAGE, number), with_passages=True).passages
-        text = "".join(passage.text for passage in passages)
+        text = "".join(passage.body for passage in passages)
         return cleaned_task(text, load_config(self._store).redaction_mode)
 
     def _save(self, path: str, text: str) -> None:

@@ -18,11 +18,8 @@ import errno
 import os
 import stat
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.systems import FOLDER_ONLY
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 # The largest file that is read whole. Nothing that a person wrote is larger; what is (dumps, recordings) costs seconds.
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -68,9 +65,7 @@ class Root:
     def __enter__(self) -> "Root":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def open(self, path: str, *, follow_link: bool = False) -> OpenFile:

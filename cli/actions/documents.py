@@ -35,13 +35,11 @@ def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
         related = read_related(store.primary, ref) if is_related else None
         if ref.kind == PACKAGE:
             note_use(store, (ref.number,))
-    more = {
-        "body": None if depth == "meta" else found.body,
-        "passages": found.passages if depth == "full" else None,
-        "details": dict(found.details),
-    }
+    passages = [Extended(one, {"text": one.body}) for one in found.passages]
+    more = {"body": None if depth == "meta" else found.document.body, "passages": passages if depth == "full" else None}
+    shown_fields = Extended(found.document, {**found._asdict(), **more})
     return Reply(
-        lambda: {"document": Extended(found, more)} | ({"related": related} if related else {}),
+        lambda: {"document": shown_fields} | ({"related": related} if related else {}),
         (*_document_lines(call, found, depth), *(_related_lines(call, related) if related else ())),
     )
 
@@ -64,16 +62,16 @@ def _related_lines(call: Call, related: Related) -> Iterator[str]:
 
 
 def _document_lines(call: Call, found: ShownDocument, depth: str) -> Iterator[str]:
-    yield call.bold(one_line(found.title))
+    yield call.bold(one_line(found.document.title))
     yield call.dim(facts(*found.facts()))
-    for name, detail in found.details:
+    for name, detail in found.details.items():
         yield f"{name}: {one_line(detail)}"
-    if depth != "meta" and found.body:
-        yield f"\n{printable(found.body)}"
-    for passage in found.passages if depth == "full" else ():
+    if depth != "meta" and found.document.body:
+        yield f"\n{printable(found.document.body)}"
+    for passage in found.passages:
         place = f"{public_id('passage', passage.id)} · lines {passage.start_line}-{passage.end_line}"
         yield f"\n{call.dim(place)}"
-        yield printable(passage.text).rstrip("\n")
+        yield printable(passage.body).rstrip("\n")
 
 
 def why(call: Call, document: str, receipt_id: int | None, task: str | None, **options: Any) -> Reply:

@@ -19,7 +19,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.systems import bound_memory, signal, unbound_memory
 
 if TYPE_CHECKING:
-    from types import FrameType, TracebackType
+    from types import FrameType
     from typing import Self
 
 MARGIN_S = 0.5
@@ -44,9 +44,7 @@ class Watchdog:
         _thread.start_new_thread(self._watch, ())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ending.acquire(blocking=False)  # nothing is ended from now on
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,85 +1,48 @@
 """One document as the primary database holds it, for showing."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.freshness import ELSEWHERE, file_state, shown_path
-from ctxrank.indexer.store.ids import PACKAGE, SESSION_TITLE, DocumentRef, public_id
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
+from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, passages_of_parent, read_parents
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import session_label
 
 
-class ShownPassage(NamedTuple):
-    """A passage of a shown document."""
-
-    id: int
-    heading: str
-    start_line: int
-    end_line: int
-    text: str
-
-
 class ShownDocument(NamedTuple):
-    """A document with names instead of row ids; `passages` are in the file's order."""
+    """A document with names instead of row ids, and its passages in the file's order."""
 
+    document: ParentDocument
     id: str
-    kind: str
-    title: str
-    body: str
-    path: str
-    session: str | None
-    group: str | None
-    agent: str
-    type: str
-    priority: str
-    created_at: int
-    superseded_by: int | None
     tokens: int
     counter: str
-    passages: tuple[ShownPassage, ...]
-    file_state: str = ""  # current, changed, missing, elsewhere; '' for none
-    details: tuple[tuple[str, str], ...] = ()  # fields of this kind besides the text, by name
-    session_title: str | None = None
+    passages: list[StoredPassage]
+    file_state: str  # current, changed, missing, elsewhere; '' for none
+    details: dict[str, str]  # fields of this kind besides the text, by name
 
     def facts(self) -> list[str]:
         """Where it comes from, in the order a person reads it; some may be ''."""
-        where = "/".join(filter(None, (session_label(self.session, self.session_title), self.group)))
-        replaced = f"superseded by {public_id(PACKAGE, self.superseded_by)}" if self.superseded_by else ""
-        path = f"{self.path} ({ELSEWHERE})" if self.file_state == "elsewhere" else shown_path(self.path)
-        moment = format_us(self.created_at)
-        return [self.id, self.priority, self.type, self.agent, where, moment, path, replaced]
+        of = self.document
+        where = "/".join(filter(None, (session_label(of.session, of.session_title), of.group)))
+        replaced = f"superseded by {public_id(PACKAGE, of.superseded_by)}" if of.superseded_by else ""
+        path = f"{of.path} ({ELSEWHERE})" if self.file_state == "elsewhere" else shown_path(of.path)
+        return [self.id, of.priority, of.type, of.agent, where, format_us(of.created_at), path, replaced]
 
 
 def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> ShownDocument:
     """One document. Raises NotFoundError."""
     number = document_id(store.primary, ref)
-    row = store.primary.execute(
-        f"""
-        SELECT d.kind, d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority, d.created_at,
-               d.superseded_by, d.tokens, d.token_counter,
-               {SESSION_TITLE}
-          FROM documents AS d
-          LEFT JOIN sessions AS s ON s.id = d.session_id
-          LEFT JOIN groups AS g ON g.id = d.group_id
-         WHERE d.id = ?
-        """,
-        (number,),
-    ).fetchone()
-    if row is None:
+    found = read_parents(store.primary, "main", [number]).get(number)
+    if found is None:
         raise NotFoundError(f"There is no {ref}.", "It was removed a moment ago.")
-    passages: tuple[ShownPassage, ...] = ()
-    if with_passages:
-        query = "SELECT id, title, start_line, end_line, body FROM documents WHERE owner_id = ? ORDER BY start_line, id"
-        passages = tuple(read_rows(store.primary, query, (number,), ShownPassage))
-    details = tuple(_details(store, ref))
-    values: tuple[Any, ...] = (str(ref), *row[:-1], passages, state_of(store, ref), details, row[-1])
-    return ShownDocument(*values)
+    ((tokens, counter),) = store.primary.execute("SELECT tokens, token_counter FROM documents WHERE id = ?", (number,))
+    passages, _ = passages_of_parent(store.primary, number) if with_passages else ([], [])
+    return ShownDocument(found, str(ref), tokens, counter, passages, state_of(store, ref), dict(_details(store, ref)))
 
 
 def state_of(store: Store, ref: DocumentRef) -> str:

@@ -11,6 +11,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.connection import Page, read_column, read_page, read_row, read_value, wait_for_locks
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
@@ -29,6 +30,7 @@ MAX_OMITTED_ENTRIES = 400  # a session-wide request may leave thousands out: the
 KEPT_PER_GROUP = 50  # or task
 KEPT_CONTEXTS = 1000  # of all tasks together
 _PART_DIGEST_BYTES = 5
+_STORED_AS_THEY_ARE = ("kind", "agent", "iteration", "seq", "digest", "tokens", "created_at")
 
 
 class ReceiptEntry(NamedTuple):
@@ -144,27 +146,13 @@ def record_quickly(store: Store, write: Callable[[Change], None], what: str) -> 
 def insert(change: Change, owner: ReceiptOwner, new: Receipt) -> int:
     """Write a receipt inside the caller's transaction, and let go of the oldest of its group; returns its id."""
     connection = change.connection
-    connection.execute(
-        """
-        INSERT INTO receipts (session_id, group_id, kind, agent, iteration, seq, inputs, entries, parts, digest, tokens,
-                              created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        """,
-        (
-            *owner,
-            new.kind,
-            new.agent,
-            new.iteration,
-            new.seq,
-            "\n".join(f"{name}\t{_escaped(value)}" for name, value in new.inputs.items()),
-            "\n".join(map(_entry_line, new.entries)),
-            " ".join(f"{digest}:{length}" for digest, length in new.parts),
-            new.digest,
-            new.tokens,
-            new.created_at,
-        ),
-    )
-    receipt_id = connection.last_insert_rowid()
+    values: dict[str, rows.Value] = {name: getattr(new, name) for name in _STORED_AS_THEY_ARE}
+    values |= {
+        "inputs": "\n".join(f"{name}\t{_escaped(value)}" for name, value in new.inputs.items()),
+        "entries": "\n".join(map(_entry_line, new.entries)),
+        "parts": " ".join(f"{digest}:{length}" for digest, length in new.parts),
+    }
+    receipt_id = rows.insert(connection, "receipts", {**owner._asdict(), **values})
     connection.execute(
         """
         DELETE FROM receipts

@@ -44,7 +44,6 @@ from ctxrank.indexer.store.location import (
 )
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Protocol, Self
 
     from ctxrank.indexer.deadline import Deadline
@@ -254,9 +253,7 @@ class Store:
     def __enter__(self) -> "Self":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:  # what it was left in is not looked into

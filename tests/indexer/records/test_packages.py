@@ -302,7 +302,7 @@ def test_a_text_is_kept_in_the_store_and_no_file_is_its(store: Store) -> None:
     write_file(store, "text:/restart-it-1-2", "A zebra in a file of that name.")
     index_artifacts(store)
     shown = read_document(store, DocumentRef("package", 1), with_passages=True)
-    assert (shown.title, shown.file_state, len(shown.passages)) == ("Restart it: 1/2", "", saved.passages)
+    assert (shown.document.title, shown.file_state, len(shown.passages)) == ("Restart it: 1/2", "", saved.passages)
 
 
 def test_a_text_of_the_same_title_is_the_next_version_and_secrets_are_taken_out(store: Store) -> None:
@@ -311,8 +311,8 @@ def test_a_text_of_the_same_title_is_the_next_version_and_secrets_are_taken_out(
     again = save_package(store, KEPT, text=f"Start the okapi with {token}.")
     assert (again.version, again.supersedes) == (2, 1)
     shown = read_document(store, DocumentRef("package", 2), with_passages=True)
-    assert "okapi" in shown.passages[0].text and token not in shown.passages[0].text
-    assert read_document(store, DocumentRef("package", 1), with_passages=True).passages == ()
+    assert "okapi" in shown.passages[0].body and token not in shown.passages[0].body
+    assert read_document(store, DocumentRef("package", 1), with_passages=True).passages == []
 
 
 @each_row("title, path", [("Ünïcode ☃ Title", "text://ünïcode-title"), ("☃", "text://untitled"), ("a" * 300, None)])
