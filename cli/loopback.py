@@ -15,10 +15,11 @@ import sys
 from collections.abc import Generator
 
 from ctxrank.indexer.beneath import read_file
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exceptions import CtxrankError, refused_by_system
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 TOKEN_FILE = "serve.token"
+_ANOTHER = "Give another --port (0: any) or --socket."
 WAITING = 1024  # connections that the system keeps until they are taken; one more waits for a second
 
 
@@ -33,18 +34,13 @@ def listening(port: int, path: str | None = None) -> Generator[socket.socket, No
     """A socket on the loopback interface, or at a path that only its user can open. Raises CtxrankError."""
     listener = socket.socket(socket.AF_INET if path is None else socket.AF_UNIX, socket.SOCK_STREAM)
     with contextlib.closing(listener):
-        try:
+        with refused_by_system(f"{path or f'port {port}'} cannot be listened at", _ANOTHER):
             if path is None:
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listener.bind(("127.0.0.1", port))
             else:
                 _bind_privately(listener, path)
             listener.listen(WAITING)  # who reads where we are may ask at once
-        except OSError as error:
-            where = path or f"port {port}"
-            raise CtxrankError(
-                f"{where} cannot be listened at: {error.strerror}.", "Give another --port (0: any) or --socket."
-            ) from error
         try:
             yield listener
         finally:

@@ -12,6 +12,10 @@ A class exists because a caller does something different with it; the message sa
 hint says what to do next. Exit 4, degraded or stale under --strict, is none of them: there the answer was printed.
 """
 
+from collections.abc import Iterator
+
+from ctxrank.indexer.light_typing import contextmanager
+
 
 class CtxrankError(Exception):
     """Any failure this program explains; `exit_code` and `kind` are promised to callers.
@@ -77,3 +81,12 @@ def require_word(word: str, allowed: tuple[str, ...], what: str, plural: str, sa
     if word not in allowed:
         raise UsageError(f"'{said or word}' is not {what}.", f"{plural} are {', '.join(allowed)}.")
     return word
+
+
+@contextmanager
+def refused_by_system(says: str, hint: str = "", kind: type[CtxrankError] = CtxrankError) -> Iterator[None]:
+    """What the system refuses in the block as an error of ours: `says` what could not be done, before the reason."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{says}: {error.strerror}.", hint) from error

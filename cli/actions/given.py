@@ -17,7 +17,7 @@ from contextvars import ContextVar
 import apsw
 
 from ctxrank.cli.call import Call, shown
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
 from ctxrank.indexer.records.sessions import Session, find_group, is_session_wide, list_groups
 from ctxrank.indexer.store.connection import read_column
@@ -33,6 +33,7 @@ _NAMED_GROUPS = 10
 # Far above any text that is worth keeping as one: a book has a million characters.
 MAX_TEXT_BYTES = 4_000_000
 MAX_QUERY_BYTES = 100_000
+OR_STDIN = "Check the path, or give '-' for stdin."
 
 _instead: "ContextVar[BinaryIO | None]" = ContextVar("instead", default=None)
 
@@ -65,15 +66,9 @@ def given_text(say: Say, argument: str | None, file: str | None = None, option: 
         if text is None:
             raise UsageError("There is no text.", "Give it as one argument in quotes, or '-' and the text on stdin.")
         return readable(text, say)
-    try:
-        return decoded(read_given(name), say)
-    except OSError as error:
-        raise unreadable(name, error) from error
-
-
-def unreadable(name: str | None, error: OSError) -> UsageError:
-    """What is said where a file that the user named cannot be read."""
-    return UsageError(f"{name} cannot be read: {error.strerror}.", "Check the path, or give '-' for stdin.")
+    with refused_by_system(f"{name} cannot be read", OR_STDIN, UsageError):
+        data = read_given(name)
+    return decoded(data, say)
 
 
 def read_given(name: str, max_bytes: int = MAX_TEXT_BYTES) -> bytes:

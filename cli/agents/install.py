@@ -19,7 +19,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from ctxrank.cli.agents.runner_files import AGENTS_MD, TARGETS, InstallPlace, RunnerFile, runner_files, runners_here
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.beneath import is_inside, read_file
-from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import upwards
 from ctxrank.indexer.systems import sync
@@ -185,7 +185,7 @@ def _apply(change: _Change, plan: _Plan, place: InstallPlace) -> _Change:
     if change.kind == "none":
         return change
     folder = os.path.dirname(os.path.realpath(change.path))
-    try:
+    with refused_by_system(f"{change.path} cannot be written", "What was written before it is kept; run it again."):
         os.makedirs(folder, exist_ok=True)
         with _lock(change.path):
             for _ in range(_TRIES):
@@ -201,10 +201,6 @@ def _apply(change: _Change, plan: _Plan, place: InstallPlace) -> _Change:
                 break
             os.rmdir(folder)
             folder = os.path.dirname(folder)
-    except OSError as error:
-        raise CtxrankError(
-            f"{change.path} cannot be written: {error.strerror}.", "What was written before it is kept; run it again."
-        ) from error
     return change
 
 

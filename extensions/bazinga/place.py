@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import apsw
 
-from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
+from ctxrank.indexer.exceptions import NoStoreError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import create_store, open_project_store, open_store
 from ctxrank.indexer.store.connection import file_uri, read_value
@@ -73,11 +73,9 @@ def _open_file(path: str, place: Place, say: Callable[[str], None] | None) -> St
         if say is None:
             raise NoStoreError(f"There is no store at {path}.", "Make one with 'ctxrank init'.")
         say(f"There is no store at {path}: an empty one is made.")
-        try:
+        with refused_by_system(f"{path} cannot be made", "Check the permissions."):
             os.makedirs(folder, mode=0o700, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
-        except OSError as error:
-            raise CtxrankError(f"{path} cannot be made: {error.strerror}.", "Check the permissions.") from error
     root = place.root or place.project_root
     if root is None and os.path.basename(folder) != FOLDER and not os.environ.get("CTXRANK_ROOT"):
         root = os.path.dirname(folder) if os.path.basename(folder) == "bazinga" else project_folder()

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
@@ -95,16 +95,12 @@ def _lines(folder: str, name: str) -> Iterator[tuple[str, Mapping[str, object]]]
 
 
 def _numbered(path: str) -> Iterator[tuple[int, str]]:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            for number, text in enumerate(file, start=1):
-                if text.strip():
-                    yield number, text
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be read: {error.strerror}.",
-            "A collection is a folder with corpus.jsonl, queries.jsonl and qrels.tsv.",
-        ) from error
+    step = "A collection is a folder with corpus.jsonl, queries.jsonl and qrels.tsv."
+    reading = refused_by_system(f"{path} cannot be read", step, UsageError)
+    with reading, open(path, encoding="utf-8", errors="replace") as file:
+        for number, text in enumerate(file, start=1):
+            if text.strip():
+                yield number, text
 
 
 def _text(line: Mapping[str, object], key: str, place: str, default: str | None = None) -> str:

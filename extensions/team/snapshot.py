@@ -17,7 +17,7 @@ from typing import BinaryIO
 from ctxrank.extensions.team.log import LogLine, TeamLog
 from ctxrank.extensions.team.sealing import MAX_RECORD_BYTES
 from ctxrank.extensions.team.sync import advance, bring, own_uuid
-from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.store.config import load_config
@@ -43,10 +43,8 @@ def write_snapshot(log: TeamLog, path: str) -> tuple[int, int]:
     place = os.path.realpath(path)
     if os.path.lexists(path):
         raise UsageError(f"There is a file {path} already.", "Give another name.")
-    try:
+    with refused_by_system(f"{path} cannot be written", "Check the folder."):
         handle, unfinished = mkstemp(prefix=".ctxrank-snapshot-", dir=os.path.dirname(place))
-    except OSError as error:
-        raise CtxrankError(f"{path} cannot be written: {error.strerror}.", "Check the folder.") from error
     try:
         count = after = 0
         with open(handle, "wb") as file:
@@ -80,10 +78,8 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
     exchange = Exchange(store, own, load_config(store).redaction_mode, door="log")
     taken = refused = 0
     missing_from = head.n  # the first change that the snapshot does not have as the log has it
-    try:
+    with refused_by_system(f"{path} cannot be read", "Give one that 'team snapshot' wrote.", UsageError):
         file = open(path, "rb")  # noqa: SIM115  the error is of opening alone
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Give one that 'team snapshot' wrote.") from error
     with file:
         size = os.fstat(file.fileno()).st_size
         stored = _lines(file, path)

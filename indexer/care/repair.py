@@ -18,7 +18,7 @@ from ctxrank.indexer.care.finding import Finding, Repair
 from ctxrank.indexer.care.new_file import SalvageReport, touch
 from ctxrank.indexer.care.primary_checks import FOREIGN_STEP, is_foreign
 from ctxrank.indexer.care.replacement import back_up, new_backup_folder, salvage
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError
+from ctxrank.indexer.exceptions import DamagedError, refused_by_system
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import busy_timeout_ms, sqlite_errors
 from ctxrank.indexer.store.location import Location, is_known, stated_identity
@@ -91,12 +91,8 @@ def _set_modes(location: Location, *, is_dry_run: bool) -> list[str]:
     done: list[str] = []
     for path, has, mode in list(wrong_modes(location)):
         if not is_dry_run:
-            try:
+            with refused_by_system(f"{path} cannot be changed", "It belongs to another user."):
                 os.chmod(path, mode)
-            except OSError as error:
-                raise CtxrankError(
-                    f"{path} cannot be changed: {error.strerror}.", "It belongs to another user."
-                ) from error
         done.append(f"{'would set' if is_dry_run else 'set'} {os.path.basename(path)} from {has:o} to {mode:o}")
     return done
 

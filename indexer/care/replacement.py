@@ -17,7 +17,7 @@ from collections.abc import Generator
 import apsw
 
 from ctxrank.indexer.care.new_file import SalvageReport, save_what_can_be_read, touch
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, refused_by_system
 from ctxrank.indexer.store.connection import read_value, require_value, translate, wait_for_locks
 from ctxrank.indexer.store.location import BACKUPS, Location
 
@@ -105,15 +105,13 @@ def new_backup_folder(location: Location) -> str:
 
 def _new_folder(parent: str, name: str) -> str:
     """A new folder of this name, with a number behind it where there is one already. Raises CtxrankError."""
-    try:
+    with refused_by_system(f"{parent} cannot be made", "Check the permissions."):
         os.makedirs(parent, mode=0o700, exist_ok=True)
         for number in range(100):
             folder = os.path.join(parent, name if not number else f"{name}-{number}")
             with contextlib.suppress(FileExistsError):
                 os.mkdir(folder, 0o700)
                 return folder
-    except OSError as error:
-        raise CtxrankError(f"{parent} cannot be made: {error.strerror}.", "Check the permissions.") from error
     raise CtxrankError(f"{parent} is full of copies of this second.", "Try again.")
 
 

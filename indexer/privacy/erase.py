@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.exceptions import CtxrankError, LockedError, refused_by_system
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.store.connection import (
     keep_temporary_files_beside,
@@ -113,11 +113,9 @@ def delete_backups(store: Store) -> None:
             f"{folder} is a link to {os.path.realpath(folder)}, which is not followed: nothing was deleted.",
             "If there are copies of this store, delete them by hand; then delete the link.",
         )
-    try:
+    with refused_by_system(f"{folder} cannot be deleted", "Delete it by hand."):
         if backups_of(store):
             shutil.rmtree(folder)
-    except OSError as error:
-        raise CtxrankError(f"{folder} cannot be deleted: {error.strerror}.", "Delete it by hand.") from error
 
 
 def _rebuild_index(store: Store) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import apsw
 
 from ctxrank.indexer.beneath import is_inside
-from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.known_stores import alone_in, make_folder_of_ours, write_privately
 from ctxrank.indexer.store.location import (
@@ -109,18 +109,14 @@ def allow(location: Location, connection: apsw.Connection, folder: str) -> None:
     if not real.isprintable():
         raise UsageError(f"{real!a} cannot be noted: it is not one line of printable characters.", "Rename it.")
     path = _path()
-    try:
+    step = f"Give the folder in each call: CTXRANK_ROOT={real}."
+    with refused_by_system(f"{path or 'The configuration'} cannot be written", step):
         if not path:
             raise FileNotFoundError(2, "there is no home folder")
         make_folder_of_ours(os.path.dirname(path))
         with alone_in(os.path.dirname(path)):
             text = read_state(path) or _HEADER
             write_privately(path, f"{text.rstrip()}\n{identity_of(connection).uuid}\t{real}\n")
-    except OSError as error:
-        raise CtxrankError(
-            f"{path or 'The configuration'} cannot be written: {error.strerror}.",
-            f"Give the folder in each call: CTXRANK_ROOT={real}.",
-        ) from error
 
 
 def _recorded(connection: apsw.Connection) -> set[str]:

@@ -14,7 +14,7 @@ from itertools import starmap
 
 import apsw
 
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
 
 if TYPE_CHECKING:
@@ -198,15 +198,12 @@ def _create_private(path: str) -> None:
     """Make the file before SQLite does, readable by its owner alone (-wal and -shm inherit that)."""
     from ctxrank.indexer.systems import give_to_owner_of_folder  # noqa: PLC0415  a query makes no file
 
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        give_to_owner_of_folder(path)
-    except FileExistsError:
-        return
-    except OSError as error:
-        raise CtxrankError(
-            f"{path} cannot be made: {error.strerror}.", "Check the permissions of its folder."
-        ) from error
+    with refused_by_system(f"{path} cannot be made", "Check the permissions of its folder."):
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            give_to_owner_of_folder(path)
+        except FileExistsError:
+            return
 
 
 @contextmanager

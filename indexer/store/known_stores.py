@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Generator
 
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.connection import sqlite_errors
 from ctxrank.indexer.store.location import (
@@ -84,15 +84,13 @@ def remember(identity: Identity, primary: str) -> None:
         raise CtxrankError("There is no home folder to note the store in as yours.", step)
     stores = os.path.join(folder, "stores")
     path = os.path.join(stores, identity.uuid)
-    try:
+    with refused_by_system(f"The store cannot be noted as yours in {stores}", step):
         make_folder_of_ours(folder)
         make_folder_of_ours(stores)
         place = shown_place(primary)
         with alone_in(stores):
             others = [line for line in known_lines(identity.uuid) if line.partition(" ")[2] != place]
             write_privately(path, "".join(f"{line}\n" for line in [*others, f"{identity.token} {place}"]))
-    except OSError as error:
-        raise CtxrankError(f"The store cannot be noted as yours in {stores}: {error.strerror}.", step) from error
 
 
 def places_of_stores() -> list[str]:

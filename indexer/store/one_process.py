@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exceptions import CtxrankError, refused_by_system
 from ctxrank.indexer.light_typing import contextmanager
 from ctxrank.indexer.store.location import SERVE_LOCK, WATCH_LOCK
 from ctxrank.indexer.systems import give_to_owner_of_folder
@@ -26,11 +26,9 @@ _TRIES, _PAUSE_S = 3, 0.02
 def only_one(path: str, says: str, refused: Callable[[str], CtxrankError]) -> Generator[None, None, None]:
     """Hold a lock file that says one line. Raises what `refused` makes of its holder's; CtxrankError for no file."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    try:
+    with refused_by_system(f"{path} cannot be opened", "Remove it; it holds nothing."):
         descriptor = os.open(path, flags, 0o600)
         give_to_owner_of_folder(path)
-    except OSError as error:
-        raise CtxrankError(f"{path} cannot be opened: {error.strerror}.", "Remove it; it holds nothing.") from error
     with open(descriptor, "r+b", buffering=0) as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise CtxrankError(f"{path} is not a file.", "Remove it; it holds nothing.")

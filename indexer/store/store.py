@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 
 import apsw
 
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, cast, contextmanager
 from ctxrank.indexer.store.connection import (
     APPLICATION_ID,
@@ -262,29 +262,28 @@ class Store:
 
 def make_folder(folder: str, root: str | None) -> Location:
     """Make `folder/.ctxrank`, private to its owner, if it is not there already; returns where its store is."""
+    from contextlib import suppress  # noqa: PLC0415  a new store only
+
     home = os.path.join(os.path.abspath(folder), FOLDER)
     refuse_unwritable_name(home)
     if os.path.islink(home):
         raise CtxrankError(
             f"{home} is a link: no store is made through it.", "Remove it, or make the store where it leads to."
         )
-    try:
+    with refused_by_system(f"{home} cannot be made", "Check the permissions."):
         if not os.path.isdir(home):
             os.makedirs(home, mode=0o700, exist_ok=True)
             _sync_folder(os.path.dirname(home))
         if not os.path.exists(os.path.join(home, PRIMARY_FILE)):
             os.chmod(home, 0o700)  # git made it, with a configuration
         ignore = os.path.join(home, ".gitignore")
-        try:
-            descriptor = os.open(ignore, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        except FileExistsError:  # also of another process that begins at the same moment
-            pass
-        else:
-            with open(descriptor, "w", encoding="utf-8") as file:
-                file.write(_GITIGNORE)
-    except OSError as error:
-        raise CtxrankError(f"{home} cannot be made: {error.strerror}.", "Check the permissions.") from error
+        with suppress(FileExistsError), open(ignore, "x", encoding="utf-8", opener=_private) as file:
+            file.write(_GITIGNORE)  # what is there may be of another process that begins at the same moment
     return at(os.path.join(home, PRIMARY_FILE), root)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _sync_folder(folder: str) -> None:

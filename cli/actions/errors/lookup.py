@@ -6,7 +6,7 @@ from collections.abc import Callable
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.errors.failures import Failure, FailurePlace, record_failure, sign_older
-from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError
+from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.sessions import project_in_force
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -82,7 +82,7 @@ def record_sighting(say: Say, store: Store, answer: ErrorAnswer, place: FailureP
 
 def capture_given(file: str | None) -> bytes:
     """What a file or, for '-' and None, stdin holds, bounded. Raises UsageError where there is nothing to read from."""
-    from ctxrank.cli.actions.given import stdin_bytes, unreadable  # noqa: PLC0415  a hook is given the failure
+    from ctxrank.cli.actions.given import OR_STDIN, stdin_bytes  # noqa: PLC0415  a hook is given the failure
     from ctxrank.indexer.errors.parse.capture import capture_file, capture_stream  # noqa: PLC0415  as above
 
     if file is None and sys.stdin.isatty():
@@ -91,10 +91,9 @@ def capture_given(file: str | None) -> bytes:
         )
     if file in (None, "-"):
         return capture_stream(stdin_bytes()).data()
-    try:
-        return capture_file(file).data()
-    except OSError as error:
-        raise unreadable(file, error) from error
+    with refused_by_system(f"{file} cannot be read", OR_STDIN, UsageError):
+        captured = capture_file(file)
+    return captured.data()
 
 
 def given_failure(file: str | None, error_type: str | None, message: str | None, mode: RedactionMode) -> FailureText:

@@ -7,7 +7,7 @@ from ctxrank.cli.actions.given import read_given
 from ctxrank.cli.call import Call, Extended, Reply
 from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.clock import format_us, now_us, parse_time
-from ctxrank.indexer.exceptions import LockedError, UsageError
+from ctxrank.indexer.exceptions import LockedError, UsageError, refused_by_system
 from ctxrank.indexer.exchange.origin_removal import forget_origin
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.privacy import purge as forgetting
@@ -40,13 +40,9 @@ def purge(
         )
     gc.enable()  # this may take a while: see cli/entry.py
     if "secret" in named:  # from a file or from stdin: on a command line others would see it
-        try:
+        step = "It takes the name of a file that holds the secret, or '-' for stdin; never the secret itself."
+        with refused_by_system("The file of --secret cannot be read", step, UsageError):
             named["secret"] = read_given(named["secret"]).decode("utf-8-sig", "surrogateescape")
-        except OSError as error:
-            raise UsageError(
-                f"The file of --secret cannot be read: {error.strerror}.",
-                "It takes the name of a file that holds the secret, or '-' for stdin; never the secret itself.",
-            ) from error
     with call.open() as store:
         if is_list or allow:
             return _kept_out(store, allow)

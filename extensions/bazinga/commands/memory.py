@@ -7,7 +7,7 @@ from ctxrank.extensions.bazinga.arguments import group_name, one_of, whole_numbe
 from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json, failure, text_moment
 from ctxrank.extensions.bazinga.records.views import VIEWS
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError, refused_by_system
 from ctxrank.indexer.records import reasoning, skill_outputs, strategies
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.records.skill_evidence import check_evidence
@@ -70,10 +70,8 @@ def save_reasoning(call: BazingaCall) -> Json:
 def _content(call: BazingaCall) -> str:
     path = call.get("--content-file")
     if path is not None:
-        try:
+        with refused_by_system(f"The content file {path} cannot be read", kind=UsageError):
             return decoded(read_given(call.path_of(path)), call.complain)
-        except OSError as error:
-            raise UsageError(f"The content file {path} cannot be read: {error.strerror}.") from error
     if "content" in call:
         return readable(call["content"], call.complain)
     hint = "Give it as the fifth argument, or in --content-file FILE if it begins with '--'."
