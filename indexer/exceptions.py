@@ -12,7 +12,7 @@ A class exists because a caller does something different with it; the message sa
 hint says what to do next. Exit 4, degraded or stale under --strict, is none of them: there the answer was printed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from ctxrank.indexer.light_typing import contextmanager
 
@@ -84,7 +84,9 @@ def require_word(word: str, allowed: tuple[str, ...], what: str, plural: str, sa
 
 
 @contextmanager
-def refused_by_system(says: str, hint: str = "", kind: type[CtxrankError] = CtxrankError) -> Iterator[None]:
+def refused_by_system(
+    says: str, hint: str = "", kind: type[CtxrankError] = CtxrankError
+) -> Generator[None, None, None]:
     """What the system refuses in the block as an error of ours: `says` what could not be done, before the reason."""
     try:
         yield
