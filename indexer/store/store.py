@@ -277,13 +277,11 @@ def make_folder(folder: str, root: str | None) -> Location:
         if not os.path.exists(os.path.join(home, PRIMARY_FILE)):
             os.chmod(home, 0o700)  # git made it, with a configuration
         ignore = os.path.join(home, ".gitignore")
-        with suppress(FileExistsError), open(ignore, "x", encoding="utf-8", opener=_private) as file:
-            file.write(_GITIGNORE)  # what is there may be of another process that begins at the same moment
+        with suppress(FileExistsError):  # also of another process that begins at the same moment
+            descriptor = os.open(ignore, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(_GITIGNORE)
     return at(os.path.join(home, PRIMARY_FILE), root)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _sync_folder(folder: str) -> None:
