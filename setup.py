@@ -31,8 +31,9 @@ def _module(source: Path) -> Extension:
     )
 
 
+_SOURCES = sorted(source for folder in ("indexer", "ranking") for source in Path(folder).glob("*/_*.c"))
 setup(
-    ext_modules=list(map(_module, sorted(Path().glob("indexer/*/_*.c")))),
+    ext_modules=list(map(_module, _SOURCES)),
     cmdclass={"build_ext": BuildWhatCompiles},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

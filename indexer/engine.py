@@ -12,7 +12,7 @@ Questions are values: a `RowQuery` is a small tree of clauses within a `Scope`. 
 MATCH, SQL, JSON of a cluster) is its own affair.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import apsw
 
@@ -358,7 +358,7 @@ if TYPE_CHECKING:
 
         def frequencies(
             self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
-        ) -> Iterator[list[tuple[int, float]]]:
+        ) -> list[list[tuple[int, float]]]:
             """For each row (term, weighted frequency) of those of the terms that it holds."""
             ...
 

@@ -6,7 +6,7 @@ has been asked through the interface alone.
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import apsw
@@ -272,13 +272,13 @@ class MemoryEngine:
 
     def frequencies(
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
-    ) -> Iterator[list[tuple[int, float]]]:
+    ) -> list[list[tuple[int, float]]]:
         """Occurrences are counted anew each time."""
         keys = {self._ids[key]: key for key in self._ids}
-        for row in rows:
-            held = cast("_Held", row[3])
-            terms = held.terms
-            yield [(id_, held.frequency(keys[id_], weights)) for id_ in term_ids if keys[id_] in terms]
+        return [
+            [(id_, held.frequency(keys[id_], weights)) for id_ in term_ids if keys[id_] in held.terms]
+            for held in (cast("_Held", row[3]) for row in rows)
+        ]
 
     # What rows lead to
 

@@ -21,6 +21,8 @@ COMPILED = (
     "indexer.text._vocabulary",
     "indexer.fulltext._batch_counts",
     "indexer.fulltext._postings",
+    "indexer.fulltext._forward",
+    "ranking.formulas._bm25",
 )
 NOTE = "# Why the queue stops\n\nA read that becomes a write fails at once in WAL mode: database is locked.\n"
 FAILURE = "sqlite3.OperationalError: database is locked\n"

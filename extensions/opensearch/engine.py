@@ -7,7 +7,7 @@ filter asks of a parent (time, path) are read from the primary database, which s
 Where the cluster does not answer, the embedded index does, if it is kept; the answer is `degraded`, with the reason.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
 from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError, Waiting, value_at
 from ctxrank.extensions.opensearch.dictionary import Dictionary
@@ -226,11 +226,12 @@ class WideEngine(Dictionary):
 
     def frequencies(
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
-    ) -> Iterator[list[tuple[int, float]]]:
+    ) -> list[list[tuple[int, float]]]:
         """For each row (term, weighted frequency) of those of the terms that it holds."""
         keys = self._keys
         wanted = [(id_, f" {keys[id_]}|", len(keys[id_]) + 2) for id_ in term_ids]
         weighted: dict[str, float] = {}
+        per_row: list[list[tuple[int, float]]] = []
         for row in rows:
             counts = str(row[3])
             found: list[tuple[int, float]] = []
@@ -241,7 +242,8 @@ class WideEngine(Dictionary):
                     if packed not in weighted:
                         weighted[packed] = weighted_count(int(packed), weights)
                     found.append((id_, weighted[packed]))
-            yield found
+            per_row.append(found)
+        return per_row
 
     # What rows lead to: the primary database
 

@@ -4,7 +4,7 @@ FTS5 enumerates rows; what no facet can say is checked by SQLite meanwhile, on t
 there. Filters are part of each question: none is applied to what was picked already.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
 import apsw
 
@@ -315,11 +315,11 @@ class Fts5Engine:
 
     def frequencies(
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
-    ) -> Iterator[list[tuple[int, float]]]:
+    ) -> list[list[tuple[int, float]]]:
         """For each row (term, weighted frequency) of those of the terms that it holds."""
         weighted = self._weighted.setdefault(weights, _WeightedCounts(weights))
         try:
-            yield from forward.frequencies(cast("list[bytes]", [row[3] for row in rows]), term_ids, weighted)
+            return forward.frequencies(cast("list[bytes]", [row[3] for row in rows]), list(term_ids), weighted)
         except (IndexError, ValueError) as error:
             raise apsw.CorruptError("a forward list is damaged") from error
 

@@ -15,9 +15,14 @@ Lucene's. FTS5's own bm25() is the same with k1 = 1.2, b = 0.75 and another idf,
 there; here bigger is better.
 """
 
-from math import log
+from collections.abc import Iterator
+from math import fsum, log
 
 from ctxrank.indexer.engine import FieldWeights
+
+# What is counted in one column, or in all together: by the id of an index's term the places of the query's terms that
+# it counts for, with what an occurrence counts there; and of each text its [(id, tf)].
+CountedColumn = tuple[dict[int, list[tuple[int, float]]], list[list[tuple[int, float]]]]
 
 # The best single setting on six public collections (macro nDCG@10; k1 0.9 and b 0.4 were worse on most).
 K1 = 1.5
@@ -46,3 +51,37 @@ def query_tf_saturation(times: float) -> float:
 def tf_saturation(tf: float, length: int, average_length: float, k1: float = K1, b: float = B) -> float:
     """The tf part of the sum: from 0 towards k1 + 1 as tf grows; long documents need more."""
     return tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average_length))
+
+
+def weighted_tfs(columns: list[CountedColumn], texts: int) -> Iterator[dict[int, float]]:
+    """For each of so many texts the weighted tf of the query's terms that it holds, by the place of the term."""
+    for text in range(texts):
+        found: dict[int, float] = {}
+        for places, counted in columns:
+            for term_id, tf in counted[text]:
+                for at, scale in places[term_id] if tf else ():
+                    found[at] = found.get(at, 0.0) + tf * scale
+        yield found
+
+
+def pure_saturated_sums(
+    columns: list[CountedColumn], lengths: list[int], worths: list[float], fixed: float, by_length: float
+) -> list[float]:
+    """Of each text the sum of worth · tf / (tf + fixed + by_length · length) over the terms of a query.
+
+    That is `tf_saturation` with its numbers filled in. By `fsum`, because the order of the summands differs by engine.
+    `_bm25.c` does the same, and is taken where it was compiled.
+    """
+    scores: list[float] = []
+    for length, found in zip(lengths, weighted_tfs(columns, len(lengths)), strict=True):
+        norm = fixed + by_length * length
+        scores.append(fsum([worths[at] * tf / (tf + norm) for at, tf in found.items()]))
+    return scores
+
+
+try:
+    from ctxrank.ranking.formulas import _bm25
+
+    saturated_sums = _bm25.saturated_sums
+except ImportError:  # not compiled here
+    saturated_sums = pure_saturated_sums

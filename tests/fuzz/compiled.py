@@ -11,14 +11,17 @@ import random
 import struct
 import time
 from base64 import b64encode
+from binascii import crc32
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ctxrank.indexer.fulltext import _postings
+from ctxrank.indexer.fulltext import _forward, _postings
 from ctxrank.indexer.fulltext.batch_counts import BatchCounts, PureBatchCounts
+from ctxrank.indexer.fulltext.forward import encode
 from ctxrank.indexer.text import _words
 from ctxrank.indexer.text._vocabulary import Vocabulary
+from ctxrank.ranking.formulas import _bm25
 
 _ANSWERS = (ValueError, TypeError, IndexError, KeyError, OverflowError, RuntimeError, MemoryError, struct.error)
 _WORDS = (b"parseRequest", b"a_b_c", "größe".encode(), "日本語".encode(), b"HTTPServer2", b"x" * 300, b"\xff\xc0", b"0")
@@ -78,6 +81,8 @@ def _calls(chance: random.Random) -> Iterator[tuple[str, Callable[[], object]]]:
     doubles = _bytes(chance, 160)
     yield "threshold", lambda: _postings.threshold(doubles, chance.choice((-1, 0, 1, 3, 1 << 62)))
     yield "between", lambda: _postings.between(chance.randbytes(len(doubles)), doubles, 0.0, float("nan"), 3)
+    yield "frequencies", lambda: _forward.frequencies([chance.choice((page, _blob(chance)))], [1, 7, 70_000], _Levels())
+    yield "saturated_sums", lambda: _saturated_sums(chance)
     yield "count_classes", lambda: _words.count_classes(text)
     yield "compound_words", lambda: _words.compound_words(text, chance.randrange(-1, 9), chance.randrange(-1, 99))
     finder = _words.WordFinder(lambda pieces, _: [piece.decode("utf-8", "replace") for piece in pieces], 8, 64)
@@ -114,6 +119,22 @@ def _counted(counts: Any, chance: random.Random, text: bytes) -> object:
     made.add(words, words[::2], "", fixed, chance.choice((0, 0, 7, 1 << 40)))
     made.remove([chance.randrange(1, 9) for _ in range(chance.randrange(3))])
     return made.take()
+
+
+def _blob(chance: random.Random) -> bytes:
+    """A forward list whose head may say another number of terms, with the checksum of what it says."""
+    ids = chance.sample(range(1, 80_000), chance.randrange(9))
+    blob = bytearray(encode({id_: chance.choice((1, 20, 300)) for id_ in (1, 7, *ids)})[:-4])
+    blob[chance.randrange(4)] ^= chance.choice((0, 0, 1, 200))
+    return bytes(blob) + crc32(blob).to_bytes(4, "little")
+
+
+def _saturated_sums(chance: random.Random) -> object:
+    odd: Any = (0.0, -1.0, 1e308, float("nan"), float("inf"), 5e-324, 3.5, "1")
+    places = {id_: [(chance.randrange(-1, 4), chance.choice(odd[:7]))] for id_ in range(chance.randrange(4))}
+    texts = [[(chance.randrange(4), chance.choice(odd)) for _ in range(3)] for _ in range(chance.randrange(4))]
+    worths = chance.choices(odd[:7], k=3)
+    return _bm25.saturated_sums([(places, texts)] * chance.randrange(3), [1, 9], worths, *chance.choices(odd[:7], k=2))
 
 
 def main() -> None:

@@ -7,13 +7,12 @@ matches too many rows, only those are scored that may be among the best (thresho
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
-from math import fsum
 from operator import attrgetter, sub
 
 from ctxrank.indexer.engine import FieldWeights, Row, RowQuery
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.facets import Scope, index_rowid
-from ctxrank.ranking.formulas.bm25 import tf_saturation
+from ctxrank.ranking.formulas.bm25 import CountedColumn, saturated_sums, tf_saturation, weighted_tfs
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, row_query
 
 if TYPE_CHECKING:
@@ -99,31 +98,23 @@ class Scorer:
                 places.setdefault(term_id, []).append((place, term.path_scale))
 
     def scores(self, rows: list[Row]) -> list[float]:
-        """BM25 of rows, in their order; `fsum`, because the order of the summands differs by engine."""
-        worth, fixed, by_length = self._worth, self._fixed, self._by_length
-        scores: list[float] = []
-        for row, found in zip(rows, self.frequencies(rows), strict=True):
-            norm = fixed + by_length * row[2]
-            scores.append(fsum([worth[at] * tf / (tf + norm) for at, tf in found.items()]))
-        return scores
+        """BM25 of rows, in their order."""
+        lengths = [row[2] for row in rows]
+        return saturated_sums(self._counted(rows), lengths, self._worth, self._fixed, self._by_length)
 
     def frequencies(self, rows: list[Row]) -> Iterator[dict[int, float]]:
         """For each row the weighted tf of the query's terms that it holds, by the place of the term."""
+        return weighted_tfs(self._counted(rows), len(rows))
+
+    def _counted(self, rows: list[Row]) -> list[CountedColumn]:
         none = FieldWeights(0.0, 0.0, 0.0, 0.0)
-        counted = [
+        return [
             (places, self._engine.frequencies(
                 rows, places.keys(),
                 none._replace(**{column: getattr(self._weights, column)}) if column else self._weights,
             ))
             for column, places in self._places.items()
         ]  # fmt: skip
-        for _ in rows:
-            found: dict[int, float] = {}
-            for places, per_row in counted:
-                for term_id, tf in next(per_row):
-                    for at, scale in places[term_id] if tf else ():
-                        found[at] = found.get(at, 0.0) + tf * scale
-            yield found
 
     def wholes(self, document_ids: Iterable[int]) -> dict[int, WholeMatch]:
         """The whole of each of these documents that has passages."""

@@ -14,6 +14,7 @@ from ctxrank.indexer.fulltext.forward import (
     frequencies,
     pack_counts,
     packed_counts,
+    pure_frequencies,
     term_ids,
     unpack_counts,
 )
@@ -65,7 +66,17 @@ def test_no_damaged_list_is_counted() -> None:
     for at in range(len(blob)):
         for wrong in (blob[:at], blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :]):
             with pytest.raises(ValueError, match="damaged"):
-                list(frequencies([wrong], {7, 70_000}, dict.fromkeys(range(400), 1.0)))
+                frequencies([wrong], [7, 70_000], dict.fromkeys(range(400), 1.0))
+
+
+@given(st.lists(st.dictionaries(_IDS, _PACKED, max_size=20), max_size=4), st.sets(_IDS, max_size=9))
+def test_the_compiled_loop_finds_what_the_one_in_python_does(documents: list[dict[int, int]], others: set[int]) -> None:
+    blobs = list(map(encode, documents))
+    wanted = list(others.union(*(list(terms)[:3] for terms in documents)))
+    weighted = {packed: packed / 7 for terms in documents for packed in terms.values()}
+    found = frequencies(blobs, wanted, weighted)
+    assert found == pure_frequencies(blobs, wanted, weighted)
+    assert all(row == sorted(row) for row in found)
 
 
 def test_the_terms_of_a_damaged_list_are_not_believed() -> None:

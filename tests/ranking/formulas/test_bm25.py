@@ -16,7 +16,14 @@ from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.formulas.bm25 import WEIGHTS, inverse_document_frequency, tf_saturation
+from ctxrank.ranking.formulas.bm25 import (
+    WEIGHTS,
+    CountedColumn,
+    inverse_document_frequency,
+    pure_saturated_sums,
+    saturated_sums,
+    tf_saturation,
+)
 from ctxrank.ranking.retrieval.candidates.candidates import Scorer, find_candidates, term_scores
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import parse_query
@@ -169,3 +176,32 @@ def test_bytes_that_are_no_forward_list_are_damage(blob: bytes, tmp_path: Path) 
         engine = engine_of(store)
         with engine.snapshot() as statistics:
             Scorer(make_plan(parse_query("red fox"), engine, statistics)).scores([(1, 1, 3, blob)])
+
+
+_PLACES = st.dictionaries(st.integers(1, 9), st.lists(st.tuples(st.integers(0, 5), st.floats(0, 1)), max_size=3))
+_TFS = st.floats(0, 1000)
+
+
+@given(st.data(), st.lists(_PLACES, max_size=2), st.lists(st.integers(1, 4000), max_size=4))
+def test_the_compiled_sum_has_the_bits_of_the_one_in_python(
+    data: st.DataObject, places: list[dict[int, list[tuple[int, float]]]], lengths: list[int]
+) -> None:
+    columns: list[CountedColumn] = [
+        (
+            ids,
+            [
+                data.draw(st.lists(st.tuples(st.sampled_from(sorted(ids)), _TFS)) if ids else st.just([]))
+                for _ in lengths
+            ],
+        )
+        for ids in places
+    ]
+    worths = data.draw(st.lists(st.floats(-9, 1e9), min_size=6, max_size=6))
+    given_twice = (columns, lengths, worths, 0.6, 0.01)
+    assert saturated_sums(*given_twice) == pure_saturated_sums(*given_twice)
+
+
+def test_a_sum_of_many_terms_is_rounded_once() -> None:
+    columns: list[CountedColumn] = [({1: [(at, 1.0) for at in range(5)]}, [[(1, 1.0)]])]
+    worths = [1e100, 1.0, -1e100, 2.0**-53, 2.0**-106]
+    assert saturated_sums(columns, [0], worths, 0.0, 0.0) == [1.0 + 2.0**-52]
