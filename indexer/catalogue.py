@@ -343,7 +343,7 @@ _OTHER_TABLES = (
         (
             *_ID, reference("document_id", "documents", is_owner=True),
             word("kind", "line", "name", "quote", "command", "setting", "path"), line("name"), path("path"),
-            *numbers("start_line", "end_line"), *lists("fingerprint", "sketch"), *digests("commit_id"),
+            *numbers("start_line", "end_line"), *lists("fingerprint"), *digests("commit_id"),
             *times("made_at"),
             word("state", "same", "moved", "changed", "gone"), path("now_path"),
             *numbers("now_start", "now_end", "differing"), *digests("changed_by"), *times("changed_at", "held_at"),

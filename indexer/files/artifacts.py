@@ -202,8 +202,9 @@ def mark_root_stale(change: Change, root: int, reason: str) -> None:
 
 
 def move(change: Change, artifact_id: int, old_path: str, new_path: str) -> None:
-    """Give an artifact, and the packages that point to it, the file's new path; passages follow when put."""
+    """Give an artifact, its packages and its anchors the file's new path; passages follow when put."""
     change.connection.execute("UPDATE artifacts SET path = ? WHERE id = ?", (new_path, artifact_id))
+    change.connection.execute("UPDATE anchors SET now_path = ?, mtime_ns = 0 WHERE now_path = ?", (new_path, old_path))
     change.connection.execute("UPDATE packages SET path = ? WHERE artifact_id = ?", (new_path, artifact_id))
     query = """
         SELECT d.id, d.title

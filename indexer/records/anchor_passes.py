@@ -8,7 +8,6 @@ No history decides what has become of a span; git is asked only which commit it 
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 
@@ -16,32 +15,42 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import INDEX_READ_ERRORS, PhraseClause, RowQuery
 from ctxrank.indexer.files.authors import Commit, last_commits
 from ctxrank.indexer.files.git import GitError, find_repository, git_on, head_commit
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.anchors import CHANGED, GONE, QUERY, SAME, Anchor, Tree, anchors_of, followed, look_again
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store import rows
-from ctxrank.indexer.store.connection import put_setting, read_column, read_rows, read_setting
+from ctxrank.indexer.store.connection import put_setting, read_column, read_map, read_rows, read_setting
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.facets import Scope, id_list
 from ctxrank.indexer.store.ids import DocumentRef, public_id
 from ctxrank.indexer.store.rows import Value
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import names_in
+from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.mentions import COMMAND_FILES, Mention, mentions
-from ctxrank.indexer.text.spans import Fingerprint, Located, Source, Span
+from ctxrank.indexer.text.spans import SEPARATOR, Fingerprint, Located, Source, Span, is_table
 
 FINDINGS = ("package", "reasoning", "error")
-_KEY = "anchors"  # of the last pass: up to which change, and when
+_KEY = "anchors"  # of the last pass
 _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
-_LEAST_LIKENESS = 0.25  # of a file that is gone and its successor
-_LEAST_LINES = 3  # that both have
+_LEAST_LIKENESS = 0.25  # of a span, and another file that has its name, or is what its file was
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
-_SEPARATOR = re.compile(r"::|->|[.#]")
+_TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
 _INDEXED = """
-    SELECT a.path FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id WHERE r.path = '.' AND a.state = 'indexed'
+    FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id WHERE r.path = '.' AND a.state = 'indexed'
 """
+
+
+class _Pass(NamedTuple):
+    """Up to where the last pass went: the change log's number, the time, the newest artifact, the commit."""
+
+    seq: int = 0
+    moment: int = 0
+    artifact: int = 0
+    head: str = ""
 
 
 def anchor_document(store: Store, ref: DocumentRef) -> None:
@@ -49,26 +58,24 @@ def anchor_document(store: Store, ref: DocumentRef) -> None:
     _anchor(store, Tree(store), [document_id(store.primary, ref)])
 
 
-def _anchor(store: Store, tree: Tree, ids: Iterable[int]) -> None:
+def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
     """Make the anchors of findings: what they still name keeps its anchor, what they no longer name loses it."""
-    query = "SELECT body FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
-    dropped: list[int] = []
+    dropped = {(one.document_id, one.kind, one.name): one.id for one in anchors_of(store.primary, ids)}
     made: list[dict[str, Value]] = []
     commit, moment = _commit(tree.folder), now_us()
     for id_ in ids:
-        known = {(one.kind, one.name): one.id for one in anchors_of(store.primary, [id_])}
-        own: str = store.primary.execute("SELECT path FROM documents WHERE id = ?", (id_,)).get
-        named = mentions("\n\n".join(read_column(store.primary, query, (id_,), str)))
-        dropped += [known[key] for key in known.keys() - {(one.kind, one.text) for one in named}]
+        texts = read_map(store.primary, _TEXTS, (id_,), str, str)
+        named = mentions("\n\n".join(texts))
+        known = {one for one in named if dropped.pop((id_, one.kind, one.text), None) is not None}
         for one, source, span in _resolved(store, tree, named)[:_MOST]:
-            if (one.kind, one.text) not in known and source.path != own:
-                place, sketch = (source.path, *span), " ".join(f"{line:x}" for line in source.sketch)
-                was = (id_, one.kind, one.text, *place, str(source.fingerprint(span)), sketch, commit, moment)
+            if one not in known and source.path not in texts.values():
+                place = source.path, *span
+                was = (id_, one.kind, one.text, *place, str(source.fingerprint(span)), commit, moment)
                 row = (*was, SAME, *place, 0, "", None, moment, *tree.stamp(source.path))
                 made.append(dict(zip(Anchor._fields[1:], row, strict=True)))
     if dropped or made:
         with store.write() as change:
-            change.connection.execute(f"DELETE FROM anchors WHERE id IN ({', '.join(map(str, dropped))})")
+            change.connection.execute(f"DELETE FROM anchors WHERE id IN ({', '.join(map(str, dropped.values()))})")
             for values in made:
                 rows.insert(change.connection, "anchors", values)
 
@@ -96,7 +103,9 @@ def _resolved(store: Store, tree: Tree, named: list[Mention]) -> list[tuple[Ment
             own = COMMAND_FILES.get(one.text.split(" ")[0], "package.json")
         places = list(_places(tree, one, files if own is None else [own]))
         if one.kind == "name" and not places:
-            places = list(_places(tree, one, _definers(store, one.wanted)))
+            definers = _definers(store, one.wanted)
+            is_clear = len(definers) == 1 or SEPARATOR.search(one.wanted)
+            places = list(_places(tree, one, definers if is_clear else []))
         if len(places) == 1:
             found.append((one, *places[0]))
             files.append(places[0][0].path)
@@ -121,7 +130,9 @@ def _path_of(store: Store, tree: Tree, named: str) -> str:
         return ""
     if tree.stamp(path)[0] >= 0:
         return path if tree.source(path) is not None else ""
-    query = f"{_INDEXED} AND substr(a.path, -length(?1)) = ?1 LIMIT 2"
+    if not (language_of(path).kind or is_table(path)):
+        return ""
+    query = f"SELECT a.path {_INDEXED} AND substr(a.path, -length(?1)) = ?1 LIMIT 2"
     found = read_column(store.primary, query, (f"/{path}",), str)
     return found[0] if len(found) == 1 else ""
 
@@ -145,8 +156,8 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[Source
 
 
 def _definers(store: Store, name: str) -> list[str]:
-    """The files of which the index knows that they define a name; [] where there are several, or it cannot answer."""
-    own, engine = _SEPARATOR.split(name)[-1], engine_of(store)
+    """The files of which the index knows that they define a name; [] where it cannot answer."""
+    own, engine = SEPARATOR.split(name)[-1], engine_of(store)
     try:
         if not engine.make_ready(0).is_usable:
             return []
@@ -155,86 +166,80 @@ def _definers(store: Store, name: str) -> list[str]:
             texts = engine.texts(ids, 0).values()
     except INDEX_READ_ERRORS:
         return []
-    paths = {path for *_, path, identifiers in texts if own in names_in(identifiers)[1].code}
-    return sorted(paths) if len(paths) == 1 or own != name else []
+    return sorted({path for *_, path, identifiers in texts if own in names_in(identifiers)[1].code})
 
 
 class _Elsewhere:
-    """The files that may hold what is not at its place any more: those that were indexed since a moment."""
+    """The files that may hold what is not at its place any more: those that were indexed since the last pass.
 
-    def __init__(self, store: Store, tree: Tree, since: int) -> None:
-        query = f"{_INDEXED} AND a.indexed_at >= ? ORDER BY a.indexed_at DESC LIMIT {_MAX_ELSEWHERE}"
-        paths = read_column(store.primary, query, (since,), str)
-        self._sources = (source for path in paths if (source := tree.source(path)) is not None)
-        self._read: list[Source] | None = None
-        self._successors: dict[str, Source | None] = {}
+    A name may have gone to any of them, as the index says which define it; lines are looked for in new files alone.
+    """
 
-    @property
-    def sources(self) -> list[Source]:
-        """These files, read when they are asked for first."""
-        if self._read is None:
-            self._read = list(self._sources)
-        return self._read
+    def __init__(self, store: Store, tree: Tree, last: _Pass) -> None:
+        query = f"SELECT a.path, a.id > ? {_INDEXED} AND a.indexed_at >= ? ORDER BY a.id DESC LIMIT {_MAX_ELSEWHERE}"
+        self.paths = read_map(store.primary, query, (last.artifact, last.moment), str, int)
+        self._store, self._tree = store, tree
 
-    def successor(self, anchor: Anchor) -> Source | None:
-        """The file that the file of an anchor, which is gone, is now: the one with the most of its lines."""
-        if anchor.now_path not in self._successors:
-            sketch = [int(line, 16) for line in anchor.sketch.split()]
-            suffix = os.path.splitext(anchor.now_path)[1]
-            alike = (source for source in self.sources if source.path.endswith(suffix))
-            likest = max(alike, key=lambda source: source.likeness(sketch), default=None)
-            is_like = (
-                likest is not None
-                and bool(sketch)
-                and likest.likeness(sketch) >= max(_LEAST_LIKENESS, _LEAST_LINES / len(sketch))
-            )
-            self._successors[anchor.now_path] = likest if is_like else None
-        return self._successors[anchor.now_path]
-
-    def find(self, anchor: Anchor, kept: Fingerprint) -> tuple[Source, Located] | None:
-        """The file that has a span now: its very lines, or its name and some of its lines.
+    def find(self, anchor: Anchor, kept: Fingerprint, *, is_gone: bool) -> tuple[Source, Located] | None:
+        """The file that has an anchor now: its name and some of its lines or, of an anchor without a name, its very
+        lines; where its file is gone, the new file that is most like what it was.
 
         A name that is a member's or begins with a capital is enough where one file alone defines it.
         """
-        name, found = anchor.wanted, list[tuple[int, int, Source, Located]]()
-        others = (source for source in self.sources if source.path != anchor.now_path)
-        for at, source in enumerate(others):
-            if not name and source.has_some(kept) and (located := source.exact(kept, 0, _TELLING_CHARS)):
-                return source, located
-            if name and source.defined(name):
-                located = source.find(kept, name, 0)
-                assert located is not None, "what is defined is found"
-                found.append((located.changed, at, source, located))
-        is_telling = len(found) == 1 and (_SEPARATOR.search(name) is not None or name[:1].isupper())
-        found = [row for row in found if is_telling or row[2].has_some(kept)]
-        return min(found)[2:] if found else None
+        name, around = anchor.wanted, {*kept.before, *kept.lines, *kept.after}
+        named = self._sources(anchor, _definers(self._store, name)) if name else ()
+        found = [one for one in named if one.defined(name)]
+        if len(found) != 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
+            found = [one for one in found if one.likeness(kept.lines) >= _LEAST_LIKENESS]
+        if not found and (is_gone or not name):
+            suffix = os.path.splitext(anchor.now_path)[1]
+            new = (path for path, is_new in self.paths.items() if is_new and path.endswith(suffix))
+            likest = max(self._sources(anchor, new), key=lambda one: one.likeness(around), default=None)
+            found = [] if likest is None or likest.likeness(around) < _LEAST_LIKENESS else [likest]
+        places = [
+            (located.changed, at, source, located)
+            for at, source in enumerate(found)
+            if (located := anchor.within(source, kept) if name or is_gone else source.exact(kept, 0, _TELLING_CHARS))
+        ]
+        return min(places)[2:] if places else None
+
+    def _sources(self, anchor: Anchor, paths: Iterable[str]) -> Iterator[Source]:
+        """Those of some files that were indexed since, without the anchor's own."""
+        others = (path for path in paths if path in self.paths and path != anchor.now_path)
+        return (source for path in others if (source := self._tree.source(path)) is not None)
 
 
 def follow_anchors(store: Store) -> None:
-    """Make the anchors of new findings, and follow all of them. Raises LockedError."""
-    noted: dict[str, int] = json.loads(read_setting(store.primary, _KEY) or "{}")
-    seq, moment, tree = store.last_seq(), now_us(), Tree(store)
-    new = "SELECT coalesce(owner_id, id) FROM documents WHERE seq > ?1"
+    """Make the anchors of new findings, and follow those of files that have changed. Raises LockedError."""
+    last, tree = _Pass(*json.loads(read_setting(store.primary, _KEY) or "[]")), Tree(store)
+    artifact: int = store.primary.execute("SELECT coalesce(max(id), 0) FROM artifacts").get
+    this = _Pass(store.last_seq(), now_us(), artifact, _commit(tree.folder))
     query = f"""
-        SELECT id FROM documents WHERE id IN ({new}) AND superseded_by IS NULL
-           AND kind IN ({", ".join(f"'{kind}'" for kind in FINDINGS)})
+        SELECT id FROM documents WHERE id IN (SELECT coalesce(owner_id, id) FROM documents WHERE seq > ?)
+           AND superseded_by IS NULL AND kind IN ({", ".join(f"'{kind}'" for kind in FINDINGS)})
     """
-    _anchor(store, tree, read_column(store.primary, query, (noted.get("seq", 0),), int))
-    elsewhere = _Elsewhere(store, tree, noted.get("moment", 0))
+    _anchor(store, tree, read_column(store.primary, query, (last.seq,), int))
+    elsewhere = _Elsewhere(store, tree, last)
+    query = "SELECT DISTINCT now_path, size_bytes, mtime_ns FROM anchors"
+    touched = {path for path, *stamp in store.primary.execute(query) if tree.stamp(path) != tuple(stamp)}
+    query = f"""
+        {QUERY} WHERE now_path IN (SELECT value FROM json_each(?)) OR state = 'gone' AND ?
+                   OR state IN ('changed', 'gone') AND changed_by = '' AND ? ORDER BY now_path, id
+    """
+    values = json.dumps([*touched]), bool(elsewhere.paths), this.head != last.head
     changed: list[Anchor] = []
-    for anchor in list(read_rows(store.primary, f"{QUERY} ORDER BY now_path, id", (), Anchor)):
-        stamp = tree.stamp(anchor.now_path)
-        if stamp == (anchor.size_bytes, anchor.mtime_ns) and anchor.state != GONE:
-            continue
-        now = followed(anchor, tree.source(anchor.now_path), stamp, elsewhere)
+    for anchor in list(read_rows(store.primary, query, values, Anchor)):
+        now = followed(anchor, tree.source(anchor.now_path), tree.stamp(anchor.now_path), elsewhere)
         size_bytes, mtime_ns = tree.stamp(now.now_path)
         changed.append(now._replace(size_bytes=size_bytes, mtime_ns=mtime_ns))
+    if this.head != last.head:
+        changed = list(_with_commits(store, changed, last.head))
     with store.write() as change:
-        for anchor in _with_commits(store, changed):
+        for anchor in changed:
             rows.update(change.connection, "anchors", anchor.id, anchor._asdict())
         held = "UPDATE anchors SET held_at = ? WHERE state IN ('same', 'moved') AND held_at < ?"
-        change.connection.execute(held, (moment, moment - moment % DAY_US))
-        put_setting(change.connection, _KEY, json.dumps({"seq": seq, "moment": moment}))
+        change.connection.execute(held, (this.moment, this.moment - this.moment % DAY_US))
+        put_setting(change.connection, _KEY, json.dumps(this))
 
 
 def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) -> dict[int, str]:
@@ -281,15 +286,14 @@ def replaceable(store: Store, ref: DocumentRef) -> list[str]:
     return [public_id(kind, number) for kind, number in store.primary.execute(query, (id_list(ids),))]
 
 
-def _with_commits(store: Store, anchors: list[Anchor]) -> Iterator[Anchor]:
-    """Anchors with the last commits of the files of those that have changed or are gone."""
+def _with_commits(store: Store, anchors: list[Anchor], since: str) -> Iterator[Anchor]:
+    """Anchors with the last commits since one, or since the first was made, of files of which something is lost."""
     lost = [anchor for anchor in anchors if anchor.state in (CHANGED, GONE) and anchor.commit_id]
     commits: dict[str, Commit] = {}
     if lost:
-        since = min(lost, key=lambda anchor: anchor.made_at).commit_id
+        since = since or min(lost, key=lambda anchor: anchor.made_at).commit_id
         paths = {anchor.now_path for anchor in lost}
         commits = last_commits(store.location.project, paths, store.location.folder, since)
     for anchor in anchors:
         commit = commits.get(anchor.now_path) if anchor.state in (CHANGED, GONE) else None
-        moment = None if commit is None else commit.seconds * 1_000_000
-        yield anchor._replace(changed_by="" if commit is None else commit.id, changed_at=moment)
+        yield anchor if commit is None else anchor._replace(changed_by=commit.id, changed_at=commit.seconds * 1_000_000)

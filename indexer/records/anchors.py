@@ -28,12 +28,8 @@ if TYPE_CHECKING:
     class Elsewhere(Protocol):
         """Where what is not at its place any more is looked for."""
 
-        def successor(self, anchor: "Anchor") -> "Source | None":
-            """The file that the file of an anchor, which is gone, is now."""
-            ...
-
-        def find(self, anchor: "Anchor", kept: "Fingerprint") -> "tuple[Source, Located] | None":
-            """The file that has a span now, and where."""
+        def find(self, anchor: "Anchor", kept: "Fingerprint", *, is_gone: bool) -> "tuple[Source, Located] | None":
+            """The file that has an anchor now, whose own file `is_gone`, and where."""
             ...
 
 
@@ -55,7 +51,6 @@ class Anchor(NamedTuple):
     start_line: int
     end_line: int
     fingerprint: str
-    sketch: str
     commit_id: str
     made_at: int
     state: str
@@ -74,6 +69,14 @@ class Anchor(NamedTuple):
         """The name that leads to it, '' where only its text does."""
         named = {"name": self.name.removesuffix("()"), "setting": self.name, "command": self.name.split(" ")[-1]}
         return named.get(self.kind, "")
+
+    def within(self, source: "Source", kept: "Fingerprint") -> "Located | None":
+        """Where it is in a file; None where nothing of it is."""
+        from ctxrank.indexer.text.spans import Located  # noqa: PLC0415  start-up: most files are as they were
+
+        if self.kind == "path":
+            return Located(source.whole, source.difference(kept, source.whole))
+        return source.find(kept, self.wanted, self.now_start)
 
 
 class Tree:
@@ -155,19 +158,13 @@ def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_M
 
 def followed(anchor: Anchor, source: "Source | None", stamp: tuple[int, int], elsewhere: "Elsewhere | None") -> Anchor:
     """An anchor as it is in its file, of this stamp, or where it has gone to from there."""
-    from ctxrank.indexer.text.spans import Fingerprint, Located  # noqa: PLC0415  start-up: most files are as they were
+    from ctxrank.indexer.text.spans import Fingerprint  # noqa: PLC0415  start-up: most files are as they were
 
     kept = Fingerprint.read(anchor.fingerprint)
-    if source is None and elsewhere is not None:
-        source = elsewhere.successor(anchor)
-    located = None
-    if source is not None and anchor.kind == "path":
-        located = Located(source.whole, source.difference(kept, source.whole))
-    elif source is not None:
-        located = source.find(kept, anchor.wanted, anchor.now_start)
-    is_weak = located is None or 2 * located.changed > len(kept.lines) > _FEW_LINES
-    if elsewhere is not None and anchor.kind != "path" and is_weak:
-        other = elsewhere.find(anchor, kept)
+    located = None if source is None else anchor.within(source, kept)
+    is_weak = anchor.kind != "path" and (located is None or 2 * located.changed > len(kept.lines) > _FEW_LINES)
+    if elsewhere is not None and (source is None or is_weak):
+        other = elsewhere.find(anchor, kept, is_gone=source is None)
         if other is not None and (located is None or other[1].changed < located.changed):
             source, located = other
     anchor = anchor._replace(size_bytes=stamp[0], mtime_ns=stamp[1])
@@ -177,6 +174,8 @@ def followed(anchor: Anchor, source: "Source | None", stamp: tuple[int, int], el
     is_place = not anchor.wanted and anchor.kind != "path"
     is_moved = source.path != anchor.path or (is_place and span.start != anchor.start_line)
     state = CHANGED if differing else MOVED if is_moved else SAME
+    if not differing:
+        anchor = anchor._replace(changed_by="", changed_at=None)
     return anchor._replace(
         state=state, now_path=source.path, now_start=span.start, now_end=span.end, differing=differing
     )

@@ -10,7 +10,6 @@ CREATE TABLE anchors (
     start_line   INTEGER NOT NULL,
     end_line     INTEGER NOT NULL,
     fingerprint  TEXT    NOT NULL,                  -- list: checksums of these lines, and of those before and after them
-    sketch       TEXT    NOT NULL,                  -- list: checksums of some lines of the file
     commit_id    TEXT    NOT NULL,                  -- digest: the commit that was checked out; '': none
     made_at      INTEGER NOT NULL,                  -- time
     -- same; moved: the same text at another place; changed; gone

@@ -6,33 +6,28 @@
     Source("config.py", newer).find(kept, "load", 41)       Located(Span(57, 68), changed=3)
 
 White space is no difference: lines are compared by checksums without it, and empty ones are passed over. A definition
-goes on while lines are further in than its first one; what has no such shape is one line. A span without a name is
-looked for by its own lines, then between the lines that were around it.
+goes on while lines are further in than its first one; what has no such shape is one line. A span is looked for by its
+own lines, then by its name, then between the lines that were around it.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from zlib import crc32
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.definitions import defined_names
 from ctxrank.indexer.text.languages import language_of
 
-if TYPE_CHECKING:
-    from difflib import SequenceMatcher
-
 MAX_LINES = 1000  # of a span: what is behind them is not compared
 _CONTEXT_LINES = 4  # around a span, on each side
-_SKETCHED = 32  # lines of a file
-_LEAST_SHARE = 0.25  # of the lines of a span that another file has where its name is, too
 _LEAST_MAPPED = 3  # lines of a span and around it that lead to what is between them
 _TELLING_CHARS = 16  # a line of more is known without its neighbours
 _DECORATORS = ("@", "#[")
-# Files whose keys and targets are definitions: settings, and commands of Makefile, package.json and the like.
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
-_SEPARATOR = re.compile(r"::|->|[.#]")
+SEPARATOR = re.compile(r"::|->|[.#]")
 _KEY = r"""[ \t]*(?:\[+[\w."-]*?{0}"?\]|(?:[-\w.]+\.)?(["']?){0}\1[ \t]*[:=])"""
 
 
@@ -73,7 +68,6 @@ class Source:
         self.path = path
         self.lines = text.split("\n")
         self._text = text
-        self._matcher: SequenceMatcher[int] | None = None
 
     @property
     def whole(self) -> Span:
@@ -81,78 +75,73 @@ class Source:
         return Span(1, len(self.lines))
 
     @cached_property
+    def _bare(self) -> list[bytes]:
+        """The lines without their white space."""
+        return _without_space(self._text).split(b"\n")
+
+    @cached_property
     def _numbers(self) -> list[int]:
         """The lines with a text."""
-        return [number for number, line in enumerate(self.lines, 1) if line and not line.isspace()]
+        return [number for number, line in enumerate(self._bare, 1) if line]
 
     @cached_property
     def _sums(self) -> list[int]:
         """Their checksums."""
-        return _checksums(self.lines)
-
-    @cached_property
-    def _places(self) -> dict[int, list[int]]:
-        """Where each checksum is among them."""
-        places: defaultdict[int, list[int]] = defaultdict(list)
-        for at, checksum in enumerate(self._sums):
-            places[checksum].append(at)
-        return places
+        return [*map(crc32, filter(None, self._bare))]
 
     @cached_property
     def _known(self) -> frozenset[int]:
         return frozenset(self._sums)
 
-    @property
-    def sketch(self) -> tuple[int, ...]:
-        """Some of the longer lines, the same ones of equal files: what a file is known by under another name."""
-        return tuple(sorted(set(_checksums([line for line in self.lines if len(line) >= _TELLING_CHARS])))[:_SKETCHED])
+    def _indent(self, at: int) -> int:
+        """How far in a line is; one without a text as far as can be."""
+        line = self.lines[at]
+        return len(line) - len(text) if (text := line.lstrip()) else len(self._text)
 
-    def likeness(self, sketch: Sequence[int]) -> float:
-        """The share of the lines of a sketch that are here."""
-        return len(self._known.intersection(sketch)) / max(len(set(sketch)), 1)
+    def likeness(self, sums: Collection[int]) -> float:
+        """The share of some checksums that are here."""
+        return len(self._known.intersection(sums)) / max(len(set(sums)), 1)
 
     def fingerprint(self, span: Span) -> Fingerprint:
         """What a span is recognised by."""
-        around = 4 * _CONTEXT_LINES  # most lines have a text
-        first, last = span.start - 1, span.end
-        lines, before, after = self.lines[first:last], self.lines[max(first - around, 0) : first], self.lines[last:]
-        return Fingerprint(
-            tuple(_checksums(lines[:MAX_LINES])),
-            tuple(_checksums(before)[-_CONTEXT_LINES:]),
-            tuple(_checksums(after[:around])[:_CONTEXT_LINES]),
+        first, last = bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)
+        around = max(first - _CONTEXT_LINES, 0), last + _CONTEXT_LINES
+        parts = (
+            self._sums[first : min(last, first + MAX_LINES)],
+            self._sums[around[0] : first],
+            self._sums[last : around[1]],
         )
+        return Fingerprint._make(map(tuple, parts))
 
     def defined(self, name: str) -> list[Span]:
         """The definitions of a name, the outermost ones: of `Store.open` those of `open` within `Store`."""
-        *owners, own = _SEPARATOR.split(name)
-        found = [at for at in self._lines_with(own) if self._defines(at, own)]
+        *owners, own = SEPARATOR.split(name)
+        if own not in self._text:
+            return []
+        found = [at for at, line in enumerate(self.lines) if own in line and self._defines(at, own)]
         found = [at for at in found if not owners or self._is_within(at, owners[-1], own)]
-        outermost = min((_indent(self.lines[at]) for at in found), default=0)
-        return [self._definition(at) for at in found if _indent(self.lines[at]) == outermost]
-
-    def _lines_with(self, name: str) -> Iterator[int]:
-        if name and name in self._text:
-            word = _word(name)
-            yield from (at for at, line in enumerate(self.lines) if name in line and word.search(line))
+        outermost = min((self._indent(at) for at in found), default=0)
+        return [self._definition(at) for at in found if self._indent(at) == outermost]
 
     def _defines(self, at: int, name: str) -> bool:
         line, below = self.lines[at], self.lines[at + 1 : at + 2]
+        if not _has_word(line, name):
+            return False
         body = "\n{" if below and below[0].strip() == "{" else ""
         if name in defined_names(f"{line}{body}", self.path).code:
             return True
-        return self.path.lower().endswith(_TABLES) and re.match(_KEY.format(re.escape(name)), line) is not None
+        return is_table(self.path) and re.match(_KEY.format(re.escape(name)), line) is not None
 
     def _is_within(self, at: int, owner: str, name: str) -> bool:
         """Whether a definition names its owner before it, or is further in than the definition of that."""
-        indent = _indent(self.lines[at])
-        if _word(owner).search(self.lines[at].partition(name)[0]):
+        indent = self._indent(at)
+        if _has_word(self.lines[at].partition(name)[0], owner):
             return True
         for above in range(at - 1, -1, -1):
-            line = self.lines[above]
-            if line and not line.isspace() and _indent(line) < indent:
+            if (now := self._indent(above)) < indent:
                 if self._defines(above, owner):
                     return True
-                indent = _indent(line)
+                indent = now
         return False
 
     def _definition(self, at: int) -> Span:
@@ -160,12 +149,12 @@ class Source:
         first = last = at
         while first and self.lines[first - 1].strip().startswith(_DECORATORS):
             first -= 1
-        indent, quotes = _indent(self.lines[at]), 0
+        indent, quotes = self._indent(at), 0
         is_python = language_of(self.path).kind == "python"
         for place in range(at, len(self.lines)):
             line = self.lines[place].strip()
-            if place > at and line and not quotes % 2 and _indent(self.lines[place]) <= indent:
-                is_on = _indent(self.lines[place]) == indent and line.startswith((")", "]", "}"))
+            if place > at and not quotes % 2 and self._indent(place) <= indent:
+                is_on = self._indent(place) == indent and line.startswith((")", "]", "}"))
                 if not (is_on or (line == "{" and place == at + 1)):
                     break
             last = place if line else last
@@ -174,26 +163,24 @@ class Source:
         return Span(first + 1, last + 1)
 
     def holding(self, text: str) -> list[Span]:
-        """The lines that have a text in them, in which white space is one blank."""
-        found = (number for number, line in enumerate(self.lines, 1) if text in " ".join(line.split()))
-        return [Span(number, number) for number in found]
-
-    def has_some(self, kept: Fingerprint) -> bool:
-        """Whether enough of the lines of a span are here: a quick look."""
-        return self.likeness(kept.lines) >= _LEAST_SHARE
+        """The lines that have a text in them; white space is no difference."""
+        bare = _without_space(text)
+        return [Span(number, number) for number, line in enumerate(self._bare, 1) if bare in line]
 
     def find(self, kept: Fingerprint, name: str, near: int) -> Located | None:
-        """Where a span is, by its name or else by its lines; None where nothing of it is left here."""
-        if spans := self.defined(name):
+        """Where a span is, by its lines, its name or what is around it; None where nothing of it is left."""
+        if located := self.exact(kept, near):
+            return located
+        if spans := self.defined(name) if name else []:
             found = (Located(span, self.difference(kept, span)) for span in spans)
             return min(found, key=lambda one: (one.changed, abs(one.span.start - near)))
-        least = len(kept.lines) / 2 if name else 0
-        return self.exact(kept, near) or self._between(kept, least)
+        return self._between(kept, len(kept.lines) / 2 if name else 0)
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
-        """How many lines a span differs by from what it was."""
+        """How many lines a span differs by from what it was; 1 where only their order does."""
         now = self.fingerprint(span).lines
-        return 0 if now == kept.lines else max(len(now), len(kept.lines)) - _common(kept.lines, now) or 1
+        common = Counter(kept.lines) & Counter(now)
+        return 0 if now == kept.lines else max(len(now), len(kept.lines)) - common.total() or 1
 
     def exact(self, kept: Fingerprint, near: int, least_chars: int = _TELLING_CHARS) -> Located | None:
         """Where the very lines of a span are: in the same surroundings, else at the nearest place.
@@ -201,8 +188,11 @@ class Source:
         One or two lines need a neighbour of theirs, or else to be long enough and nowhere else.
         """
         size, found = len(kept.lines), list[tuple[int, int, Span]]()
-        for at in self._places.get(kept.lines[0], ()) if kept.lines else ():
-            if tuple(self._sums[at : at + size]) == kept.lines:
+        starts = kept.lines[0] if kept.lines else -1
+        if starts not in self._sums:
+            return None
+        for at, one in enumerate(self._sums):
+            if one == starts and tuple(self._sums[at : at + size]) == kept.lines:
                 span = Span(self._numbers[at], self._numbers[at + size - 1])
                 around = self.fingerprint(span)
                 neighbours = _same_end(kept.before, around.before) + _same_end(kept.after[::-1], around.after[::-1])
@@ -210,7 +200,7 @@ class Source:
         if not found:
             return None
         neighbours, _, span = max(found)
-        length = sum(len(line.strip()) for line in self.lines[span.start - 1 : span.end])
+        length = sum(map(len, self._bare[span.start - 1 : span.end]))
         is_sure = neighbours or size > 2 or not (kept.before or kept.after)
         return Located(span) if is_sure or (len(found) == 1 and length >= least_chars) else None
 
@@ -218,11 +208,11 @@ class Source:
         """What is between the lines that were around a span now, with at least so many lines of it."""
         from difflib import SequenceMatcher  # noqa: PLC0415  start-up: only where something has changed
 
-        if self._matcher is None:
-            self._matcher = SequenceMatcher(None, (), self._sums, autojunk=False)
-        self._matcher.set_seq1((*kept.before, *kept.lines, *kept.after))
-        blocks = self._matcher.get_matching_blocks()
-        mapped = {block.a + at: block.b + at for block in blocks for at in range(block.size)}
+        was = (*kept.before, *kept.lines, *kept.after)
+        known = set(was)
+        here = [at for at, one in enumerate(self._sums) if one in known]
+        blocks = SequenceMatcher(None, was, [self._sums[at] for at in here], autojunk=False).get_matching_blocks()
+        mapped = {block.a + at: here[block.b + at] for block in blocks for at in range(block.size)}
         first, last = len(kept.before), len(kept.before) + len(kept.lines)
         inside = [now for was, now in mapped.items() if first <= was < last]
         start = max((now for was, now in mapped.items() if was < first), default=-1) + 1
@@ -237,28 +227,31 @@ class Source:
         return Located(span, self.difference(kept, span) or 1)
 
 
-def _checksums(lines: Sequence[str]) -> list[int]:
-    """Of the lines that have a text; white space is one blank."""
-    joined = (" ".join(line.split()) for line in lines)
-    return [crc32(line.encode("utf-8", "replace")) for line in joined if line]
+def is_table(path: str) -> bool:
+    """Whether the keys or targets of a file are definitions: of settings, a Makefile, package.json and the like."""
+    return path.lower().endswith(_TABLES)
 
 
-def _word(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
+def _without_space(text: str) -> bytes:
+    """A text without white space, but for the ends of its lines."""
+    return text.encode("utf-8", "replace").translate(None, b" \t\r\f\v")
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
+def _has_word(line: str, word: str) -> bool:
+    """Whether a word is in a line, and not within a longer one."""
+    before, found, after = line.partition(word)
+    while found:
+        if not (_is_in_word(before[-1:]) or _is_in_word(after[:1])):
+            return True
+        before, found, after = after.partition(word)
+    return False
+
+
+def _is_in_word(char: str) -> bool:
+    return char.isalnum() or char in ("_", "$")
 
 
 def _same_end(one: Sequence[int], other: Sequence[int]) -> int:
     """How many of the last items of two sequences are the same."""
     pairs = enumerate(zip(reversed(one), reversed(other), strict=False))
     return next((count for count, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
-
-
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many lines two texts have in common, in their order."""
-    from difflib import SequenceMatcher  # noqa: PLC0415  start-up: only where something has changed
-
-    return sum(block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks())

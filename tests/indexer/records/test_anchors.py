@@ -145,6 +145,27 @@ def test_the_commit_that_changed_it_is_named(store: Store, tmp_path: Path) -> No
     assert f"changed since: 1 of 4 lines, commit {anchor.changed_by[:8]}, the same day" in block(store).text
 
 
+def test_a_change_that_was_indexed_before_its_commit_gets_the_commits_name(store: Store, tmp_path: Path) -> None:
+    commit(tmp_path, "one")
+    save(store, "`load` in src/config.py")
+    index(store)
+    (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", "file"))
+    index(store)
+    assert [(one.state, one.changed_by) for one in anchors(store)] == [("changed", "")]
+    commit(tmp_path, "two")
+    index(store)
+    (anchor,) = anchors(store)
+    assert anchor.changed_by not in ("", anchor.commit_id) and anchor.changed_at is not None
+
+
+def test_a_file_that_was_moved_takes_its_anchors_along(store: Store, tmp_path: Path) -> None:
+    save(store, "see src/config.py:6, and `test` in Makefile")
+    index(store)
+    (tmp_path / "src" / "config.py").rename(tmp_path / "src" / "settings.py")  # it keeps its date
+    index(store)
+    assert states(store) == [("src/config.py:6", "moved", "src/settings.py", 6), ("test", "same", "Makefile", 1)]
+
+
 def test_a_block_looks_once_more_and_a_replay_reads_what_it_saw(store: Store, tmp_path: Path) -> None:
     save(store, "`load` in src/config.py is slow")
     index(store)
