@@ -68,11 +68,13 @@ class Lags:
             self.seconds.append(now - created_at / 1e6)
 
 
-def machine(folder: str, dsn: str, project: str, seed: int, seconds: float, write_s: float, read_s: float) -> None:
+def machine(
+    folder: str, dsn: str, project: str, code: str, seed: int, seconds: float, write_s: float, read_s: float
+) -> None:
     """One machine: works for so long, then follows until stdin ends; prints what it saw of it."""
     drawn = random.Random(seed)
     with create_store(folder) as store, connect(dsn, project) as log:
-        sync.join(store, log)
+        sync.join(store, log, code)
     following: dict[str, Any] = {}
     ready = threading.Event()
 
@@ -160,7 +162,7 @@ def run(dsn: str, stores: int, seconds: float, write_s: float, read_s: float) ->
     """All machines on one log; what they saw, and whether they are the same in the end."""
     project = f"bench {os.getpid()} {time.time_ns()}"
     roles = [f"ctxrank_bench_{number}" for number in range(stores)]
-    prepare(dsn, project, roles)
+    codes = prepare(dsn, project, roles).codes
     with (
         tempfile.TemporaryDirectory(prefix="ctxrank-team-") as home,
         connect_database(dsn, autocommit=True) as database,
@@ -169,7 +171,16 @@ def run(dsn: str, stores: int, seconds: float, write_s: float, read_s: float) ->
         for number, role in enumerate(roles):
             folder = Path(home) / role
             folder.mkdir()
-            values = [str(folder), make_conninfo(dsn, user=role), project, number, seconds, write_s, read_s]
+            values = [
+                str(folder),
+                make_conninfo(dsn, user=role),
+                project,
+                codes[role],
+                number,
+                seconds,
+                write_s,
+                read_s,
+            ]
             commands.append([sys.executable, __file__, "--machine", json.dumps(values)])
         before = _traffic(database, project)
         with _machines(commands) as processes:
@@ -207,14 +218,14 @@ def begin(dsn: str, folder: str) -> dict[str, Any]:
     """
     project = f"bench {os.getpid()} {time.time_ns()}"
     roles = ["ctxrank_bench_0", "ctxrank_bench_1"]
-    prepare(dsn, project, roles)
+    codes = prepare(dsn, project, roles).codes
     facts: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="ctxrank-team-", dir=Path(folder).parent) as home:
         snapshot, new = str(Path(home) / "snapshot"), Path(home) / "new"
         with create_store(folder) as store, connect(make_conninfo(dsn, user=roles[0]), project) as log:
             facts["documents"] = store.primary.execute("SELECT count(*) FROM documents").get
             with _timed(facts, "push"):
-                sync.join(store, log)
+                sync.join(store, log, codes[roles[0]])
                 while sync.synchronize(store, log).pushed:
                     pass
             with _timed(facts, "write_snapshot"):
@@ -225,7 +236,7 @@ def begin(dsn: str, folder: str) -> dict[str, Any]:
             create_store(str(new)) as store, connect(make_conninfo(dsn, user=roles[1]), project) as log,
             _timed(facts, "begin"),
         ):  # fmt: skip
-            sync.join(store, log)
+            sync.join(store, log, codes[roles[1]])
             taken = bring_snapshot(store, log, snapshot, None)
             while sync.synchronize(store, log).pulled:
                 pass

@@ -27,10 +27,10 @@ class Sharing:
 
     def add(self, name: str, folder: Path) -> None:
         """Admit a machine, with a new store, and let it join."""
-        prepare(self.dsn_of("postgres"), self.project, [self.role(name)])
+        made = prepare(self.dsn_of("postgres"), self.project, [self.role(name)])
         self.stores[name] = make_store(folder / name)
         with self.log(name) as log:
-            sync.join(self.stores[name], log)
+            sync.join(self.stores[name], log, made.codes[self.role(name)])
 
     def role(self, name: str) -> str:
         """The role of a machine."""

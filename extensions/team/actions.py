@@ -42,28 +42,35 @@ def init(call: Call, project: str, machines: tuple[str, ...]) -> Reply:
         f"{'made' if made.is_new_project else 'there is already'} the project {shown(project)}"
     ]
     for machine in made.admitted:
-        password = made.passwords.get(machine)
-        lines.append(f"admitted {shown(machine)}{f', password {password}' if password else ' (a role that was there)'}")
+        password, code = made.passwords.get(machine), made.codes.get(machine)
+        says = f", password {password}" if password else " (a role that was there)"
+        lines.append(f"admitted {shown(machine)}{says}{f', joins with {code}' if code else ''}")
     return Reply(
         lambda: {
             "created": made.is_new,
             "project": project,
             "project_created": made.is_new_project,
-            "machines": [{"role": machine, "password": made.passwords.get(machine)} for machine in made.admitted],
+            "machines": [
+                {"role": machine, "password": made.passwords.get(machine), "code": made.codes.get(machine)}
+                for machine in made.admitted
+            ],
         },
         lines,
         notes=made.notes,
-        text_notes=("a password is shown this once: it belongs into that machine's ~/.pgpass.",) * bool(made.passwords),
+        text_notes=(
+            *("a password is shown this once: it belongs into that machine's ~/.pgpass.",) * bool(made.passwords),
+            *("a code is for one 'ctxrank team join', within a day.",) * bool(made.codes),
+        ),
     )
 
 
-def join(call: Call, project: str, snapshot: str | None) -> Reply:
+def join(call: Call, project: str, code: str | None, snapshot: str | None) -> Reply:
     """Let this store share a project from now on, and exchange for the first time."""
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
         trust_as_used(store)
         with connect(_dsn(store), project) as log:
-            head = exchange.join(store, log)
+            head = exchange.join(store, log, code or "")
             taken = None
             if snapshot is not None:
                 with progress_bar("importing", call) as advance:
@@ -215,7 +222,7 @@ def _synced_reply(done: Synced, state: TeamState, first: Sequence[str] = (), **m
     if not done.is_forgotten:
         notes.append("not yet purged: another process reads the store; 'ctxrank purge' finishes it.")
     if not done.is_erased:
-        notes.append("the log's server keeps forgotten keys in its write-ahead log: see wal_recycle in docs/team.md.")
+        notes.append("the log's server still has forgotten keys: see 'Forgetting' in docs/team.md.")
     notes += _waiting_notes(done.waiting)
     notes += [*skipped[:_SHOWN_SKIPPED], *([f"{len(skipped)} lines were skipped."] if skipped else [])]
     return Reply(
@@ -242,6 +249,7 @@ def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
     """
     try:
         with connected(store) as log:
+            exchange.push(store, log)
             synchronize(store, log)
             found = exchange.forgetting(store, log)
     except (CtxrankError, NotFoundError) as error:

@@ -3,7 +3,7 @@
     with connect("host=log.example user=anna", "shop") as log:
         log.head()                                   Head(n=812, …)
 
-Off this machine only TLS that names the server is spoken. What a role may do is decided in log_001.sql and log_002.sql.
+Off this machine only TLS that names the server is spoken. What a role may do is decided in log_001.sql, log_002.sql …
 """
 
 import contextlib
@@ -30,19 +30,23 @@ try:
 except ModuleNotFoundError as error:  # pragma: no cover
     raise UsageError("A team's log needs the extra team.", "Install it: pip install 'ctxrank[team]'") from error
 
-FORMAT = 2  # the last of log_001.sql, log_002.sql
+FORMAT = 3  # the last of log_001.sql, log_002.sql …
 CONNECT_S, STATEMENT_S = 5, 120
 _SILENCE_S = STATEMENT_S + CONNECT_S  # a server that is there has ended a statement by then
 _STEP_S = 0.1
+# Of each session: a server that holds a lock, or is gone, is not waited for. A role's own are in schema.py.
+_SESSION = f"-c statement_timeout={STATEMENT_S}s -c lock_timeout=10s -c idle_in_transaction_session_timeout=60s"
+_NETWORK = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3", "tcp_user_timeout": "25000"}
 PULL_ROWS, PULL_BYTES = 2000, 32 * 1024 * 1024
 
 
 class Head(NamedTuple):
-    """The last change of a project, and which history of the log its number is of."""
+    """The last change of a project, which history of the log its number is of, and whether the role may write."""
 
     id: int
     n: int
     history: str
+    may_write: bool
 
 
 class Member(NamedTuple):
@@ -55,12 +59,13 @@ class Member(NamedTuple):
 
 
 class LogLine(NamedTuple):
-    """A register of the log in its latest state; without a secret it is forgotten."""
+    """A register of the log in its latest state; without a secret it is forgotten. `size` is what it unpacks to."""
 
     n: int
     register: Register
     line: bytes
     secret: bytes | None
+    size: int
 
 
 class Pushed(NamedTuple):
@@ -74,6 +79,7 @@ class Pushed(NamedTuple):
     line: bytes  # sealed with the secret
     secret: bytes
     mark: bytes
+    size: int  # of the line before it was sealed
 
 
 class TeamLog:
@@ -85,7 +91,11 @@ class TeamLog:
 
     def head(self) -> Head:
         """The last change. Raises CtxrankError where the role is no member of the project."""
-        query = "SELECT id, n, history::text FROM ctxrank.projects WHERE name = %s"
+        query = """
+            SELECT id, n, history::text, (
+                SELECT may_write FROM ctxrank.members WHERE project = p.id AND role = session_user)
+              FROM ctxrank.projects AS p WHERE name = %s
+        """
         rows = self._rows(query, (self.project,))
         if not rows:
             raise CtxrankError(
@@ -94,9 +104,9 @@ class TeamLog:
             )
         return Head(*rows[0])
 
-    def join(self, store: str) -> None:
-        """Say which store the role speaks for."""
-        self._rows("SELECT ctxrank.join_project(%s, %s)", (self.project, store))
+    def join(self, store: str, code: str) -> None:
+        """Say which store the role speaks for; the first time with the code that `team init` printed."""
+        self._rows("SELECT ctxrank.join_project(%s, %s, %s)", (self.project, store, code))
 
     def leave(self) -> None:
         """Take no part any more."""
@@ -117,48 +127,47 @@ class TeamLog:
 
     def push(self, lines: Sequence[Pushed], gone: Sequence[Register]) -> int:
         """Write lines, and delete the keys of what they order to forget; returns the number of the last change."""
-        query = "SELECT ctxrank.push(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::uuid[])"
+        query = "SELECT ctxrank.push(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s::uuid[])"
         values = (self.project, *_columns(lines, Pushed), *_columns(gone, Register))
         return int(self._rows(query, values)[0][0] or 0)
 
     def lines(self, project_id: int, after: int, without: str) -> list[LogLine]:
         """The next lines of other stores, in the order of their numbers; no more than a portion."""
         query = """
-            SELECT r.n, r.kind, r.key, r.origin::text, r.line, (
+            SELECT r.n, r.size, r.kind, r.key, r.origin::text, r.line, (
                 SELECT k.secret FROM ctxrank.record_keys AS k
                  WHERE (k.project, k.kind, k.key, k.origin) = (%(project)s, r.kind, r.key, r.origin))
               FROM (SELECT p.*, sum(octet_length(p.line)) OVER (ORDER BY p.n) AS reached
-                      FROM (SELECT n, kind, key, origin, line FROM ctxrank.records
+                      FROM (SELECT n, size, kind, key, origin, line FROM ctxrank.records
                              WHERE project = %(project)s AND n > %(after)s AND origin <> %(without)s
                              ORDER BY n LIMIT %(rows)s) AS p) AS r
              WHERE r.reached - octet_length(r.line) < %(bytes)s ORDER BY r.n
         """  # the key as a subquery: a join would read all keys for a portion while the table has no statistics
         values = {"project": project_id, "after": after, "without": without, "rows": PULL_ROWS, "bytes": PULL_BYTES}
-        rows = self._rows(query, values, binary=True)
-        return [LogLine(n, Register(kind, key, origin), line, secret) for n, kind, key, origin, line, secret in rows]
+        return [_log_line(row) for row in self._rows(query, values, binary=True)]
 
-    def keys(self, project_id: int, after: int, until: int) -> Iterator[tuple[int, Register, bytes, bytes | None]]:
-        """Number, register, digest and key of all lines in a range, in order: what a snapshot is checked against."""
+    def keys(self, project_id: int, until: int) -> Iterator[LogLine]:
+        """All lines up to a number, in order, each with its digest as its line: what a snapshot is checked against."""
         query = """
-            SELECT r.n, r.kind, r.key, r.origin::text, r.digest, (
+            SELECT r.n, r.size, r.kind, r.key, r.origin::text, r.digest, (
                 SELECT k.secret FROM ctxrank.record_keys AS k
                  WHERE (k.project, k.kind, k.key, k.origin) = (r.project, r.kind, r.key, r.origin))
               FROM ctxrank.records AS r
-             WHERE r.project = %s AND r.n > %s AND r.n <= %s ORDER BY r.n
-        """
-        with postgres_errors(), self._connection.transaction(), self._connection.cursor("keys", binary=True) as cursor:
-            cursor.itersize = PULL_ROWS
-            for n, kind, key, origin, digest, secret in cursor.execute(query, (project_id, after, until)):
-                yield n, Register(kind, key, origin), digest, secret
+             WHERE r.project = %s AND r.n > %s AND r.n <= %s ORDER BY r.n LIMIT %s
+        """  # a statement for each portion: a transaction that is held while they are brought in would hold up erasing
+        after = 0
+        while rows := self._rows(query, (project_id, after, until, PULL_ROWS), binary=True):
+            yield from map(_log_line, rows)
+            after = rows[-1][0]
 
     def report(self, applied: int, forgotten: int) -> None:
         """Say how far this machine is: what is here, and which orders to forget are carried out."""
         self._rows("SELECT ctxrank.report(%s, %s, %s)", (self.project, applied, forgotten))
 
     def erase(self) -> bool:
-        """Erase what is left of forgotten keys; False where the server keeps it in its write-ahead log."""
-        self._rows("SELECT ctxrank.erase_keys()")
-        return bool(self._rows("SELECT ctxrank.erase_wal()")[0][0])
+        """Erase what is left of forgotten keys; False where others hold them, or the write-ahead log keeps them."""
+        is_rewritten = self._rows("SELECT ctxrank.erase_keys()")[0][0] >= 0
+        return bool(self._rows("SELECT ctxrank.erase_wal()")[0][0]) and is_rewritten
 
     def members(self, project_id: int) -> list[Member]:
         """The machines that take part, by name."""
@@ -197,6 +206,11 @@ class TeamLog:
 def _columns(rows: Sequence[tuple[object, ...]], kind: "type[Pushed | Register]") -> list[list[object]]:
     """The same by columns, as arrays of a query; each is empty where there is no row."""
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kind._fields]
+
+
+def _log_line(row: "tuple[Any, ...]") -> LogLine:
+    n, size, kind, key, origin, line, secret = row
+    return LogLine(n, Register(kind, key, origin), line, secret, size)
 
 
 class _LogConnection(psycopg.Connection["tuple[Any, ...]"]):
@@ -285,8 +299,8 @@ def connection_values(dsn: str) -> dict[str, str]:
     values.setdefault("connect_timeout", str(CONNECT_S))
     values.setdefault("application_name", "ctxrank")
     values["target_session_attrs"] = "read-write"
-    values["options"] = f"{values.get('options', '')} -c statement_timeout={STATEMENT_S}s".strip()
-    return values
+    values["options"] = f"{values.get('options', '')} {_SESSION}".strip()
+    return {**_NETWORK, **values}
 
 
 def _is_loopback(host: str) -> bool:

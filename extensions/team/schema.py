@@ -2,29 +2,43 @@
 
 made = prepare("host=log.example user=postgres", "shop", ["anna", "ben"])
 made.passwords["anna"]        what is given to that machine, and is not kept
+made.codes["anna"]            with which it joins, within a day
 """
 
+import itertools
 import os
 import secrets
 from collections.abc import Sequence
 
 from psycopg import Connection, errors
-from psycopg.sql import SQL, Identifier, Literal
+from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from ctxrank.extensions.team.log import FORMAT, format_of, opened, postgres_errors
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 
 _OLDEST = 150000  # PostgreSQL 15
-_OWNER = "ctxrank_log"
+_OWNER, _MEMBERS = "ctxrank_log", "ctxrank_member"
+_READER = "=reader"  # ROLE=reader is admitted to read
+_CONNECTIONS = 10  # of a role that is made here; a machine uses one for each command, and one in the background
+# What a session of a member begins with. It may change them, but for the last, so what others wait for is bounded in
+# the functions of the log, too.
+_LIMITS = {
+    "statement_timeout": "120s",
+    "lock_timeout": "10s",
+    "idle_in_transaction_session_timeout": "60s",
+    "idle_session_timeout": "10min",
+    "temp_file_limit": "256MB",
+}
 
 
 class Prepared(NamedTuple):
-    """What was made; passwords are of the roles that were made now."""
+    """What was made; passwords are of the roles that were made now, codes of those that have not joined."""
 
     is_new: bool
     is_new_project: bool
     passwords: dict[str, str]
+    codes: dict[str, str]
     admitted: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -49,10 +63,19 @@ def prepare(dsn: str, project: str, machines: Sequence[str]) -> Prepared:
                 "INSERT INTO ctxrank.projects (name) VALUES (%s) ON CONFLICT DO NOTHING RETURNING id", (project,)
             ).fetchone()
             passwords: dict[str, str] = {}
+            codes: dict[str, str] = {}
             for machine in machines:
-                if password := _admit(connection, project, machine):
-                    passwords[machine] = password
-    return Prepared(is_new, made is not None, passwords, tuple(machines), tuple(notes))
+                role = machine.removesuffix(_READER)
+                if password := _make_role(connection, role):
+                    passwords[role] = password
+                code = secrets.token_urlsafe(24)
+                query = "SELECT ctxrank.admit(%s, %s, %s, %s)"
+                must_join = connection.execute(query, (project, role, role == machine, code)).fetchone()
+                if must_join is not None and must_join[0]:
+                    codes[role] = code
+        _limit(connection, notes)
+    admitted = tuple(machine.removesuffix(_READER) for machine in machines)
+    return Prepared(is_new, made is not None, passwords, codes, admitted, tuple(notes))
 
 
 def _migrate(connection: "Connection[tuple[object, ...]]") -> bool:
@@ -60,10 +83,10 @@ def _migrate(connection: "Connection[tuple[object, ...]]") -> bool:
     number = format_of(connection)
     if number > FORMAT:
         raise CtxrankError(f"The log has format {number}; this program knows {FORMAT}.", "Upgrade ctxrank first.")
+    for role in (_OWNER, _MEMBERS):
+        if not _has_role(connection, role):
+            connection.execute(SQL("CREATE ROLE {} NOLOGIN").format(Identifier(role)))
     if number == 0:
-        there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (_OWNER,)).fetchone()
-        if there is None:
-            connection.execute(SQL("CREATE ROLE {} NOLOGIN").format(Identifier(_OWNER)))
         connection.execute(SQL("GRANT {} TO CURRENT_USER").format(Identifier(_OWNER)))
     for step in range(number + 1, FORMAT + 1):
         path = os.path.join(os.path.dirname(__file__), f"log_{step:03d}.sql")
@@ -88,18 +111,36 @@ def _allow_erasing(connection: "Connection[tuple[object, ...]]", notes: list[str
         notes.append("set wal_recycle = off: else segments of the write-ahead log are renamed with what they hold.")
 
 
-def _admit(connection: "Connection[tuple[object, ...]]", project: str, machine: str) -> str:
-    """Make a role that may log in, unless it is there, and a member of it; returns the password of one made now."""
-    there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (machine,)).fetchone()
+def _has_role(connection: "Connection[tuple[object, ...]]", role: str) -> bool:
+    return connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is not None
+
+
+def _make_role(connection: "Connection[tuple[object, ...]]", role: str) -> str:
+    """Make a role that may log in, unless it is there, and one of the members; returns the password of one made now."""
     password = ""
-    if there is None:
+    if not _has_role(connection, role):
         password = secrets.token_urlsafe(24)
-        connection.execute(SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(Identifier(machine), Literal(password)))
-    connection.execute(
-        """
-        INSERT INTO ctxrank.members (project, role) SELECT id, %s FROM ctxrank.projects WHERE name = %s
-            ON CONFLICT (project, role) DO UPDATE SET left_at = NULL
-        """,
-        (machine, project),
-    )
+        query = SQL("CREATE ROLE {} LOGIN CONNECTION LIMIT {} PASSWORD {}")
+        connection.execute(query.format(Identifier(role), Literal(_CONNECTIONS), Literal(password)))
+    connection.execute(SQL("GRANT {} TO {}").format(Identifier(_MEMBERS), Identifier(role)))
     return password
+
+
+def _limit(connection: "Connection[tuple[object, ...]]", notes: list[str]) -> None:
+    """Bound what a member of the log can hold and fill: its sessions, temporary tables, large objects."""
+    database = Identifier(connection.info.dbname)
+    statements: list[SQL | Composed] = [
+        SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(database),
+        SQL("GRANT TEMPORARY ON DATABASE {} TO {}").format(database, Identifier(_OWNER)),
+        SQL("REVOKE EXECUTE ON FUNCTION lo_create(oid), lo_creat(integer), lo_from_bytea(oid, bytea) FROM PUBLIC"),
+    ]
+    members = connection.execute("SELECT DISTINCT role::text FROM ctxrank.members").fetchall()
+    for (role,), (name, value) in itertools.product(members, _LIMITS.items()):
+        change = SQL("ALTER ROLE {} IN DATABASE {} SET {} = {}")
+        statements.append(change.format(Identifier(str(role)), database, Identifier(name), Literal(value)))
+    for statement in statements:
+        try:
+            with connection.transaction():
+                connection.execute(statement)
+        except errors.InsufficientPrivilege as error:
+            notes.append(f"a limit of the members is not set: {error.diag.message_primary}.")

@@ -27,30 +27,32 @@ class Register(NamedTuple):
 
 
 class Sealed(NamedTuple):
-    """A line as the log has it, and the key that opens it."""
+    """A line as the log has it, the key that opens it, and how many bytes it says that it unpacks to."""
 
     secret: bytes
     line: bytes
+    size: int
 
 
 def seal(project: str, register: Register, line: bytes) -> Sealed:
     """A line under a new key."""
     secret, nonce = os.urandom(_SECRET_BYTES), os.urandom(_NONCE_BYTES)
     sealed = AESGCM(secret).encrypt(nonce, zlib.compress(line), _place(project, register))
-    return Sealed(secret, nonce + sealed)
+    return Sealed(secret, nonce + sealed, len(line))
 
 
 def unseal(project: str, register: Register, sealed: Sealed) -> bytes:
-    """The line. Raises ValueError for one that was not sealed with this key for this place, or is too long."""
+    """The line. Raises ValueError for one that was not sealed with this key for this place, or is longer than said."""
+    most = min(sealed.size, MAX_RECORD_BYTES)
     nonce, data = sealed.line[:_NONCE_BYTES], sealed.line[_NONCE_BYTES:]
     try:
         packed = AESGCM(sealed.secret).decrypt(nonce, data, _place(project, register))
         unpacking = zlib.decompressobj()
-        line = unpacking.decompress(packed, MAX_RECORD_BYTES + 1)  # a short line may be made to unpack to gigabytes
+        line = unpacking.decompress(packed, most + 1)  # a short line may be made to unpack to gigabytes
     except (InvalidTag, ValueError, zlib.error) as error:
         raise ValueError("it was not sealed with its key") from error
-    if len(line) > MAX_RECORD_BYTES:
-        raise ValueError(f"it is longer than {MAX_RECORD_BYTES // (1024 * 1024)} MiB")
+    if len(line) > most:
+        raise ValueError(f"it is longer than {most} bytes, as it says or may be")
     if not unpacking.eof:
         raise ValueError("it is cut off")
     return line

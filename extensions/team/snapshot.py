@@ -86,18 +86,18 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
         here = next(stored, None)
         batch: list[LogLine] = []
         held = 0
-        for n, register, digest, secret in log.keys(head.id, 0, head.n):
-            while here is not None and here[0] < n:
+        for row in log.keys(head.id, head.n):
+            while here is not None and here[0] < row.n:
                 refused += 1  # by now the record has a later change, or it is none of the log's
                 here = next(stored, None)
-            if here is not None and here[0] == n and hashlib.sha256(here[1]).digest() == digest:
+            if here is not None and here[0] == row.n and hashlib.sha256(here[1]).digest() == row.line:
                 taken += 1
-                if register.origin != own:
-                    batch.append(LogLine(n, register, here[1], secret))
+                if row.register.origin != own:
+                    batch.append(row._replace(line=here[1]))
                     held += len(here[1])
                 here = next(stored, None)
             else:
-                missing_from = min(missing_from, n - 1)
+                missing_from = min(missing_from, row.n - 1)
             if len(batch) >= _BATCH_LINES or held >= _BATCH_BYTES:
                 bring(exchange, log.project, batch, lambda n: None)
                 if told is not None:

@@ -37,6 +37,7 @@ _SPOKEN_OF = ", ".join(f"'{kind}'" for kind in (*sorted(COUNTED), USAGE))
 _ROUNDS = 3  # carrying out an order changes records of ours, which are pushed in the same call
 # Of what all stores have one of: what follows from everybody's counts is no news from this one.
 _DERIVED = ("state", "bazinga_confidence", "created_at", "last_seen")
+_READER = "What was written here stays here: the role reads the project, and does not write."
 _PUSH_ROWS, _PUSH_BYTES = 500, 8 * 1024 * 1024
 
 Told = Callable[[int, int], None]
@@ -100,7 +101,7 @@ def synchronize(store: Store, log: TeamLog, told: Told | None = None, *, is_eras
         came, brought = _pull(store, log, log.head() if count else head, told)
         pulled += came
         reports += brought
-        if _skip_foreign(store, head.history, state_of(store).pushed):
+        if not head.may_write or _skip_foreign(store, head.history, state_of(store).pushed):
             break
     has_orders = any(FORGET in report.counts or REMOVED in report.counts for report in reports)
     is_erased = log.erase() if must_erase or has_orders else True
@@ -115,8 +116,10 @@ def synchronize(store: Store, log: TeamLog, told: Told | None = None, *, is_eras
 
 
 def push(store: Store, log: TeamLog) -> int:
-    """Push alone; returns how many lines. Raises CtxrankError."""
+    """Push alone; returns how many lines. Raises CtxrankError, also where the role may not."""
     head = log.head()
+    if not head.may_write:
+        raise CtxrankError(_READER, "The log's administrator admits a role that writes: 'ctxrank team init'.")
     pushed, must_erase, _ = _push(store, log, head, _begin(store, head))
     if must_erase:
         log.erase()
@@ -161,6 +164,8 @@ def _push(store: Store, log: TeamLog, head: Head, state: TeamState) -> tuple[int
     """Push what changed since the last time; how many lines, whether keys are to be erased, and what was left out."""
     if _skip_foreign(store, head.history, state.pushed):
         return 0, False, []
+    if not head.may_write:
+        return 0, False, [_READER]
     own, mode = own_uuid(store), load_config(store).redaction_mode
     count, last, must_erase, notes = 0, 0, False, list[str]()
     # Its lines are of one snapshot, which ends with it: until then nothing is written here.
@@ -248,7 +253,7 @@ def _sealed(log: TeamLog, head: Head, portion: Sequence[_Outgoing]) -> tuple[lis
             notes.append(f"{name} stays here: the log takes {MAX_RECORD_BYTES // (1024 * 1024)} MiB of a record.")
             continue
         mark, (kind, key, _) = mark_of(one.secret, line.said), line.register
-        sealed.append(Pushed(kind, key, line.seq, RULESET_VERSION, line.is_order, one.line, one.secret, mark))
+        sealed.append(Pushed(kind, key, line.seq, RULESET_VERSION, line.is_order, one.line, one.secret, mark, one.size))
     return sealed, notes
 
 
@@ -296,7 +301,7 @@ def _incoming(project: str, line: LogLine) -> Line | BadLine | None:
     if line.secret is None:
         return None
     try:
-        text = unseal(project, line.register, Sealed(line.secret, line.line))
+        text = unseal(project, line.register, Sealed(line.secret, line.line, line.size))
         values = dict(parse_line(text))
     except ValueError as error:
         return BadLine(line.n, str(error))
@@ -332,9 +337,9 @@ class Forgetting(NamedTuple):
     unconfirmed: tuple[LateMember, ...]
 
 
-def join(store: Store, log: TeamLog) -> Head:
+def join(store: Store, log: TeamLog, code: str = "") -> Head:
     """Become a member: the role speaks for this store from now on. Raises CtxrankError, LockedError."""
-    log.join(own_uuid(store))
+    log.join(own_uuid(store), code)
     head = log.head()
     with store.write() as change:
         state = read_state(change.connection)

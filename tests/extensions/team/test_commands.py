@@ -114,9 +114,10 @@ def machines(node: Node, project: str, tmp_path: Path) -> Iterator[tuple[Machine
     admin = Machine(tmp_path, node.dsn())
     admitted = admin.json("team", "init", project, "--machine", roles[0], "--machine", roles[1])
     assert [one["role"] for one in admitted["machines"]] == roles
-    for machine in made:
+    for machine, one in zip(made, admitted["machines"], strict=True):
         assert machine.run("init").code == 0
-        assert machine.json("team", "join", project)["project"] == project
+        assert machine.run("team", "join", project).code == 6, "without its code"
+        assert machine.json("team", "join", project, one["code"])["project"] == project
     yield made[0], made[1]
     for machine in made:
         machine.end_updater()

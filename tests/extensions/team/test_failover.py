@@ -26,9 +26,9 @@ PROJECT = "shop"
 class Writer(threading.Thread):
     """A machine that writes and waits for the log, all the time; what the log acknowledged is kept apart."""
 
-    def __init__(self, folder: Path, name: str, dsn: str) -> None:
+    def __init__(self, folder: Path, name: str, dsn: str, code: str) -> None:
         super().__init__()
-        self.folder, self.role, self.dsn = folder, name, dsn
+        self.folder, self.role, self.dsn, self.code = folder, name, dsn, code
         self.acknowledged: list[tuple[float, str]] = []
         self.written: list[str] = []
         self.is_ending = threading.Event()
@@ -44,7 +44,7 @@ class Writer(threading.Thread):
     def _write(self) -> None:
         with create_store(str(self.folder)) as store:
             with connect(self.dsn, PROJECT) as log:
-                sync.join(store, log)
+                sync.join(store, log, self.code)
             while not self.is_ending.is_set():
                 text = f"note {len(self.written)} of {self.role}"
                 save_reasoning(store, NewReasoning("S", "G", "developer", "decisions", text), create_session=True)
@@ -74,8 +74,8 @@ def test_no_acknowledged_write_is_lost_or_doubled_and_writers_go_on(
             while connection.execute("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'").fetchone() is None:
                 time.sleep(0.05)
         names = [f"machine{number}" for number in range(WRITERS)]
-        prepare(first.dsn(), PROJECT, [*names, "late"])
-        writers = [Writer(tmp_path / name, name, _dsn(name, first, second)) for name in names]
+        codes = prepare(first.dsn(), PROJECT, [*names, "late"]).codes
+        writers = [Writer(tmp_path / name, name, _dsn(name, first, second), codes[name]) for name in names]
         for writer in writers:
             writer.start()
         time.sleep(BEFORE_S)
@@ -91,7 +91,7 @@ def test_no_acknowledged_write_is_lost_or_doubled_and_writers_go_on(
 
         with create_store(str(tmp_path / "late")) as late:
             with connect(_dsn("late", first, second), PROJECT) as log:
-                sync.join(late, log)
+                sync.join(late, log, codes["late"])
                 sync.synchronize(late, log)
             found = Counter(str(text) for (text,) in late.primary.execute("SELECT content FROM reasoning"))
         acknowledged = [text for writer in writers for _, text in writer.acknowledged]

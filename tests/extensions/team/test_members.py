@@ -34,7 +34,8 @@ def machines(node: Node, project: str, tmp_path: Path) -> Iterator[Sharing]:
 
 def _sealed(project: str, register: Register, line: object, seq: int = 1) -> Pushed:
     one = seal(project, register, json.dumps(line).encode())
-    return Pushed(register.kind, register.key, seq, 5, False, one.line, one.secret, mark_of(one.secret, b"said"))
+    mark = mark_of(one.secret, b"said")
+    return Pushed(register.kind, register.key, seq, 5, False, one.line, one.secret, mark, one.size)
 
 
 def _reasoning(id_: int, content: str, **more: object) -> dict[str, object]:
@@ -102,12 +103,13 @@ def test_a_role_sees_nothing_of_projects_that_it_is_no_member_of(machines: Shari
 
 def test_a_role_speaks_for_one_store_and_no_other_member_can(machines: Sharing, node: Node) -> None:
     with machines.log("a") as log, pytest.raises(CtxrankError, match="speaks for another store"):
-        log.join("00000000-0000-4000-8000-000000000000")
-    prepare(node.dsn(), machines.project, [machines.role("thief")])
+        log.join("00000000-0000-4000-8000-000000000000", "")
+    role = machines.role("thief")
+    made = prepare(node.dsn(), machines.project, [role])
     of_a = sync.own_uuid(machines.stores["a"])
     with connect(machines.dsn("thief"), machines.project) as log:
         with pytest.raises(CtxrankError, match="another member speaks"):
-            log.join(of_a)
+            log.join(of_a, made.codes[role])
         with pytest.raises(CtxrankError, match="has not joined"):
             log.push([_sealed(log.project, Register("reasoning", "1", of_a), _reasoning(1, "x"))], [])
 
@@ -166,20 +168,20 @@ def test_megabytes_are_bounded_by_line_by_day_and_when_they_unpack(machines: Sha
     register = Register("reasoning", "7", of_a)
     secret, mark = b"k" * 32, b"m" * 16
     with machines.log("a") as log, pytest.raises(CtxrankError):
-        log.push([Pushed("reasoning", "7", 1, 5, False, b"x" * (MAX_RECORD_BYTES + 1), secret, mark)], [])
+        log.push([Pushed("reasoning", "7", 1, 5, False, b"x" * (MAX_RECORD_BYTES + 1), secret, mark, 7)], [])
     with psycopg.connect(node.dsn()) as connection:
         connection.execute("UPDATE ctxrank.projects SET day_bytes = 100000 WHERE name = %s", (machines.project,))
     with machines.log("a") as log:
-        log.push([Pushed("reasoning", "7", 1, 5, False, b"x" * 90_000, secret, mark)], [])
+        log.push([Pushed("reasoning", "7", 1, 5, False, b"x" * 90_000, secret, mark, 90_000)], [])
         with pytest.raises(CtxrankError, match="bytes of the day"):
-            log.push([Pushed("reasoning", "7", 2, 5, False, b"x" * 90_000, secret, mark)], [])
+            log.push([Pushed("reasoning", "7", 2, 5, False, b"x" * 90_000, secret, mark, 90_000)], [])
     (done,) = machines.sync("b")
     assert [row.reason for row in done.reports[0].skipped] == ["it was not sealed with its key"]
     whole = seal(machines.project, register, b" " * MAX_RECORD_BYTES)
     assert len(unseal(machines.project, register, whole)) == MAX_RECORD_BYTES
     bomb = seal(machines.project, register, b" " * (MAX_RECORD_BYTES + 1))
     assert len(bomb.line) < 10_000
-    with pytest.raises(ValueError, match="longer than 8 MiB"):
+    with pytest.raises(ValueError, match="longer than 8388608 bytes"):
         unseal(machines.project, register, bomb)
 
 
