@@ -313,10 +313,6 @@ if TYPE_CHECKING:
             """Words of texts that contain a part of three letters or more, the shortest first, then by text."""
             ...
 
-        def terms_of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
-            """Words of texts of a length in characters with their df, the most frequent ones."""
-            ...
-
         def word_of(self, term: str) -> str:
             """A word that a term came from, in lower case."""
             ...

@@ -217,11 +217,6 @@ class MemoryEngine:
             if field == TEXT and 2 < len(term) < 49 and term[0].isalpha() and max(term) < "\u1100"
         ]  # fmt: skip
 
-    def terms_of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
-        """Terms of a length, the most frequent ones."""
-        found = [key for key in self._df if key[0] == TEXT and shortest <= len(key[1]) <= longest]
-        return {key[1]: self._df[key] for key in sorted(found, key=lambda key: -self._df[key])[:most]}
-
     def word_of(self, term: str) -> str:
         """The first word with this term in the first document that holds it."""
         holding = [held for held in self._held.values() if any(term in tokens for tokens in held.tokens.values())]

@@ -69,7 +69,8 @@ def read_event(data: bytes, runner: str | None) -> Event | None:
     except (ValueError, RecursionError) as error:
         raise UsageError("The event is no JSON.") from error
     fields = object_of(value)
-    if _is_of_another(fields, runner):
+    # Cursor and Copilot CLI read Claude Code's settings beside their own, and call its hook.
+    if runner == CLAUDE_CODE and ("cursor_version" in fields or "COPILOT_PROJECT_DIR" in os.environ):
         return None
     if runner is not None and runner not in RUNNERS:
         from ctxrank.cli.agents.dialects import ours, rows_of  # noqa: PLC0415  only other runners have other words
@@ -88,18 +89,8 @@ def read_event(data: bytes, runner: str | None) -> Event | None:
         raise UsageError(f"{name} without a session_id.")
     if not os.path.isdir(cwd):
         raise UsageError(f"{name} of a folder that is not there.")
-    return Event(_runner_of(fields) if runner is None else runner, name, session, cwd, fields)
-
-
-def _is_of_another(fields: Mapping[str, object], runner: str | None) -> bool:
-    """Whether a hook of Claude Code is called by Cursor or Copilot CLI, which read its settings beside their own."""
-    return runner == CLAUDE_CODE and ("cursor_version" in fields or "COPILOT_PROJECT_DIR" in os.environ)
-
-
-def _runner_of(fields: Mapping[str, object]) -> str:
-    """Which runner sends such fields; Claude Code where they do not say."""
     is_codex = "turn_id" in fields or "/.codex/" in text_of(fields.get("transcript_path"))
-    return CODEX if is_codex else CLAUDE_CODE
+    return Event(runner or (CODEX if is_codex else CLAUDE_CODE), name, session, cwd, fields)
 
 
 def text_of(value: object) -> str:

@@ -49,7 +49,10 @@ def on_tool_end(call: HookCall) -> str:
     printed = public_part(_output(call))[:MAX_OUTPUT_CHARS]
     output = without_echo(printed, injected_lines(call.store.primary))
     if command and call.settings.learn:
-        answer = _learn_from_failure(call, command, output)
+        from ctxrank.cli.actions.errors.run import learn_from_failure  # noqa: PLC0415  only after a failure
+
+        given = output.encode("utf-8", "replace")
+        answer = learn_from_failure(Call(verbosity=-1), call.store, _run(call, command), given)
     else:
         answer = _recognised(call, output)
     known = () if answer is None else answer.fixes
@@ -189,12 +192,6 @@ def _is_other(command: str, failed: str) -> bool:
     """Whether a command does something else than one that failed: another program, or another verb of it."""
     words, others = command.split()[:2], failed.split()[:2]
     return words[:1] != others[:1] or (words != others and words[-1].isalpha() and len(words) > 1)
-
-
-def _learn_from_failure(call: HookCall, command: str, output: str) -> "ErrorAnswer | None":
-    from ctxrank.cli.actions.errors.run import learn_from_failure  # noqa: PLC0415  only after a failure
-
-    return learn_from_failure(Call(verbosity=-1), call.store, _run(call, command), output.encode("utf-8", "replace"))
 
 
 def _recognised(call: HookCall, output: str) -> "ErrorAnswer | None":

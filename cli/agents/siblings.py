@@ -101,9 +101,9 @@ def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
     def is_wanted(parent: "ParentDocument") -> bool:
         id_ = public_id(parent.kind, parent.number)
         # What this very call names is this agent's own, or was read by it.
-        is_own = bool(parent.path and parent.path in of_call) or _is_named(id_, of_call)
+        is_named = any(not rest[:1].isdigit() for rest in of_call.split(id_)[1:])
         return (
-            not is_own
+            not (is_named or (parent.path and parent.path in of_call))
             and id_ not in shown
             and not _is_known(call, parent, shown)
             and may_be_said(primary, parent, project)
@@ -111,10 +111,6 @@ def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
         )
 
     return relevant_findings(call.store, task, call.config, len(new), is_wanted, new)
-
-
-def _is_named(id_: str, text: str) -> bool:
-    return any(not rest[:1].isdigit() for rest in text.split(id_)[1:])
 
 
 def _is_known(call: HookCall, parent: "ParentDocument", shown: frozenset[str]) -> bool:

@@ -104,15 +104,6 @@ class Dictionary:
         found = self.look_up_any(self._spelt(pattern), TEXT)
         return sorted(found, key=lambda term: (len(term.term), term.term))[:most]
 
-    def terms_of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
-        """Words of a length with their df; none where there are too many to enumerate. Raises ClusterError."""
-        pattern: Query = {"regexp": {"text": {"value": f".{{{shortest},{longest}}}", **_rewritten(MOST_ENUMERATED)}}}
-        found = self._enumerated(TEXT, pattern)
-        if len(found) >= MOST_ENUMERATED:
-            return {}
-        counted = sorted(self.look_up_any(found, TEXT), key=lambda term: -term.df)
-        return {term.term: term.df for term in counted[:most]}
-
     def _term(self, field: str, term: str) -> IndexTerm | None:
         key = (field, term)
         df = self._df[key]

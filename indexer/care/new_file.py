@@ -78,14 +78,9 @@ class SalvageReport(NamedTuple):
         return sum(table.lost for table in self.tables)
 
     @property
-    def is_count_known(self) -> bool:
-        """Whether no more than that is lost."""
-        return not self.unclaimed_pages and all(table.is_count_known for table in self.tables)
-
-    @property
     def is_complete(self) -> bool:
         """Whether nothing is lost for certain."""
-        return not self.lost and self.is_count_known
+        return not self.unclaimed_pages and not any(table.lost or not table.is_count_known for table in self.tables)
 
     @property
     def needs_index(self) -> bool:

@@ -100,7 +100,7 @@ def changed_lines(root: str, tree: TreeState, names: tuple[str, ...], scratch: s
     Nothing can be said of a file that differed from the commit by then, and of one that git does not know; nothing is
     said of a hidden one.
     """
-    given = [name for name in names if name not in tree.differing and not any(map(_is_hidden, name.split("/")))]
+    given = [name for name in names if name not in tree.differing and "/." not in f"/{name}"]
     if not (tree.commit and given):
         return []
     try:
@@ -126,10 +126,6 @@ def changed_lines(root: str, tree: TreeState, names: tuple[str, ...], scratch: s
         elif not is_head and line.startswith(("-", "+")):
             lines.append(line)
     return lines
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith(".")
 
 
 def _differing(root: str, commit: str, scratch: str | None, *, with_new: bool) -> list[str]:

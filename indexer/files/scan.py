@@ -67,7 +67,6 @@ class IndexReport(NamedTuple):
     made_room: tuple[str, ...] = ()  # what another store exported of that path went: a file is here now
     passages_written: int = 0
     files_read: int = 0
-    bytes_read: int = 0
 
 
 def index_artifacts(
@@ -238,7 +237,7 @@ class _Scan:
                 root_id = artifacts.root_id(change, root.folder, self._project)
                 for one in read:
                     self._apply(change, root, root_id, one)
-            self._counts.update(files_read=len(chunk), bytes_read=size)
+            self._counts["files_read"] += len(chunk)
             self._unfollowed += size
             if self.notify is not None and self.notify():
                 self._unfollowed = 0

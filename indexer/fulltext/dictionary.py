@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 import apsw
 
 from ctxrank.indexer.engine import IndexTerm
-from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, Index, quoted
+from ctxrank.indexer.fulltext.index_file import PRIMARY, Index, quoted
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.indexer.text.identifiers import FIRST_CJK
@@ -97,16 +97,6 @@ def _found(index: Index, query: str, expression: str, most: int) -> list[IndexTe
             if has_trigrams(term.term) and not index.connection.execute(held, (term.id, quoted(term.term))).fetchone():
                 raise apsw.CorruptError("the trigrams of terms are missing one that there is")
     return found
-
-
-def terms_of_length(index: Index, shortest: int, longest: int, most: int) -> dict[str, int]:
-    """Words of texts of a length in characters with their df, the most frequent ones."""
-    rows = index.connection.execute(
-        "SELECT term, df FROM main.terms"
-        " WHERE df > 0 AND term >= ? AND length(term) BETWEEN ? AND ? ORDER BY df DESC LIMIT ?",
-        (FIRST_UNMARKED, shortest, longest, most),
-    )
-    return dict(rows)
 
 
 def word_of(index: Index, term: str) -> str:

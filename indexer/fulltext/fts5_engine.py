@@ -213,12 +213,6 @@ class Fts5Engine:
 
         return terms_containing(self.index(), part, most)
 
-    def terms_of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
-        """Terms of a length in characters with their df, the most frequent ones."""
-        from ctxrank.indexer.fulltext.dictionary import terms_of_length  # noqa: PLC0415  few queries need it
-
-        return terms_of_length(self.index(), shortest, longest, most)
-
     def word_of(self, term: str) -> str:
         """A word that a stemmed term came from."""
         from ctxrank.indexer.fulltext.dictionary import word_of  # noqa: PLC0415  few queries need it

@@ -109,6 +109,7 @@ def _inputs(spawn: Spawn, result: Assembly) -> dict[str, str]:
         for name, value in zip(request._fields, request, strict=True)
         if name not in _NO_INPUTS and value is not None
     }
+    is_marking = spawn.request.is_marking and result.usage.zone in MARKING
     model_limit = config.context_limits.get((request.model or DEFAULT_MODEL).lower())
     others = {
         "failure": "" if result.failure is None else result.failure.unit,
@@ -127,7 +128,7 @@ def _inputs(spawn: Spawn, result: Assembly) -> dict[str, str]:
         "roles": config.team.described if config.roles else "",
         "project in force": spawn.project,
         ANCHORS: result.anchors,
-        receipts.DELIVERED_TO: _delivered_to(spawn, result),
+        receipts.DELIVERED_TO: spawn.request.run if is_marking else None,
     }
     given |= {name: value for name, value in others.items() if value}
     if spawn.group is not None:
@@ -135,12 +136,6 @@ def _inputs(spawn: Spawn, result: Assembly) -> dict[str, str]:
     given["engine"] = f"{result.engine} {result.outcome}"
     given["program"] = f"{_PROGRAM} {spawn.request.rules}, rules {RULESET_VERSION}, index {FINGERPRINT}"
     return given
-
-
-def _delivered_to(spawn: Spawn, result: Assembly) -> str:
-    """The run that a block is delivered to, '' where nothing is marked."""
-    is_marking = spawn.request.is_marking and result.usage.zone in MARKING
-    return (spawn.request.run or "") if is_marking else ""
 
 
 def request_of(receipt: Receipt) -> AssembleRequest:
