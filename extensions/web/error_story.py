@@ -7,14 +7,15 @@ from ctxrank.extensions.web.answers import Commands, Json
 from ctxrank.extensions.web.text_line import TextLine
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_map, read_rows
+from ctxrank.indexer.store.connection import read_map, read_rows, read_value
 from ctxrank.indexer.store.ids import local_ref
 
-_BARS = 60  # of the plot, at most
+_BARS, _LEAST_DAYS = 60, 14  # of the plot, at most and at least
 _CONVERSATIONS, _TRIED = 20, 12
 # An edit as a solution that was learned says it: edit NAME: `old` → `new`
 _EDIT = re.compile(r"\bedit (?P<name>[^\s:`]+): (?:`(?P<old>[^`]*)` → )?`(?P<new>[^`]*)`(?:, then |; )?")
 
+_FIRST = "SELECT min(seen_at) FROM error_sightings WHERE pattern_id = ?"
 _DAYS = "SELECT seen_at / ?2, count(*) FROM error_sightings WHERE pattern_id = ?1 GROUP BY 1 ORDER BY 1"
 _SEEN_IN = """
     SELECT s.name, count(*), max(f.seen_at), f.resolved_at
@@ -54,6 +55,7 @@ def story(ask: Commands, id_: str, solution: str) -> Json:
     """What the page of an error tells beside its record."""
     with ask.open() as store:
         number = local_ref(store.primary, id_).number
+        first = read_value(store.primary, _FIRST, (number,), int)
         days = read_map(store.primary, _DAYS, (number, DAY_US), int, int)
         seen_in = list(read_rows(store.primary, _SEEN_IN, (number, _CONVERSATIONS), SeenIn))
         tried = read_map(store.primary, _ACTIONS, (number, _TRIED), str, int)
@@ -65,25 +67,25 @@ def story(ask: Commands, id_: str, solution: str) -> Json:
         }
         for one in seen_in
     ]
+    today = now_us() // DAY_US
+    start = min([*days, today - _LEAST_DAYS + 1])
     return {
-        "bars": list(_bars(days, now_us() // DAY_US)),
-        "first_day": format_us(min(days) * DAY_US)[:10] if days else "",
+        "bars": list(_bars(days, start, today)),
+        "start": format_us(start * DAY_US)[:10],
+        "first_seen": format_us(first) if first else "",
         "conversations": conversations,
         "tried": tried,
         "fix": list(fix_lines(solution)),
     }
 
 
-def _bars(days: dict[int, int], today: int) -> Iterator[Bar]:
-    """The days from the first sighting to today as few bars; a day without any has none."""
-    if not days:
-        return
-    first = min(days)
-    size = max((today - first) // _BARS + 1, 1)
+def _bars(days: dict[int, int], first: int, today: int) -> Iterator[Bar]:
+    """The days from the first of the plot to today as few bars; a day without a sighting has none."""
+    size = (today - first) // _BARS + 1
     counts: dict[int, int] = {}
     for day, times in days.items():
         counts[(day - first) // size] = counts.get((day - first) // size, 0) + times
-    slots = max((today - first) // size + 1, 14)
+    slots = (today - first) // size + 1
     for slot, times in counts.items():
         label = f"{times:,} on {format_us((first + slot * size) * DAY_US)[:10]}"
         yield Bar(slot / slots, 0.8 / slots, times / max(counts.values()), label if size == 1 else f"{label} and after")

@@ -9,6 +9,7 @@ from ctxrank.extensions.web.rendering import said
 from ctxrank.extensions.web.search_page import segments
 from ctxrank.extensions.web.text_line import TextLine
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.ids import local_ref, whose
 
 _BLANK_LINES = 2  # between two passages: nothing is missing there
 _PLACES = {
@@ -37,14 +38,17 @@ def values(ask: Commands, given: Parameters) -> Json:
     query = given("q") or (dict(parse_qsl(rest)).get("task", "") if place else "")
     found = ask("show", document=id_, is_related=True)
     document, related = found.fields["document"], found.fields["related"]
-    receipts = related["receipts"]
-    for one in receipts:
+    for one in related["receipts"]:
         one["reason"] = said(one["reason"], one["agent"])
-    related["receipts"] = receipts
+    text = "\n".join(plain_lines(document)).strip()
+    with ask.open() as store:
+        told_by = whose(store.primary, local_ref(store.primary, id_).number)
     followed = ask("drifted", document=id_).fields["drifted"]
     shown: Json = {
         "q": query, "back": back if place else "", "came_from": place, "document": document, "related": related,
-        "sections": sections(document), "beside": None, "hit": None, "segments": [], "error": None,
+        "sections": [] if text == document["title"] else sections(document), "told_by": told_by,
+        "summary": "" if document["body"] in (document["title"], text) else document["body"],
+        "beside": None, "hit": None, "segments": [], "error": None,
         "anchors": followed[0]["anchors"] if followed else [],
     }  # fmt: skip
     if place:

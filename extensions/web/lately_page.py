@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 
 from ctxrank.extensions.web.answers import Commands, Json
-from ctxrank.extensions.web.lately import LateRecord, OpenFailure, frequent_errors, lately, open_failures
-from ctxrank.extensions.web.rendering import address
+from ctxrank.extensions.web.lately import FrequentError, LateRecord, OpenFailure, frequent_errors, lately, open_failures
+from ctxrank.extensions.web.rendering import address, headline
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.anchors import drifted_findings
+from ctxrank.indexer.store.ids import public_id
 
 _CONVERSATIONS, _RECORDS = 8, 6  # as many are shown, and of each as many records
 _WAITING = 5
@@ -38,7 +39,7 @@ def values(ask: Commands) -> Json:
     return {
         "conversations": _conversations(found)[:_CONVERSATIONS],
         "is_older": is_older,
-        "frequent": frequent,
+        "frequent": [_shown(one) for one in frequent],
         "unconfirmed": unconfirmed.get("errors", []),
         "unconfirmed_total": unconfirmed.get("total") or 0,
         "failures": [_shown(one) for one in failures],
@@ -59,10 +60,11 @@ def _conversations(found: Iterable[LateRecord]) -> list[LateConversation]:
     ]
 
 
-def _shown(one: LateRecord | OpenFailure) -> Json:
+def _shown(one: LateRecord | OpenFailure | FrequentError) -> Json:
     """A record with the address that it opens."""
+    id_ = public_id(one.kind, one.number)
+    if isinstance(one, FrequentError):
+        return {**one._asdict(), "link": address("/finding", id=id_)}
     at = one.at if isinstance(one, LateRecord) else one.last_seen
-    link = address("/finding", id=one.id)
-    if one.id.startswith("failure:"):
-        link = address("/failure", name=one.session, id=one.id)
-    return {**one._asdict(), "title": one.title.split("\n", 1)[0], "at": format_us(at), "link": link}
+    link = address("/failure", name=one.session, id=id_) if one.kind == "failure" else address("/finding", id=id_)
+    return {**one._asdict(), "title": headline(one.title), "at": format_us(at), "link": link}

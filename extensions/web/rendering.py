@@ -16,7 +16,7 @@ from markupsafe import Markup
 from ctxrank.indexer.clock import DAY_US, SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple, is_list
-from ctxrank.indexer.text.lines import printable
+from ctxrank.indexer.text.lines import error_title, printable
 from ctxrank.ranking.retrieval.snippets import MARK
 
 _AGES = (
@@ -25,6 +25,7 @@ _AGES = (
 )  # fmt: skip
 
 _PATH_CHARS = 40  # of a long path
+_HEADLINE_CHARS = 300
 _RANK = re.compile(r"rank (\d+) of limit (\d+)")
 
 
@@ -44,10 +45,15 @@ def environment(called: Callable[..., str]) -> jinja2.Environment:
     filters: dict[str, Callable[..., object]] = {
         "ago": ago, "share": share, "count": count, "pieces": pieces, "snippet_pieces": snippet_pieces,
         "clock": clock, "said": said, "ms": milliseconds, "size": size, "plural": plural, "percent": percent,
-        "short_path": short_path,
+        "short_path": short_path, "headline": headline,
     }  # fmt: skip
     vars(made)["filters"] = {**made.filters, **filters}
-    vars(made)["globals"] = {**made.globals, "address": address, "called": called}  # macros have no context
+    vars(made)["globals"] = {
+        **made.globals,
+        "address": address,
+        "called": called,
+        "error_title": error_title,
+    }  # macros have no context
     return made
 
 
@@ -63,6 +69,12 @@ def address(path: str, **parameters: object) -> str:
     path = path.removeprefix("/") or "./"
     given = {name: str(value) for name, value in parameters.items() if value not in (None, "", False)}
     return f"{path}?{urlencode(given)}" if given else path
+
+
+def headline(text: str) -> str:
+    """The line of a text that says what it is: the first; of a Python traceback the last."""
+    lines = text.strip().split("\n")
+    return lines[-1 if lines[0].startswith("Traceback") else 0][:_HEADLINE_CHARS]
 
 
 def short_path(path: str) -> str:

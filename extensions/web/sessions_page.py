@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
-from ctxrank.extensions.web.rendering import address, clock, plural
+from ctxrank.extensions.web.rendering import address, clock, headline, plural
 from ctxrank.indexer.clock import DAY_US, format_us, now_us, parse_time
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -72,6 +72,7 @@ def values(ask: Commands, given: Parameters) -> Json:
     of = {one["id"]: one["of"] for one in found["records"]}
     for one in found["records"]:
         lane = (one["agent"] if given("lanes") == "agent" else one["group_id"]) or ""
+        one["title"] = headline(one["title"])
         one |= {"at_us": parse_time(one["at"], now=now), "link": _link(name, one, of), "lane": lane}
     low, high = given.moment("from"), given.moment("to")
     least, most = (0 if low is None else low * 1000), (sys.maxsize if high is None else high * 1000)
@@ -183,9 +184,9 @@ def _day_starts(times: list[int], places: list[float]) -> Iterator[float]:
 def _ticks(times: list[int], places: list[float]) -> Iterator[Tick]:
     """A few moments that records have, spread over the axis; days where the whole is longer than two."""
     is_days = times[-1] - times[0] > 2 * 86_400_000_000
-    last = -1.0
+    last, before = -1.0, ""
     for at, place in zip(times, places, strict=True):
-        if last < 0 or place - last >= 1 / _MOST_TICKS:
-            label = format_us(at)
-            yield Tick(LEFT + 12 + place * (RIGHT - LEFT - 24), label[:10] if is_days else label[11:16])
-            last = place
+        label = format_us(at)[:10] if is_days else format_us(at)[11:16]
+        if label != before and (last < 0 or place - last >= 1 / _MOST_TICKS):
+            yield Tick(LEFT + 12 + place * (RIGHT - LEFT - 24), label)
+            last, before = place, label

@@ -7,6 +7,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from builders import make_store, save
+from exported import bring, exported_bytes, uuid_of
 from linked_builders import copy_fixture
 from runner_events import Runner
 from tables import each_row
@@ -20,7 +22,7 @@ from ctxrank.cli.main import run
 from ctxrank.extensions.web import blocks_page
 from ctxrank.extensions.web.error_story import fix_lines
 from ctxrank.extensions.web.finding_page import compared
-from ctxrank.extensions.web.rendering import ago, clock, ordinal, pieces, said, share
+from ctxrank.extensions.web.rendering import ago, clock, headline, ordinal, pieces, said, share
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.orders import FORGET, Order, enter
@@ -163,6 +165,25 @@ class TestHome:
         assert "decidedWe keep walruses in a table of their own" in lines
         assert "mendedOperationalError: database is locked" in lines
         assert "failedOperationalError: database is locked" in lines
+
+    def test_what_a_colleague_found_is_hers_and_opens(self, page: Served, loaded: Location, tmp_path: Path) -> None:
+        with make_store(tmp_path / "anna") as anna, Call(db=loaded.primary).open() as store:
+            save(anna, "notes/walrus.md", "A walrus.", summary="The walrus waits.")
+            bring(store, exported_bytes(anna))
+            with store.write() as change:
+                decide(change, uuid_of(anna), "accepted", "person", "anna")
+            digits = uuid_of(anna)[:8]
+        address = f"/finding?id=package%3A1%40{digits}"
+        assert address in _get(page, "/").links
+        assert "research by investigator · of anna" in Markup(page.browser.get(address).text).text
+        found = _get(page, "/", q="walrus")
+        assert "/?q=walrus+origin%3Aanna" in found.links and "· of anna" in found.text
+        assert "Nothing found" in _get(page, "/", q="walrus origin:here").text
+
+    def test_a_traceback_is_named_by_its_last_line(self) -> None:
+        traceback = "Traceback (most recent call last):\n  File x\nKeyError: 1\n"
+        assert headline(traceback) == "KeyError: 1"
+        assert headline("make: *** [test] Error 1\nmore") == "make: *** [test] Error 1" and headline("") == ""
 
     def test_a_fix_that_is_not_confirmed_and_a_failure_without_one_wait(self, page: Served, loaded: Location) -> None:
         base = ["--db", loaded.primary, "-q"]

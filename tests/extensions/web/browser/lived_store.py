@@ -3,6 +3,8 @@
 Nothing in it is older than a week but what the demonstration store has, so `since:7d` finds something.
 """
 
+import contextlib
+import io
 from pathlib import Path
 
 from builders import make_store, save
@@ -31,7 +33,8 @@ def lived_store(folder: Path) -> Path:
     here = ["--db", str(primary), "--root", str(folder), "-q"]
 
     def told(*words: str) -> None:
-        assert run([*here, *words]) in (0, 1), words
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert run([*here, *words]) in (0, 1), words
 
     code = folder / "payments" / "settle.py"
     code.parent.mkdir()
