@@ -11,7 +11,9 @@ Each page is a function of what the address holds (`search_page.py` and its neig
 values; its template shows them. A request with the header `X-Fragment` gets the part that changes as one types.
 """
 
+import contextlib
 import hashlib
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -96,9 +98,14 @@ _NAVIGATION = [(path, page.name) for path, page in PAGES.items() if path not in 
 _POSTED = ("/errors",)
 
 
-def application(call: Call, access: Access, *, is_writing: bool = False) -> ASGIApp:
-    """The pages of one store, behind their guard; read-only unless `is_writing`."""
+def application(call: Call, access: Access, *, is_writing: bool = False, is_awaited: bool = False) -> ASGIApp:
+    """The pages of one store, behind their guard; read-only unless `is_writing`.
+
+    Where somebody waits for them, what they need is loaded in a thread while the browser starts.
+    """
     pages = _Pages(call, access, is_writing)
+    if is_awaited:
+        threading.Thread(target=pages.load, daemon=True).start()
     routes = [
         Route("/static/{name}", pages.static, methods=["GET"]),
         Route("/change", pages.change, methods=["POST"]),
@@ -122,6 +129,13 @@ class _Pages:
         self._static = _static_files()
         self._templates = environment(self._ask.called)
         self._state = lru_cache(1)(self._read_state)
+
+    def load(self) -> None:
+        """Make the views, of nothing and of a word, so that no first view waits for what is imported for it."""
+        word = {"q": "error", "task": "error"}
+        for page, given in ((PAGES["/"], {}), *((page, word) for page in PAGES.values())):
+            with contextlib.suppress(Exception):  # one needs more; of all else whoever opens the page is told
+                self._rendered(page.template, page.name, page.values(self._ask, Parameters(given)), False)
 
     async def static(self, request: Request) -> Response:
         """A style sheet or a script."""

@@ -55,7 +55,7 @@ def web(call: Call, port: int, is_writing: bool, is_quiet: bool) -> Reply:
         return Reply()
     gc.enable()  # see cli/entry.py
     access = Access()
-    server = local_server(application(call, access, is_writing=is_writing), end_s=_END_S)
+    server = local_server(application(call, access, is_writing=is_writing, is_awaited=True), end_s=_END_S)
     with listening(port) as listener, ended_by_signal(server):
         where = f"http://127.0.0.1:{listener.getsockname()[1]}"
         call.note(f"the page of {folder}{', which may change it' if is_writing else ''}; Ctrl-C ends it.")

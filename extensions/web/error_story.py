@@ -59,21 +59,13 @@ def story(ask: Commands, id_: str, solution: str) -> Json:
         days = read_map(store.primary, _DAYS, (number, DAY_US), int, int)
         seen_in = list(read_rows(store.primary, _SEEN_IN, (number, _CONVERSATIONS), SeenIn))
         tried = read_map(store.primary, _ACTIONS, (number, _TRIED), str, int)
-    conversations = [
-        {
-            **one._asdict(),
-            "last_seen": format_us(one.last_seen),
-            "after": one.resolved_at and format_us(one.resolved_at),
-        }
-        for one in seen_in
-    ]
     today = now_us() // DAY_US
     start = min([*days, today - _LEAST_DAYS + 1])
     return {
         "bars": list(_bars(days, start, today)),
         "start": format_us(start * DAY_US)[:10],
         "first_seen": format_us(first) if first else "",
-        "conversations": conversations,
+        "conversations": seen_in,
         "tried": tried,
         "fix": list(fix_lines(solution)),
     }

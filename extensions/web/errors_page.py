@@ -3,19 +3,11 @@
 import re
 
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
+from ctxrank.extensions.web.text_line import TextLine
 from ctxrank.indexer.errors.parse.units import NO_ERROR
-from ctxrank.indexer.light_typing import NamedTuple
 
 _LISTED = 20
 _AN_ERROR = re.compile(r"error:\d+(@[0-9a-f]+)?")
-
-
-class OutputLine(NamedTuple):
-    """A line of the pasted output, and which of the errors in it is read from it; 0 for none."""
-
-    number: int
-    text: str
-    unit: int
 
 
 def values(ask: Commands, given: Parameters) -> Json:
@@ -52,14 +44,13 @@ def _title(ask: Commands, id_: str) -> str:
     return title
 
 
-def output_lines(found: Json) -> list[OutputLine]:
-    """The output as it was read, each line with the error that it belongs to."""
+def output_lines(found: Json) -> list[TextLine]:
+    """The output as it was read; a line that belongs to an error is a hit."""
     lines = (found.get("output") or "").rstrip("\n").split("\n")
-    owner = [0] * len(lines)
-    for number, unit in enumerate(found.get("units", []), 1):
+    hits: set[int] = set()
+    for unit in found.get("units", []):
         own = unit["text"].split("\n")
         at = unit["line"] - 1
         start = next((first for first in range(max(at - len(own) + 1, 0), at + 1) if lines[first] == own[0]), at)
-        for line in range(start, min(start + len(own), len(lines))):
-            owner[line] = owner[line] or number
-    return [OutputLine(at, line, unit) for at, (line, unit) in enumerate(zip(lines, owner, strict=True), 1)]
+        hits.update(range(start + 1, start + len(own) + 1))
+    return [TextLine(at, line, "hit" if at in hits else "") for at, line in enumerate(lines, 1)]

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.error_story import story
 from ctxrank.extensions.web.rendering import said
-from ctxrank.extensions.web.search_page import segments
+from ctxrank.extensions.web.search_page import LIMIT, MOST, segments
 from ctxrank.extensions.web.text_line import TextLine
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.ids import local_ref, whose
@@ -19,7 +19,7 @@ _PLACES = {
     "sessions": "Sessions",
     "failure": "Sessions",
 }
-_LOOKED_AT = 100  # hits of the query among which the finding is looked for
+_LOOKED_AT = (LIMIT, MOST)  # hits of a query among which a finding is looked for: mostly it was opened from the first
 
 
 class TextPart(NamedTuple):
@@ -54,9 +54,7 @@ def values(ask: Commands, given: Parameters) -> Json:
     if place:
         shown["page"] = place
     if query:
-        hits = ask("search", query=(query,), limit=_LOOKED_AT, explain=True).fields.get("hits", [])
-        rank, hit = next(((at, hit) for at, hit in enumerate(hits, 1) if hit["id"] == document["id"]), (0, None))
-        shown |= {"place": rank, "hit": hit, "segments": segments(hit.get("shares") or {}) if hit else []}
+        shown |= _place(ask, query, document["id"])
     if document["kind"] == "error":
         error = ask("error show", error=id_).fields
         shown |= {"error": error, "story": story(ask, id_, error["error"]["solution"])}
@@ -65,6 +63,18 @@ def values(ask: Commands, given: Parameters) -> Json:
         shown["beside"] = old
         shown["compared"] = compared(plain_lines(old), plain_lines(document))
     return shown
+
+
+def _place(ask: Commands, query: str, id_: str) -> Json:
+    """Which hit of a query a finding is, and what its score is made of; 0 where it is not among the best."""
+    for limit in _LOOKED_AT:
+        hits = ask("search", query=(query,), limit=limit, explain=True).fields.get("hits", [])
+        for place, hit in enumerate(hits, 1):
+            if hit["id"] == id_:
+                return {"place": place, "hit": hit, "segments": segments(hit.get("shares") or {})}
+        if len(hits) < limit:
+            break
+    return {"place": 0}
 
 
 def sections(document: Json) -> list[TextPart]:

@@ -12,7 +12,7 @@ MOST = 200  # records, the newest
 
 
 class LateRecord(NamedTuple):
-    """A record: found, decided, failed or mended; by an agent, or by the runner of its session."""
+    """A record: found, decided, failed or mended, when last and how often; by an agent, or by its session's runner."""
 
     kind: str
     number: int
@@ -21,25 +21,6 @@ class LateRecord(NamedTuple):
     agent: str
     title: str
     at: int
-
-
-class OpenFailure(NamedTuple):
-    """A failure that no known error explains and that is not over: how often it was seen, and where last."""
-
-    kind: str
-    number: int
-    session: str
-    title: str
-    times: int
-    last_seen: int
-
-
-class FrequentError(NamedTuple):
-    """A known error and how often it was seen."""
-
-    kind: str
-    number: int
-    title: str
     times: int
 
 
@@ -60,7 +41,7 @@ def lately(primary: apsw.Connection, since: int, most: int = MOST) -> list[LateR
             SELECT 'failure', id, 'mended', session_id, '', error_text, max(resolved_at)
               FROM error_sightings WHERE resolved_at >= :since GROUP BY session_id, instance
         )
-        SELECT late.kind, late.id, did, s.name, coalesce(nullif(agent, ''), s.metadata ->> 'runner', ''), title, at
+        SELECT late.kind, late.id, did, s.name, coalesce(nullif(agent, ''), s.metadata ->> 'runner', ''), title, at, 1
           FROM late
           LEFT JOIN sessions AS s ON s.id = late.session_id AND s.id > 0
          ORDER BY at DESC, did DESC, late.kind DESC, late.id DESC LIMIT :most
@@ -68,25 +49,25 @@ def lately(primary: apsw.Connection, since: int, most: int = MOST) -> list[LateR
     return list(read_rows(primary, query, {"since": since, "most": most}, LateRecord))
 
 
-def open_failures(primary: apsw.Connection, since: int, most: int) -> list[OpenFailure]:
+def open_failures(primary: apsw.Connection, since: int, most: int) -> list[LateRecord]:
     """The failures since a moment that wait for a fix, the most frequent first."""
     query = """
-        SELECT 'failure', f.id, s.name, f.error_text, count(*), max(f.seen_at)
+        SELECT 'failure', f.id, 'failed', s.name, '', f.error_text, max(f.seen_at), count(*)
           FROM error_sightings AS f
           JOIN sessions AS s ON s.id = f.session_id
          WHERE f.seen_at >= :since AND f.resolved_at IS NULL AND f.pattern_id IS NULL
            AND NOT EXISTS (SELECT 1 FROM error_signatures AS known WHERE known.instance = f.instance)
          GROUP BY f.instance ORDER BY count(*) DESC, max(f.seen_at) DESC LIMIT :most
     """
-    return list(read_rows(primary, query, {"since": since, "most": most}, OpenFailure))
+    return list(read_rows(primary, query, {"since": since, "most": most}, LateRecord))
 
 
-def frequent_errors(primary: apsw.Connection, most: int) -> list[FrequentError]:
+def frequent_errors(primary: apsw.Connection, most: int) -> list[LateRecord]:
     """The known errors that were seen more than once, the most frequent first."""
     query = """
-        SELECT d.kind, d.record_id, d.title, p.occurrences
+        SELECT d.kind, d.record_id, 'failed', NULL, '', d.title, p.last_seen, p.occurrences
           FROM error_patterns AS p
           JOIN documents AS d ON d.kind = 'error' AND d.record_id = p.id
          WHERE p.occurrences > 1 ORDER BY p.occurrences DESC, p.last_seen DESC LIMIT :most
     """
-    return list(read_rows(primary, query, {"most": most}, FrequentError))
+    return list(read_rows(primary, query, {"most": most}, LateRecord))

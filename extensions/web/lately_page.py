@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ctxrank.extensions.web.answers import Commands, Json
-from ctxrank.extensions.web.lately import FrequentError, LateRecord, OpenFailure, frequent_errors, lately, open_failures
+from ctxrank.extensions.web.lately import LateRecord, frequent_errors, lately, open_failures
 from ctxrank.extensions.web.rendering import address, headline
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.light_typing import NamedTuple
@@ -60,11 +60,8 @@ def _conversations(found: Iterable[LateRecord]) -> list[LateConversation]:
     ]
 
 
-def _shown(one: LateRecord | OpenFailure | FrequentError) -> Json:
+def _shown(one: LateRecord) -> Json:
     """A record with the address that it opens."""
     id_ = public_id(one.kind, one.number)
-    if isinstance(one, FrequentError):
-        return {**one._asdict(), "link": address("/finding", id=id_)}
-    at = one.at if isinstance(one, LateRecord) else one.last_seen
     link = address("/failure", name=one.session, id=id_) if one.kind == "failure" else address("/finding", id=id_)
-    return {**one._asdict(), "title": headline(one.title), "at": format_us(at), "link": link}
+    return {**one._asdict(), "title": headline(one.title), "at": format_us(one.at), "link": link}

@@ -45,7 +45,7 @@ def environment(called: Callable[..., str]) -> jinja2.Environment:
     filters: dict[str, Callable[..., object]] = {
         "ago": ago, "share": share, "count": count, "pieces": pieces, "snippet_pieces": snippet_pieces,
         "clock": clock, "said": said, "ms": milliseconds, "size": size, "plural": plural, "percent": percent,
-        "short_path": short_path, "headline": headline,
+        "short_path": short_path, "iso": format_us, "headline": headline,
     }  # fmt: skip
     vars(made)["filters"] = {**made.filters, **filters}
     vars(made)["globals"] = {
