@@ -20,6 +20,8 @@ def values(ask: Commands, given: Parameters) -> Json:
         "files": _sizes(folder),
         **examined(ask, given),
         "purged": ask("purge", is_list=True).fields.get("kept_out", [])[-_PURGES:][::-1],
+        "stores": ask("origins").fields.get("origins", []),
+        "removals": ask("origins", does="removed").fields.get("removals", [])[:_PURGES],
         "injections": ask("receipt list", of_hooks=True, limit=_INJECTIONS).fields.get("injections", []),
     }
 

@@ -179,6 +179,8 @@ class TestHome:
         found = _get(page, "/", q="walrus")
         assert "/?q=walrus+origin%3Aanna" in found.links and "· of anna" in found.text
         assert "Nothing found" in _get(page, "/", q="walrus origin:here").text
+        health = _get(page, "/status")
+        assert "accepted by person" in health.text and "/?q=origin%3A%22anna%22" in health.links
 
     def test_a_traceback_is_named_by_its_last_line(self) -> None:
         traceback = "Traceback (most recent call last):\n  File x\nKeyError: 1\n"
