@@ -64,6 +64,7 @@ PERMITTED = {
     "extensions/web/application.py _static_files": "what this package itself ships",
     "extensions/web/command.py _open": "no file: the browser",
     "extensions/web/error_story.py story": "no file: a store",
+    "extensions/web/finding_page.py values": "no file: a store",
     "extensions/web/lately_page.py values": "no file: a store",
     "extensions/web/search_page.py values": "no file: a store",
     "extensions/mcp/mcp.py serve_stdio": "stdin and stdout themselves, and the null device in their place",
