@@ -88,14 +88,14 @@ def read_parents(connection: apsw.Connection, schema: str, ids: Iterable[int]) -
     """These documents by their ids. Raises TypeError for a corrupt one."""
     query = f"{_PARENT.format(schema=schema)} WHERE d.id IN (SELECT value FROM json_each(?))"
     rows = connection.execute(query, (id_list(ids),))
-    return {row[0]: ParentDocument(*row) for row in _sound(rows, _PARENT_TYPES)}
+    return {row[0]: ParentDocument._make(row) for row in _sound(rows, _PARENT_TYPES)}
 
 
 def read_passages(connection: apsw.Connection, schema: str, ids: Iterable[int]) -> dict[int, StoredPassage]:
     """These passages by their ids. Raises TypeError for a corrupt one."""
     query = f"{_PASSAGE.format(schema=schema)} WHERE id IN (SELECT value FROM json_each(?))"
     rows = connection.execute(query, (id_list(ids),))
-    return {row[0]: StoredPassage(*row) for row in _sound(rows, _PASSAGE_TYPES)}
+    return {row[0]: StoredPassage._make(row) for row in _sound(rows, _PASSAGE_TYPES)}
 
 
 def read_signals(

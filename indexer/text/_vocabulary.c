@@ -30,7 +30,7 @@ typedef struct {
 
 /* A word and how many tokens it has: a text says the same ones again and again, and these lie closer together than all
    tokens do. */
-enum { KNOWN = 1 << 14, KNOWN_BYTES = 30 };
+enum { KNOWN = 1 << 16, KNOWN_BYTES = 30 };
 
 typedef struct {
     uint8_t length, tokens, bytes[KNOWN_BYTES];

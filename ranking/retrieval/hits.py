@@ -219,11 +219,11 @@ def show_passage(
     """The passage as it is handed out; `cut` makes the snippet of a text that begins at a line."""
     text = cleaned(stored.body, stored.ruleset, mode)
     snippet = cut(text, stored.start_line)
-    hit = PassageHit(
+    hit = PassageHit._make((
         stored.id, cleaned(stored.heading, stored.ruleset, mode), stored.start_line, stored.end_line, snippet.text,
         round(score, 6), min(snippet.match_line, stored.end_line), snippet.lines, snippet.marks,
-    )  # fmt: skip
-    return ShownText(text, snippet, hit)
+    ))  # fmt: skip
+    return ShownText._make((text, snippet, hit))
 
 
 def corrupt_row_notes(corrupt: Collection[int]) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
         if demotion and is_test(row.path):
             bonuses = (*bonuses, Bonus(TEST, "", -demotion * total))
             total -= demotion * total
-        best.append(Candidate(rowid, owner_id, total, known + bonuses))
+        best.append(Candidate._make((rowid, owner_id, total, known + bonuses)))
     return found._replace(rows=best + rows[count:])
 
 
@@ -114,7 +114,7 @@ def _read(plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Re
         title, body, path = map(searchable, shown)
         parts = identifiers.partition("\n")[0]  # below them are the defined names, once more
         columns += [text.encode("utf-8", "replace") for text in (title, body, path, parts)]
-        read.append(_Read(row, path, length, {}, {}))
+        read.append(_Read._make((row, path, length, {}, {})))
     # All at once: the tokenizer is asked for all words that it has not met together.
     together = b"\n".join(columns)
     column, column_end = 0, len(columns[0]) if columns else 0
@@ -172,6 +172,6 @@ def _bonuses(
 
     for first, second, times, idf in plan.pairs:
         if first in positions and second in positions and (tf := nearness(positions[first], positions[second])):
-            yield Bonus(first, second, share * tuning.near * score(tf, times, idf))
+            yield Bonus._make((first, second, share * tuning.near * score(tf, times, idf)))
     for (stem, form), tf in row.written.items():
-        yield Bonus(form, "", share * tuning.exact * score(tf, *forms[stem, form]))
+        yield Bonus._make((form, "", share * tuning.exact * score(tf, *forms[stem, form])))

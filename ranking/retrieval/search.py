@@ -351,7 +351,7 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
                 text = calibrated(group.score * group.prior, half)
                 parts = heuristic(signals_of(signals, today), BLENDED)
                 score = blended(text, parts.total, weight)
-                best.append(_Ranked(signals, group, text, parts, score))
+                best.append(_Ranked._make((signals, group, text, parts, score)))
             best.sort(key=lambda row: row.order)
             if page.others:
                 best = _own_first(best, page.others, has_copies=not call.question.request.is_by_passage)

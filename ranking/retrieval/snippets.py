@@ -12,7 +12,6 @@ shown plain in prose.
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from os.path import splitext
 
 from ctxrank.indexer.engine import Engine
@@ -89,7 +88,6 @@ class _Part(NamedTuple):
     first: int  # of the lines
 
 
-_start_of = itemgetter(1)  # of a match: by it, equal ones as they were found
 NOTHING = Snippet(text="", marks=(), match_line=0, lines=(), terms=frozenset())
 
 
@@ -150,7 +148,7 @@ def _read(engine: Engine, text: str, values: Mapping[str, float]) -> MatchedText
     _, spans, found = engine.find_words(encoded, values, with_parts=True)
     is_in_bytes = not text.isascii()
     matches = _in_characters(encoded, found) if is_in_bytes else list(map(Match._make, found))
-    return MatchedText(text, spans, matches, values, is_in_bytes)
+    return MatchedText._make((text, spans, matches, values, is_in_bytes))
 
 
 def _in_characters(encoded: bytes, matches: list[tuple[int, int, int, str]]) -> list[Match]:
@@ -168,25 +166,35 @@ def _in_characters(encoded: bytes, matches: list[tuple[int, int, int, str]]) -> 
 
 def _part(read: MatchedText, by_lines: bool) -> _Part:
     start, end = (0, len(read.text)) if by_lines else _window(read)
-    lines: list[Span] = []  # without their newlines; a last newline begins no line
-    at = 0
-    for line in read.text.removesuffix("\n").split("\n"):
-        lines.append((at, at + len(line)))
-        at += len(line) + 1
-    best = _best_line(read, lines, start, end)
-    first = max(0, min(best - 1, len(lines) - SHOWN_LINES))
+    body = read.text.removesuffix("\n")  # a last newline begins no line
+    shown = _best_line(read, start, end)
+    best = body.count("\n", 0, shown)
+    first = max(0, min(best - 1, body.count("\n") + 1 - SHOWN_LINES))
+    for _ in range(best - first):
+        shown = body.rfind("\n", 0, shown - 1) + 1
+    lines: list[Span] = []  # without their newlines
+    while len(lines) < SHOWN_LINES and shown <= len(body):
+        line_end = _line_end(body, shown)
+        lines.append((shown, line_end))
+        shown = line_end + 1
     if by_lines:
-        start, end = lines[best]
-    return _Part(by_lines, start, end, best, lines[first : first + SHOWN_LINES], first)
+        start, end = lines[best - first]
+    return _Part._make((by_lines, start, end, best, lines, first))
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _snippet(read: MatchedText, part: _Part, first_line: int) -> Snippet:
     lines = _lines(read, part, first_line)
     terms = frozenset([match[3] for match in read.matches])
     if part.by_lines:
-        return Snippet("\n".join(line.text for line in lines), (), first_line + part.best, lines, terms)
-    shown, marks = _on_one_line(read, part.start, part.end)
-    return Snippet(shown, marks, first_line + part.best, lines, terms)
+        shown, marks = "\n".join([line.text for line in lines]), tuple[Span, ...]()
+    else:
+        shown, marks = _on_one_line(read, part.start, part.end)
+    return Snippet._make((shown, marks, first_line + part.best, lines, terms))
 
 
 def _window(read: MatchedText) -> Span:
@@ -224,26 +232,24 @@ def _best_position(matches: list[Match]) -> int:
     return best
 
 
-def _best_line(read: MatchedText, lines: list[Span], start: int, end: int) -> int:
-    """The line of this part whose distinct terms are worth most, then with most matches, then the first."""
-    terms: dict[int, set[str]] = {}
+def _best_line(read: MatchedText, start: int, end: int) -> int:
+    """Where the line of this part begins whose distinct terms are worth most, then with most matches, then the first.
+
+    Without matches that is the first line that is not blank.
+    """
+    text = read.text
+    terms: dict[int, set[str]] = {}  # by where their line begins
     counts: dict[int, int] = {}
-    line = 0
-    for _, from_, to, term in sorted(read.matches, key=_start_of):
+    for _, from_, to, term in read.matches:
         if from_ < start or to > end:
             continue
-        while from_ > lines[line][1]:
-            line += 1
-        if line in terms:
-            terms[line].add(term)
-            counts[line] += 1
-        else:
-            terms[line] = {term}
-            counts[line] = 1
+        line = text.rfind("\n", 0, from_) + 1
+        terms.setdefault(line, set()).add(term)
+        counts[line] = counts.get(line, 0) + 1
     if not terms:
-        return next((at for at, (from_, to) in enumerate(lines) if read.text[from_:to].strip()), 0)
+        return text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 if text.strip() else 0
     if len(terms) == 1:
-        return line
+        return next(iter(terms))
     worth = {at: sum(sorted([read.values[term] for term in held])) for at, held in terms.items()}
     return max(terms, key=lambda at: (worth[at], counts[at], -at))
 
@@ -290,7 +296,8 @@ def _on_one_line(read: MatchedText, start: int, end: int) -> tuple[str, tuple[Sp
     """A part of prose on one line with its marks, and where these are."""
     text = read.text
     has_asterisk = text.find("*", max(start - 1, 0), end + 1) >= 0
-    hidden = _bold_delimiters(text) if has_asterisk else []
+    # No bold goes over the end of a line.
+    hidden = _bold_delimiters(text, text.rfind("\n", 0, start) + 1, _line_end(text, end)) if has_asterisk else []
     shown = f"{ELLIPSIS} " if start else ""
     is_begun = False  # white space at the beginning goes
     marks: list[Span] = []
@@ -312,15 +319,15 @@ def _on_one_line(read: MatchedText, start: int, end: int) -> tuple[str, tuple[Sp
     return f"{shown} {ELLIPSIS}" if end < len(text) else shown, tuple(marks)
 
 
-def _bold_delimiters(text: str) -> list[int]:
-    """The places of the asterisks of Markdown's bold, ascending."""
+def _bold_delimiters(text: str, first: int, last: int) -> list[int]:
+    """The places of the asterisks of Markdown's bold in whole lines of a text, ascending."""
     places: list[int] = []
-    start = text.find(MARK)
+    start = text.find(MARK, first, last)
     while start >= 0:
         end = -1 if text[start - 1 : start] in _NOT_OUTSIDE else _closing_mark(text, start + len(MARK))
         if end >= 0:
             places += (start, start + 1, end, end + 1)
-        start = text.find(MARK, start + 1 if end < 0 else end + len(MARK))
+        start = text.find(MARK, start + 1 if end < 0 else end + len(MARK), last)
     return places
 
 
