@@ -36,7 +36,8 @@ _KEY = "anchors"  # of the last pass
 _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
-_LEAST_LIKENESS = 0.25  # of a span, and another file that has its name, or is what its file was
+_LEAST_LIKENESS = 0.25  # of a span and another file that has its name
+_LEAST_SUCCESSOR = 0.4  # of the lines around it and the new file that its file is now
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
 _INDEXED = """
@@ -186,16 +187,17 @@ class _Elsewhere:
 
         A name that is a member's or begins with a capital is enough where one file alone defines it.
         """
-        name, around = anchor.wanted, {*kept.before, *kept.lines, *kept.after}
-        named = self._sources(anchor, _definers(self._store, name)) if name else ()
-        found = [one for one in named if one.defined(name)]
+        name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
+        tables = (path for path in self.paths if is_table(path))
+        named = _definers(self._store, name) if anchor.kind == "name" else tables if name else ()
+        found = [one for one in self._sources(anchor, named) if one.defined(name)]
         if len(found) != 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
-            found = [one for one in found if one.likeness(kept.lines) >= _LEAST_LIKENESS]
+            found = [one for one in found if one.likeness(kept.words) >= _LEAST_LIKENESS]
         if not found and (is_gone or not name):
             suffix = os.path.splitext(anchor.now_path)[1]
             new = (path for path, is_new in self.paths.items() if is_new and path.endswith(suffix))
             likest = max(self._sources(anchor, new), key=lambda one: one.likeness(around), default=None)
-            found = [] if likest is None or likest.likeness(around) < _LEAST_LIKENESS else [likest]
+            found = [] if likest is None or likest.likeness(around) < _LEAST_SUCCESSOR else [likest]
         places = [
             (located.changed, at, source, located)
             for at, source in enumerate(found)

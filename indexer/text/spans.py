@@ -7,7 +7,7 @@
 
 White space is no difference: lines are compared by checksums without it, and empty ones are passed over. A definition
 goes on while lines are further in than its first one; what has no such shape is one line. A span is looked for by its
-own lines, then by its name, then between the lines that were around it.
+name, else by its own lines, else between the lines that were around it, in whatever style.
 """
 
 import re
@@ -25,6 +25,7 @@ MAX_LINES = 1000  # of a span: what is behind them is not compared
 _CONTEXT_LINES = 4  # around a span, on each side
 _LEAST_MAPPED = 3  # lines of a span and around it that lead to what is between them
 _TELLING_CHARS = 16  # a line of more is known without its neighbours
+_NO_WORD = b" \t\r\f\v" + bytes(one for one in range(0x21, 0x7F) if not chr(one).isalnum())
 _DECORATORS = ("@", "#[")
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
 SEPARATOR = re.compile(r"::|->|[.#]")
@@ -39,11 +40,12 @@ class Span(NamedTuple):
 
 
 class Fingerprint(NamedTuple):
-    """Checksums of the lines of a span, and of the nearest ones before and after it."""
+    """Checksums of the lines of a span; of their words alone, and of those of the nearest lines before and after it."""
 
     lines: tuple[int, ...]
-    before: tuple[int, ...] = ()
-    after: tuple[int, ...] = ()
+    before: tuple[int, ...]
+    words: tuple[int, ...]
+    after: tuple[int, ...]
 
     @classmethod
     def read(cls, text: str) -> "Fingerprint":
@@ -90,28 +92,30 @@ class Source:
         return [*map(crc32, filter(None, self._bare))]
 
     @cached_property
+    def _words(self) -> list[int]:
+        """Checksums of their words: another style has the same."""
+        words = [*map(crc32, self._text.encode("utf-8", "replace").translate(None, _NO_WORD).split(b"\n"))]
+        return [words[number - 1] for number in self._numbers]
+
+    @cached_property
     def _known(self) -> frozenset[int]:
-        return frozenset(self._sums)
+        return frozenset(self._words)
 
     def _indent(self, at: int) -> int:
         """How far in a line is; one without a text as far as can be."""
         line = self.lines[at]
         return len(line) - len(text) if (text := line.lstrip()) else len(self._text)
 
-    def likeness(self, sums: Collection[int]) -> float:
-        """The share of some checksums that are here."""
-        return len(self._known.intersection(sums)) / max(len(set(sums)), 1)
+    def likeness(self, words: Collection[int]) -> float:
+        """The share of the words of some lines that are here."""
+        return len(self._known.intersection(words)) / max(len(set(words)), 1)
 
     def fingerprint(self, span: Span) -> Fingerprint:
         """What a span is recognised by."""
         first, last = bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)
-        around = max(first - _CONTEXT_LINES, 0), last + _CONTEXT_LINES
-        parts = (
-            self._sums[first : min(last, first + MAX_LINES)],
-            self._sums[around[0] : first],
-            self._sums[last : around[1]],
-        )
-        return Fingerprint._make(map(tuple, parts))
+        cut = min(last, first + MAX_LINES)
+        words = self._words[:first][-_CONTEXT_LINES:], self._words[first:cut], self._words[last : last + _CONTEXT_LINES]
+        return Fingerprint(tuple(self._sums[first:cut]), *map(tuple, words))
 
     def defined(self, name: str) -> list[Span]:
         """The definitions of a name, the outermost ones: of `Store.open` those of `open` within `Store`."""
@@ -169,16 +173,15 @@ class Source:
 
     def find(self, kept: Fingerprint, name: str, near: int) -> Located | None:
         """Where a span is, by its lines, its name or what is around it; None where nothing of it is left."""
-        if located := self.exact(kept, near):
-            return located
         if spans := self.defined(name) if name else []:
             found = (Located(span, self.difference(kept, span)) for span in spans)
             return min(found, key=lambda one: (one.changed, abs(one.span.start - near)))
-        return self._between(kept, len(kept.lines) / 2 if name else 0)
+        return self.exact(kept, near) or self._between(kept, len(kept.lines) / 2 if name else 0)
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
-        now = self.fingerprint(span).lines
+        first = bisect_left(self._numbers, span.start)
+        now = tuple(self._sums[first : bisect_right(self._numbers, span.end)][:MAX_LINES])
         common = Counter(kept.lines) & Counter(now)
         return 0 if now == kept.lines else max(len(now), len(kept.lines)) - common.total() or 1
 
@@ -194,8 +197,8 @@ class Source:
         for at, one in enumerate(self._sums):
             if one == starts and tuple(self._sums[at : at + size]) == kept.lines:
                 span = Span(self._numbers[at], self._numbers[at + size - 1])
-                around = self.fingerprint(span)
-                neighbours = _same_end(kept.before, around.before) + _same_end(kept.after[::-1], around.after[::-1])
+                before, after = self._words[:at], self._words[at + size :][: len(kept.after)]
+                neighbours = _same_end(kept.before, before) + _same_end(kept.after[::-1], after[::-1])
                 found.append((neighbours, -abs(span.start - near), span))
         if not found:
             return None
@@ -208,10 +211,10 @@ class Source:
         """What is between the lines that were around a span now, with at least so many lines of it."""
         from difflib import SequenceMatcher  # noqa: PLC0415  start-up: only where something has changed
 
-        was = (*kept.before, *kept.lines, *kept.after)
+        was = (*kept.before, *kept.words, *kept.after)
         known = set(was)
-        here = [at for at, one in enumerate(self._sums) if one in known]
-        blocks = SequenceMatcher(None, was, [self._sums[at] for at in here], autojunk=False).get_matching_blocks()
+        here = [at for at, one in enumerate(self._words) if one in known]
+        blocks = SequenceMatcher(None, was, [self._words[at] for at in here], autojunk=False).get_matching_blocks()
         mapped = {block.a + at: here[block.b + at] for block in blocks for at in range(block.size)}
         first, last = len(kept.before), len(kept.before) + len(kept.lines)
         inside = [now for was, now in mapped.items() if first <= was < last]
@@ -224,7 +227,7 @@ class Source:
         if not is_known or start > end or (is_far and 2 * len(inside) < len(kept.lines)):
             return None
         span = Span(self._numbers[start], self._numbers[end])
-        return Located(span, self.difference(kept, span) or 1)
+        return Located(span, self.difference(kept, span))
 
 
 def is_table(path: str) -> bool:
