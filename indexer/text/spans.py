@@ -180,8 +180,8 @@ class Source:
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
-        first = bisect_left(self._numbers, span.start)
-        now = tuple(self._sums[first : bisect_right(self._numbers, span.end)][:MAX_LINES])
+        bare = _without_space("\n".join(self.lines[span.start - 1 : span.end])).split(b"\n")
+        now = (*map(crc32, filter(None, bare)),)[:MAX_LINES]
         common = Counter(kept.lines) & Counter(now)
         return 0 if now == kept.lines else max(len(now), len(kept.lines)) - common.total() or 1
 
