@@ -1,4 +1,4 @@
-"""Search without the index: substrings, over the primary database itself.
+"""Search without the index: substrings, then near words, then like titles, over the primary database itself.
 
     T = weight of the query's words that occur / weight of all of them        weight = length of the word
 
@@ -8,6 +8,8 @@ the result says that it did.
 
 import re
 from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from ctxrank.indexer.engine import Readiness
@@ -31,10 +33,17 @@ from ctxrank.ranking.retrieval.hits import (
     show_passage,
     signals_of,
 )
-from ctxrank.ranking.retrieval.query import STOPWORDS, Term, shown_query
+from ctxrank.ranking.retrieval.plan import Correction
+from ctxrank.ranking.retrieval.query import MAX_CORRECTED_CHARS, STOPWORDS, Term, shown_query
 from ctxrank.ranking.retrieval.snippets import Match, MatchedText, Snippet, Span, cut_snippet, shown_text
 
 _SNIPPET_CHARS = 200
+# A word this near (rapidfuzz ratio, of 100) stands in where no word of the query occurs anywhere, and a title this like
+# the query (partial ratio) is a hit where no word is near. Shorter words are near of everything.
+_LIKE_ENOUGH = 75.0
+_LEAST_LETTERS, _MOST_LETTERS, _MOST_WORDS = 4, 48, 12
+_LIKENESS_WEIGHT = 0.5
+_MAX_ALIKE = 50
 _WORD = re.compile(r"\w+")
 
 
@@ -74,17 +83,38 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     content_words = [(word, column) for word, column in typed if word not in STOPWORDS] or typed
     words = _Words(dict(content_words), tuple(term for term in query.terms if term.is_phrase), query.excluded)
     corrupt: set[int] = set()
+    corrections: tuple[Correction, ...] = ()
     parents: list[ParentDocument] = []
     matches: dict[int, _TextMatch] = {}
     if not filters.is_impossible and words.column_of:
         stored, unreadable = parents_in_scope(store.primary, filters.scope)
         corrupt.update(unreadable)
         parents = [cleaned_parent(parent, config.redaction_mode) for parent in stored]
-        for parent in parents:
-            passages, unreadable = passages_of_parent(store.primary, parent.id)
-            corrupt.update(unreadable)
-            if match := _match(parent, passages, words, filters.scope):
-                matches[parent.id] = match
+
+        def documents() -> Iterator[tuple[ParentDocument, list[StoredPassage], list[_PieceTexts]]]:
+            """Each document with its passages: one at a time, since they may be many."""
+            for parent in parents:
+                found, unreadable = passages_of_parent(store.primary, parent.id)
+                corrupt.update(unreadable)
+                own = _PieceTexts(_folded(parent.title), _folded(parent.body), _folded(parent.path))
+                parts = (_PieceTexts(_folded(passage.heading), _folded(passage.body), "") for passage in found)
+                yield parent, found, [own, *parts]
+
+        def matching(words: _Words, weight: float = 1.0) -> dict[int, _TextMatch]:
+            found = ((one[0].id, _match(*one, words, filters.scope)) for one in documents())
+            return {id_: match._replace(text=match.text * weight) for id_, match in found if match is not None}
+
+        matches = matching(words)
+        if not matches and not words.phrases:
+            near, nearness = _near_words((texts for _, _, texts in documents()), words)
+            if near:
+                others = words._replace(column_of={used: words.column_of[word] for word, used in near.items()})
+                if matches := matching(others, _LIKENESS_WEIGHT * nearness):
+                    words, corrections = others, tuple(Correction(typed, (used,)) for typed, used in near.items())
+            if not matches:
+                alike = _alike(parents, words)
+                excluding = {one.id for one, _, texts in documents() if one.id in alike and _is_excluded(texts, words)}
+                matches = {id_: match for id_, match in alike.items() if id_ not in excluding}
     found = [parent for parent in parents if parent.id in matches]
     known = {parent.id: heuristic(signals_of(parent, request.today), BLENDED) for parent in found}
     scores = {id_: blended(matches[id_].text, parts.total, SEARCH_TEXT_WEIGHT) for id_, parts in known.items()}
@@ -104,16 +134,17 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
         hits = [one.hit for one in islice(ranked, max(request.limit, 0))]
     return SearchResult(
         shown_query(query), "degraded", reason=readiness.health, stale=readiness.stale, total=len(found),
-        hits=tuple(hits), notes=(*filters.notes, *corrupt_row_notes(corrupt)),
+        hits=tuple(hits), notes=(*filters.notes, *corrupt_row_notes(corrupt)), corrections=corrections,
     )  # fmt: skip
 
 
-def _match(parent: ParentDocument, passages: list[StoredPassage], words: _Words, scope: Scope) -> _TextMatch | None:
+def _match(
+    parent: ParentDocument, passages: list[StoredPassage], texts: list[_PieceTexts], words: _Words, scope: Scope
+) -> _TextMatch | None:
     """What one document holds, or None. A phrase must occur, an excluded term must not."""
-    own = _PieceTexts(_folded(parent.title), _folded(parent.body), _folded(parent.path))
-    texts = [own, *(_PieceTexts(_folded(passage.heading), _folded(passage.body), "") for passage in passages)]
-    if any(_occurs(term, texts) for term in words.excluded) or not all(_occurs(term, texts) for term in words.phrases):
+    if _is_excluded(texts, words) or not all(_occurs(term, texts) for term in words.phrases):
         return None
+    own = texts[0]
     whole = sum(map(len, words.column_of))
     best: _TextMatch | None = None
     for text, passage in zip(texts, (None, *passages), strict=True):
@@ -127,6 +158,10 @@ def _match(parent: ParentDocument, passages: list[StoredPassage], words: _Words,
     return best
 
 
+def _is_excluded(texts: list[_PieceTexts], words: _Words) -> bool:
+    return any(_occurs(term, texts) for term in words.excluded)
+
+
 def _occurs(term: Term, texts: list[_PieceTexts]) -> bool:
     return any(text.hold(_folded(term.text), term.column) for text in texts)
 
@@ -134,6 +169,45 @@ def _occurs(term: Term, texts: list[_PieceTexts]) -> bool:
 def _folded(text: str) -> str:
     """Lower case, on one line."""
     return " ".join(searchable(text).lower().split())
+
+
+def _near_words(documents: Iterable[list[_PieceTexts]], words: _Words) -> tuple[dict[str, str], float]:
+    """The nearest word of the texts for each word of the query: none of a number, and of many words none.
+
+    And how near these are to the whole query, up to 1.
+    """
+    typed = [word for word in words.column_of if word.isalpha() and _LEAST_LETTERS <= len(word) <= _MOST_LETTERS]
+    if not typed or len(words.column_of) > _MOST_WORDS:
+        return {}, 0.0
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where no substring was found
+
+    uses: Counter[str] = Counter()
+    for texts in documents:
+        uses.update({word for text in texts for part in text for word in _WORD.findall(part) if word.isalpha()})
+    known = [word for word in uses if _LEAST_LETTERS <= len(word) <= _MOST_LETTERS]
+    stand_ins: dict[str, str] = {}
+    near = 0.0
+    for word in typed:
+        if word in uses:
+            continue  # it is elsewhere than where it was asked for
+        found = process.extract(word, known, scorer=fuzz.ratio, limit=None, score_cutoff=_LIKE_ENOUGH)
+        if found:
+            best, ratio, _ = max(found, key=lambda one: (one[1], uses[one[0]], one[0]))
+            stand_ins[word] = best
+            near += len(word) * ratio / 100
+    return stand_ins, near / sum(map(len, words.column_of))
+
+
+def _alike(parents: list[ParentDocument], words: _Words) -> dict[int, _TextMatch]:
+    """Documents whose title or summary is like the query, where no word of it occurs anywhere."""
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where no substring was found
+
+    texts = [f"{parent.title} {parent.body[:_SNIPPET_CHARS]}".lower() for parent in parents]
+    wanted = " ".join(word for word in words.column_of if len(word) <= MAX_CORRECTED_CHARS)
+    near = process.extract(wanted, texts, scorer=fuzz.partial_ratio, limit=None, score_cutoff=_LIKE_ENOUGH)
+    # Those that are as alike as the last come, too: documents' numbers do not decide.
+    least = near[_MAX_ALIKE - 1][1] if len(near) >= _MAX_ALIKE else _LIKE_ENOUGH
+    return {parents[at].id: _TextMatch(_LIKENESS_WEIGHT * ratio / 100, None) for _, ratio, at in near if ratio >= least}
 
 
 def _hit(

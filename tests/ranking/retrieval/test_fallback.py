@@ -123,6 +123,34 @@ def test_the_filters_are_those_of_the_index(store: Store, filters: dict[str, Any
     assert [hit.path for hit in search(store, SearchRequest("walrus")._replace(**filters), Config()).hits] == files
 
 
+def test_a_title_that_is_only_like_the_query_is_found_where_no_word_occurs(store: Store) -> None:
+    save(store, "a.md", None, summary="database migration")
+    save(store, "b.md", None, summary="colours of the page")
+    assert _files(store, "databsae migratoin") == ["a.md"]
+    assert _files(store, "databsae migratoin -page -database", is_syntax=True) == []
+
+
+def test_mistyped_words_find_texts_that_have_them_apart(store: Store) -> None:
+    save(store, "a.md", "# Locks\n\nThe database is often locked when two workers start.\n", summary="Workers wait")
+    save(store, "b.md", "The database is large.\n", summary="x")
+    save(store, "c.md", "colours of the page 1200\n", summary="x")
+    result = _search(store, "lokced databse")
+    assert [hit.path for hit in result.hits] == ["a.md", "b.md"]
+    assert result.corrections == (("lokced", ("locked",)), ("databse", ("database",)))
+    assert "The **database** is often **locked**" in result.hits[0].snippet
+    assert (result.hits[0].score or 0) > (result.hits[1].score or 0)
+    assert sorted(_files(store, "databse migratoin wrokers")) == ["a.md", "b.md"]
+    assert _files(store, "lokced databse -workers", is_syntax=True) == ["b.md"]
+    assert _search(store, "title:databse").corrections == _search(store, "title:database").corrections == ()
+    assert _files(store, "title:databse") == _files(store, "1201 lck zzzzzz") == []
+    assert _files(store, "locked databse") == ["a.md"] and _search(store, "locked databse").corrections == ()
+
+
+def test_likeness_is_no_substitute_for_a_phrase(store: Store) -> None:
+    save(store, "a.md", None, summary="database migration")
+    assert _files(store, '"databsae migratoin"', is_syntax=True) == []
+
+
 def test_superseded_comes_after_what_supersedes_it(store: Store) -> None:
     old = save(store, "old.md", None, summary="walrus", priority="critical")
     new = save(store, "new.md", None, summary="walrus in a long text about other things", priority="low")
