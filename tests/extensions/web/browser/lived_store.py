@@ -5,6 +5,7 @@ Nothing in it is older than a week but what the demonstration store has, so `sin
 
 import contextlib
 import io
+import tempfile
 from pathlib import Path
 
 from builders import make_store, save
@@ -56,28 +57,21 @@ def lived_store(folder: Path) -> Path:
         told("error", "match", "--type", type_, "--message", message, "--session", session)
     code.write_text(_CODE.format(amounts="round(sum(lines), 2)"))
     told("index")
-    told(
-        "assemble", "--session", "shop-2026-11", "--agent", "developer", "--budget", "700", "--task", "refunds at night"
-    )
-    told(
-        "assemble",
-        "--session",
-        "shop-2026-11",
-        "--agent",
-        "developer",
-        "--budget",
-        "2400",
-        "--task",
-        "refunds at night",
-    )
-    _bring_colleague(primary, folder.parent / f"{folder.name}-anna")
+    asked = ("--session", "shop-2026-11", "--agent", "developer", "--task", "refunds at night")
+    for budget in ("700", "2400"):
+        told("assemble", *asked, "--budget", budget)
+    _bring_colleague(primary)
     told("index")
     return primary
 
 
-def _bring_colleague(primary: Path, elsewhere: Path) -> None:
+def _bring_colleague(primary: Path) -> None:
     """Take in what a colleague's store exported, and an order of hers that waits for a person."""
-    with make_store(elsewhere) as anna, open_store(str(primary)) as store:
+    with (
+        tempfile.TemporaryDirectory() as elsewhere,
+        make_store(Path(elsewhere)) as anna,
+        open_store(str(primary)) as store,
+    ):
         save(anna, "notes/bank.md", f"# The bank\n\n{TOLD}, says its support.\n", session="bank", group=None,
              type="research", summary=f"{TOLD}.", created_at=now_us() - 3 * DAY_US)  # fmt: skip
         bring(store, exported_bytes(anna))

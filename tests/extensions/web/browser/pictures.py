@@ -15,7 +15,8 @@ from playwright.sync_api import sync_playwright
 _TESTS = Path(__file__).parents[3]
 sys.path[:0] = [str(_TESTS), str(_TESTS.parent / "fixtures")]
 
-from demo_store import TASK, demo_store  # noqa: E402  the folders of what it uses are named above
+from demo_store import TASK  # noqa: E402  the folders of what it uses are named above
+from lived_store import lived_store  # noqa: E402  as above
 from server import Server, admitted, serve, start_browser, visit  # noqa: E402
 
 _MOST_BYTES = 150_000
@@ -49,7 +50,7 @@ def main() -> None:
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as state, tempfile.TemporaryDirectory(prefix="shop-") as folder:
         os.environ["XDG_STATE_HOME"] = state
-        demo_store(Path(folder))
+        lived_store(Path(folder))
         server = serve(Path(folder))
         try:
             _take(server, Path(state) / "cookies.json", target)
