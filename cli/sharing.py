@@ -29,6 +29,9 @@ if TYPE_CHECKING:
             """Send a purge's orders: how many of how many machines have not confirmed, and notes; -1 without a log."""
             ...
 
+        def undo(self, store: Store, number: str) -> None:
+            """Put back what an order of the log removed here. Raises NotFoundError, CtxrankError."""
+
         def durably(self, call: Call, act: Callable[[], Reply]) -> Reply:
             """The reply of what writes, once the log has it. Raises UsageError where nothing could acknowledge it."""
             ...

@@ -15,9 +15,12 @@ from ctxrank.extensions.team.schema import prepare
 from ctxrank.extensions.team.snapshot import bring_snapshot, write_snapshot
 from ctxrank.extensions.team.state import as_json, drop_state, sentence, unpushed
 from ctxrank.extensions.team.sync import Forgetting, Synced, state_of, synchronize
+from ctxrank.extensions.team.undo import drop_sealed, sealed_orders, take_back
 from ctxrank.extensions.team.watch import LogWatch
+from ctxrank.indexer.clock import DAY_US, format_day, now_us
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
+from ctxrank.indexer.exchange.orders import DAYS
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.store.location import TEAM_LOCK
@@ -100,15 +103,23 @@ def status(call: Call, unconfirmed: bool) -> Reply:
     if unconfirmed:
         with call.open() as store, connected(store) as log:
             found = exchange.forgetting(store, log)
-            waiting = count_waiting(store.primary)
+            waiting, sealed = count_waiting(store.primary), sealed_orders(store)
         late = [
             f"{shown(one.machine)}{' (this one)' if one.is_this else ''}: {one.orders} orders,"
             f" {f'seen {one.seen_at}' if one.seen_at else 'never seen'}"
             for one in found.unconfirmed
         ]
         return Reply(
-            lambda: {"machines": found.machines, "unconfirmed": found.unconfirmed, "waiting": waiting},
-            late or [f"forgotten by all {found.machines} machines"],
+            lambda: {
+                "machines": found.machines,
+                "unconfirmed": found.unconfirmed,
+                "waiting": waiting,
+                "sealed": [{"order": one.order, "until": one.until} for one in sealed],
+            },
+            [
+                *(late or [f"forgotten by all {found.machines} machines"]),
+                *(f"order {one.order}: sealed until {format_day(one.until)}" for one in sealed),
+            ],
             exit_code=LockedError.exit_code if late or waiting else 0,
             notes=(*_unconfirmed_notes(found), *_waiting_notes(waiting)),
         )
@@ -247,6 +258,7 @@ def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
 
     (-1, 0, …) where the log cannot be asked: the orders wait in the store.
     """
+    drop_sealed(store, now_us() + 2 * DAYS * DAY_US)  # what others had forgotten here may be what is purged now
     try:
         with connected(store) as log:
             exchange.push(store, log)
@@ -255,6 +267,12 @@ def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
     except (CtxrankError, NotFoundError) as error:
         return -1, 0, (f"not yet forgotten: {error.message} The order is sent as soon as it can be.",)
     return len(found.unconfirmed), found.machines, _unconfirmed_notes(found)
+
+
+def undo(store: Store, number: str) -> None:
+    """Take an order back, and what its store ordered after it. Raises NotFoundError, CtxrankError."""
+    with connected(store) as log:
+        take_back(store, log, number)
 
 
 def _unconfirmed_notes(found: Forgetting) -> tuple[str, ...]:

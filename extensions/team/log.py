@@ -161,7 +161,7 @@ class TeamLog:
             after = rows[-1][0]
 
     def report(self, applied: int, forgotten: int) -> None:
-        """Say how far this machine is: what is here, and which orders to forget are carried out."""
+        """Say how far this machine is: what is here, and which orders are carried out; below 0 takes that back."""
         self._rows("SELECT ctxrank.report(%s, %s, %s)", (self.project, applied, forgotten))
 
     def erase(self) -> bool:

@@ -159,6 +159,23 @@ BEGIN
 END $$;
 
 
+-- CONFIRMING -----------------------------------------------------------------------------------------------------
+
+-- As before; below 0 it takes back that it has carried out orders.
+CREATE OR REPLACE FUNCTION report(of_project text, has_applied bigint, has_forgotten bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ctxrank, pg_temp SET lock_timeout = '5s' AS $$
+DECLARE
+    me members := my_membership(of_project);
+    last bigint := (SELECT n FROM projects WHERE id = me.project);
+BEGIN
+    UPDATE members
+       SET applied = greatest(applied, least(has_applied, last)),
+           forgotten = CASE WHEN has_forgotten < 0 THEN 0
+                            ELSE greatest(forgotten, least(has_forgotten, has_applied, last)) END, seen_at = now()
+     WHERE project = me.project AND role = me.role;
+END $$;
+
+
 -- FORGETTING -----------------------------------------------------------------------------------------------------
 
 -- Rewrite the parts that hold bytes of forgotten keys, in a transaction of its own after the one that deleted. A part

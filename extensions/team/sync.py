@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ctxrank.extensions.team.log import Head, LogLine, Pushed, TeamLog
 from ctxrank.extensions.team.sealing import MAX_RECORD_BYTES, Register, Sealed, mark_of, seal, unseal
 from ctxrank.extensions.team.state import write_state
+from ctxrank.extensions.team.undo import Sealer, drop_sealed
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.exchange import Exchange
@@ -105,6 +106,7 @@ def synchronize(store: Store, log: TeamLog, told: Told | None = None, *, is_eras
             break
     has_orders = any(FORGET in report.counts or REMOVED in report.counts for report in reports)
     is_erased = log.erase() if must_erase or has_orders else True
+    drop_sealed(store, now_us())
     if is_erasing and is_erasing_due(store.primary) and not backups_of(store):
         finish_forgetting(store)
     is_forgotten = not is_erasing_due(store.primary)
@@ -264,7 +266,9 @@ def _pull(store: Store, log: TeamLog, head: Head, told: Told | None) -> tuple[in
     exchange: Exchange | None = None
     try:
         while lines := log.lines(head.id, applied, own):
-            exchange = exchange or Exchange(store, own, load_config(store).redaction_mode, door="log")
+            if exchange is None:
+                exchange = Exchange(store, own, load_config(store).redaction_mode, door="log")
+                exchange.sealer = Sealer(store)
             bring(exchange, log.project, lines, lambda n: advance(store, head.history, applied=n, head=n))
             pulled += len(lines)
             applied = lines[-1].n
@@ -285,6 +289,8 @@ def bring(exchange: Exchange, project: str, lines: Sequence[LogLine], done: Call
     """
     batch: list[Line | BadLine] = []
     size = 0
+    if isinstance(exchange.sealer, Sealer):
+        exchange.sealer.note(lines)
     for line in lines:
         found = _incoming(project, line)
         if found is not None:

@@ -52,7 +52,7 @@ from ctxrank.indexer.privacy.purge import (
     plan_ordered,
 )
 from ctxrank.indexer.privacy.redact_again import redact_again
-from ctxrank.indexer.privacy.removal import Remover
+from ctxrank.indexer.privacy.removal import HERE, Remover, Seal
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store import blocklist, origins
 from ctxrank.indexer.store.blocklist import SECRET
@@ -136,6 +136,7 @@ class Exchange:
             if len(digits_of(digits)) < ORIGIN_DIGITS:
                 raise UsageError(f"'{digits}' is no origin.", f"Give its first {ORIGIN_DIGITS} digits or more.")
         self.read: Counter[str] = Counter()
+        self.sealer: Callable[[int], Seal | None] | None = None  # what seals the removals of an order, by its number
         self._store = store
         self._mode = mode
         self._sender = sender
@@ -149,6 +150,7 @@ class Exchange:
         self._forgotten: Counter[str] = Counter()
         self._orders = KindCount()
         self._waiting = 0
+        self._redacted_for = HERE
         self._kept_out = cache(self._is_kept_out)
         self._left_out = 0
 
@@ -221,7 +223,7 @@ class Exchange:
             for one in removals:
                 if one.row_id and one.order_id == order_id:
                     numbers.setdefault(one.kind, []).append(one.row_id)
-            self._forgotten.update(forget_numbers(self._store, numbers, Remover(uuid, order_id or None)))
+            self._forgotten.update(forget_numbers(self._store, numbers, self._remover(uuid, order_id)))
         with self._store.write() as change:
             for one in removals:
                 # Row 0: it may be made again, by its origin.
@@ -229,6 +231,9 @@ class Exchange:
                 if one.row_id < 0:
                     query = "UPDATE record_log SET gone = ? WHERE kind = ? AND number = ? AND gone > 0"
                     change.connection.execute(query, (one.gone, one.kind, one.row_id))
+
+    def _remover(self, uuid: str, order_id: int) -> Remover:
+        return Remover(uuid, order_id or None, self.sealer(order_id) if self.sealer and order_id else None)
 
     def _enter_removal(self, change: Change, uuid: str, line: Line, one: _Removal) -> int | None:
         """The number of an order to remove a record; None where it waits, or was declined."""
@@ -307,8 +312,10 @@ class Exchange:
         is_within = self._bounds[key].allows(touched)
         for order in secrets:
             with self._store.write() as change:
-                if self._enter(change, order.order, touched, is_obeyed=is_within) is not None:
-                    yield order
+                order_id = self._enter(change, order.order, touched, is_obeyed=is_within)
+            if order_id is not None:
+                self._redacted_for = Remover(key, order_id)
+                yield order
             touched = 0  # they were counted together
         for order in fresh:
             if order.key != key or order.kind == SECRET:
@@ -319,14 +326,14 @@ class Exchange:
                 is_within = self._bounds[key].allows(touched)
                 order_id = self._enter(change, order.order, touched, is_obeyed=is_within)
             if order_id is not None:
-                self._forgotten.update(forget_planned(self._store, plan, Remover(key, order_id)))
+                self._forgotten.update(forget_planned(self._store, plan, self._remover(key, order_id)))
                 yield order
 
     def finish(self, losses: Iterable[str] = ()) -> ImportReport:
         """What was done; `losses` are what the file is missing."""
         account = self._account
         if is_redaction_unfinished(self._store.primary):  # the mode has the secrets of all orders
-            redact_again(self._store, load_config(self._store).redaction_mode)
+            redact_again(self._store, load_config(self._store).redaction_mode, self._redacted_for)
         # Copies that a repair left keep it from ever being done: then it is tried where something new is to be erased.
         if self._forgotten or self._orders.new or not backups_of(self._store):
             finish_forgetting(self._store)

@@ -27,6 +27,7 @@ from ctxrank.indexer.privacy.removal import (
     note_removals,
     removable,
     remove_records,
+    sealing,
     unchecked_references,
 )
 from ctxrank.indexer.records.sessions import find_session
@@ -172,7 +173,8 @@ def forget_planned(store: Store, plan: Plan, by: Remover = HERE) -> Mapping[str,
     counts = _counts(plan)
     if counts:
         with unchecked_references(store.primary), store.write() as change:
-            _remove(change, plan)
+            with sealing(change.connection, by.seal):
+                _remove(change, plan)
             note_removals(change.connection, counts, by)
             note_erasing(change)
     return counts

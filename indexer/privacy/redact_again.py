@@ -23,6 +23,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacting
 from ctxrank.indexer.privacy.purge import forget_blocked
+from ctxrank.indexer.privacy.removal import HERE, Remover, note_removals
 from ctxrank.indexer.records.receipts import redacted_inputs
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -78,7 +79,12 @@ class _RedactedRow(NamedTuple):
 
 
 def redact_again(
-    store: Store, mode: RedactionMode, *, is_dry_run: bool = False, is_only_for_these: bool = False
+    store: Store,
+    mode: RedactionMode,
+    by: Remover = HERE,
+    *,
+    is_dry_run: bool = False,
+    is_only_for_these: bool = False,
 ) -> RedactedAgain:
     """Redact everything that is stored, and erase what went from the files. Raises UsageError, LockedError.
 
@@ -118,6 +124,7 @@ def redact_again(
     is_due = is_erasing_due(store.primary)
     if is_due:
         with store.write() as change:
+            note_removals(change.connection, {"redaction": sum(counts.values())}, by)
             note_redacting(change, is_done=True)
     return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store), is_dry_run=False)
 

@@ -10,7 +10,7 @@ packages for each one that goes. What they would do is done here, once for a who
 """
 
 import contextlib
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 
 import apsw
 
@@ -29,11 +29,18 @@ _AMONG = "IN (SELECT value FROM json_each(?))"
 _GOING = "IN (SELECT value FROM json_each(?1))"
 
 
+Seal = Callable[[apsw.Connection, bytes], None]  # keeps a changeset of SQLite, in the transaction that it is of
+_NUMBERED_ANEW = ("record_log", "tombstones", "labels")
+
+
 class Remover(NamedTuple):
-    """Who has something removed: the uuid of another store ('' for this one), and the number of its order."""
+    """Who has something removed: the uuid of another store ('' for this one), the number of its order, and what seals
+    the rows that go, so that the order can be taken back.
+    """
 
     origin: str = ""
     order_id: int | None = None
+    seal: Seal | None = None
 
 
 HERE = Remover()
@@ -58,7 +65,23 @@ def removals(primary: apsw.Connection) -> list[Removal]:
 def note_removals(writer: apsw.Connection, counts: Mapping[str, int], by: Remover) -> None:
     """Note that so many of each kind were removed, by whom and by which order; no text. `writer` has a transaction."""
     query = "INSERT INTO removals (removed_at, origin, order_id, kind, removed) VALUES (?, ?, ?, ?, ?)"
-    writer.executemany(query, [(now_us(), *by, kind, count) for kind, count in counts.items() if count])
+    writer.executemany(
+        query, [(now_us(), by.origin, by.order_id, kind, count) for kind, count in counts.items() if count]
+    )
+
+
+@contextlib.contextmanager
+def sealing(writer: apsw.Connection, seal: Seal | None) -> Generator[None, None, None]:
+    """Give the changes inside to what seals them. `writer` has a transaction open."""
+    if seal is None:
+        yield
+        return
+    with contextlib.closing(apsw.Session(writer, "main")) as session:
+        session.table_filter(lambda name: name not in _NUMBERED_ANEW)
+        session.attach()
+        yield
+        changes = session.changeset()
+    seal(writer, changes)
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.declarations import Kind
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.removal import remove_records, unchecked_references
+from ctxrank.indexer.privacy.removal import HERE, note_removals, remove_records, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.blocklist import SESSION
 from ctxrank.indexer.store.connection import read_column, require_value
@@ -179,6 +179,7 @@ def _remove(store: Store, rule: _Rule) -> int:
             values = (*rule.values, last_id, _BATCH)
             ids = read_column(change.connection, query, values, int)
             remove_records(change, rule.kind, ids)
+            note_removals(change.connection, {rule.kind: len(ids)}, HERE)
         removed += len(ids)
         if len(ids) < _BATCH:
             return removed

@@ -20,7 +20,7 @@ from ctxrank.indexer.owners import owners, require_owners
 from ctxrank.indexer.privacy.erase import erase, note_secrets
 from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import redact_again
-from ctxrank.indexer.privacy.removal import unchecked_references
+from ctxrank.indexer.privacy.removal import HERE, note_removals, unchecked_references
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding, find_in_any_encoding
 from ctxrank.indexer.redaction.purged_secrets import (
     LEAST_CHARS,
@@ -89,6 +89,7 @@ def forget_secrets(
             counts[place.name] = counts.get(place.name, 0) + len(rows)
             _write_over(change, place, rows, pattern)
         forget_memories(change.connection)
+        note_removals(change.connection, {"secret": sum(counts.values())}, HERE)
         note_secrets(change, found=sought)
     return PurgeReport(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
 

@@ -4,6 +4,7 @@ import gc
 from collections.abc import Sequence
 
 from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError
 from ctxrank.indexer.exchange import orders
@@ -18,7 +19,7 @@ from ctxrank.indexer.store.origins import KnownOrigin, OriginState, known_origin
 from ctxrank.indexer.store.store import Store
 
 _STATES: dict[str, OriginState] = {"accept": "accepted", "revoke": "revoked", "refuse": "refused"}
-_OF_ORDERS = ("agree", "decline")
+_OF_ORDERS = ("agree", "decline", "undo")
 
 
 def origins(call: Call, does: str | None, which: str | None, name: str | None) -> Reply:
@@ -46,7 +47,9 @@ def origins(call: Call, does: str | None, which: str | None, name: str | None) -
 
 def _of_orders(store: Store, does: str, which: str) -> Reply:
     waiting = orders.waiting_orders(store.primary)
-    if does in _OF_ORDERS:
+    if does == "undo":
+        sharing("origins undo").undo(store, which)
+    elif does in _OF_ORDERS:
         chosen = [one for one in waiting if which in (str(one.number), "all")]
         if not chosen:
             raise NotFoundError(f"No order {which} waits.", "'ctxrank origins pending' shows their numbers.")

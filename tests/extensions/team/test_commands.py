@@ -222,7 +222,7 @@ def test_a_purge_says_who_has_not_confirmed_and_forget_status_names_them(
     b.json("team", "sync")
     _until(lambda: a.run("team", "status", "--unconfirmed").code == 0)
     assert a.json("team", "status", "--unconfirmed") == {
-        "schema_version": 1, "outcome": "matched", "machines": 2, "unconfirmed": [], "waiting": 0
+        "schema_version": 1, "outcome": "matched", "machines": 2, "unconfirmed": [], "waiting": 0, "sealed": []
     }  # fmt: skip
     a.end_updater()
     a.save("walrus")

@@ -23,7 +23,10 @@ from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of
+from ctxrank.indexer.privacy.redact_again import redact_again
+from ctxrank.indexer.privacy.removal import removals
 from ctxrank.indexer.privacy.retention import prune_expired, prune_older
+from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.packages import consume, get_package, link_versions, list_packages
 from ctxrank.indexer.records.sessions import NewSession, create_group, create_session, list_groups, list_sessions
@@ -404,3 +407,18 @@ def test_a_wrong_ttl_says_what_is_allowed(store: Store, text: str, named: str) -
         load_config(store)
     assert "config.yaml" in refused.value.message
     assert named in refused.value.hint
+
+
+def test_what_is_pruned_redacted_and_purged_is_in_the_log_of_removals_without_text(store: Store) -> None:
+    fill(store, "old", OLD)
+    save(store, "secret.md", "The word is Kq7vXw2mPz9t for the queue.\n", summary="Word")
+    prune_older(store, CUT, kinds=["event"])
+    forget_secrets(store, ["Kq7vXw2mPz9t"], load_config(store).redaction_mode)
+    with store.write() as change:
+        change.connection.execute(
+            "UPDATE reasoning SET content = 'ghp_' || ?", ("q7VxW2mPz9tKd4RsB8nYc3LfH6jGa1Ue5ToA",)
+        )
+    redact_again(store, load_config(store).redaction_mode)
+    noted = removals(store.primary)
+    assert [one.kind for one in noted] == ["redaction", "secret", "event"]
+    assert {(one.origin, one.order) for one in noted} == {("", None)} and all(one.removed for one in noted)
