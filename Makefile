@@ -169,7 +169,7 @@ $(DEV_STAMP): $(STAMP)
 
 $(WHEEL_STAMP): pyproject.toml setup.py MANIFEST.in $(SOURCES)
 	$(call make-venv,$(WHEEL_VENV))
-	@rm -rf dist/wheel build/lib build/bdist.* && "$(WHEEL_VENV)/bin/python" -m pip -q wheel --no-deps --wheel-dir dist/wheel .
+	@rm -rf dist/wheel build/lib* build/temp.* build/bdist.* && "$(WHEEL_VENV)/bin/python" -m pip -q wheel --no-deps --wheel-dir dist/wheel .
 	@"$(WHEEL_VENV)/bin/python" -m pip -q install --compile dist/wheel/*.whl
 	@"$(WHEEL_VENV)/bin/python" -m pip -q install --compile --force-reinstall --no-deps dist/wheel/*.whl
 	@touch $@
