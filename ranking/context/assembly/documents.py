@@ -54,8 +54,7 @@ def package_candidate(
         if ranked.standing or not shown_path(package.path):
             passages = [one for one in passages if _says_something(one, package.summary)]
         count = require_value(primary, "SELECT count(*) FROM documents WHERE owner_id = ?", (package.document_id,), int)
-    artifact: int | None = primary.execute("SELECT artifact_id FROM packages WHERE id = ?", (package.id,)).get
-    state = file_state(spawn.store, artifact, package.id, folders)
+    state = file_state(spawn.store, package.artifact, package.id, folders)
     unrelated = UNRELATED if ranked.is_best_known else ""
     came = where_from(primary, package.id) or whose(primary, package.id)
     labels = "; ".join(
@@ -72,18 +71,17 @@ def package_candidate(
         title=cleaned(package.title, package.ruleset, spawn.config.redaction_mode),
         explanation=ranked.explanation,
     )
-    title = spawn.prices.of(block.package_title(shown))
-    full = _price(spawn, package, shown, lambda one: block.package_title(one) + block.package_summary(one))
-    steps = [title, max(0, full - title)]
-    forms: tuple[IncludedDocument, ...] = (shown, shown._replace(detail="summary"))
-    if ranked.standing:
-        line = _price(spawn, package, shown, block.package_line)
-        forms = (shown._replace(detail="line"), forms[1])
-        if passages or not has_detail:  # from its line to its summary with the best passage in one step
-            forms, steps = forms[:1], [line]
-            passages[:1] = [one._replace(price=one.price + max(0, full - line)) for one in passages[:1]]
+    line = _price(spawn, package, shown, block.package_line) if ranked.standing else 0
+    forms: tuple[IncludedDocument, ...] = (shown._replace(detail="line") if ranked.standing else shown,)
+    steps = [line]
+    if has_detail or not ranked.standing:  # else no other form of it is shown, and none is priced
+        full = _price(spawn, package, shown, lambda one: block.package_title(one) + block.package_summary(one))
+        if ranked.standing and passages:  # from its line to its summary with the best passage in one step
+            passages[0] = passages[0]._replace(price=passages[0].price + max(0, full - line))
         else:
-            steps = [line, max(0, full - line)]
+            title = line if ranked.standing else spawn.prices.of(block.package_title(shown))
+            forms = (*forms, shown._replace(detail="summary"))
+            steps = [title, max(0, full - title)]
     candidate = _candidate("packages", PACKAGE, forms, steps, passages, count)
     item = candidate.item._replace(has_line=bool(ranked.standing), is_first=ranked.standing == IS_NEAR)
     return candidate._replace(item=item)
@@ -93,10 +91,12 @@ def _price(
     spawn: Spawn, package: EligiblePackage, shown: IncludedDocument, write: Callable[[IncludedDocument], str]
 ) -> int:
     """Of what is written of a package: its summary costs what was counted where it is there whole."""
-    text, bare = write(shown), write(shown._replace(summary=""))
+    text = write(shown)
     if shown.summary in ("", shown.title) or shown.summary != package.summary or package.summary not in text:
         return spawn.prices.of(text)
-    return spawn.prices.of(bare) + spawn.prices.of_stored(package.summary, package.tokens, package.counter)
+    return spawn.prices.of(write(shown._replace(summary=""))) + spawn.prices.of_stored(
+        package.summary, package.tokens, package.counter
+    )
 
 
 def _says_something(passage: IncludedPassage, summary: str) -> bool:

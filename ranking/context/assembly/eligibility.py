@@ -47,6 +47,7 @@ class EligiblePackage(NamedTuple):
     is_gone: bool  # all of that code is gone
     tokens: int  # of its summary, as `counter` has counted them
     counter: str
+    artifact: int | None = None  # its file's
 
 
 _QUERY = f"""
@@ -67,7 +68,7 @@ _QUERY = f"""
            d.title, {IS_UNUSED_CLONE},
            coalesce((SELECT max(a.held_at) FROM anchors AS a WHERE a.document_id = d.id), 0),
            coalesce((SELECT min(a.state = 'gone') FROM anchors AS a WHERE a.document_id = d.id), 0),
-           d.tokens, d.token_counter
+           d.tokens, d.token_counter, p.artifact_id
       FROM packages AS p
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id
