@@ -15,7 +15,7 @@ def make(ask: Commands, given: Parameters) -> str:
         ask(f"error {what}", error=id_)
     elif what == "supersede":
         ask("package supersede", old_id=id_, new_id=given("by"))
-    elif what in ("agree", "decline"):
+    elif what in ("agree", "decline", "undo"):
         ask("origins", does=what, which=id_)
         return address("/")
     elif what == "end":

@@ -6,6 +6,7 @@ from ctxrank.extensions.web.answers import Commands, Json
 from ctxrank.extensions.web.lately import LateRecord, frequent_errors, lately, open_failures
 from ctxrank.extensions.web.rendering import address, headline
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
+from ctxrank.indexer.exchange.orders import returnable_orders
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.anchors import drifted_findings
 from ctxrank.indexer.store.ids import public_id
@@ -35,6 +36,7 @@ def values(ask: Commands) -> Json:
         failures = open_failures(store.primary, now - _OPEN_FOR_US, _WAITING)
         frequent = frequent_errors(store.primary, _FREQUENT)
         drifted = drifted_findings(store.primary)
+        carried_out = returnable_orders(store.primary)[-_WAITING:]
     unconfirmed = ask("error list", state="sighted", limit=_WAITING).fields
     return {
         "conversations": _conversations(found)[:_CONVERSATIONS],
@@ -45,6 +47,7 @@ def values(ask: Commands) -> Json:
         "failures": [_shown(one) for one in failures],
         "drifted": drifted[:_WAITING],
         "drifted_total": len(drifted),
+        "carried_out": carried_out,
         "orders": ask("origins", does="pending").fields.get("orders", []),
     }
 

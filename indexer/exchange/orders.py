@@ -37,6 +37,10 @@ from ctxrank.indexer.store.store import Change
 
 REMOVED, FORGET = "removed", "forget"
 FEW, SHARE, DAYS = 10, 0.01, 7
+_ORDERS = """
+    SELECT w.id, coalesce(o.who, ''), w.came_by, w.came_at, w.touched, w.origin, w.record, w.kind, w.key, w.prefilter
+      FROM orders AS w LEFT JOIN origins AS o ON o.uuid = w.origin WHERE {} ORDER BY w.id
+"""
 _NOTHING, _ANYTHING = -1, 1 << 60
 
 OrderDoor = Literal["log", "file", "person"]  # by which an order came; a person here agreed to it
@@ -183,12 +187,13 @@ def enter(change: Change, order: Order, door: OrderDoor, touched: int, *, is_obe
 
 def waiting_orders(primary: apsw.Connection) -> list[WaitingOrder]:
     """The orders that wait for a person, the oldest first."""
-    query = """
-        SELECT w.id, coalesce(o.who, ''), w.came_by, w.came_at, w.touched, w.origin, w.record, w.kind, w.key,
-               w.prefilter
-          FROM orders AS w LEFT JOIN origins AS o ON o.uuid = w.origin WHERE w.state = 'waiting' ORDER BY w.id
-    """
-    return list(read_rows(primary, query, (), WaitingOrder))
+    return list(read_rows(primary, _ORDERS.format("w.state = 'waiting'"), (), WaitingOrder))
+
+
+def returnable_orders(primary: apsw.Connection) -> list[WaitingOrder]:
+    """The orders of the log that were carried out here and may be taken back, the oldest first."""
+    condition = "w.state = 'done' AND w.came_by = 'log' AND w.kind <> ? AND w.came_at > ?"
+    return list(read_rows(primary, _ORDERS.format(condition), (SECRET, now_us() - DAYS * DAY_US), WaitingOrder))
 
 
 def decline(change: Change, numbers: Iterable[int]) -> None:

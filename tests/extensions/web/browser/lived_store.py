@@ -66,7 +66,7 @@ def lived_store(folder: Path) -> Path:
 
 
 def _bring_colleague(primary: Path) -> None:
-    """Take in what a colleague's store exported, and an order of hers that waits for a person."""
+    """Take in what a colleague's store exported, and two of her orders: one waits for a person, one was carried out."""
     with (
         tempfile.TemporaryDirectory() as elsewhere,
         make_store(Path(elsewhere)) as anna,
@@ -78,3 +78,4 @@ def _bring_colleague(primary: Path) -> None:
         with store.write() as change:
             decide(change, uuid_of(anna), "accepted", "person", "anna")
             enter(change, Order(uuid_of(anna), FORGET, "path", "0" * 32, ""), "file", 12, is_obeyed=False)
+            enter(change, Order(uuid_of(anna), FORGET, "session", "1" * 32, ""), "log", 3, is_obeyed=True)

@@ -99,6 +99,7 @@ def _who_told_this(walk: Walk) -> None:
 
 
 def _an_order_is_not_carried_out(walk: Walk) -> None:
+    walk.reads("anna: a session, which was in 3 records here", "Take it back")
     walk.reads("anna: a path, which is in 12 records here")
     walk.press("Refuse")
     expect(walk.page.locator("main")).not_to_contain_text("which is in 12 records here")
