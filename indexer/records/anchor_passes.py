@@ -37,7 +37,7 @@ _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
 _LEAST_LIKENESS = 0.25  # of a span and another file that has its name
-_LEAST_SUCCESSOR = 0.4  # of the lines around it and the new file that its file is now
+_LEAST_SUCCESSOR, _LEAST_NAMESAKE = 0.4, 0.1  # of the lines around it and the file that its file is now
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
 _INDEXED = """
@@ -188,16 +188,26 @@ class _Elsewhere:
         A name that is a member's or begins with a capital is enough where one file alone defines it.
         """
         name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
-        tables = (path for path in self.paths if is_table(path))
-        named = _definers(self._store, name) if anchor.kind == "name" else tables if name else ()
-        found = [one for one in self._sources(anchor, named) if one.defined(name)]
+        base, suffix = os.path.basename(anchor.now_path), os.path.splitext(anchor.now_path)[1]
+        if anchor.kind == "name":
+            named = self._sources(anchor, _definers(self._store, name))
+        else:  # a command is in files of one name, a setting stays where its file does
+            is_here = is_table if anchor.kind == "setting" and is_gone else lambda path: path.endswith(base)
+            named = self._sources(anchor, filter(is_here, self.paths) if name else ())
+        found = [one for one in named if one.defined(name)]
         if len(found) != 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
             found = [one for one in found if one.likeness(kept.words) >= _LEAST_LIKENESS]
         if not found and (is_gone or not name):
-            suffix = os.path.splitext(anchor.now_path)[1]
             new = (path for path, is_new in self.paths.items() if is_new and path.endswith(suffix))
-            likest = max(self._sources(anchor, new), key=lambda one: one.likeness(around), default=None)
-            found = [] if likest is None or likest.likeness(around) < _LEAST_SUCCESSOR else [likest]
+
+            def likeness(one: Source) -> tuple[bool, float, float]:
+                own = 0 if is_gone else one.likeness(kept.words)
+                return is_gone and os.path.basename(one.path) == base, own, one.likeness(around)
+
+            likest = max(self._sources(anchor, new), key=likeness, default=None)
+            if likest is not None:
+                is_namesake, *shares = likeness(likest)
+                found = [likest] if max(shares) >= (_LEAST_NAMESAKE if is_namesake else _LEAST_SUCCESSOR) else []
         places = [
             (located.changed, at, source, located)
             for at, source in enumerate(found)
