@@ -41,6 +41,9 @@ from ctxrank.indexer.store.store import Change, Store
 BY_ORDER = 2  # what the record log says of a record that every store has to forget
 # The path of a row below its root or its tree, as a person names it.
 _SHOWN = "CASE WHEN r.path = '.' OR r.path LIKE '@%' THEN f.path ELSE r.path || '/' || f.path END"
+# A path that is one, or lies below it.
+_BELOW = "({0} = ?1 OR substr({0}, 1, length(?1) + 1) = ?1 || '/')"
+_WITH_ROOTS = "artifacts AS f JOIN roots AS r ON r.id = f.root_id"
 
 
 class PurgeReport(NamedTuple):
@@ -209,7 +212,7 @@ def _plan_packages(primary: apsw.Connection, plan: Plan, numbers: Sequence[int])
             plan.notes.append(f"{path} stays: {other} has it, too; 'ctxrank purge --path' purges it for all.")
             continue
         paths.append(path)
-        query = f"SELECT f.id FROM artifacts AS f JOIN roots AS r ON r.id = f.root_id WHERE {_SHOWN} = ?1 OR f.id = ?2"
+        query = f"SELECT f.id FROM {_WITH_ROOTS} WHERE {_SHOWN} = ?1 OR f.id = ?2"
         # An order elsewhere takes all of a path, too.
         plan.rows["artifact"].extend(_ids(primary, query, path, artifact_id))
     plan.kept_out[PATH] = paths
@@ -217,11 +220,10 @@ def _plan_packages(primary: apsw.Connection, plan: Plan, numbers: Sequence[int])
 
 def _plan_path(primary: apsw.Connection, plan: Plan, path: str) -> None:
     """A file or all below a folder, in every table that has it."""
-    below = "({0} = ?1 OR substr({0}, 1, length(?1) + 1) = ?1 || '/')"
     for table, column in file_tables(primary):
-        query = f"SELECT f.id FROM {_with_folders(table, column)} WHERE {below.format(_SHOWN)}"
+        query = f"SELECT f.id FROM {_with_folders(table, column)} WHERE {_BELOW.format(_SHOWN)}"
         plan.rows[table.counted_as or table.name].extend(_ids(primary, query, path))
-    query = f"SELECT id FROM packages WHERE {below.format('path')} OR artifact_id IN (SELECT value FROM json_each(?2))"
+    query = f"SELECT id FROM packages WHERE {_BELOW.format('path')} OR artifact_id IN (SELECT value FROM json_each(?2))"
     plan.rows["package"].extend(_ids(primary, query, path, id_list(plan.rows["artifact"])))
     plan.kept_out[PATH] = [path]
 
@@ -276,6 +278,7 @@ def _remove(change: Change, plan: Plan) -> list[int]:
     """Everything in one transaction; returns the numbers under which it is kept out."""
     connection = change.connection
     _remove_receipts(connection, plan)
+    _remove_anchors(connection, plan)
     for what, numbers in plan.rows.items():
         remove_records(change, what, numbers)
     for unit in dict.fromkeys(plan.failures):
@@ -309,6 +312,14 @@ def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:
             query = f"SELECT {named.named_by} FROM {named.table.name} WHERE id IN (SELECT value FROM json_each(?))"
             for name in filter(None, _texts(connection, query, id_list(plan.rows[named.name]))):
                 connection.execute("DELETE FROM receipts WHERE instr(entries, ?) OR instr(inputs, ?)", (name, name))
+
+
+def _remove_anchors(connection: apsw.Connection, plan: Plan) -> None:
+    """What other findings name of the files that go: their anchors have checksums of lines."""
+    query = f"SELECT {_SHOWN} FROM {_WITH_ROOTS} WHERE f.id IN (SELECT value FROM json_each(?))"
+    for path in (*plan.kept_out.get(PATH, ()), *_texts(connection, query, id_list(plan.rows["artifact"]))):
+        below = " OR ".join(_BELOW.format(column) for column in ("path", "now_path"))
+        connection.execute(f"DELETE FROM anchors WHERE {below}", (path,))
 
 
 def _ids(primary: apsw.Connection, query: str, *values: str | int | None) -> list[int]:

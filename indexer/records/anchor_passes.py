@@ -78,7 +78,8 @@ def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
         with store.write() as change:
             change.connection.execute(f"DELETE FROM anchors WHERE id IN ({', '.join(map(str, dropped.values()))})")
             for values in made:
-                rows.insert(change.connection, "anchors", values)
+                if not change.blocklist.holds_path(str(values["path"])):
+                    rows.insert(change.connection, "anchors", values)
 
 
 def _commit(folder: str) -> str:

@@ -11,7 +11,7 @@ from builders import make_store
 from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
-from ctxrank.indexer.privacy.purge import forget_document
+from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
@@ -214,6 +214,22 @@ def test_anchors_go_with_their_finding(store: Store) -> None:
     save(store, "`load` in src/config.py")
     forget_document(store, DocumentRef("package", 1))
     assert store.primary.execute("SELECT count(*) FROM anchors").get == 0
+
+
+def test_a_purged_file_leaves_no_checksum_in_the_findings_that_name_it(store: Store, tmp_path: Path) -> None:
+    index(store)
+    save(store, "`load` in src/config.py, and `test` in Makefile")
+    sums = {
+        one for anchor in anchors(store)[:1] for one in anchor.fingerprint.replace("|", " ").split() if len(one) == 8
+    }
+    folder = tmp_path / ".ctxrank"
+    assert sums and any(word.encode() in path.read_bytes() for path in folder.glob("ctxrank.db*") for word in sums)
+    assert forget_path(store, "src").is_erased
+    left = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert [word for word in sums if word.encode() in left] == []
+    save(store, "`parse` in src/config.py")
+    index(store)
+    assert [one.name for number in (1, 2) for one in anchors(store, number)] == ["test"]
 
 
 def commit(tmp_path: Path, subject: str) -> None:
