@@ -182,7 +182,7 @@ class _Elsewhere:
         self.paths = read_map(store.primary, query, (last.artifact, last.moment), str, int)
         self._store, self._tree = store, tree
 
-    def find(self, anchor: Anchor, kept: Fingerprint, *, is_gone: bool) -> tuple[Source, Located] | None:
+    def find(self, anchor: Anchor, kept: Fingerprint, is_gone: bool) -> tuple[Source, Located] | None:
         """The file that has an anchor now: its name and some of its lines or, of an anchor without a name, its very
         lines; where its file is gone, the new file that is most like what it was.
 
@@ -242,7 +242,7 @@ def follow_anchors(store: Store) -> None:
     values = json.dumps([*touched]), bool(elsewhere.paths), this.head != last.head
     changed: list[Anchor] = []
     for anchor in list(read_rows(store.primary, query, values, Anchor)):
-        now = followed(anchor, tree.source(anchor.now_path), tree.stamp(anchor.now_path), elsewhere)
+        now = followed(anchor, tree.source(anchor.now_path), elsewhere.find)
         size_bytes, mtime_ns = tree.stamp(now.now_path)
         changed.append(now._replace(size_bytes=size_bytes, mtime_ns=mtime_ns))
     if this.head != last.head:

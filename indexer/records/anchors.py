@@ -9,7 +9,7 @@ moved, has changed, or is gone.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import apsw
 
@@ -21,17 +21,10 @@ from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
     from ctxrank.indexer.text.spans import Fingerprint, Located, Source
 
-    class Elsewhere(Protocol):
-        """Where what is not at its place any more is looked for."""
-
-        def find(self, anchor: "Anchor", kept: "Fingerprint", *, is_gone: bool) -> "tuple[Source, Located] | None":
-            """The file that has an anchor now, whose own file `is_gone`, and where."""
-            ...
-
+    # Looks for an anchor in other files, where its own has gone or has less of it: the file that has it now, and where.
+    Elsewhere = Callable[["Anchor", Fingerprint, bool], tuple[Source, Located] | None]
 
 STATES = SAME, MOVED, CHANGED, GONE = "same", "moved", "changed", "gone"
 LOOK_MS = 10
@@ -151,23 +144,22 @@ def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_M
     for anchor in anchors:
         stamp = tree.stamp(anchor.now_path) if time.monotonic() < deadline else (anchor.size_bytes, anchor.mtime_ns)
         if stamp != (anchor.size_bytes, anchor.mtime_ns) and stamp[0] <= _MAX_LOOKED_BYTES:
-            anchor = followed(anchor, tree.source(anchor.now_path), stamp, None)
+            anchor = followed(anchor, tree.source(anchor.now_path))
         seen.append(anchor)
     return seen
 
 
-def followed(anchor: Anchor, source: "Source | None", stamp: tuple[int, int], elsewhere: "Elsewhere | None") -> Anchor:
-    """An anchor as it is in its file, of this stamp, or where it has gone to from there."""
+def followed(anchor: Anchor, source: "Source | None", elsewhere: "Elsewhere | None" = None) -> Anchor:
+    """An anchor as it is in its file, or where it has gone to from there; the stamp is as it was."""
     from ctxrank.indexer.text.spans import Fingerprint  # noqa: PLC0415  start-up: most files are as they were
 
     kept = Fingerprint.read(anchor.fingerprint)
     located = None if source is None else anchor.within(source, kept)
     is_weak = anchor.kind != "path" and (located is None or 2 * located.changed > len(kept.lines) > _FEW_LINES)
     if elsewhere is not None and (source is None or is_weak):
-        other = elsewhere.find(anchor, kept, is_gone=source is None)
+        other = elsewhere(anchor, kept, source is None)
         if other is not None and (located is None or other[1].changed < located.changed):
             source, located = other
-    anchor = anchor._replace(size_bytes=stamp[0], mtime_ns=stamp[1])
     if located is None or source is None:
         return anchor._replace(state=GONE, differing=len(kept.lines))
     span, differing = located
