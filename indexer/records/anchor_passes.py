@@ -148,7 +148,7 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[Source
         if one.kind == "path":
             yield source, source.whole
         elif one.kind == "line":
-            span = Span(one.line, one.end)
+            span = source.trimmed(Span(one.line, one.end))
             yield from [(source, span)] if source.fingerprint(span).lines else ()
         elif one.kind == "quote":
             yield from ((source, span) for span in source.holding(one.wanted))

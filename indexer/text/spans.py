@@ -117,6 +117,11 @@ class Source:
         words = self._words[:first][-_CONTEXT_LINES:], self._words[first:cut], self._words[last : last + _CONTEXT_LINES]
         return Fingerprint(tuple(self._sums[first:cut]), *map(tuple, words))
 
+    def trimmed(self, span: Span) -> Span:
+        """A span without the empty lines at its ends; as it is where all of it is empty."""
+        first, last = bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)
+        return Span(self._numbers[first], self._numbers[last - 1]) if first < last else span
+
     def defined(self, name: str) -> list[Span]:
         """The definitions of a name, the outermost ones: of `Store.open` those of `open` within `Store`."""
         *owners, own = SEPARATOR.split(name)
@@ -221,7 +226,8 @@ class Source:
         start = max((now for was, now in mapped.items() if was < first), default=-1) + 1
         end = min((now for was, now in mapped.items() if was >= last), default=len(self._sums)) - 1
         is_far = end - start > 2 * last or start == 0 or end + 1 == len(self._sums)  # a side of it is gone
-        if inside and is_far:
+        is_whole = len(inside) == len(kept.words) == max(inside, default=0) - min(inside, default=0) + 1
+        if inside and (is_far or is_whole):  # what was put next to it is no part of it
             start, end = min(inside), max(inside)
         is_known = len(mapped) >= min(_LEAST_MAPPED, last + len(kept.after)) and len(inside) >= least
         if not is_known or start > end or (is_far and 2 * len(inside) < len(kept.lines)):

@@ -76,6 +76,7 @@ LOAD, LINE = Span(7, 12), Span(11, 11)
         ("", LINE, "        text = open(path).read()\n", "", None),
         ("", Span(1, 1), CONFIG, "nothing of it\n", None),
         ("", LINE, "        text = open(path).read()", "        text = (open(path).read())", (11, 11, 1)),
+        ("", Span(3, 3), "import os\n\nLIMIT = 3\n", "import os\n# new\nLIMIT = 3\n# more\n", (3, 3, 0)),
         ("Config.load", LOAD, "self.parse(text)\n", "self.parse(text)\n        pass\n", (7, 13, 1)),
     ],
 )  # fmt: skip
