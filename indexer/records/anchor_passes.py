@@ -193,8 +193,9 @@ class _Elsewhere:
         if anchor.kind == "name":
             named = self._sources(anchor, _definers(self._store, name))
         else:  # a command is in files of one name, a setting stays where its file does
-            is_here = is_table if anchor.kind == "setting" and is_gone else lambda path: path.endswith(base)
-            named = self._sources(anchor, filter(is_here, self.paths) if name else ())
+            is_anywhere = anchor.kind == "setting" and is_gone
+            paths = [path for path in self.paths if (is_table(path) if is_anywhere else path.endswith(base))]
+            named = self._sources(anchor, paths if name else ())
         found = [one for one in named if one.defined(name)]
         if len(found) != 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
             found = [one for one in found if one.likeness(kept.words) >= _LEAST_LIKENESS]
