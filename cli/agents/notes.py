@@ -17,8 +17,9 @@ the ledger of imports, so that a finding that was pruned does not come back. No 
 a block.
 """
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import may_not_be_kept
@@ -58,6 +59,10 @@ class _Note(NamedTuple):
     key: str  # of the ledger: its root and path, neither of which a purge would find there
 
 
+class _TakenInError(Exception):
+    """Another process was faster: what was begun is undone."""
+
+
 class NoteReader(NamedTuple):
     """Who reads notes: `name` is what a line in the log says of it; `session` and `group` are where findings go."""
 
@@ -93,23 +98,38 @@ def keep_notes(reader: NoteReader) -> None:
     index_artifacts(store, paths, mode=reader.config.redaction_mode)
     commits = foreign_commits(root, {note.path for note in notes}, store.location.folder)
     for note in notes:
-        if _is_taken_in(store, note.path, note.key, note.sha256):
-            continue  # its file has moved, and its package with it; or another agent's stop was faster
-        commit = commits.get(note.path)
-        before = read_entry(store.primary, *_LEDGER, note.key)
-        number, older = 0, 0 if before is None else before.target_id
-        try:
-            number = _save(reader, note, commit, older)
-        except CtxrankError as error:
-            note_failure(f"{reader.name}: the front matter of a note is not usable: {error.message}", root)
-            if not isinstance(error, UsageError):
-                continue  # it is no fault of the note: the next stop tries again
-        with store.write() as change:  # the package that a note's content became, or that it was before; 0 for none
-            write_entry(change.connection, *_LEDGER, note.key, note.sha256, number or older)
-            if number and commit is not None:
-                note_commit(change, number, commit.id)
-            if number and older:
-                _link(change, older, number)
+        _take_in(reader, note, commits.get(note.path))
+
+
+def _take_in(reader: NoteReader, note: _Note, commit: Commit | None) -> None:
+    """Save what a note says, and with it that it was taken in: both or neither, and once, whoever else reads it now."""
+    store = reader.store
+    before = read_entry(store.primary, *_LEDGER, note.key)
+    if _is_taken_in(store, note.path, note.key, note.sha256):
+        return  # its file has moved, and its package with it; or another agent's stop was faster
+    older = 0 if before is None else before.target_id
+
+    def taken_in(change: Change, number: int) -> None:
+        """The package that a note's content became, or that it was before; 0 for none."""
+        if read_entry(change.connection, *_LEDGER, note.key) != before:
+            raise _TakenInError("another process took it in")
+        write_entry(change.connection, *_LEDGER, note.key, note.sha256, number or older)
+        if number and commit is not None:
+            note_commit(change, number, commit.id)
+        if number and older:
+            _link(change, older, number)
+
+    try:
+        if _save(reader, note, commit, older, taken_in):
+            return
+    except _TakenInError:
+        return
+    except CtxrankError as error:
+        note_failure(f"{reader.name}: the front matter of a note is not usable: {error.message}", store.location.root)
+        if not isinstance(error, UsageError):
+            return  # it is no fault of the note: the next stop tries again
+    with contextlib.suppress(_TakenInError), store.write() as change:
+        taken_in(change, 0)
 
 
 def _new_notes(store: Store, folder: str) -> Iterator[_Note]:
@@ -162,10 +182,12 @@ def _link(change: Change, older: int, number: int) -> None:
         link_versions(change, older, number)
 
 
-def _save(reader: NoteReader, note: _Note, commit: Commit | None, older: int) -> int:
-    """Save the package that a note is, whose package was `older` (0: none); returns its id, 0 for none.
+def _save(
+    reader: NoteReader, note: _Note, commit: Commit | None, older: int, taken_in: Callable[[Change, int], None]
+) -> bool:
+    """Save the package that a note is, whose package was `older` (0: none); whether it is one.
 
-    Raises UsageError for a bad value.
+    `taken_in` writes in the same transaction. Raises UsageError for a bad value, and what that raises.
     """
     store, mode = reader.store, reader.config.redaction_mode
     has_front = note.text.startswith("---")
@@ -186,18 +208,21 @@ def _save(reader: NoteReader, note: _Note, commit: Commit | None, older: int) ->
         from ctxrank.cli.actions.save import guessed, type_of  # noqa: PLC0415  only for a note without front matter
 
         if not note.path.endswith(_TEXT_ENDINGS) or read_value(store.primary, _HAS_OTHER, (note.path, older), int):
-            return 0  # what was saved with more is not replaced by less
+            return False  # what was saved with more is not replaced by less
         heading, sentence = guessed(redact(note.text if front is None else front.body, mode).text)
         if not (heading or sentence):
-            return 0
+            return False
         role = role_of(reader.config, reader.settings, reader.agent)
         type_ = type_of(heading, sentence)
         new = NewPackage(reader.session, reader.group, type_, note.path, role, sentence or heading, "low")
     if commit is not None:
         priority = "high" if new.priority.strip().lower() == "critical" else new.priority
         new = new._replace(producer=commit.author, priority=priority)
-    saved = save_package(store, new, create_session=True, mode=mode)
-    if not fields or commit is not None:
-        with store.write() as change:
-            undesignate(change, saved.id)
-    return saved.id
+
+    def with_it(change: Change, number: int) -> None:
+        if not fields or commit is not None:
+            undesignate(change, number)
+        taken_in(change, number)
+
+    save_package(store, new, create_session=True, mode=mode, then=with_it)
+    return True

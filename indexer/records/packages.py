@@ -1,7 +1,7 @@
 """Context packages: a finding with a file, a summary, a priority and the agents it is meant for."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import apsw
 
@@ -110,8 +110,11 @@ def save_package(
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     team: Team = NO_TEAM,
     needs_file: bool = False,
+    then: Callable[[Change, int], None] | None = None,
 ) -> SavedPackage:
     """Save a package and index its file at once; a path that the session knows becomes its next version.
+
+    `then` is called with its id in the same transaction; what it raises undoes it.
 
     A `text` is kept in the store and in no file: its path is one of the store's own, or is made of its title.
     An agent or type that is not known is kept, with a note. Where it `needs_file`, one that is not there or has no
@@ -121,7 +124,7 @@ def save_package(
     checked, notes = _checked(new, team, mode)
     if text is not None:
         checked, file = _of_text(checked, text, mode)
-        return _save(store, checked, file, create_session, mode, notes)
+        return _save(store, checked, file, create_session, mode, notes, then)
     path = contained_path(store.location.root, new.path)
     shown = without_secret(path, mode)
     if shown != path:
@@ -140,7 +143,7 @@ def save_package(
             )
         notes.append(f"{why} Only its summary can be found. 'ctxrank index' brings it in once it is there.")
     file = read if isinstance(read, FileText) else None
-    return _save(store, checked._replace(path=path), file, create_session, mode, notes)
+    return _save(store, checked._replace(path=path), file, create_session, mode, notes, then)
 
 
 def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackage, FileText | None]:
@@ -163,7 +166,13 @@ def text_path(title: str) -> str:
 
 
 def _save(
-    store: Store, new: NewPackage, read: FileText | None, create_session: bool, mode: RedactionMode, notes: list[str]
+    store: Store,
+    new: NewPackage,
+    read: FileText | None,
+    create_session: bool,
+    mode: RedactionMode,
+    notes: list[str],
+    then: Callable[[Change, int], None] | None,
 ) -> SavedPackage:
     """Redact, write and make findable what was checked; without a file there is only the summary."""
     known = secret_values(new.summary, mode)
@@ -195,6 +204,8 @@ def _save(
         values["created_at"] = now_us() if new.created_at is None else new.created_at
         designated = [Consumer(agent, None, None) for agent in new.consumers]
         package_id = insert(change, values, designated, root=root, prepared=prepared)
+        if then is not None:
+            then(change, package_id)
     from ctxrank.indexer.records.anchor_passes import anchor_document, replaceable  # noqa: PLC0415  start-up: saving only
 
     ref = DocumentRef("package", package_id)

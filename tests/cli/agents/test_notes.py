@@ -1,5 +1,6 @@
 """Notes become findings at a stop, whatever has read their files before, and each content once."""
 
+import contextlib
 import importlib.util
 import os
 import signal
@@ -8,11 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import answer_of, make_store
 from runner_events import Runner
 
+from ctxrank.cli.agents import notes
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.main import run
 from ctxrank.indexer.clock import now_us
@@ -110,6 +113,36 @@ def test_a_note_that_was_read_before_the_stop_becomes_a_finding_once(
     for _ in range(2):
         runner.stops("")
         assert _packages(folder) == [first, second]
+
+
+def test_of_two_that_read_a_note_at_once_one_makes_a_finding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, save, others = Runner(folder), notes.save_package, [Runner(folder, "other")]
+    _write(folder, "It stays.")
+
+    def saved_later(*given: Any, **named: Any) -> Any:
+        if others:
+            others.pop().stops("")
+        return save(*given, **named)
+
+    monkeypatch.setattr(notes, "save_package", saved_later)
+    for _ in range(2):
+        runner.stops("")
+        assert _packages(folder) == [("notes/a.md", 1, "It stays.")]
+
+
+def test_a_process_that_ends_while_it_takes_a_note_in_leaves_all_of_it_to_the_next(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(*_: object) -> None:
+        raise SystemExit
+
+    _write(folder, "It stays.")
+    with monkeypatch.context() as patched, contextlib.suppress(SystemExit):
+        patched.setattr(notes, "write_entry", ends)
+        Runner(folder).stops("")
+    assert _packages(folder) == []
+    Runner(folder, "other").stops("")
+    assert _packages(folder) == [("notes/a.md", 1, "It stays.")]
 
 
 def test_a_note_that_goes_back_to_what_it_said_is_the_next_version(folder: Path) -> None:
