@@ -21,6 +21,7 @@ from ctxrank.cli.main import run
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.opening import open_project_store
 from ctxrank.indexer.privacy.retention import prune_older
+from ctxrank.indexer.records.packages import save_package
 from ctxrank.indexer.store.connection import read_value
 
 _NOTE = "---\nctxrank:\n  type: decisions\n  summary: {}\n---\n# The queue\n\nIt stays in one file.\n"
@@ -116,13 +117,13 @@ def test_a_note_that_was_read_before_the_stop_becomes_a_finding_once(
 
 
 def test_of_two_that_read_a_note_at_once_one_makes_a_finding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    runner, save, others = Runner(folder), notes.save_package, [Runner(folder, "other")]
+    runner, others = Runner(folder), [Runner(folder, "other")]
     _write(folder, "It stays.")
 
     def saved_later(*given: Any, **named: Any) -> Any:
         if others:
             others.pop().stops("")
-        return save(*given, **named)
+        return save_package(*given, **named)
 
     monkeypatch.setattr(notes, "save_package", saved_later)
     for _ in range(2):
