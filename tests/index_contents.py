@@ -1,13 +1,26 @@
 """Everything that an index holds, as plain values that two indexes can be compared by."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from files_left import spelt
 
-from ctxrank.indexer.fulltext.forward import packed_counts, term_ids
+from ctxrank.indexer.fulltext.forward import frequencies, term_ids
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.store.facets import index_rowid
 from ctxrank.indexer.store.store import Store
+
+
+class _AsPacked(dict[int, int]):
+    """Packed counts as they are."""
+
+    def __missing__(self, packed: int) -> int:
+        return packed
+
+
+def packed_counts(blob: bytes, wanted: Collection[int]) -> list[tuple[int, int]]:
+    """(term id, packed counts) of those of the wanted terms that occur in one document. Raises ValueError as above."""
+    return frequencies([blob], list(wanted), _AsPacked())[0]
 
 
 class IndexContents(NamedTuple):

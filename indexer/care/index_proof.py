@@ -6,25 +6,25 @@ FTS5's postings are compared by a sum for each document, over every token's term
 a document instead of a copy of the index, and two different documents have the same sum once in 2⁶⁴.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import apsw
 
 from ctxrank.indexer.care.finding import Finding, find
-from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, IndexHealth
-from ctxrank.indexer.fulltext import forward, index_file
+from ctxrank.indexer.engine import IndexHealth
+from ctxrank.indexer.fulltext import index_file
+from ctxrank.indexer.fulltext.catch_up import IndexRow, index_rows
 from ctxrank.indexer.fulltext.dictionary import has_trigrams, trigrams_of
-from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVEL_OF, NONE
-from ctxrank.indexer.fulltext.term_counts import NAME_COUNTS
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS
+from ctxrank.indexer.fulltext.term_counts import TermCounter
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.change_log import read_changes
 from ctxrank.indexer.store.connection import read_column, read_map, snapshot
-from ctxrank.indexer.store.facets import SENTINEL, document_id_of, index_rowid, scope_text
-from ctxrank.indexer.text.definitions import Names, forms_of, names_in
-from ctxrank.indexer.text.lines import searchable
+from ctxrank.indexer.store.facets import SENTINEL, document_id_of
 
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
 _SHOWN = 5
+_BATCH_DOCUMENTS = 10_000
 _MASK = (1 << 64) - 1
 
 
@@ -33,11 +33,10 @@ class _Expected(NamedTuple):
 
     sums: dict[int, int]  # by row, of its postings
     words: set[str]  # as FTS5 lists them
-    df: Counter[str]  # by term and field
+    terms: dict[int, tuple[int, ...]]  # by id: its df, the shortest document at each level
     total_length: int
     titles_length: list[int]  # of each title of a file
     wrong_forward: list[int]
-    shortest: dict[str, list[int]]  # by term and level
 
 
 def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
@@ -60,9 +59,9 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         strange, missing = len(terms - expected.words), len(expected.words - terms)
         case = "wrong" * bool(strange or missing)
         yield find("index-vocabulary", case, ghosts=strange, missing=missing, count=len(expected.words))
-        counts = read_map(connection, "SELECT term, df FROM main.terms WHERE df <> 0", (), str, int)
-        miscounted = sum(counts.get(term) != df for term, df in expected.df.items())
-        miscounted += len(counts.keys() - expected.df.keys())
+        counts = read_map(connection, "SELECT id, df FROM main.terms WHERE df <> 0", (), int, int)
+        miscounted = sum(counts.get(id_) != df for id_, (df, *_) in expected.terms.items())
+        miscounted += len(counts.keys() - expected.terms.keys())
         totals, tokens = (state.documents, state.total_length), expected.total_length
         titles = (len(expected.titles_length), sum(expected.titles_length))
         is_wrong = totals != (documents, tokens) or (state.titles, state.titles_length) != titles
@@ -79,81 +78,46 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         strange += len(listed.keys() - trigrams.keys())
         yield find("index-trigrams", "wrong" * bool(strange), wrong=strange, count=len(trigrams))
         long = 0  # a length that is too short only costs time; one that is too long would leave a good document out
-        for term, *bounds in connection.execute(f"SELECT term, {', '.join(COLUMNS)} FROM main.terms"):
-            shortest = expected.shortest.get(term, bounds)
+        for id_, *bounds in connection.execute(f"SELECT id, {', '.join(COLUMNS)} FROM main.terms"):
+            _, *shortest, _ = expected.terms.get(id_, (0, *bounds, id_))
             long += any(at > least for at, least in zip(bounds, shortest, strict=True))
-        yield find("index-bounds", "wrong" * bool(long), wrong=long, count=len(expected.shortest))
+        yield find("index-bounds", "wrong" * bool(long), wrong=long, count=len(expected.terms))
 
 
 def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
-    labels = read_map(connection, "SELECT text, id FROM primary_db.labels", (), str, int)
-    names = read_map(connection, "SELECT id, term FROM main.terms", (), int, str)
-    df: Counter[str] = Counter()
+    counter = TermCounter(index)
+    counter.start()
     sums: dict[int, int] = {0: _sum_of(_COLUMNS["scope"], [SENTINEL])}
     total_length = 0
     titles_length: list[int] = []
     wrong: list[int] = []
     words: set[str] = set()
-    shortest: dict[str, list[int]] = {}
-    for record in connection.execute(
-        """
-        SELECT id, owner_id, kind, session_id, group_id, agent, type, priority, superseded_by,
-               title, body, path, identifiers
-          FROM primary_db.documents
-         ORDER BY id
-        """
-    ):
-        id_, owner, kind, session, group, agent, type_, priority, superseded, *texts = record
-        rowid = index_rowid(session, id_)
-        scope = scope_text(
-            kind, session, group, labels, agent=agent, type_=type_, priority=priority, is_current=superseded is None
-        )
-        *shown, identifiers = texts
-        tokens = [index.tokens(text) for text in (*map(searchable, shown), identifiers, scope)]
+    query = "SELECT owner_id, length, is_title, terms FROM main.forward WHERE id = ?"
+    for rowid, scope, one in _rows(connection):
+        tokens = [index.tokens(text) for text in (one.title, one.body, one.path, one.identifiers, scope)]
         sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens)) & _MASK
-        parts, defined = names_in(identifiers)
         words.update(*tokens[:4])
-        columns = [*tokens[:3], index.tokens(parts)]
-        length = sum(map(len, columns))
-        title, body, path, own_words = map(Counter, columns)
-        counts = _packed(title, body, path, own_words, defined)
-        for term, packed in counts.items():
-            least = shortest.setdefault(term, [NONE] * len(COLUMNS))
-            least[LEVEL_OF[packed]] = min(least[LEVEL_OF[packed]], length, NONE - 1)
-        df.update(counts.keys())
+        terms, length = counter.add(title=one.title, body=one.body, path=one.path, identifiers=one.identifiers)
         total_length += length
-        is_title = index_file.is_title(kind, texts[1])
+        is_title = index_file.is_title(one.kind, one.body)
         if is_title:
             titles_length.append(length)
-        query = "SELECT owner_id, length, is_title, terms FROM main.forward WHERE id = ?"
-        entry = connection.execute(query, (rowid,)).fetchone()
-        if entry is None or entry[:3] != (owner or id_, length, is_title) or _stored(entry[3], names) != counts:
+        if connection.execute(query, (rowid,)).fetchone() != (one.owner_id or one.id, length, is_title, terms):
             wrong.append(rowid)
-    return _Expected(sums, words, df, total_length, titles_length, wrong, shortest)
+    return _Expected(sums, words, counter.take_changes(), total_length, titles_length, wrong)
+
+
+def _rows(connection: apsw.Connection) -> Iterator[IndexRow]:
+    """Every document, as the index should have it."""
+    after, is_last = 0, False
+    while not is_last:
+        batch = read_changes(connection, index_file.PRIMARY, after=after, most=_BATCH_DOCUMENTS)
+        yield from index_rows(connection, batch.documents)
+        after, is_last = batch.end, batch.is_last or batch.end <= after
 
 
 def _sum_of(place: int, tokens: Iterable[str]) -> int:
     return sum(hash((term, place, offset)) for offset, term in enumerate(tokens)) & _MASK
-
-
-def _packed(
-    title: Counter[str], body: Counter[str], path: Counter[str], identifiers: Counter[str], names: Names
-) -> dict[str, int]:
-    counts = {
-        term: forward.pack_counts(title[term], body[term], 0, identifiers[term])
-        for term in {*title, *body, *identifiers}
-    }
-    counts |= {index_file.MARKS[PATH] + term: forward.pack_counts(0, 0, count, 0) for term, count in path.items()}
-    counts |= dict.fromkeys([index_file.MARKS[DEFINITION] + name for name in forms_of(names.code)], NAME_COUNTS)
-    return counts | dict.fromkeys([index_file.MARKS[HEADING] + name for name in forms_of(names.headings)], NAME_COUNTS)
-
-
-def _stored(blob: bytes, names: Mapping[int, str]) -> dict[str, int]:
-    try:
-        ids = frozenset(forward.term_ids(blob))
-        return {names.get(id_, ""): packed for id_, packed in forward.packed_counts(blob, ids)}
-    except (LookupError, ValueError):
-        return {"": 0}  # not what a document has
 
 
 def _postings(connection: apsw.Connection) -> tuple[dict[int, int], set[str]]:

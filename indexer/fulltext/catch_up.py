@@ -25,7 +25,7 @@ from ctxrank.indexer.store.change_log import (
     history_id,
     read_changes,
 )
-from ctxrank.indexer.store.connection import immediate, snapshot, translate, wait_for_locks
+from ctxrank.indexer.store.connection import immediate, read_map, snapshot, translate, wait_for_locks
 from ctxrank.indexer.store.facets import index_rowid, scope_text
 
 # What is applied in one transaction: every term's statistics are written once a batch, and FTS5 writes one segment.
@@ -40,7 +40,7 @@ _MERGED_AFTER_DOCUMENTS = 20_000
 _MERGED_AT_ONCE_PAGES = 1000
 
 
-_Row = tuple[int, str, LoggedDocument]  # a document as a row of the index: its number, its scope
+IndexRow = tuple[int, str, LoggedDocument]  # a document as a row of the index: its number, its scope
 
 
 def catch_up(
@@ -202,30 +202,16 @@ class IndexUpdater:
         if batch.end <= state.applied_seq:
             return
         # Even with no rows: those of the last numbers may have changed again.
-        rows = self._rows([document for document in batch.documents if document.seq > state.applied_seq])
+        newer = [document for document in batch.documents if document.seq > state.applied_seq]
         removed = sorted(
             index_rowid(deletion.session_id, deletion.id)
             for deletion in batch.deletions
             if deletion.seq > state.applied_seq
         )
-        self._apply(state, rows, removed, batch.end)
-        self._applied += len(rows)
+        self._apply(state, index_rows(self._connection, newer), removed, batch.end)
+        self._applied += len(newer)
 
-    def _rows(self, documents: list[LoggedDocument]) -> list[_Row]:
-        """Documents as rows of the index, in its order."""
-        stored = self._connection.execute(f"SELECT id, text FROM {PRIMARY}.labels")
-        labels = {str(text): int(label) for label, text in stored}
-        rows: list[_Row] = []
-        for one in documents:
-            is_current = one.superseded_by is None
-            scope = scope_text(
-                one.kind, one.session_id, one.group_id, labels, agent=one.agent, type_=one.type, priority=one.priority,
-                is_current=is_current,
-            )  # fmt: skip
-            rows.append((index_rowid(one.session_id, one.id), scope, one))
-        return sorted(rows, key=itemgetter(0))
-
-    def _apply(self, state: index_file.IndexState, rows: list[_Row], removed: list[int], end: int) -> None:
+    def _apply(self, state: index_file.IndexState, rows: list[IndexRow], removed: list[int], end: int) -> None:
         self._terms.start()
         documents, total_length = state.documents, state.total_length
         titles, titles_length = state.titles, state.titles_length
@@ -271,6 +257,20 @@ class IndexUpdater:
             " titles_length = ? WHERE id = 1",
             (end, history_id(self._connection, PRIMARY, end), documents, total_length, titles, titles_length),
         )
+
+
+def index_rows(connection: apsw.Connection, documents: list[LoggedDocument]) -> list[IndexRow]:
+    """Documents as rows of the index, in its order."""
+    labels = read_map(connection, f"SELECT text, id FROM {PRIMARY}.labels", (), str, int)
+    rows: list[IndexRow] = []
+    for one in documents:
+        is_current = one.superseded_by is None
+        scope = scope_text(
+            one.kind, one.session_id, one.group_id, labels, agent=one.agent, type_=one.type, priority=one.priority,
+            is_current=is_current,
+        )  # fmt: skip
+        rows.append((index_rowid(one.session_id, one.id), scope, one))
+    return sorted(rows, key=itemgetter(0))
 
 
 def clear(connection: apsw.Connection) -> None:

@@ -21,7 +21,7 @@ import sys
 from array import array
 from binascii import crc32
 from bisect import bisect_left
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from ctxrank.indexer.engine import FieldWeights
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -133,18 +133,6 @@ def counts_written_out(blob: bytes, counts_at: int, at: int) -> int:
     written_out = blob[2] | blob[3] << 8
     place = len(blob) - CHECK_BYTES - 2 * (written_out - blob.count(0, counts_at, at))
     return blob[place] | blob[place + 1] << 8
-
-
-class _AsPacked(dict[int, int]):
-    """Packed counts as they are."""
-
-    def __missing__(self, packed: int) -> int:
-        return packed
-
-
-def packed_counts(blob: bytes, wanted: Collection[int]) -> list[tuple[int, int]]:
-    """(term id, packed counts) of those of the wanted terms that occur in one document. Raises ValueError as above."""
-    return frequencies([blob], list(wanted), _AsPacked())[0]
 
 
 def pure_frequencies(

@@ -53,12 +53,16 @@ class TermCounter:
         """Write what the documents changed in the terms' statistics, and the new terms."""
         connection = self._index.connection
         new = self._ids.take_new()
-        changes = {change[-1]: change for change in self._counts.take()}
+        changes = self.take_changes()
         # A new term belongs to a document of this batch, so it has changed.
         connection.executemany(_INSERT, [(term, *changes.pop(id_)) for id_, term in new])
         spelt = sorted(one for one in new if has_trigrams(one[1]))  # FTS5 writes out whenever rowids go backwards
         connection.executemany("INSERT INTO main.term_trigrams (rowid, term) VALUES (?, ?)", spelt)
         connection.executemany(_CHANGE, list(changes.values()))
+
+    def take_changes(self) -> dict[int, tuple[int, ...]]:
+        """What changed in the statistics of each term, by its id: of df, the shortest at each level, the id."""
+        return {change[-1]: change for change in self._counts.take()}
 
     def forget(self) -> None:
         """Forget all ids: the index was emptied and gives new ones."""

@@ -6,6 +6,7 @@ import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from index_contents import packed_counts
 
 from ctxrank.indexer.fulltext import forward
 from ctxrank.indexer.fulltext.batch_counts import UNITS, BatchCounts, PureBatchCounts
@@ -44,7 +45,7 @@ def test_a_document_gets_its_forward_list_and_its_terms_their_statistics(twin: t
     counts = twin(_tokens, ids, UNITS, LEVEL_OF)
     blob, length = counts.add("lock and, lock", "Locks", "", [(9, pack_counts(0, 0, 1, 0))], 1)
     assert (length, ids) == (5, {"lock": 1, "and": 2})
-    assert dict(forward.packed_counts(blob, frozenset({1, 2, 9}))) == {
+    assert dict(packed_counts(blob, frozenset({1, 2, 9}))) == {
         1: pack_counts(1, 2, 0, 0), 2: pack_counts(0, 1, 0, 0), 9: pack_counts(0, 0, 1, 0),
     }  # fmt: skip
     once = [5, *[NONE] * 5]
@@ -107,7 +108,7 @@ def test_a_text_of_more_frequent_words_than_the_list_can_write_out_keeps_their_c
 ) -> None:
     words = "".join(f"t{number} " for number in range(70_000)) * 17
     blob, _ = twin(_tokens, _Ids(), UNITS, LEVEL_OF).add(words, "", "", [], 0)
-    assert set(dict(forward.packed_counts(blob, frozenset(range(1, 70_001)))).values()) == {1}
+    assert set(dict(packed_counts(blob, frozenset(range(1, 70_001)))).values()) == {1}
 
 
 def test_what_is_no_id_and_no_count_is_refused() -> None:

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from index_contents import packed_counts
 from tables import each_row
 
 from ctxrank.indexer.fulltext.forward import (
@@ -13,7 +14,6 @@ from ctxrank.indexer.fulltext.forward import (
     encode,
     frequencies,
     pack_counts,
-    packed_counts,
     pure_frequencies,
     term_ids,
     unpack_counts,

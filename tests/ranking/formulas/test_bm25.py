@@ -9,9 +9,10 @@ import pytest
 from builders import make_store, save, search_ids, write_file
 from hypothesis import given
 from hypothesis import strategies as st
+from index_contents import packed_counts
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.fulltext.forward import encode, packed_counts
+from ctxrank.indexer.fulltext.forward import encode
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.facets import Scope
