@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 import apsw
 
-from ctxrank.indexer.beneath import is_inside, sha256_beneath
+from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.care.finding import Finding, find
 from ctxrank.indexer.files.artifacts import prepare
 from ctxrank.indexer.files.read import FileText, read_text_file
-from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.allowed_roots import allowed_folder
 from ctxrank.indexer.store.connection import read_map
+from ctxrank.indexer.store.freshness import state_on_disk
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.text.lines import one_line
@@ -26,9 +26,9 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
     roots = read_map(primary, "SELECT id, path FROM roots WHERE path NOT LIKE '@%' ORDER BY id", (), int, str)
     gone_roots: list[str] = []
     refused: list[str] = []
-    known: dict[str, list[tuple[str, str, int, int, int, int]]] = {}
+    known: dict[str, list[tuple[str, str, int, int, int]]] = {}
     query = """
-        SELECT path, sha256, size_bytes, mtime_ns, inode, indexed_at
+        SELECT path, sha256, size_bytes, mtime_ns, inode
           FROM artifacts WHERE root_id = ? AND state = 'indexed' ORDER BY path
     """
     for id_, path in roots.items():
@@ -42,29 +42,14 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
             gone_roots.append(path)
     case = "gone" if gone_roots else "refused" * bool(refused)
     yield find("artifact-roots", case, folders=_listed(gone_roots or refused), count=len(known))
-    states = [
-        (_state(folder, path, sha256, FileStamp(*stamp)), path)
-        for folder, files in known.items()
-        for path, sha256, *stamp in files
-    ]
-    by_state = {name: [path for state, path in states if state == name] for name in ("gone", "changed")}
+    states = [(state_on_disk(folder, *file), file[0]) for folder, files in known.items() for file in files]
+    by_state = {
+        name: [path for state, path in states if state in of]
+        for name, of in {"gone": ("missing", ""), "changed": ("changed",)}.items()
+    }
     parts = "; ".join(f"{len(paths)} {name}: {_listed(paths)}" for name, paths in by_state.items() if paths)
     yield find("artifacts", "other" * bool(parts), states=parts, count=len(states))
     yield _passages(primary, location, mode)
-
-
-def _state(folder: str, path: str, sha256: str, stamp: FileStamp) -> str:
-    full = os.path.join(folder, path)
-    if not is_inside(folder, os.path.normpath(full)):
-        return "gone"
-    try:
-        info = os.stat(full)
-        if stamp.proves(FileStamp(info.st_size, info.st_mtime_ns, info.st_ino)):
-            return "same"
-        is_same = info.st_size == stamp.size_bytes and sha256_beneath(folder, path) == sha256
-        return "same" if is_same else "changed"
-    except OSError:
-        return "gone"
 
 
 def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode) -> Finding:

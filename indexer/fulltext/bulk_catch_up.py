@@ -55,17 +55,7 @@ class LockFile:
 
 
 def bulk_catch_up_in_progress(folder: str) -> bool:
-    """Whether some process has said so. Those who ask share the lock, so they never take each other for a run."""
-    try:
-        descriptor = os.open(os.path.join(folder, FILE), _FLAGS | os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # a file system without such locks
-        return False
-    finally:
-        os.close(descriptor)
-    return False
+    """Whether some process has said so."""
+    from ctxrank.indexer.store.one_process import held  # noqa: PLC0415  start-up: only a backlog asks
+
+    return held(os.path.join(folder, FILE)) is not None

@@ -4,14 +4,14 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any
 
 import yaml
 
 from ctxrank.indexer.beneath import read_beneath, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.light_typing import is_dict, is_list
+from ctxrank.indexer.text.json_depth import is_deep
 
 _MAX_BYTES = 256 * 1024
 _TOO_DEEP = "values lie more than 50 levels deep"
@@ -71,8 +71,10 @@ def read_config_file(path: str, *, within: str | None = None) -> tuple[object, s
         is_json = path.endswith(".json")
         value: object = json.loads(data, object_pairs_hook=_object) if is_json else yaml.load(data, _PlainLoader)
         # Dates and other YAML types have no JSON form; a setting has none of them.
-        plain: object = json.loads(json.dumps(value, default=str))
-        _check_depth(plain)
+        text = json.dumps(value, default=str)
+        if is_deep(text, _MAX_DEPTH):
+            raise ValueError(_TOO_DEEP)
+        plain: object = json.loads(text)
     except _SameKeyError as error:
         raise UsageError(f"{path} has the key {str(error)!a} twice in one mapping.", "Keep one of the two.") from error
     except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
@@ -81,20 +83,6 @@ def read_config_file(path: str, *, within: str | None = None) -> tuple[object, s
     if value is not None and not isinstance(value, dict):
         raise UsageError(f"{path} does not hold settings.", "Write them as 'key: value' lines.")
     return plain, hashlib.sha256(data).hexdigest()
-
-
-def _check_depth(value: object) -> None:
-    """Raises ValueError for JSON that is deeper than YAML may be."""
-    level = [value]
-    for _ in range(_MAX_DEPTH + 1):
-        level = [inner for one in level for inner in _inner(one)]
-        if not level:
-            return
-    raise ValueError(_TOO_DEEP)
-
-
-def _inner(value: object) -> Iterable[object]:
-    return value.values() if is_dict(value) else value if is_list(value) else ()
 
 
 def _bytes_of(path: str, within: str | None) -> bytes:

@@ -65,10 +65,15 @@ def file_state(
         if root not in folders:
             folders[str(root)] = allowed_folder(store.location, store.primary, str(root))
         folder = folders[str(root)]
-    if folder is None or str(path).startswith("/") or ".." in str(path).split("/"):
+    return "" if folder is None else state_on_disk(folder, str(path), sha256, size, mtime_ns, inode)
+
+
+def state_on_disk(folder: str, path: str, sha256: str, size: int, mtime_ns: int, inode: int) -> str:
+    """Whether a file below a folder is what it was when it had these bytes and this stat."""
+    if path.startswith("/") or ".." in path.split("/"):
         return ""  # the store says where it is: that is no permission to look
     try:
-        info = os.stat(os.path.join(folder, str(path)))
+        info = os.stat(os.path.join(folder, path))
     except OSError:
         return "missing"
     if (info.st_size, info.st_mtime_ns, info.st_ino) == (size, mtime_ns, inode):
@@ -78,7 +83,7 @@ def file_state(
     from ctxrank.indexer.beneath import sha256_beneath  # noqa: PLC0415  only a file with another stat is read
 
     try:
-        return "current" if sha256_beneath(folder, str(path)) == sha256 else "changed"
+        return "current" if sha256_beneath(folder, path) == sha256 else "changed"
     except OSError:
         return "missing"
 

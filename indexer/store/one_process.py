@@ -50,18 +50,23 @@ def only_one(path: str, says: str, refused: Callable[[str], CtxrankError]) -> Ge
 
 def holder(path: str) -> str:
     """What the process that holds a lock file says; '' where none does, or it cannot be asked."""
+    return held(path) or ""
+
+
+def held(path: str) -> str | None:
+    """The same, and None where none does. Those who ask share the lock, so they never take each other for a holder."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        return ""
+        return None
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
-        try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return _line(os.read(descriptor, _MAX_BYTES))
-        return ""
+        return None
+    except BlockingIOError:
+        return _line(os.read(descriptor, _MAX_BYTES))
+    except OSError:  # a file system without such locks
+        return None
     finally:
         os.close(descriptor)
 
