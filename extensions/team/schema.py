@@ -68,7 +68,7 @@ def prepare(dsn: str, project: str, machines: Sequence[str]) -> Prepared:
                 role = machine.removesuffix(_READER)
                 if password := _make_role(connection, role):
                     passwords[role] = password
-                code = secrets.token_urlsafe(24)
+                code = secrets.token_hex(16)  # an argument of `team join`: it may not begin with a dash
                 query = "SELECT ctxrank.admit(%s, %s, %s, %s)"
                 must_join = connection.execute(query, (project, role, role == machine, code)).fetchone()
                 if must_join is not None and must_join[0]:
