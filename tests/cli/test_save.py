@@ -31,7 +31,7 @@ def test_what_is_saved_is_found_and_in_the_next_block(here: Path, capsys: pytest
     assert run(["search", "walrus"]) == 0
     assert f"package:{first['id']}" in capsys.readouterr().out
     assert run(["assemble", "--session", "S", "--agent", "developer", "--task", "why is the walrus busy"]) == 0
-    assert "> The walrus ignores the busy timeout." in capsys.readouterr().out
+    assert "**[MEDIUM]** The walrus ignores the busy timeout.\n" in capsys.readouterr().out
 
 
 def test_a_title_is_cut_at_a_word(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
