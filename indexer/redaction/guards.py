@@ -43,7 +43,7 @@ def found_at(
     """
     seen: dict[str, tuple[str, int, Secret | None]] = {}  # by what comes first: long texts are compared, not hashed
     done = 0
-    for place in places:
+    for place in dict.fromkeys(places):  # "api_key" begins where "api" does
         if place < done:
             continue
         surroundings = text[max(0, place - before) : place + behind] if len(places) > DENSE_PLACES else ""

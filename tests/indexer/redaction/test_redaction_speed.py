@@ -128,7 +128,7 @@ def test_names_before_values_do_not_take_long(link: str) -> None:
     for name in ("password", "secret", "api_key", "token", "--db-password"):
         text = filled(name + link)
         places = places_of(ANCHORS, text)
-        assert is_within(lambda t=text, p=places: find_named(t, p), 2 * BOUND_MS), name  # type: ignore[misc]
+        assert is_within(lambda t=text, p=places: find_named(t, p), 3 * BOUND_MS), name  # type: ignore[misc]
 
 
 @pytest.mark.slow
