@@ -41,7 +41,7 @@ def in_full(message: str, lines: list[str], start: int, end: int, *, may_be_titl
     elif _BELOW["only opening"].match(message) and (below := _said_inside(lines, start)):
         message, end = below.text, max(end, below.end)
     if may_be_title and (listed := with_first_of_list(message, lines, start + 1)) != message:
-        message, end = listed, max(end, start + 1 + _MAX_LIST)
+        message, end = listed, max(end, min(start + 1 + _MAX_LIST, len(lines)))
     names_something = len(message.split()) > _LONGEST_TITLE or _BELOW["name"].search(message) is not None
     if not may_be_title or not message or names_something or is_summary(message):
         return FullMessage(message, start, end)
@@ -86,7 +86,8 @@ def _sentence_below(lines: list[str], end: int) -> FullMessage | None:
         line = lines[at]
         if line and not line[0].isspace() and not re.match(r"\d+ ?[|\u2502:]", line):
             is_sentence = _BELOW["sentence"].match(line) is not None and not is_summary(line)
-            return FullMessage(" ".join(lines[at : at + 2]).split(". ")[0], at, at + 2) if is_sentence else None
+            said = lines[at : at + 2]
+            return FullMessage(" ".join(said).split(". ")[0], at, at + len(said)) if is_sentence else None
     return None
 
 

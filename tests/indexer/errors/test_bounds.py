@@ -306,3 +306,12 @@ def test_notes_and_details_are_bounded() -> None:
     signature = sign(unit)
     assert len(signature.notes) == 8 and 0 < len(signature.details) <= 40
     assert sign(error_units("error[E0001]: not so\n --> a.rs:1:1\n  |\n  = note: the value\n")[0]).notes == ()
+
+
+@pytest.mark.parametrize("headline", ["ValueError: bad:", "error: these differ:", "Error: no", "FAILED", "panic: x:"])
+def test_a_text_may_end_behind_its_headline(headline: str) -> None:
+    """What belongs to a message is looked for below it, also where nothing more was printed."""
+    for below in ([], ["x"], ["", "x"], ["- x", "- y"], ["x ^^^"], ["Sentence of what is wrong."]):
+        units = error_units("\n".join([headline, *below]))
+        assert all(unit.message for unit in units)
+    assert error_units("ValueError: bad:\nx")[0].message == "bad: x"
