@@ -9,6 +9,7 @@ TITLE_TOKENS allow, and of the snippet what is left.
 import os
 from bisect import bisect_right
 
+from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.tokens import estimate_tokens
 from ctxrank.ranking.retrieval.hits import Hit
@@ -23,7 +24,7 @@ def compact_line(hit: Hit) -> str:
     """A hit on one line."""
     line = f":{hit.passages[0].match_line}" if hit.passages else ""
     folded = f" (+{len(hit.folded)})" if hit.folded else ""
-    place = _place(hit.id, one_line(os.path.join(hit.checkout, hit.path)), line)
+    place = _place(hit.id, one_line(os.path.join(hit.checkout, shown_path(hit.path))), line)
     title = one_line(hit.title)
     shown_title = "" if hit.path.endswith(title) else _cut(title, TITLE_TOKENS)
     of = f"({hit.whose}) " if hit.whose else ""

@@ -30,6 +30,8 @@ def test_what_is_saved_is_found_and_in_the_next_block(here: Path, capsys: pytest
     first = saved(capsys, "The walrus ignores the busy timeout.", "--session", "S")
     assert run(["search", "walrus"]) == 0
     assert f"package:{first['id']}" in capsys.readouterr().out
+    assert run(["search", "walrus", "--format", "compact"]) == 0
+    assert capsys.readouterr().out == f"package:{first['id']} The walrus ignores the busy timeout.\n"
     assert run(["assemble", "--session", "S", "--agent", "developer", "--task", "why is the walrus busy"]) == 0
     assert "**[MEDIUM]** The walrus ignores the busy timeout.\n" in capsys.readouterr().out
 
