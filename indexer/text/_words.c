@@ -1,6 +1,7 @@
 /* What is done for each word of a text: the compiled twins of two functions and a class of Python, which say what and why.
 
    compound_words    identifiers.py: the words that have parts
+   identifiers       identifiers.py: the parts of all words of a text of ASCII
    count_classes     tokens.py: what an estimate of tokens is made of
    WordFinder        word_finder.py: which words of a text a query asks for */
 
@@ -63,9 +64,9 @@ static int has_hump(const char *at, const char *end)
 
 static int is_compound(const Limits *limits, const char *at, const char *end)
 {
-    int first = kinds[(uint8_t)*at], others = 0;
+    int first = is(*at, WORD), others = 0;
     for (const char *next = at + 1; next < end; next++)
-        others |= kinds[(uint8_t)*next];
+        others |= is(*next, WORD);
     if (others == 0 || (first | others) == UPPER || (first | others) == DIGIT)
         return 0;
     if (others == LOWER && first != DIGIT)
@@ -105,6 +106,114 @@ static PyObject *compound_words(PyObject *Py_UNUSED(module), PyObject *arguments
     if (failed)
         Py_CLEAR(found);
     return found;
+}
+
+/* A compound of one text, and how often it has been met there. */
+typedef struct {
+    const char *at;
+    uint32_t length, met;
+} Compound;
+
+/* Those of a text, in the order in which they were met. */
+typedef struct {
+    Compound *list;
+    uint32_t *table; /* open addressing, twice as large as the list: 1 + the place in the list, 0: free */
+    size_t count, room;
+} Compounds;
+
+static uint32_t *place_of(const Compounds *found, const char *at, size_t length)
+{
+    uint32_t hash = (uint32_t)length;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (uint8_t)at[i]) * 16777619u;
+    size_t mask = 2 * found->room - 1, place = (hash ^ hash >> 15) & mask;
+    for (; found->table[place] != 0; place = (place + 1) & mask) {
+        const Compound *one = &found->list[found->table[place] - 1];
+        if (one->length == length && memcmp(one->at, at, length) == 0)
+            break;
+    }
+    return &found->table[place];
+}
+
+static int grow_compounds(Compounds *found)
+{
+    size_t room = found->room ? 2 * found->room : 64;
+    Compound *list = realloc(found->list, room * sizeof(Compound));
+    if (list != NULL)
+        found->list = list;
+    uint32_t *table = list == NULL ? NULL : calloc(2 * room, sizeof(uint32_t));
+    if (table == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    free(found->table);
+    found->table = table;
+    found->room = room;
+    for (size_t i = 0; i < found->count; i++)
+        *place_of(found, list[i].at, list[i].length) = (uint32_t)i + 1;
+    return 0;
+}
+
+static int meet(Compounds *found, const char *at, size_t length)
+{
+    if (found->count == found->room && grow_compounds(found) < 0)
+        return -1;
+    uint32_t *place = place_of(found, at, length);
+    if (*place == 0) {
+        found->list[found->count++] = (Compound){at, (uint32_t)length, 0};
+        *place = (uint32_t)found->count;
+    }
+    found->list[*place - 1].met++;
+    return 0;
+}
+
+/* The parts of a word in small letters, each with a space behind it; returns where they end. */
+static char *write_parts(char *to, const char *at, const char *end)
+{
+    for (const char *next; at < end;) {
+        for (next = end_of_part(at, end); at < next; at++)
+            *to++ = (char)(is(*at, UPPER) ? *at | 0x20 : *at);
+        *to++ = ' ';
+    }
+    return to;
+}
+
+/* The parts of the compound words of a text in ASCII, in the order in which these first occur, each word at most so
+   often. */
+static PyObject *identifiers(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    const char *text, *next;
+    Py_ssize_t length;
+    long most;
+    Limits limits;
+    if (!PyArg_ParseTuple(arguments, "s#lll:identifiers", &text, &length, &limits.max_parts, &limits.max_chars, &most))
+        return NULL;
+    Compounds found = {NULL, NULL, 0, 0};
+    const char *end = text + length;
+    int failed = 0;
+    for (const char *at = text; !failed && (at = end_of_run(at, end, IN_PIECE, 0)) < end; at = next) {
+        next = end_of_run(at, end, IN_PIECE, 1);
+        if (end_of_run(at, next, WORD, 1) < next) {
+            PyErr_SetString(PyExc_ValueError, "a text of ASCII");
+            failed = 1;
+        } else if (is_compound(&limits, at, next)) {
+            failed = meet(&found, at, (size_t)(next - at)) < 0;
+        }
+    }
+    size_t size = 1;
+    for (size_t i = 0; i < found.count; i++)
+        size += 2 * (size_t)found.list[i].length * found.list[i].met; /* a part has a letter at least */
+    char *parts = failed ? NULL : malloc(size), *to = parts;
+    if (parts == NULL && !failed)
+        PyErr_NoMemory();
+    for (size_t i = 0; parts != NULL && i < found.count; i++)
+        for (long times = 0; times < most && times < (long)found.list[i].met; times++)
+            to = write_parts(to, found.list[i].at, found.list[i].at + found.list[i].length);
+    PyObject *joined = parts == NULL ? NULL : PyUnicode_FromStringAndSize(parts, to - parts - (to > parts));
+    free(parts);
+    free(found.list);
+    free(found.table);
+    return joined;
 }
 
 static PyObject *count_classes(PyObject *Py_UNUSED(module), PyObject *raw)
@@ -512,6 +621,7 @@ static PyType_Spec type_of_finder = {
 static PyMethodDef methods[] = {
     {"count_classes", count_classes, METH_O, NULL},
     {"compound_words", compound_words, METH_VARARGS, NULL},
+    {"identifiers", identifiers, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

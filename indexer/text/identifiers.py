@@ -57,13 +57,17 @@ def split_identifiers(*texts: str) -> str:
     all are looked at by what is compiled.
     """
     is_long = any(len(text) >= _COMPILED_FROM_CHARS for text in texts)
-    find = (compiled_words() if is_long else None) or words_in_python
-    return " ".join([parts for text in texts if text and (parts := split_found(text, find))])
+    split = (compiled_split() if is_long else None) or split_in_python
+    return " ".join([parts for text in texts if text and (parts := split(text))])
 
 
-def split_found(text: str, find: Callable[[bytes], list[bytes]]) -> str:
-    """The parts of the words that are found in a text: all that have parts, and perhaps others."""
-    words = find(text.encode("utf-8", "surrogatepass"))
+def split_in_python(text: str) -> str:
+    """The parts of every compound word of one text."""
+    return _split_found(text, words_in_python(text.encode("utf-8", "surrogatepass")))
+
+
+def _split_found(text: str, words: list[bytes]) -> str:
+    """The parts of the words that were found in a text: all that have parts, and perhaps others."""
     if not words:
         return ""
     repeats: dict[bytes, int] = Counter(words)
@@ -81,13 +85,20 @@ def split_found(text: str, find: Callable[[bytes], list[bytes]]) -> str:
 
 
 @cache
-def compiled_words() -> Callable[[bytes], list[bytes]] | None:
-    """The compiled twin; None where this installation was made without a C compiler."""
+def compiled_split() -> Callable[[str], str] | None:
+    """The compiled twin of `split_in_python`; None where this installation was made without a C compiler."""
     try:
-        from ctxrank.indexer.text._words import compound_words  # noqa: PLC0415  not for the few words of a query
+        from ctxrank.indexer.text import _words  # noqa: PLC0415  not for the few words of a query
     except ImportError:
         return None
-    return lambda raw: compound_words(raw, MAX_PARTS, MAX_WORD_CHARS)
+
+    def split(text: str) -> str:
+        if text.isascii():
+            return _words.identifiers(text, MAX_PARTS, MAX_WORD_CHARS, MAX_REPEATS)
+        found = _words.compound_words(text.encode("utf-8", "surrogatepass"), MAX_PARTS, MAX_WORD_CHARS)
+        return _split_found(text, found)
+
+    return split
 
 
 def words_in_python(raw: bytes) -> list[bytes]:

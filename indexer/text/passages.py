@@ -18,11 +18,11 @@ that ends in an odd place, never a lost character. benchmarks/README.md has them
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.expressions import expression
+from ctxrank.indexer.text.expressions import compiled_code, expression
 from ctxrank.indexer.text.languages import Language, language_of
 
 MAX_CHARS = 2400  # about 600 tokens: a passage is shown whole, and a block has to hold several
@@ -194,8 +194,18 @@ def _cut_code(text: str, start: int, end: int) -> int:
     if start + MAX_CHARS >= end:
         return end
     low, high = start + CUT_WINDOW[0], start + CUT_WINDOW[1]
+    seen_to = min(high + 100, end)  # it looks ahead
+    if (compiled := compiled_code()) is not None and text.isascii():
+        best = compiled.code_cut(text, start, low, high, seen_to)
+    else:
+        best = best_code_cut(text, start, low, high, seen_to)
+    return best or _cut(text, start, end)
+
+
+def best_code_cut(text: str, start: int, low: int, high: int, seen_to: int) -> int:
+    """The place behind the newline between `low` and `high` that is best cut at, 0 for none."""
     best, least = 0, (DEEPEST_INDENT * 10, True, 0)
-    for line in expression("code_line").finditer(text, low, min(high + 100, end)):  # it looks ahead
+    for line in expression("code_line").finditer(text, low, seen_to):
         at = line.start()
         if at >= high:
             break
@@ -206,7 +216,7 @@ def _cut_code(text: str, start: int, end: int) -> int:
         checksum = crc32(text[at - CUT_CONTEXT : at].encode("utf-8", "surrogatepass"))
         if (indent, not is_first, checksum) < least:
             best, least = at + 1, (indent, not is_first, checksum)
-    return best or _cut(text, start, end)
+    return best
 
 
 def _begins_anew(text: str, start: int, at: int) -> bool:
@@ -287,15 +297,23 @@ def _long_strings(lines: str) -> Iterator[tuple[int, int]]:
 
 
 def _python_definitions(lines: str, language: Language) -> Iterator[_Opening]:
+    if (compiled := compiled_code()) is not None and lines.isascii():
+        found: Iterable[tuple[int, str, str]] = compiled.python_openings(lines[1:])
+    else:
+        found = openings_in_python(lines)
+    for start, indent, name in found:
+        yield _Opening(_with_lead(lines, start, indent, language.leads), _level(indent), name)
+
+
+def openings_in_python(lines: str) -> Iterator[tuple[int, str, str]]:
+    """Where the definitions begin that are outside long strings, their indentation, and what they define."""
     strings = _long_strings(lines)
     begin, end = -1, -1  # of the long string that is looked at
     for match in expression("python_line").finditer(lines):
         while end < match.start():
             begin, end = next(strings, (len(lines), len(lines)))
-        if begin < match.start():
-            continue
-        start = _with_lead(lines, match.start(), match[1], language.leads)
-        yield _Opening(start, _level(match[1]), f"{match[2]} {match[3]}")
+        if begin >= match.start():
+            yield match.start(), match[1], f"{match[2]} {match[3]}"
 
 
 def _level(indent: str) -> int:

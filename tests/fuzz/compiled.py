@@ -19,12 +19,33 @@ from typing import Any
 from ctxrank.indexer.fulltext import _forward, _postings
 from ctxrank.indexer.fulltext.batch_counts import BatchCounts, PureBatchCounts
 from ctxrank.indexer.fulltext.forward import encode
-from ctxrank.indexer.text import _words
+from ctxrank.indexer.text import _code, _words
 from ctxrank.indexer.text._vocabulary import Vocabulary
 from ctxrank.ranking.formulas import _bm25
 
 _ANSWERS = (ValueError, TypeError, IndexError, KeyError, OverflowError, RuntimeError, MemoryError, struct.error)
 _WORDS = (b"parseRequest", b"a_b_c", "größe".encode(), "日本語".encode(), b"HTTPServer2", b"x" * 300, b"\xff\xc0", b"0")
+_CODE = (
+    "def ",
+    "class ",
+    "async ",
+    " ",
+    "\t",
+    "\n",
+    "'",
+    '"',
+    "'''",
+    '"""',
+    "\\",
+    "#",
+    "=",
+    ":",
+    "(",
+    "name",
+    "A",
+    "else",
+    "->",
+)
 _VOCABULARY = b"".join(b"%s %d\n" % (b64encode(bytes([byte])), byte) for byte in range(256))
 _TABLE_BYTES = 8 * 26  # what a row can gain by a term: by its occurrences in text and path, by a name
 
@@ -85,6 +106,17 @@ def _calls(chance: random.Random) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "saturated_sums", lambda: _saturated_sums(chance)
     yield "count_classes", lambda: _words.count_classes(text)
     yield "compound_words", lambda: _words.compound_words(text, chance.randrange(-1, 9), chance.randrange(-1, 99))
+    characters = (
+        text.decode("utf-8", "replace")
+        if chance.randrange(2)
+        else text.decode("ascii", "replace").replace("\ufffd", "\n")
+    )
+    yield "identifiers", lambda: _words.identifiers(characters, chance.randrange(-1, 9), chance.randrange(-1, 99), 3)
+    code = "".join(chance.choices(_CODE, k=chance.randrange(90)))
+    yield "python_openings", lambda: _code.python_openings(chance.choice((code, characters)))
+    yield "python_names", lambda: _code.python_names(chance.choice((code, characters)))
+    places = [chance.randrange(-1, 99), *(chance.randrange(500) for _ in range(3))]
+    yield "code_cut", lambda: _code.code_cut(chance.choice((code, characters)), *places)
     finder = _words.WordFinder(lambda pieces, _: [piece.decode("utf-8", "replace") for piece in pieces], 8, 64)
     yield "find", lambda: finder.find(text, dict.fromkeys(("a_b_c", "0", "größe")), chance.random() < 0.5)
     broken = bytearray(_VOCABULARY)

@@ -13,10 +13,9 @@ from ctxrank.indexer.text import identifiers
 from ctxrank.indexer.text.identifiers import (
     MAX_PARTS,
     MAX_REPEATS,
-    split_found,
     split_identifiers,
+    split_in_python,
     split_word,
-    words_in_python,
 )
 
 HUMPS = st.lists(st.from_regex(r"[A-Z][a-z]{1,6}", fullmatch=True), min_size=2, max_size=MAX_PARTS)
@@ -112,7 +111,7 @@ def test_a_word_is_cut_as_this_pattern_cuts_it(word: str) -> None:
     assert split_word(word) == (tuple(part.lower() for part in parts) if is_compound else ())
 
 
-@pytest.mark.skipif(identifiers.compiled_words() is None, reason="this installation was made without a C compiler")
+@pytest.mark.skipif(identifiers.compiled_split() is None, reason="this installation was made without a C compiler")
 @given(
     st.text(st.sampled_from("aAbBsS09z_ .-Zt\n\0"), max_size=300)
     | st.text(st.sampled_from("aZ9 "), min_size=90)
@@ -121,11 +120,11 @@ def test_a_word_is_cut_as_this_pattern_cuts_it(word: str) -> None:
 )
 def test_the_compiled_twin_cuts_as_the_one_in_python(text: str) -> None:
     text += " " * 200  # so that it is long enough
-    assert split_identifiers(text) == split_found(text, words_in_python)
+    assert split_identifiers(text) == split_in_python(text)
 
 
 def test_an_installation_without_the_twin_cuts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "getUser parseURLs " * 20
     both = split_identifiers(text)
-    monkeypatch.setattr(identifiers, "compiled_words", lambda: None)
+    monkeypatch.setattr(identifiers, "compiled_split", lambda: None)
     assert split_identifiers(text) == both == " ".join(["get user"] * 3 + ["parse urls"] * 3)
