@@ -18,6 +18,7 @@ from typing import Any
 COMMAND = Path(sysconfig.get_path("scripts")) / "ctxrank"
 COMPILED = (
     "indexer.text._words",
+    "indexer.text._code",
     "indexer.text._vocabulary",
     "indexer.fulltext._batch_counts",
     "indexer.fulltext._postings",
