@@ -90,7 +90,8 @@ def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool, is_reco
             known = None if is_strict else assemble_without_session(store, request, config)
             if known is None:
                 raise
-            call.note(f"{error.message} The block has what is no session's.")
+            wider = "" if request.reach == "project" else "; --reach project adds what earlier sessions found"
+            call.note(f"{error.message} The block is made without it{wider}.")
             made = known
     for note in made.notes:
         call.note(note)

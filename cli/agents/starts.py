@@ -49,7 +49,8 @@ def on_start(call: HookCall) -> str:
     primary = call.store.primary
     project = call.project
     query = """
-        SELECT id, created_at FROM sessions WHERE project = ? AND name <> ? ORDER BY created_at DESC, id DESC LIMIT 1
+        SELECT id, created_at FROM sessions
+         WHERE project IN (?, 'default') AND name <> ? ORDER BY created_at DESC, id DESC LIMIT 1
     """
     last = read_row(primary, query, (project, call.event.session), _LastSession)
     shown = call.shown
@@ -67,7 +68,8 @@ def _new_packages(call: HookCall, project: str, since: int) -> Iterator[_NewPack
           FROM packages AS p
           JOIN sessions AS s ON s.id = p.session_id
           JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
-         WHERE s.project = ? AND p.created_at >= ? AND p.superseded_by IS NULL AND {IS_ACCEPTED.format("p.id")}
+         WHERE s.project IN (?, 'default') AND p.created_at >= ? AND p.superseded_by IS NULL
+           AND {IS_ACCEPTED.format("p.id")}
          ORDER BY CASE p.priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END,
                   p.created_at DESC, p.id DESC
          LIMIT ?

@@ -46,10 +46,10 @@ def confirm_entry(change: Change, number: int) -> None:
 
 
 def may_be_said(primary: apsw.Connection, parent: ParentDocument, project: str) -> bool:
-    """Whether a finding is this project's, saved on purpose or confirmed since, and of an accepted store."""
+    """Whether a finding is this project's or none's, saved on purpose or confirmed since, and of an accepted store."""
     if parent.session is not None:
         query = "SELECT project FROM sessions WHERE name = ?"
-        if read_value(primary, query, (parent.session,), str) != project:
+        if read_value(primary, query, (parent.session,), str) not in (project, "default"):
             return False
     if parent.number < 0 and parent.kind != "error" and not is_accepted(primary, parent.number):
         return False

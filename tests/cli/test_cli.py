@@ -472,6 +472,18 @@ def test_the_first_spawn_of_a_new_session_gets_the_empty_block(shop: Path, capsy
     assert run(["assemble", "--session", "not-yet", "--agent", "tech_lead", "--strict"]) == 1
 
 
+def test_the_first_spawn_of_a_new_session_gets_what_earlier_ones_found(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the shell loop of docs/agents.md asks, before anything is saved in its session."""
+    given = ["assemble", "--session", "not-yet", "--agent", "developer", "--task", "the database is locked"]
+    assert run([*given, "--no-files"]) == 0
+    assert "package:" not in capsys.readouterr().out
+    assert run([*given, "--reach", "project"]) == 0
+    printed = capsys.readouterr()
+    assert "from session shop-2026-10" in printed.out and "The block is made without it." in printed.err
+
+
 def test_show_tells_what_a_record_has_beside_its_text(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     reasoning = ("reasoning", "save", "Thought.", "--session", "shop-2026-10", "--agent", "developer")
     run([*reasoning, "--phase", "risks", "--confidence", "low", "--iteration", "2", "--reference", "a.py", "--json"])

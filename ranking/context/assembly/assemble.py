@@ -92,15 +92,15 @@ def assemble(store: Store, request: AssembleRequest, config: Config | None = Non
 
 
 def assemble_without_session(store: Store, request: AssembleRequest, config: Config) -> Assembly | None:
-    """The block of a session that the store has never heard of, such as of its first spawn: what is no session's.
+    """The block of a session that the store has never heard of, such as of its first spawn: what is not its own.
 
-    It leaves no receipt. None where the task is about no indexed file.
+    It leaves no receipt. None where there is no indexed file and no earlier finding for it.
     """
-    if not request.with_files or not request.task.strip() or has_session(store.primary, request.session):
+    if has_session(store.primary, request.session):
         return None
-    unknown = Session(-1, request.session, DEFAULT_PROJECT, "simple", "active", "", "", 0, None)
+    unknown = Session(-1, request.session, DEFAULT_PROJECT, "simple", "active", "", "", now_us(), None)
     result, _ = make_assembly(store, request, config, unknown)
-    return result if result.files else None
+    return result if result.files or result.packages else None
 
 
 def make_assembly(

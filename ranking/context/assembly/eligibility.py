@@ -4,7 +4,7 @@
   `context_references` name; a session-wide request sees all groups;
 * designated for this agent or for none; the room that is left is filled with those designated for others;
 * delivered before only to the same run: its blocks carry the same id, or are of one iteration above 0;
-* other groups only with reach `session`, earlier sessions of the project only with reach `project`;
+* other groups only with reach `session`, earlier sessions of the project, or of none, only with reach `project`;
 * after a receipt only what is new since.
 
 What a store made that is not accepted here is not eligible. What came with the repository and was not used here is
@@ -87,8 +87,11 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
     primary, session, request = spawn.store.primary, spawn.session, spawn.request
     earlier: list[int] = []
     if request.reach == "project":
-        query = "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id"
-        earlier = read_column(primary, query, (session.project, session.id, session.created_at, session.id), int)
+        query = """
+            SELECT id FROM sessions
+             WHERE project IN (?, 'default') AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id
+        """
+        earlier = read_column(primary, query, (spawn.project, session.id, session.created_at, session.id), int)
     values = {
         "agent": spawn.agent,
         "like": spawn.config.team.like(spawn.agent),

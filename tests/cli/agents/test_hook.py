@@ -18,7 +18,9 @@ from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.opening import open_project_store
 from ctxrank.indexer.records.reasoning import list_reasoning
+from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import cautious_tokens
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
@@ -48,6 +50,11 @@ def empty(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def _begin(store: Store, session: str, project: str) -> None:
+    with store.write() as change:
+        create_session(change, NewSession(session, project))
+
+
 def _found(folder: Path, words: str) -> list[str]:
     with open_project_store(str(folder)) as store:
         return [hit.id for hit in search(store, SearchRequest(words)).hits]
@@ -75,6 +82,17 @@ def test_a_text_is_named_by_what_it_says(empty: Path) -> None:
     assert f"* **[MEDIUM]** {text} (package:1)" in started
     asked = Runner(empty, "three").prompt("may the queue move out of its one SQLite file?")
     assert text in asked and "text://" not in started + asked
+
+
+def test_what_was_saved_without_a_project_is_said_to_each(empty: Path) -> None:
+    """`save` names no project; from the first session that names one, hooks are of that project."""
+    db = ["--db", str(empty / ".ctxrank" / "ctxrank.db"), "-q"]
+    assert run([*db, "session", "create", "named", "--project", "shop"]) == 0
+    text = "The queue stays in one SQLite file, because backups copy one file."
+    assert run([*db, "save", text, "--session", "nameless"]) == 0
+    assert "backups copy one file" in Runner(empty, "one").hears("SessionStart", source="startup")
+    assert "backups copy one file" in Runner(empty, "two").prompt("may the queue move out of its one SQLite file?")
+    assert "backups copy one file" in Runner(empty, "three").spawn("move the queue out of the SQLite file")["prompt"]
 
 
 def test_a_session_that_has_nothing_before_it_is_told_nothing(empty: Path) -> None:
@@ -242,6 +260,7 @@ def test_a_failure_that_is_not_known_but_quoted_in_a_finding_is_said_to_be(shop:
     output = "Traceback (most recent call last):\n  File \"q.py\", line 3\nQueueError: the Importer 'holds' the  lease"
     assert runner.fails("make import", output) == ""
     with open_project_store(str(shop)) as store:
+        _begin(store, "of-another-project", "else")
         text = "# Lease\n\nIt stops with `the importer holds the lease`: give it back in a finally.\n"
         save(store, "lease.md", text, session="shop-2026-10", summary="Give the lease back.")
         save(store, "other.md", "# Other\n\nThe lease is what the importer holds.\n", session="shop-2026-10")
@@ -596,6 +615,7 @@ def test_a_store_that_a_clone_brought_along_is_not_asked(
 
 def test_a_package_of_another_project_is_not_said(shop: Path) -> None:
     with open_project_store(str(shop)) as store:
+        _begin(store, "other", "else")
         save(
             store,
             "secret.md",

@@ -113,11 +113,13 @@ def test_earlier_sessions_come_with_reach_project_and_are_labelled(store: Store)
     with store.write() as change:
         for name, project, day in (("OLD", "shop", 1), ("S", "shop", 2), ("LATER", "shop", 3), ("X", "else", 1)):
             create_session(change, NewSession(name, project, created_at=day * DAY_US))
-    for session in ("OLD", "S", "LATER", "X"):
+        create_session(change, NewSession("NONE", created_at=DAY_US))
+    for session in ("OLD", "S", "LATER", "X", "NONE"):
         _note(store, f"{session}.md", session=session)
     assert files_for(store, limit=_PLENTY, reach="session", is_marking=False) == ["S.md"]
     block = block_for(store, limit=_PLENTY, reach="project")
-    assert {package.path: package.label for package in block.packages} == {"S.md": "", "OLD.md": "from session OLD"}
+    earlier = {f"{name}.md": f"from session {name}" for name in ("OLD", "NONE")}
+    assert {package.path: package.label for package in block.packages} == {"S.md": "", **earlier}
 
 
 def test_a_package_of_a_group_of_the_same_name_elsewhere_gets_no_group_boost(store: Store) -> None:
