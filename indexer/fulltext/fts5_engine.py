@@ -364,10 +364,13 @@ class Fts5Engine:
         """What the `scope` column must hold, each an alternative; one session is a range of rows instead."""
         facets: list[str] = []
         if scope.kinds:
-            kinds = dict.fromkeys(scope.kinds)
-            if any(kind in kinds for kind in WITH_PASSAGES):
-                kinds["passage"] = None
-            facets.append(" OR ".join(kind_facet(kind) for kind in kinds))
+            kinds = [kind_facet(kind) for kind in scope.kinds]
+            owners = [kind for kind in WITH_PASSAGES if kind in scope.kinds]
+            if owners and "passage" not in scope.kinds:
+                # A file's passages are of no session: what is not asked for need not be read to be left out.
+                of_session = {"package": " NOT s0", "artifact": " AND s0"}[owners[0]] if len(owners) == 1 else ""
+                kinds.append(f"({kind_facet('passage')}{of_session})")
+            facets.append(" OR ".join(kinds))
         if scope.is_current:
             facets.append("c1")
         if len(scope.session_ids) > 1:

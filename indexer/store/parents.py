@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 import apsw
 
 from ctxrank.indexer.light_typing import Any, NamedTuple
-from ctxrank.indexer.store.connection import read_rows, require_value
-from ctxrank.indexer.store.facets import Scope, document_condition, id_list
+from ctxrank.indexer.store.connection import read_column, read_rows, require_value
+from ctxrank.indexer.store.facets import ROWID_SHIFT, Scope, document_condition, id_list
 from ctxrank.indexer.store.ids import SESSION_TITLE
 
 
@@ -137,6 +137,28 @@ def passages_of_parent(primary: apsw.Connection, parent_id: int) -> tuple[list[S
     query = f"{_PASSAGE.format(schema='main')} WHERE owner_id = ? ORDER BY start_line, id"
     rows, corrupt = primary.execute(query, (parent_id,)), list[int]()
     return [StoredPassage(*row) for row in _sound(rows, _PASSAGE_TYPES, corrupt)], corrupt
+
+
+def few_rows(primary: apsw.Connection, kinds: Collection[str], most: int) -> list[int] | None:
+    """The index's rows of all documents of these kinds that are not superseded, with their passages.
+
+    None where there are more than `most`, superseded ones included, which the indexes of SQL say without a row read.
+    """
+    own = f"SELECT id FROM documents WHERE record_id IS NOT NULL AND kind IN ({', '.join('?' * len(kinds))})"
+    wanted = f"""
+        WITH own AS MATERIALIZED ({own} LIMIT ?),
+             wanted AS MATERIALIZED (
+                SELECT id FROM own
+                 UNION ALL SELECT p.id FROM own CROSS JOIN documents AS p ON p.owner_id = own.id LIMIT ?)
+    """
+    values: tuple[str | int, ...] = (*kinds, most + 1, most + 1)
+    if require_value(primary, f"{wanted} SELECT count(*) FROM wanted", values, int) > most:
+        return None
+    rows = f"""{wanted}
+        SELECT d.session_id << {ROWID_SHIFT} | d.id FROM wanted CROSS JOIN documents AS d ON d.id = wanted.id
+         WHERE d.superseded_by IS NULL
+    """
+    return read_column(primary, rows, values, int)
 
 
 def count_documents(primary: apsw.Connection) -> int:

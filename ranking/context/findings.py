@@ -15,13 +15,13 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import from_index
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
-from ctxrank.indexer.store.parents import ParentDocument
+from ctxrank.indexer.store.parents import ParentDocument, few_rows
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.floor import KINDS, floor_of, nearness
 from ctxrank.ranking.context.task_text import task_query
 from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.formulas.tuning import tuned
-from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
+from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_candidates, scored_rows, term_scores
 from ctxrank.ranking.retrieval.cleaning import cleaned, cleaned_parent
 from ctxrank.ranking.retrieval.grouping import HitGroup, grouped
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, make_plan
@@ -33,6 +33,7 @@ _MAX_WORDS = 400  # of a prompt; the rarest 32 terms are what counts
 _MOST_COMPARED = 12
 _MOST_OF_VALUE = 4.0  # what a finding scores for each q·idf of the prompt's words, at most
 _ROWS_LOOKED_AT = 60
+_FEW_ROWS = 200  # of findings and their passages: each is scored without asking FTS5 which of them match
 _EVERYTHING, _FINDINGS = Scope(), Scope(kinds=KINDS, is_current=True)
 # What a request is made of, whatever it is about; the function words are left out of every query already.
 _REQUEST_WORDS = """
@@ -101,7 +102,7 @@ def relevant_findings(
         floor = floor_of(store, statistics.documents).of(prompt)
         findings: list[PromptFinding] = []
         least = 0.0
-        for near in near_findings(prompt, engine, statistics, config, floor, among):
+        for near in near_findings(store, prompt, engine, statistics, config, floor, among):
             if near.coverage < least:
                 continue
             least = max(least, LEAST_SHARE_OF_BEST * near.coverage)
@@ -122,12 +123,13 @@ def nearest(store: Store, prompt: str, config: Config) -> float:
     """How near the nearest finding is to a prompt; 0 where none shares enough with it."""
 
     def near(engine: Engine, statistics: Statistics) -> list[float]:
-        return [near.nearness for near in near_findings(prompt, engine, statistics, config, 0.0)]
+        return [near.nearness for near in near_findings(store, prompt, engine, statistics, config, 0.0)]
 
     return max(from_index(store, near), default=0.0)
 
 
 def near_findings(
+    store: Store,
     prompt: str,
     engine: Engine,
     statistics: Statistics,
@@ -145,7 +147,7 @@ def near_findings(
     known, asked, half = sum(term.value for term in own), sum(plan.values), half_score(plan.values)
     if nearness(calibrated(_MOST_OF_VALUE * known, half), len({term.text.lower() for term in own})) <= floor:
         return
-    groups, parents = _best_findings(plan, among)
+    groups, parents = _best_findings(store, plan, among)
     rows_of = {id_: _rows_of(groups[id_]) for id_ in parents}
     scores = term_scores(plan, [row for rows in rows_of.values() for row in rows])
     for id_, rows in rows_of.items():
@@ -156,16 +158,13 @@ def near_findings(
             yield NearFinding(parents[id_], near, coverage, tuple(shared), groups[id_].best.rowid)
 
 
-def _best_findings(plan: Plan, among: frozenset[int] | None) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
-    """Hits by document, and the _MOST_COMPARED best findings among them, the best first.
-
-    Asked among all documents first, which takes a third of the time; among findings alone where files crowd them out.
-    """
-    scopes = (_EVERYTHING, _FINDINGS) if among is None else (_FINDINGS._replace(document_ids=among),)
+def _best_findings(
+    store: Store, plan: Plan, among: frozenset[int] | None
+) -> tuple[dict[int, HitGroup], dict[int, ParentDocument]]:
+    """Hits by document, and the _MOST_COMPARED best findings among them, the best first."""
     groups: dict[int, HitGroup] = {}
     findings: dict[int, ParentDocument] = {}
-    for scope in scopes:
-        found = find_candidates(plan, scope, threshold_of=_least_score)
+    for found in _candidates(store, plan, among):
         groups = grouped(reranked(plan, found).rows)
         order = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_ROWS_LOOKED_AT]
         read = plan.engine.parents(order)
@@ -174,6 +173,17 @@ def _best_findings(plan: Plan, among: frozenset[int] | None) -> tuple[dict[int, 
         if len(best) == _MOST_COMPARED or found.is_complete:
             break
     return groups, findings
+
+
+def _candidates(store: Store, plan: Plan, among: frozenset[int] | None) -> Iterator[Candidates]:
+    """The rows of few findings all at once. Of many, those among all documents first, which takes a third of the time;
+    then those among findings alone, where files crowd them out.
+    """
+    if among is None and (rows := few_rows(store.primary, KINDS, _FEW_ROWS)) is not None:
+        yield scored_rows(plan, plan.engine.rows_of(rows))
+        return
+    for scope in (_EVERYTHING, _FINDINGS) if among is None else (_FINDINGS._replace(document_ids=among),):
+        yield find_candidates(plan, scope, threshold_of=_least_score)
 
 
 def _least_score(scores: list[float]) -> float:

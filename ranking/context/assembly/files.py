@@ -67,12 +67,9 @@ def find_files(plan: Plan, primary: apsw.Connection) -> FoundFiles:
     candidates = best_first([Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)])
     best = reranked(plan, Candidates(candidates[:_RERANKED], is_complete=False))
     groups = grouped(best.rows + candidates[_RERANKED:])
-    query = (
-        f"SELECT id FROM documents WHERE id IN (SELECT value FROM json_each(?)) AND {IS_ACCEPTED.format('record_id')}"
-    )
-    groups = {id_: groups[id_] for id_ in read_column(primary, query, (id_list(groups),), int)}
     half = half_score(plan.values)
-    ranked = sorted(groups.items(), key=lambda item: (-item[1].score, item[0]))[:MAX_FILES]
+    order = sorted(groups, key=lambda id_: (-groups[id_].score, id_))
+    ranked = [(id_, groups[id_]) for id_ in _accepted(primary, order)]
     least = ranked[0][1].score * _MIN_SHARE_OF_BEST if ranked else 0.0
     least_words = min(LEAST_SHARED, len(plan.values))
     files: list[MatchingFile] = []
@@ -84,6 +81,21 @@ def find_files(plan: Plan, primary: apsw.Connection) -> FoundFiles:
             passage_ids = best_passages(group, MAX_PASSAGES, _MIN_SHARE_OF_BEST)
             files.append(MatchingFile(id_, passage_ids, text, words))
     return FoundFiles(tuple(files))
+
+
+def _accepted(primary: apsw.Connection, ids: list[int]) -> list[int]:
+    """The first MAX_FILES of these documents that are there, of stores that are accepted, in their order."""
+    query = (
+        f"SELECT id FROM documents WHERE id IN (SELECT value FROM json_each(?)) AND {IS_ACCEPTED.format('record_id')}"
+    )
+    found: list[int] = []
+    for start in range(0, len(ids), MAX_FILES):
+        portion = ids[start : start + MAX_FILES]
+        held = set(read_column(primary, query, (id_list(portion),), int))
+        found += [id_ for id_ in portion if id_ in held]
+        if len(found) >= MAX_FILES:
+            break
+    return found[:MAX_FILES]
 
 
 def _rows(plan: Plan) -> list[Row] | None:

@@ -179,6 +179,14 @@ def find_candidates(
     return Candidates(list(map(Candidate._make, held)), is_complete, pruned_count)
 
 
+def scored_rows(plan: Plan, rows: list[Row]) -> Candidates:
+    """Those of these rows that hold a word of a query without phrases, scored."""
+    scores = zip(rows, Scorer(plan).scores(rows), strict=True)
+    return Candidates(
+        [Candidate._make((row[0], row[1], score, ())) for row, score in scores if score], is_complete=True
+    )
+
+
 def term_scores(plan: Plan, rowids: Iterable[int]) -> dict[int, list[TermScore]]:
     """The summands of the scores of rows, by row, the largest first: what `find_candidates` added up."""
     rows = plan.engine.rows_of(rowids)
