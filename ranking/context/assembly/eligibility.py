@@ -88,8 +88,10 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
     earlier: list[int] = []
     if request.reach == "project":
         query = """
-            SELECT id FROM sessions
-             WHERE project IN (?, 'default') AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id
+            SELECT id FROM sessions AS s
+             WHERE project IN (?, 'default') AND id <> ? AND (created_at, id) < (?, ?)
+               AND EXISTS (SELECT 1 FROM packages WHERE session_id = s.id AND superseded_by IS NULL)
+             ORDER BY id
         """
         earlier = read_column(primary, query, (spawn.project, session.id, session.created_at, session.id), int)
     values = {

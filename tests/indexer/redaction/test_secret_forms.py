@@ -7,6 +7,7 @@ import json
 import random
 import re
 import string
+from uuid import UUID
 
 import pytest
 from matching import sample
@@ -282,3 +283,12 @@ def test_a_strong_word_has_three_kinds_of_signs_or_is_random(value: str, strong:
 def test_names_numbers_and_uuids_are_not_random(value: str, is_one: bool) -> None:
     assert is_random(value) == is_one
     assert is_random(_made("random", 24))
+
+
+def test_a_uuid_by_itself_is_no_secret_and_needs_no_rule_loaded() -> None:
+    """Runners name sessions so; behind a name it is looked at."""
+    for mode in (RedactionMode.PATTERN_ONLY, RedactionMode.BOTH):
+        for number in range(50):
+            name = str(UUID(int=random.Random(number).getrandbits(128), version=4))
+            assert not may_hold_secret(name, mode) and redact(name, mode).rules == ()
+            assert may_hold_secret(f"token={name}", mode)

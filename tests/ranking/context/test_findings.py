@@ -74,3 +74,17 @@ def test_a_pasted_prompt_is_about_what_its_title_is_about(tmp_path: Path) -> Non
         )
         found = relevant_findings(store, report, Config(), 3, lambda _: True)
         assert [one.parent.title for one in found] == ["Ferry tides"]
+
+
+@pytest.mark.parametrize("few_rows", [1000, 0])
+def test_findings_are_the_same_read_all_at_once_or_found_by_the_index(
+    tmp_path: Path, few_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ctxrank.ranking.context.findings._FEW_ROWS", few_rows)
+    with make_store(tmp_path) as store:
+        save(store, "tides.md", _NOTE, summary="Spring tides delay the ferry.")
+        save(store, "pier.md", "# The northern pier\n\nthe ferry has a new pier\n", summary="The pier.")
+        save(store, "old.md", _NOTE, summary="Spring tides delay it.")
+        save(store, "old.md", "# Gulls\n\nthey are loud\n", summary="Gulls are loud.")  # takes its place
+        found = relevant_findings(store, "spring tides delay the ferry", Config(), 3, lambda _: True)
+        assert [one.parent.title for one in found] == ["Ferry tides"]
