@@ -7,7 +7,7 @@ from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.documents import document_id
-from ctxrank.indexer.store.freshness import ELSEWHERE, file_state, shown_path
+from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, passages_of_parent, read_parents
 from ctxrank.indexer.store.store import Store
@@ -46,13 +46,13 @@ def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> Sho
 
 
 def state_of(store: Store, ref: DocumentRef) -> str:
-    """The state of the file of a package or an artifact: see `file_state`."""
+    """The state of the file of a package or an artifact: see freshness.py."""
     if ref.kind == "artifact":
-        return file_state(store, ref.number)
+        return FileStates(store).of(ref.number)
     if ref.kind != PACKAGE:
         return ""
     artifact_id = store.primary.execute("SELECT artifact_id FROM packages WHERE id = ?", (ref.number,)).get
-    return file_state(store, artifact_id, ref.number)
+    return FileStates(store).of(artifact_id, ref.number)
 
 
 # What the own table of a kind adds to the document.

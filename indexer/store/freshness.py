@@ -1,10 +1,13 @@
 """Whether a file on disk is still what was indexed."""
 
 import os
+from collections.abc import Iterable
 
 import apsw
 
+from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.store import Store
 
 # The ledger's word for a package of an export that was here already, saved here: its file is this machine's.
@@ -29,43 +32,54 @@ def shown_path(path: str) -> str:
     return "" if path.startswith(TEXT_PATH) else path
 
 
-def file_state(
-    store: Store, artifact_id: int | None, package_id: int | None = None, folders: dict[str, str | None] | None = None
-) -> str:
-    """Whether an artifact on disk is what was indexed: current, changed, missing; elsewhere for what another store
-    exported, of which no file here is looked at; '' where there is none (a package of a text), or none that may be
-    looked at.
+class FileStates:
+    """Whether artifacts on disk are what was indexed: for all of one answer."""
 
-    A file that was rewritten with the same bytes counts as current: what differs by stat is hashed. `folders` keeps
-    where the roots are (None: not to be read) for further files of one answer; looking costs as much as ten files.
-    """
-    if artifact_id is None:
-        if package_id is None or not is_elsewhere(store.primary, package_id):
-            return ""
-        path: str = store.primary.execute("SELECT path FROM packages WHERE id = ?", (package_id,)).get
-        return "elsewhere" if shown_path(path) else ""
-    row = store.primary.execute(
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._folders: dict[str, str | None] = {".": store.location.project}  # None: not to be read
+        self._artifacts: dict[int, tuple[Any, ...]] = {}
+
+    def expect(self, artifact_ids: Iterable[int]) -> None:
+        """Read by one statement what is known of artifacts that will be asked for."""
+        query = f"{_ARTIFACT} WHERE a.id IN (SELECT value FROM json_each(?))"
+        self._artifacts |= {row[-1]: row for row in self.store.primary.execute(query, (id_list(artifact_ids),))}
+
+    def of(self, artifact_id: int | None, package_id: int | None = None) -> str:
+        """current, changed, missing; elsewhere for what another store exported, of which no file here is looked at; ''
+        where there is none (a package of a text), or none that may be looked at.
+
+        A file that was rewritten with the same bytes counts as current: what differs by stat is hashed.
         """
-        SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.reason
-          FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
-         WHERE a.id = ?
-        """,
-        (artifact_id,),
-    ).fetchone()
-    if row is None:
-        return ""
-    root, path, size, mtime_ns, inode, sha256, came = row
-    if came == ELSEWHERE:
-        return "elsewhere"
-    folder: str | None = store.location.project
-    if root != ".":
-        from ctxrank.indexer.store.allowed_roots import allowed_folder  # noqa: PLC0415  start-up: few have other roots
+        primary = self.store.primary
+        if artifact_id is None:
+            if package_id is None or not is_elsewhere(primary, package_id):
+                return ""
+            path: str = primary.execute("SELECT path FROM packages WHERE id = ?", (package_id,)).get
+            return "elsewhere" if shown_path(path) else ""
+        row = (
+            self._artifacts.get(artifact_id)
+            or primary.execute(f"{_ARTIFACT} WHERE a.id = ?", (artifact_id,)).fetchone()
+        )
+        if row is None:
+            return ""
+        root, path, size, mtime_ns, inode, sha256, came, _ = row
+        if came == ELSEWHERE:
+            return "elsewhere"
+        if root not in self._folders:  # looking costs as much as ten files
+            from ctxrank.indexer.store.allowed_roots import (  # noqa: PLC0415  start-up: few have other roots
+                allowed_folder,
+            )
 
-        folders = {} if folders is None else folders
-        if root not in folders:
-            folders[str(root)] = allowed_folder(store.location, store.primary, str(root))
-        folder = folders[str(root)]
-    return "" if folder is None else state_on_disk(folder, str(path), sha256, size, mtime_ns, inode)
+            self._folders[str(root)] = allowed_folder(self.store.location, primary, str(root))
+        folder = self._folders[root]
+        return "" if folder is None else state_on_disk(folder, str(path), sha256, size, mtime_ns, inode)
+
+
+_ARTIFACT = """
+    SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.reason, a.id
+      FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
+"""
 
 
 def state_on_disk(folder: str, path: str, sha256: str, size: int, mtime_ns: int, inode: int) -> str:

@@ -275,9 +275,10 @@ def _size(path: str) -> int:
         return 0
 
 
-def is_known(identity: Identity) -> bool:
-    """Whether the state folder has a store of this name with this token."""
-    return identity.is_formed and any(line.startswith(f"{identity.token} ") for line in known_lines(identity.uuid))
+def is_known(identity: Identity, known: list[str] | None = None) -> bool:
+    """Whether the state folder has a store of this name with this token; `known` are its lines where they were read."""
+    lines = known_lines(identity.uuid) if known is None else known
+    return identity.is_formed and any(line.startswith(f"{identity.token} ") for line in lines)
 
 
 def known_lines(uuid: str) -> list[str]:

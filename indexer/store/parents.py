@@ -118,10 +118,12 @@ def read_signals(
 
 def read_feature_bounds(connection: apsw.Connection, schema: str, priorities: Collection[str]) -> FeatureBounds:
     """Which of these priorities were ever stored, and whether there are passages."""
-    has_passages = connection.execute(f"SELECT 1 FROM {schema}.documents WHERE owner_id > 0 LIMIT 1").fetchone()
-    query = f"SELECT text FROM {schema}.labels WHERE text IN ({', '.join('?' * len(priorities))})"
-    stored = connection.execute(query, tuple(priorities))
-    return FeatureBounds(has_passages is not None, tuple(str(row[0]) for row in stored))
+    query = f"""
+        SELECT NULL WHERE EXISTS (SELECT 1 FROM {schema}.documents WHERE owner_id > 0)
+         UNION ALL SELECT text FROM {schema}.labels WHERE text IN ({", ".join("?" * len(priorities))})
+    """
+    found = [text for (text,) in connection.execute(query, tuple(priorities))]
+    return FeatureBounds(None in found, tuple(str(text) for text in found if text is not None))
 
 
 def parents_in_scope(primary: apsw.Connection, scope: Scope) -> tuple[list[ParentDocument], list[int]]:

@@ -6,18 +6,17 @@ from collections.abc import Iterable
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.location import main_worktree
-from ctxrank.indexer.store.parents import has_roots
 from ctxrank.indexer.store.store import Store
 
 
 def files_of_others(store: Store, documents: Iterable[int]) -> dict[int, str]:
     """Which of these documents are files of another checkout than the one that asks, and where that one is."""
-    if not has_roots(store.primary):
+    names = read_map(store.primary, "SELECT id, path FROM roots WHERE path NOT LIKE '@%'", (), int, str)
+    if len(names) < 2:
         return {}
     project, own = os.path.realpath(store.location.project), os.path.realpath(store.location.root)
     if not _is_checkout(project, own):
         return {}
-    names = read_map(store.primary, "SELECT id, path FROM roots WHERE path NOT LIKE '@%'", (), int, str)
     folders = {id_: project if name == "." else name for id_, name in names.items()}
     others = {id_: folder for id_, folder in folders.items() if folder != own and _is_checkout(project, folder)}
     query = """

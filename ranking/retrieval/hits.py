@@ -8,7 +8,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import DAMAGED_STEP
-from ctxrank.indexer.store.freshness import file_state
+from ctxrank.indexer.store.freshness import FileStates
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.store.parents import ParentDocument, RankingSignals, StoredPassage
 from ctxrank.indexer.store.store import Store
@@ -181,28 +181,25 @@ def signals_of(document: ParentDocument | RankingSignals, today: int) -> Signals
 
 
 def make_hit(
-    store: Store,
+    states: FileStates,
     parent: ParentDocument,
     score: float | None,
     snippet: Snippet,
     passages: tuple[PassageHit, ...],
     explanation: "Explanation | None",
-    folders: dict[str, str | None] | None = None,
     shares: "ScoreShares | None" = None,
 ) -> Hit:
-    """The hit as it is handed out; `folders` is what `file_state` keeps for the further hits of an answer."""
+    """The hit as it is handed out."""
     return Hit(
         id=public_id(parent.kind, parent.number), kind=parent.kind, title=parent.title, path=parent.path,
         score=None if score is None else round(score, 6), snippet=snippet.text, session=parent.session,
         group=parent.group, agent=parent.agent, type=parent.type, priority=parent.priority,
         created_at=parent.created_at,
         superseded_by=None if parent.superseded_by is None else public_id(PACKAGE, parent.superseded_by),
-        file_state=file_state(
-            store, parent.artifact_id, parent.number if parent.kind == PACKAGE else None, folders
-        ),
+        file_state=states.of(parent.artifact_id, parent.number if parent.kind == PACKAGE else None),
         passages=passages, explanation=explanation, marks=snippet.marks,
         shares=shares, session_title=parent.session_title,
-        whose=whose(store.primary, parent.number),
+        whose=whose(states.store.primary, parent.number),
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.facets import document_id_of
+from ctxrank.indexer.store.freshness import FileStates
 from ctxrank.indexer.store.parents import RankingSignals, has_corrupt_rows, has_roots
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.blend import blended, calibrated
@@ -288,7 +289,8 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Fold
     for term in plan.terms:
         if term.column in ("", "body"):
             values |= {stem: max(term.value, values.get(stem, 0.0)) for stem in term.stems}
-    folders: dict[str, str | None] = {}
+    states = FileStates(store)
+    states.expect([parent.artifact_id for parent in parents.values() if parent.artifact_id is not None])
     for row in ranked:
         parent = cleaned_parent(parents[row.signals.id], config.redaction_mode)
 
@@ -311,7 +313,7 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Fold
             explanation = explain_blend(plan, row.group, row.text, row.parts, plan.tuning.text)
             shares = score_shares(plan, row.group, row.text, row.parts)
         passages = tuple(one.passage for one in read if one.passage is not None)
-        hit = make_hit(store, parent, row.score, best.snippet, passages, explanation, folders, shares)
+        hit = make_hit(states, parent, row.score, best.snippet, passages, explanation, shares)
         if row.signals.id in page.others:
             hit = hit._replace(checkout=page.others[row.signals.id])
 

@@ -26,6 +26,7 @@ from ctxrank.indexer.records.sessions import (
     project_in_force,
 )
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, OPENSEARCH, Config, load_config
+from ctxrank.indexer.store.freshness import FileStates
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import joined
@@ -306,10 +307,10 @@ def _package_candidates(
 
     The limit is of what is shown with detail where the task decides, else of all.
     """
-    folders: dict[str, str | None] = {}
+    states = FileStates(spawn.store)
 
     def candidate_of(row: RankedPackage, *, has_detail: bool = True) -> BlockCandidate:
-        return package_candidate(spawn, row, folders, code.get(row.package.document_id, ""), has_detail=has_detail)
+        return package_candidate(spawn, row, states, code.get(row.package.document_id, ""), has_detail=has_detail)
 
     if not selection.is_by_bearing:
         return [candidate_of(row) for row in selection.packages[: spawn.limit]], []

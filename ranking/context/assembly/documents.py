@@ -10,7 +10,7 @@ from itertools import accumulate
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.cloned_notes import where_from
 from ctxrank.indexer.store.connection import require_value
-from ctxrank.indexer.store.freshness import ELSEWHERE, file_state, shown_path
+from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import block
@@ -34,12 +34,12 @@ FILE_STATES = {"changed": "the file has changed since", "missing": "the file is 
 
 
 def package_candidate(
-    spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None], code: str = "", *, has_detail: bool = True
+    spawn: Spawn, ranked: RankedPackage, states: FileStates, code: str = "", *, has_detail: bool = True
 ) -> BlockCandidate:
     """A package as the block could show it: its title, with its summary, with its passages; one that stands to a task
     in a line first, and without `has_detail` in no other way.
 
-    `folders` is kept from one package to the next, see `file_state`; `code` is what became of what it is about.
+    `code` is what became of what it is about.
     """
     package, primary = ranked.package, spawn.store.primary
     detail = spawn.request.detail or "passage"
@@ -54,7 +54,7 @@ def package_candidate(
         if ranked.standing or not shown_path(package.path):
             passages = [one for one in passages if _says_something(one, package.summary)]
         count = require_value(primary, "SELECT count(*) FROM documents WHERE owner_id = ?", (package.document_id,), int)
-    state = file_state(spawn.store, package.artifact, package.id, folders)
+    state = states.of(package.artifact, package.id)
     unrelated = UNRELATED if ranked.is_best_known else ""
     came = where_from(primary, package.id) or whose(primary, package.id)
     labels = "; ".join(
@@ -111,13 +111,14 @@ def _says_something(passage: IncludedPassage, summary: str) -> bool:
 def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[BlockCandidate]:
     """The files as the block could show them, as far as they are there; in the Soft_Warning zone their paths alone."""
     candidates: list[BlockCandidate] = []
+    states = FileStates(spawn.store)
     for one in found:
         query = "SELECT record_id, path FROM documents WHERE id = ?"
         row = spawn.store.primary.execute(query, (one.document_id,)).fetchone()
         if row is None:  # it is gone by now
             continue
         number, path = row
-        state = file_state(spawn.store, number)
+        state = states.of(number)
         labels = FILE_STATES.get(state, "")
         passages: list[IncludedPassage] = []
         if spawn.zone is Zone.NORMAL and spawn.request.detail != "summary":

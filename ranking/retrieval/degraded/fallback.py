@@ -15,6 +15,7 @@ from itertools import islice
 from ctxrank.indexer.engine import Readiness
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope
+from ctxrank.indexer.store.freshness import FileStates
 from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, parents_in_scope, passages_of_parent
 from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT, blended
@@ -238,7 +239,7 @@ def _hit(
         return best.snippet.terms | {word for word in words.column_of if word in place}
 
     passages = (best.passage,) if best.passage else ()
-    hit = make_hit(question.store, parent, score, best.snippet, passages, explanation)
+    hit = make_hit(FileStates(question.store), parent, score, best.snippet, passages, explanation)
     return Foldable(hit, best.text, terms)
 
 

@@ -2,6 +2,7 @@
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.engine import IndexHealth
+from ctxrank.indexer.store.freshness import FileStates
 from ctxrank.indexer.store.parents import ParentDocument, parents_in_scope
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.static_features import heuristic
@@ -34,9 +35,10 @@ def list_documents(question: Question) -> SearchResult:
         return parent.superseded_by is not None, -known, parent.id in others, -parent.created_at, -parent.id
 
     parents.sort(key=order)
+    states = FileStates(store)
     hits = tuple(
         make_hit(
-            store, parent, None, NOTHING._replace(text=one_line(parent.body[:_SHOWN_CHARS])), (),
+            states, parent, None, NOTHING._replace(text=one_line(parent.body[:_SHOWN_CHARS])), (),
             explain_heuristic(heuristic(signals_of(parent, today))) if request.is_explained else None,
         )._replace(checkout=others.get(parent.id, ""))
         for parent in (cleaned_parent(parent, config.redaction_mode) for parent in parents[: max(request.limit, 0)])
