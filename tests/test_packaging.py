@@ -109,3 +109,11 @@ def test_an_unknown_public_name_is_an_attribute_error() -> None:
         indexer.nothing  # noqa: B018  # asking is the test
     with pytest.raises(AttributeError):
         ranking.nothing  # noqa: B018  # asking is the test
+
+
+def test_the_command_is_a_script_that_loads_nothing_else() -> None:
+    """What pip makes of an entry point may import `re` first, a third of a bare start at every event of a runner."""
+    project = _project()
+    assert "scripts" not in project["project"] and project["tool"]["setuptools"]["script-files"] == ["bin/ctxrank"]
+    lines = (ROOT / "bin" / "ctxrank").read_text().splitlines()
+    assert [line for line in lines if "import" in line and '"""' not in line] == ["from ctxrank.cli.entry import main"]

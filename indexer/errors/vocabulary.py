@@ -8,6 +8,7 @@ standard library and common packages, and of terms of compilers, shells and data
 not listed.
 """
 
+from ctxrank.indexer.light_typing import cache
 from ctxrank.indexer.text.tables import rows, words_of  # no expression is read: a spawn asks, too
 
 _ENDINGS = tuple(dict(rows(__file__, "tables/lists"))["endings"].split())
@@ -16,7 +17,7 @@ _SHORTEST_WITH_ENDING = 6
 
 def is_ordinary(word: str) -> bool:
     """Whether this levelled word is one that people write messages with."""
-    return word in _WORDS or (len(word) >= _SHORTEST_WITH_ENDING and word.endswith(_ENDINGS))
+    return word in _words() or (len(word) >= _SHORTEST_WITH_ENDING and word.endswith(_ENDINGS))
 
 
 def is_mistyped(word: str) -> bool:
@@ -27,8 +28,12 @@ def is_mistyped(word: str) -> bool:
     exchanged = (low[:i] + low[i + 1] + low[i] + low[i + 2 :] for i in range(len(low) - 1))
     without = (low[:i] + low[i + 1 :] for i in range(len(low)))
     with_one_more = (low[:i] + letter + low[i:] for i in range(1, len(low)) for letter in _LETTERS)
-    return any(one in _WORDS for ways in (exchanged, without, with_one_more) for one in ways)
+    return any(one in _words() for ways in (exchanged, without, with_one_more) for one in ways)
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_WORDS = words_of(__file__, "tables/ordinary_words")
+
+
+@cache
+def _words() -> frozenset[str]:
+    return words_of(__file__, "tables/ordinary_words")

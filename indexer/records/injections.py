@@ -68,14 +68,17 @@ def shown_ids(primary: apsw.Connection, session_id: int, agent: str = "") -> fro
 
 def injected_lines(primary: apsw.Connection) -> frozenset[str]:
     """Digests of the lines that were injected lately, in any session: a text is pasted from one into another."""
-    # By id and not by time, so that no other event is read; the ids of what another store made fall.
+    # By id and not by time, so that no other event is read; the ids of what another store made fall. What was imported
+    # may be anything.
     query = """
-        SELECT * FROM (SELECT payload FROM events WHERE subtype = ?1 AND id > 0 ORDER BY id DESC LIMIT ?2)
-         UNION ALL
-        SELECT * FROM (SELECT payload FROM events WHERE subtype = ?1 AND id < 0 ORDER BY id LIMIT ?2)
+        WITH injected AS MATERIALIZED (
+            SELECT * FROM (SELECT payload FROM events WHERE subtype = ?1 AND id > 0 ORDER BY id DESC LIMIT ?2)
+             UNION ALL
+            SELECT * FROM (SELECT payload FROM events WHERE subtype = ?1 AND id < 0 ORDER BY id LIMIT ?2))
+        SELECT DISTINCT line.value FROM injected, json_each(iif(json_valid(payload), payload, '{}'), '$.lines') AS line
+         WHERE line.type = 'text'
     """
-    payloads = read_column(primary, query, (INJECTION, _INJECTIONS_COMPARED), str)
-    return frozenset(line for payload in payloads for line in _texts(payload, "lines"))
+    return frozenset(read_column(primary, query, (INJECTION, _INJECTIONS_COMPARED), str))
 
 
 def is_comparable(line: str) -> bool:

@@ -10,7 +10,6 @@ An order of another store brings its digest and the length of what that is of. A
 a part of exactly that length is compared; and what an order matches counts only where `purge --secret` would take it.
 """
 
-import functools
 from collections.abc import Iterator
 
 from ctxrank.indexer.light_typing import NamedTuple
@@ -20,6 +19,8 @@ DIGEST_BYTES = 20
 LEAST_CHARS, MOST_CHARS = 8, 10_000  # of a secret; own lists of earlier versions have some of 6 and 7
 PURGED_LABEL = "[FORGOTTEN]"
 _BUCKETS = 16
+_known_buckets: dict[tuple[str, str], int] = {}  # of the characters that this process has met
+_MAX_KNOWN = 4096
 # Text that says where a key starts and ends is no secret, and occurs in many.
 _BETWEEN_KEYS = "-----"
 
@@ -54,10 +55,15 @@ def secret_digest(key: str, secret: str) -> str:
     return digest_of(f"secret\n{secret}", DIGEST_BYTES, key=key)
 
 
-@functools.lru_cache(maxsize=4096)
 def hash_bucket(key: str, char: str) -> int:
     """The bucket of a character; which one it is differs from store to store."""
-    return int(digest_of(f"bucket\n{char}", DIGEST_BYTES, key=key)[:2], 16) % _BUCKETS
+    known = _known_buckets.get((key, char))
+    if known is None:
+        if len(_known_buckets) == _MAX_KNOWN:
+            _known_buckets.clear()
+        known = int(digest_of(f"bucket\n{char}", DIGEST_BYTES, key=key)[:2], 16) % _BUCKETS
+        _known_buckets[key, char] = known
+    return known
 
 
 def find_purged_secrets(text: str, secrets: tuple[BlockedSecret, ...]) -> Iterator[tuple[int, int]]:

@@ -8,10 +8,15 @@ from collections.abc import Collection, Iterable, Iterator
 
 import apsw
 
-from ctxrank.indexer.light_typing import Any, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.store.connection import read_column, read_rows, require_value
 from ctxrank.indexer.store.facets import ROWID_SHIFT, Scope, document_condition, id_list
 from ctxrank.indexer.store.ids import SESSION_TITLE
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    _Value = TypeVar("_Value", int, str)
 
 
 class ParentDocument(NamedTuple):
@@ -142,9 +147,21 @@ def passages_of_parent(primary: apsw.Connection, parent_id: int) -> tuple[list[S
 
 
 def few_rows(primary: apsw.Connection, kinds: Collection[str], most: int) -> list[int] | None:
-    """The index's rows of all documents of these kinds that are not superseded, with their passages.
+    """The index's rows of all documents of these kinds and of their passages; None where there are more than `most`."""
+    return _few(primary, f"d.session_id << {ROWID_SHIFT} | d.id", int, kinds, most)
 
-    None where there are more than `most`, superseded ones included, which the indexes of SQL say without a row read.
+
+def few_texts(primary: apsw.Connection, kinds: Collection[str], most: int) -> list[str] | None:
+    """The titles and bodies of the same."""
+    return _few(primary, "d.title || char(10) || d.body", str, kinds, most)
+
+
+def _few(
+    primary: apsw.Connection, column: str, type_: "type[_Value]", kinds: Collection[str], most: int
+) -> "list[_Value] | None":
+    """A column of the documents of these kinds that are not superseded, and of their passages.
+
+    How many there are, superseded ones included, the indexes of SQL say, without a row read.
     """
     own = f"SELECT id FROM documents WHERE record_id IS NOT NULL AND kind IN ({', '.join('?' * len(kinds))})"
     wanted = f"""
@@ -157,10 +174,9 @@ def few_rows(primary: apsw.Connection, kinds: Collection[str], most: int) -> lis
     if require_value(primary, f"{wanted} SELECT count(*) FROM wanted", values, int) > most:
         return None
     rows = f"""{wanted}
-        SELECT d.session_id << {ROWID_SHIFT} | d.id FROM wanted CROSS JOIN documents AS d ON d.id = wanted.id
-         WHERE d.superseded_by IS NULL
+        SELECT {column} FROM wanted CROSS JOIN documents AS d ON d.id = wanted.id WHERE d.superseded_by IS NULL
     """
-    return read_column(primary, rows, values, int)
+    return read_column(primary, rows, values, type_)
 
 
 def count_documents(primary: apsw.Connection) -> int:

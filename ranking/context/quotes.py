@@ -13,6 +13,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import from_index
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope
+from ctxrank.indexer.store.parents import few_texts
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.floor import KINDS
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.store.parents import ParentDocument
     from ctxrank.ranking.context.findings import PromptFinding
 
+_FEW_TEXTS = 100  # so many are read sooner than an index is opened
 _LEAST_WORDS = 3  # a shorter message may be of anything
 _SCOPE = Scope(kinds=tuple(kind for kind in KINDS if kind != "error"), is_current=True)
 _MARKS = dict.fromkeys(map(ord, "'\"`*\u2018\u2019\u201c\u201d"))
@@ -33,6 +35,9 @@ def findings_that_quote(
     wanted = _plain(first_line)
     if len(wanted.split()) < _LEAST_WORDS or not config.has_index:
         return []
+    few = few_texts(store.primary, _SCOPE.kinds, _FEW_TEXTS)
+    if few is not None and not any(wanted in _plain(text) for text in few):
+        return []  # the index need not be opened to say so
 
     # What every finding that quotes it holds, and hardly another; there its first word may be the end of a longer one.
     behind = " ".join(first_line.split()[1:])

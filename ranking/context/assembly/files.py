@@ -64,7 +64,8 @@ def find_files(plan: Plan, primary: apsw.Connection) -> FoundFiles:
     if rows is None:
         return FoundFiles((), f"the rarest words of the task are in more than {MAX_ROWS} documents")
     scores = Scorer(plan).scores(rows)
-    candidates = best_first([Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)])
+    found = [Candidate._make((row[0], row[1], score, ())) for row, score in zip(rows, scores, strict=True)]
+    candidates = best_first(found)
     best = reranked(plan, Candidates(candidates[:_RERANKED], is_complete=False))
     groups = grouped(best.rows + candidates[_RERANKED:])
     half = half_score(plan.values)
