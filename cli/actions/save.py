@@ -61,7 +61,7 @@ def save(
 
 def _text(finding: str | None) -> str | None:
     """The argument where it can be a text. Raises UsageError, which says how it was read."""
-    if finding is None or finding == "-" or len(finding.split()) > 1:
+    if finding is None or finding == "-" or len(finding.split()) != 1:
         return finding
     if os.path.isdir(finding):
         raise UsageError(f"{finding} is a folder.", f"'ctxrank index {finding}' takes in its files.")

@@ -21,7 +21,7 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.location import upwards
+from ctxrank.indexer.store.location import find_store, upwards
 from ctxrank.indexer.systems import sync
 
 _COPY = ".before-ctxrank"
@@ -72,7 +72,13 @@ def install(
         is_first = before is not None and file.without_ours(before) == before != after
         return _Change(file, before, after, file.path + _COPY if is_first else None)
 
-    return _reply(call, _named(runner, names, is_all=is_all), place, plan, with_mcp=with_mcp, dry_run=dry_run)
+    reply = _reply(call, _named(runner, names, is_all=is_all), place, plan, with_mcp=with_mcp, dry_run=dry_run)
+    try:
+        if not (is_user or call.db):
+            find_store(start=place.folder)
+    except CtxrankError as error:
+        reply = reply._replace(text_notes=(*reply.text_notes, f"hooks say nothing yet: {error.message} {error.hint}"))
+    return reply
 
 
 def uninstall(call: Call, runner: str | None, is_all: bool, is_user: bool, is_project: bool, dry_run: bool) -> Reply:

@@ -25,7 +25,8 @@ def note_failure(reason: str, place: str = "") -> None:
     folder = state_folder()
     if not folder:
         return
-    line = f"{format_us(now_us())}\t{one_line(place or _here())}\t{shorten(one_line(reason), _MAX_LINE_CHARS)}\n"
+    place = os.path.abspath(place) if place else _here()
+    line = f"{format_us(now_us())}\t{one_line(place)}\t{shorten(one_line(reason), _MAX_LINE_CHARS)}\n"
     path = os.path.join(folder, _FILE)
     try:
         from ctxrank.indexer.store.known_stores import make_folder_of_ours  # noqa: PLC0415  only where something failed

@@ -14,6 +14,7 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.records.sessions import NewSession, create_session, has_session, project_in_force
 from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.tokens import cautious_tokens
 
@@ -237,7 +238,7 @@ def _hit(value: _Json) -> _Json:
         "id": value["id"],
         "kind": value["kind"],
         "title": _clipped(value["title"], 200),
-        "place": f"{value['path']}{line}" if value["path"] else "",
+        "place": f"{path}{line}" if (path := shown_path(value["path"] or "")) else "",
         "snippet": _clipped("\n  ".join(lines) or value["snippet"], _MAX_SNIPPET),
         "score": value["score"],
         "when": value["created_at"][:10],

@@ -14,6 +14,7 @@ from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config, says_no_fts5
 from ctxrank.indexer.store.connection import read_column, read_map
+from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.ids import origin_and_number, origin_name
 from ctxrank.indexer.store.one_process import processes_of
 from ctxrank.indexer.store.rules_since import rules_hold_since
@@ -100,7 +101,9 @@ _KINDS = """
     SELECT 'passage', count(*) AS passages FROM documents WHERE owner_id IS NOT NULL HAVING passages > 0
      ORDER BY 1
 """
-_FILE_STATES = "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"
+_FILE_STATES = f"""
+    SELECT iif(reason = '{ELSEWHERE}', 'elsewhere', state) AS word, count(*) FROM artifacts GROUP BY word ORDER BY word
+"""
 _TOKEN_COUNTERS = f"""
     SELECT token_counter, count(*) FROM documents WHERE token_counter <> '{ENCODING}' GROUP BY token_counter
      UNION ALL

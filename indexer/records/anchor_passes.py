@@ -265,7 +265,8 @@ def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) ->
         was = _source_at(store, anchor) if now is not None and anchor.commit_id else None
         located = None if was is None else was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line, 0)
         if now is not None and was is not None and located is not None:
-            old = was.lines[located.span.start - 1 : located.span.end]
+            start, end = located.span  # of a long one only the first lines were located
+            old = was.lines[start - 1 : max(end, start + anchor.end_line - anchor.start_line)]
             new = now.lines[anchor.now_start - 1 : anchor.now_end]
             found[anchor.id] = redact("\n".join([*unified_diff(old, new, lineterm="")][2:]), mode).text
     return found

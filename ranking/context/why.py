@@ -109,6 +109,8 @@ def _rule(store: Store, kind: str, receipt: Receipt) -> str:
     given, agent = receipt.inputs, receipt.agent
     if kind == "package":
         return "it was not a candidate of this assembly"
+    if kind == "artifact" and (given.get("with_files") == "False" or given.get("files") == "off"):
+        return "no files were asked for (--no-files, or block_files: off)"
     if kind == "artifact":
         return "it is none of the best files for the task, or too little of the task is in it"
     if kind in ("error", "strategy"):

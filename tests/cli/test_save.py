@@ -91,6 +91,7 @@ def test_the_session_is_the_one_of_today_and_flags_say_otherwise(
     "word, says",
     [
         ("nofile.md", "There is no file nofile.md, and as a finding it is one word."),
+        ("", "There is no text."),
         ("folder", "folder is a folder. 'ctxrank index folder' takes in its files."),
         ("../out.md", "out.md"),
     ],

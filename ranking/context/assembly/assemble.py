@@ -346,9 +346,10 @@ def _package_candidates(
 
 
 def _listing(request: AssembleRequest) -> str:
-    """The command that lists the packages of a session, or of its group where nothing wider is asked for."""
+    """The command that lists the packages of a group, of its session, or of all sessions, as wide as is asked for."""
+    of_session = "" if request.reach == "project" else f" --session {request.session}"
     of_group = "" if request.group is None or request.reach != "group" else f" --group {request.group}"
-    return f"ctxrank list packages --session {request.session}{of_group}"
+    return f"ctxrank list packages{of_session}{of_group}"
 
 
 def _select(

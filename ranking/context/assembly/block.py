@@ -104,11 +104,12 @@ def package_title(package: IncludedDocument) -> str:
 
 
 def package_line(package: IncludedDocument) -> str:
-    """A package in one line: what it is called, and the beginning of its summary."""
+    """A package in one line: what it is called, and the beginning of its summary, unless that begins with the title."""
     title = one_line(package.title or package.path)
     label = f" · {package.label}" if package.label else ""
     said = shorten(one_line(package.summary), LINE_SUMMARY_CHARS)
-    return f"**[{package.priority.upper()}]** {title}: {said} · {public_id(PACKAGE, package.id)}{label}\n"
+    said = said if said.startswith(title.removesuffix("…")) else f"{title}: {said}"
+    return f"**[{package.priority.upper()}]** {said} · {public_id(PACKAGE, package.id)}{label}\n"
 
 
 def package_summary(package: IncludedDocument) -> str:

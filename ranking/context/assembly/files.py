@@ -56,7 +56,7 @@ class FoundFiles(NamedTuple):
 def find_files(plan: Plan, primary: apsw.Connection) -> FoundFiles:
     """The files that a plan of the task's words finds, in the caller's snapshot. Raises INDEX_READ_ERRORS.
 
-    Those of a store that is not accepted are not among them.
+    Those of a store that is not accepted are not among them, nor those of another machine that are here as well.
     """
     if not plan.terms:
         return FoundFiles()
@@ -85,10 +85,14 @@ def find_files(plan: Plan, primary: apsw.Connection) -> FoundFiles:
 
 
 def _accepted(primary: apsw.Connection, ids: list[int]) -> list[int]:
-    """The first MAX_FILES of these documents that are there, of stores that are accepted, in their order."""
-    query = (
-        f"SELECT id FROM documents WHERE id IN (SELECT value FROM json_each(?)) AND {IS_ACCEPTED.format('record_id')}"
-    )
+    """The first MAX_FILES of these documents that may be shown, in their order: see `find_files`."""
+    query = f"""
+        SELECT id FROM documents AS d
+         WHERE id IN (SELECT value FROM json_each(?)) AND {IS_ACCEPTED.format("record_id")}
+           AND NOT (record_id < 0 AND EXISTS (
+               SELECT 1 FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
+                WHERE r.path = '.' AND a.path = d.path AND a.state = 'indexed'))
+    """
     found: list[int] = []
     for start in range(0, len(ids), MAX_FILES):
         portion = ids[start : start + MAX_FILES]

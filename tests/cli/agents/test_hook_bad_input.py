@@ -115,6 +115,9 @@ def test_status_shows_the_trouble_of_its_own_project_alone(
     for _ in range(9):
         _refused(inner)
     assert [len(shown(folder)) for folder in (shop, bank, inner)] == [2, 0, 3]
+    monkeypatch.chdir(bank)
+    _refused(Path("."))  # a folder by its relative path is that of the event's own process
+    assert [len(shown(folder)) for folder in (shop, bank, inner)] == [2, 1, 3]
     answer_of(b"no JSON", None, Call())  # it says no folder: that of the process, which is the inner one
     assert [shown(folder)[-1:] == ["usage: The event is no JSON."] for folder in (shop, bank, inner)] == [
         False,

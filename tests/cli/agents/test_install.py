@@ -151,6 +151,12 @@ def test_what_others_add_later_survives_uninstall(project: Path) -> None:
     assert not (project / ".mcp.json").exists() and not (project / ".claude" / "skills").exists()
 
 
+def test_an_install_where_no_store_is_names_the_next_step(project: Path) -> None:
+    assert "hooks say nothing yet: There is no .ctxrank folder" in _call("install", "claude-code").err
+    assert run(["init"]) == 0
+    assert "hooks say nothing yet" not in _call("install", "codex").err
+
+
 def test_a_dry_run_shows_the_diff_and_writes_nothing(project: Path) -> None:
     shown = _call("install", "claude-code", "--mcp", "--dry-run")
     assert shown.code == 0 and '+  "hooks": {' in shown.out and "would be made: " in shown.out

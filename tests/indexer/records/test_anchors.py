@@ -12,6 +12,7 @@ from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
+from ctxrank.indexer.records.anchor_passes import differences
 from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
@@ -19,6 +20,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.spans import MAX_LINES
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
 from ctxrank.ranking.context.replay import replay_receipt
@@ -267,6 +269,18 @@ def test_what_has_drifted_is_listed_with_what_differs(
     assert (finding["id"], finding["is_gone"], [one["state"] for one in finding["anchors"]]) == (
         "package:1", False, ["changed"],
     )  # fmt: skip
+
+
+def test_a_difference_of_a_long_file_has_what_differs_alone(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "src" / "long.py"
+    path.write_text("".join(f"line_{number} = {number}\n" for number in range(MAX_LINES + 200)))
+    commit(tmp_path, "one")
+    save(store, "see src/long.py")
+    index(store)
+    path.write_text(path.read_text().replace("line_7 = 7", "line_7 = 8"))
+    index(store)
+    (text,) = differences(store, anchors(store), MODE).values()
+    assert [line for line in text.splitlines() if line[:1] in "+-"] == ["-line_7 = 7", "+line_7 = 8"]
 
 
 def test_a_difference_is_redacted(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

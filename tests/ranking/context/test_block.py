@@ -95,6 +95,14 @@ def test_a_passage_stands_in_a_fence_longer_than_any_run_of_backticks(text: str,
     assert all(len(run) < len(fence[0]) for run in re.findall("`+", "\n".join(body)))
 
 
+def test_a_line_says_once_what_its_title_and_its_summary_share() -> None:
+    package = IncludedDocument(1, "a.md", (), "line", 0, 0.0, "", "", priority="high", summary="Queues stop at noon")
+    for title, line in (("Queues stop…", ""), ("Queues stop at noon", ""), ("Noon", "Noon: ")):
+        assert (
+            block.package_line(package._replace(title=title)) == f"**[HIGH]** {line}Queues stop at noon · package:1\n"
+        )
+
+
 @given(st.text(max_size=80))
 def test_whatever_is_quoted_stays_on_its_line(text: str) -> None:
     package = IncludedDocument(1, text, (), "title", 0, 0.0, "", "", priority="high")

@@ -5,13 +5,17 @@ from pathlib import Path
 
 import pytest
 from builders import make_store, save, write_file
+from exported import bring, exported_bytes
 from ranking_builders import TODAY, block_for
 
+from ctxrank.indexer.care.status import read_status
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.records.receipts import list_receipts
 from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import files
+from ctxrank.ranking.context.why import why
 
 PAGER = "# Paging\n\nLong output goes through a pager when stdout is a terminal.\n"
 
@@ -48,6 +52,26 @@ def test_files_are_left_out_by_the_request_and_by_the_configuration(store: Store
     task = "page long output through a pager"
     assert block_for(store, task=task, with_files=False).files == ()
     assert block_for(store, task=task, config=Config(block_files=False)).files == ()
+
+
+def test_a_file_that_another_machine_has_as_well_is_shown_once(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    with make_store(tmp_path / "there") as other:
+        for name in ("src/pager.md", "src/theirs.md"):
+            write_file(other, name, PAGER)
+        index_artifacts(other)
+        bring(store, exported_bytes(other))
+    shown = block_for(store, task="page long output through a pager").files
+    assert sorted((file.path, file.id > 0) for file in shown) == [("src/pager.md", True), ("src/theirs.md", False)]
+    assert read_status(store).artifacts == {"elsewhere": 2, "indexed": 3}
+
+
+def test_why_a_file_is_not_there_says_that_none_was_asked_for(store: Store) -> None:
+    block_for(store, task="page long output through a pager", with_files=False)
+    (receipt,), number = list_receipts(store.primary), store.primary.execute("SELECT max(id) FROM artifacts").get
+    assert why(store, DocumentRef("artifact", number), receipt).reasons == (
+        "no files were asked for (--no-files, or block_files: off)",
+    )
 
 
 def test_a_file_that_hardly_matches_is_not_shown(store: Store) -> None:
