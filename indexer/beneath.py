@@ -18,11 +18,9 @@ import errno
 import os
 import stat
 
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.systems import FOLDER_ONLY
-
-# The largest file that is read whole. Nothing that a person wrote is larger; what is (dumps, recordings) costs seconds.
-MAX_FILE_BYTES = 16 * 1024 * 1024
 
 # How often a path is asked for its place again while other programs exchange its folders with links.
 _PLACE_TRIES = 20

@@ -17,6 +17,7 @@ from contextvars import ContextVar
 import apsw
 
 from ctxrank.cli.call import Call, shown
+from ctxrank.indexer.bounds import MAX_TEXT_BYTES
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
 from ctxrank.indexer.records.sessions import Session, find_group, is_session_wide, list_groups
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 _NAMED_GROUPS = 10
 
-# Far above any text that is worth keeping as one: a book has a million characters.
-MAX_TEXT_BYTES = 4_000_000
-MAX_QUERY_BYTES = 100_000
 OR_STDIN = "Check the path, or give '-' for stdin."
 
 _instead: "ContextVar[BinaryIO | None]" = ContextVar("instead", default=None)

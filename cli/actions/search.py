@@ -34,7 +34,8 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
     since, until = (None if one is None else parse_time(one, now=now) for one in (options["since"], options["until"]))
     text = " ".join(query)
     if is_stdin:
-        from ctxrank.cli.actions.given import MAX_QUERY_BYTES, decoded, read_given  # noqa: PLC0415  start-up: rare
+        from ctxrank.cli.actions.given import decoded, read_given  # noqa: PLC0415  start-up: rare
+        from ctxrank.indexer.bounds import MAX_QUERY_BYTES  # noqa: PLC0415  loaded by now
 
         text = decoded(read_given("-", MAX_QUERY_BYTES), call.note)
     request = SearchRequest(

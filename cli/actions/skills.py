@@ -5,10 +5,11 @@ import os
 import sys
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.given import MAX_QUERY_BYTES, decoded, read_given, readable
+from ctxrank.cli.actions.given import decoded, read_given, readable
 from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.agents import Team, fold_agent
+from ctxrank.indexer.bounds import MAX_QUERY_BYTES
 from ctxrank.indexer.clock import SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import Any

@@ -17,7 +17,6 @@ RUNNERS = ("claude-code", "codex")  # those whose words are ours
 CLAUDE_CODE, CODEX = RUNNERS
 # Events that are there and say nothing that we answer or keep.
 PASSED_OVER = ("PreCompact", "PostCompact", "Notification", "PermissionRequest")
-MAX_EVENT_BYTES = 8 * 1024 * 1024
 SPAWNING_TOOLS = ("Agent", "Task", "spawn_agent")
 
 

@@ -12,12 +12,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
-from ctxrank.cli.agents.event import KINDS, MAX_EVENT_BYTES, RUNNERS, SPAWNING_TOOLS, Event, read_event
+from ctxrank.cli.agents.event import KINDS, RUNNERS, SPAWNING_TOOLS, Event, read_event
 from ctxrank.cli.agents.injected_text import MAX_CHARACTERS
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall, branch_of
 from ctxrank.cli.agents.watchdog import MAX_MEMORY_BYTES, Watchdog
 from ctxrank.cli.call import Call, Reply, given_options
+from ctxrank.indexer.bounds import MAX_EVENT_BYTES
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.extensions import provided
 from ctxrank.indexer.store.config import load_config

@@ -21,7 +21,8 @@ from ctxrank.extensions.links.artifact import ID
 from ctxrank.extensions.links.graph import Graph, Node
 from ctxrank.extensions.links.store import Annotation, make_tree_id, require_tables, shown_path, tree_id
 from ctxrank.extensions.links.tree import ArtifactTree
-from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
+from ctxrank.indexer.beneath import Root
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats

@@ -17,10 +17,10 @@ from ctxrank.extensions.team.state import as_json, drop_state, sentence, unpushe
 from ctxrank.extensions.team.sync import Forgetting, Synced, state_of, synchronize
 from ctxrank.extensions.team.undo import drop_sealed, sealed_orders, take_back
 from ctxrank.extensions.team.watch import LogWatch
+from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, format_day, now_us
 from ctxrank.indexer.deadline import QUESTION_S, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
-from ctxrank.indexer.exchange.orders import DAYS
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.store.location import TEAM_LOCK
@@ -258,7 +258,7 @@ def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
 
     (-1, 0, …) where the log cannot be asked: the orders wait in the store.
     """
-    drop_sealed(store, now_us() + 2 * DAYS * DAY_US)  # what others had forgotten here may be what is purged now
+    drop_sealed(store, now_us() + 2 * ORDER_DAYS * DAY_US)  # what others had forgotten here may be what is purged now
     try:
         with connected(store) as log:
             exchange.push(store, log)

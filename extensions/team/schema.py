@@ -14,13 +14,13 @@ from psycopg import Connection, errors
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from ctxrank.extensions.team.log import FORMAT, format_of, opened, postgres_errors
+from ctxrank.indexer.bounds import MAX_CONNECTIONS
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 
 _OLDEST = 150000  # PostgreSQL 15
 _OWNER, _MEMBERS = "ctxrank_log", "ctxrank_member"
 _READER = "=reader"  # ROLE=reader is admitted to read
-_CONNECTIONS = 10  # of a role that is made here; a machine uses one for each command, and one in the background
 # What a session of a member begins with. It may change them, but for the last, so what others wait for is bounded in
 # the functions of the log, too.
 _LIMITS = {
@@ -121,7 +121,7 @@ def _make_role(connection: "Connection[tuple[object, ...]]", role: str) -> str:
     if not _has_role(connection, role):
         password = secrets.token_urlsafe(24)
         query = SQL("CREATE ROLE {} LOGIN CONNECTION LIMIT {} PASSWORD {}")
-        connection.execute(query.format(Identifier(role), Literal(_CONNECTIONS), Literal(password)))
+        connection.execute(query.format(Identifier(role), Literal(MAX_CONNECTIONS), Literal(password)))
     connection.execute(SQL("GRANT {} TO {}").format(Identifier(_MEMBERS), Identifier(role)))
     return password
 

@@ -12,9 +12,9 @@ import zlib
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from ctxrank.indexer.bounds import MAX_RECORD_BYTES
 from ctxrank.indexer.light_typing import NamedTuple
 
-MAX_RECORD_BYTES = 8 * 1024 * 1024  # what the log takes of one record, sealed as it is and unpacked
 _SECRET_BYTES, _NONCE_BYTES, _MARK_BYTES = 32, 12, 16
 
 

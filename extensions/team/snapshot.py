@@ -15,8 +15,8 @@ from tempfile import mkstemp
 from typing import BinaryIO
 
 from ctxrank.extensions.team.log import LogLine, TeamLog
-from ctxrank.extensions.team.sealing import MAX_RECORD_BYTES
 from ctxrank.extensions.team.sync import advance, bring, own_uuid
+from ctxrank.indexer.bounds import MAX_RECORD_BYTES
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.light_typing import NamedTuple, is_dict

@@ -12,9 +12,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from ctxrank.extensions.team.log import Head, LogLine, Pushed, TeamLog
-from ctxrank.extensions.team.sealing import MAX_RECORD_BYTES, Register, Sealed, mark_of, seal, unseal
+from ctxrank.extensions.team.sealing import Register, Sealed, mark_of, seal, unseal
 from ctxrank.extensions.team.state import write_state
 from ctxrank.extensions.team.undo import Sealer, drop_sealed
+from ctxrank.indexer.bounds import MAX_RECORD_BYTES
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.exchange import Exchange

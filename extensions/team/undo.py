@@ -19,9 +19,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from ctxrank.extensions.team.log import LogLine, TeamLog
 from ctxrank.extensions.team.sealing import Register
+from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
-from ctxrank.indexer.exchange.orders import DAYS, FORGET, REMOVED
+from ctxrank.indexer.exchange.orders import FORGET, REMOVED
 from ctxrank.indexer.exchange.register import COUNTED
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import note_erasing
@@ -79,7 +80,7 @@ class Sealer:
         def seal(writer: apsw.Connection, changes: bytes) -> None:
             nonce = os.urandom(_NONCE_BYTES)
             sealed = nonce + cipher.encrypt(nonce, zlib.compress(changes), str(number).encode())
-            value = {"until": now_us() + DAYS * DAY_US, "sealed": base64.b64encode(sealed).decode()}
+            value = {"until": now_us() + ORDER_DAYS * DAY_US, "sealed": base64.b64encode(sealed).decode()}
             put_setting(writer, f"{_SETTING}{number}", json.dumps(value))
 
         return seal

@@ -17,7 +17,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import BinaryIO
 
 from ctxrank.indexer.catalogue import KINDS
@@ -96,7 +96,7 @@ def import_jsonl(
 
     if is_accepted:
         with store.write() as change:
-            origin_code(change.connection, sender)
+            origin_code(change.connection, sender, is_wanted=True)
             decide(change, sender, "accepted", "import")
     exchange = Exchange(store, sender, mode, from_origins)
     exchange.bring(lines.records(), tell)
@@ -172,11 +172,14 @@ class Exchange:
             self._imports[uuid].bring(record, batch)
 
     def _entered(self, uuid: str) -> Origin:
-        """The origin of lines, with what was decided of it: of a member of the team's log nobody is asked."""
+        """The origin of lines, with what was decided of it: of a member of the team's log nobody is asked.
+
+        Raises UsageError where it is one more than are asked about.
+        """
         if uuid in self._origins:
             return self._origins[uuid]
         with self._store.write() as change:
-            code = origin_code(change.connection, uuid)
+            code = origin_code(change.connection, uuid, is_wanted=self._door != "file")
             state = origins.state_of(change.connection, uuid)
             if code and state == "asked" and self._door == "log":
                 decide(change, uuid, state := "accepted", "log")
@@ -186,10 +189,18 @@ class Exchange:
         return self._origins[uuid]
 
     def _is_kept_out(self, uuid: str) -> bool:
-        """Whether an origin was purged or refused here; in a file also one of the log, which alone proves who wrote."""
+        """Whether an origin was purged or refused here, or is one too many; in a file also one of the log, which alone
+        proves who wrote.
+        """
         primary = self._store.primary
         is_unproved = self._door == "file" and origins.is_of_log(primary, uuid)
-        return is_unproved or is_blocked(primary, uuid) or origins.state_of(primary, uuid) == "refused"
+        if is_unproved or is_blocked(primary, uuid) or origins.state_of(primary, uuid) == "refused":
+            return True
+        try:
+            self._entered(uuid)
+        except UsageError:
+            return True
+        return False
 
     def _wanted_lines(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[tuple[str, str], Line]]:
         """The lines of wanted origins, each with its origin and its kind."""
@@ -288,6 +299,7 @@ class Exchange:
         for line in lines:
             try:
                 order = digest_order(line)
+                self._entered(order.key)
             except UsageError as error:
                 self._account.skip(FORGET, line.shown, error.message)
                 continue
@@ -309,7 +321,7 @@ class Exchange:
         primary, code = self._store.primary, self._entered(key).code
         secrets = [one for one in fresh if one.key == key and one.kind == SECRET]
         touched = orders.records_with(primary, secrets, code) if secrets else 0
-        is_within = self._bounds[key].allows(touched)
+        is_within = self._bounds[key].allows(touched, len(secrets))
         for order in secrets:
             with self._store.write() as change:
                 order_id = self._enter(change, order.order, touched, is_obeyed=is_within)
@@ -317,8 +329,18 @@ class Exchange:
                 self._redacted_for = Remover(key, order_id)
                 yield order
             touched = 0  # they were counted together
-        for order in fresh:
-            if order.key != key or order.kind == SECRET:
+        here = cache(partial(orders.digests_here, primary, key))
+        others = [one for one in fresh if one.key == key and one.kind != SECRET]
+        with self._store.write() as change:
+            idle = [
+                order
+                for order in others
+                if order.digest not in here(order.kind)
+                and self._enter(change, order.order, 0, is_obeyed=self._bounds[key].allows(0)) is not None
+            ]
+        yield from idle
+        for order in others:
+            if order.digest not in here(order.kind):
                 continue
             plan = plan_ordered(primary, order.kind, order.means)
             touched = orders.records_in(primary, plan.rows, code)
@@ -344,7 +366,7 @@ class Exchange:
         if any(self._orders):
             account.add(FORGET, self._orders)
         if self._left_out:
-            why = "their origin was purged or refused here, or comes through the log"
+            why = "their origin was purged or refused here, comes through the log, or is one of too many undecided ones"
             account.notes.append(f"{self._left_out} lines are left out: {why}.")
         if self._waiting:
             account.notes.append(f"orders to forget wait for you: {self._waiting} ('ctxrank origins pending').")

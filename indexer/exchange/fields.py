@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from ctxrank.indexer.bounds import MAX_TEXT_BYTES
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.register import is_uuid
@@ -170,6 +171,8 @@ class Fields:
         value = self._value(name, default)
         if not isinstance(value, str):
             raise UsageError(f"its '{name}' is {self._shown(value)}, not a text")
+        if len(value) > MAX_TEXT_BYTES:
+            raise UsageError(f"its '{name}' has more than {MAX_TEXT_BYTES:,} characters")
         return value
 
     def _shown(self, value: object) -> str:

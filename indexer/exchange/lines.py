@@ -4,20 +4,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO, TypeVar
 
+from ctxrank.indexer.bounds import MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_LINE_DEPTH
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
 from ctxrank.indexer.exchange.register import is_uuid
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
-from ctxrank.indexer.text.json_depth import MAX_DEPTH, is_deep
+from ctxrank.indexer.text.json_depth import is_deep
 
 Key = TypeVar("Key")
 
 # Lines of one kind that are brought in together hold no more than that, unless one alone does.
 BATCH_BYTES = 4_000_000
-MAX_LINE_BYTES = 64 * 1024 * 1024
-MAX_HEADER_BYTES = 1024 * 1024
 _TOO_DEEP = "it is nested too deeply"
-_DEPTH_OF_RECORDS = 20  # beside what was stored as JSON; an export's are 5 deep
 _HINT = "Give a file that 'ctxrank export' wrote."
 
 
@@ -139,7 +137,7 @@ def parse_line(data: bytes) -> Mapping[str, object]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError("it is not UTF-8") from error
-    if is_deep(text, MAX_DEPTH + _DEPTH_OF_RECORDS):
+    if is_deep(text, MAX_LINE_DEPTH):
         raise ValueError(_TOO_DEEP)
     try:
         value: object = json.loads(text, parse_constant=int)  # which refuses NaN

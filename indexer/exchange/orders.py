@@ -4,9 +4,9 @@
     bound.allows(touched)                         within what this store's orders may touch in seven days
     enter(change, order, "log", touched, is_obeyed=True)      12, its number
 
-An order waits where, with all that its origin had forgotten here in seven days, it touches more than FEW records and
-more than SHARE of the store's; so does each order of a store that is not accepted, and each that came in a file. What
-an origin made itself does not count: it is its own to take back. A person here carries it out, or declines it.
+An order waits where, with all that its origin had forgotten here in seven days, it touches more records than `bounds`
+has, or is one of too many; so does each order of a store that is not accepted, and each that came in a file. What an
+origin made itself does not count: it is its own to take back. A person here carries it out, or declines it.
 """
 
 import re
@@ -14,17 +14,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
 
+from ctxrank.indexer.bounds import FEW_RECORDS, LEAST_CHARS, MAX_ORDERS, MOST_CHARS, ORDER_DAYS, SHARE_OF_RECORDS
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.register import is_uuid
 from ctxrank.indexer.light_typing import Literal, NamedTuple
+from ctxrank.indexer.privacy.purge import orderable_texts
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding
 from ctxrank.indexer.redaction.purged_secrets import (
     DIGEST_BYTES,
-    LEAST_CHARS,
-    MOST_CHARS,
     BlockedSecret,
     find_purged_secrets,
 )
@@ -36,7 +36,6 @@ from ctxrank.indexer.store.ids import origin_and_number
 from ctxrank.indexer.store.store import Change
 
 REMOVED, FORGET = "removed", "forget"
-FEW, SHARE, DAYS = 10, 0.01, 7
 _ORDERS = """
     SELECT w.id, coalesce(o.who, ''), w.came_by, w.came_at, w.touched, w.origin, w.record, w.kind, w.key, w.prefilter
       FROM orders AS w LEFT JOIN origins AS o ON o.uuid = w.origin WHERE {} ORDER BY w.id
@@ -56,8 +55,7 @@ class DigestOrder(NamedTuple):
 
     def means(self, text: str) -> bool:
         """Whether it is about a path, the name of a session, or the text of a record."""
-        parts = blocklist.and_above(text) if self.kind == PATH else (text,)
-        return any(blocklist.digest(self.key, self.kind, part) == self.digest for part in parts)
+        return any(blocklist.digest(self.key, self.kind, part) == self.digest for part in _parts(self.kind, text))
 
     @property
     def order(self) -> "Order":
@@ -110,18 +108,20 @@ class Bound:
     """What the orders of a store may still touch here; in seven days, without a person."""
 
     def __init__(self, primary: apsw.Connection, uuid: str, door: OrderDoor) -> None:
-        self._left = _ANYTHING if door == "person" else _NOTHING
+        self._left = self._orders_left = _ANYTHING if door == "person" else _NOTHING
         if door == "log" and origins.state_of(primary, uuid) == "accepted":
             records = require_value(primary, "SELECT count(*) FROM documents WHERE record_id IS NOT NULL", (), int)
-            query = "SELECT coalesce(sum(touched), 0) FROM orders WHERE origin = ? AND state = 'done' AND came_at > ?"
-            done = require_value(primary, query, (uuid, now_us() - DAYS * DAY_US), int)
-            self._left = max(FEW, int(SHARE * records)) - done
+            query = "SELECT touched FROM orders WHERE origin = ? AND state = 'done' AND came_at > ?"
+            done = read_column(primary, query, (uuid, now_us() - ORDER_DAYS * DAY_US), int)
+            self._left = max(FEW_RECORDS, int(SHARE_OF_RECORDS * records)) - sum(done)
+            self._orders_left = MAX_ORDERS - len(done)
 
-    def allows(self, touched: int) -> bool:
-        """Whether so many records more are within it; they count if so."""
-        if touched > self._left:
+    def allows(self, touched: int, orders: int = 1) -> bool:
+        """Whether so many records more, touched by so many orders, are within it; they count if so."""
+        if touched > self._left or orders > self._orders_left:
             return False
         self._left -= touched
+        self._orders_left -= orders
         return True
 
 
@@ -136,6 +136,16 @@ def digest_order(line: Line) -> DigestOrder:
     if order.kind == SECRET and not LEAST_CHARS <= int(order.prefilter.split()[0]) <= MOST_CHARS:
         raise UsageError(f"it orders to forget what has not {LEAST_CHARS} to {MOST_CHARS} characters")
     return order
+
+
+def digests_here(primary: apsw.Connection, key: str, kind: str) -> frozenset[str]:
+    """The digests of all that an order of a store, with its key, could mean here."""
+    parts = {part for text in orderable_texts(primary, kind) for part in _parts(kind, text)}
+    return frozenset(blocklist.digest(key, kind, part) for part in parts)
+
+
+def _parts(kind: str, text: str) -> Iterable[str]:
+    return blocklist.and_above(text) if kind == PATH else (text,)
 
 
 def records_with(primary: apsw.Connection, orders: Iterable[DigestOrder], code: int) -> int:
@@ -193,7 +203,7 @@ def waiting_orders(primary: apsw.Connection) -> list[WaitingOrder]:
 def returnable_orders(primary: apsw.Connection) -> list[WaitingOrder]:
     """The orders of the log that were carried out here and may be taken back, the oldest first."""
     condition = "w.state = 'done' AND w.came_by = 'log' AND w.kind <> ? AND w.came_at > ?"
-    return list(read_rows(primary, _ORDERS.format(condition), (SECRET, now_us() - DAYS * DAY_US), WaitingOrder))
+    return list(read_rows(primary, _ORDERS.format(condition), (SECRET, now_us() - ORDER_DAYS * DAY_US), WaitingOrder))
 
 
 def decline(change: Change, numbers: Iterable[int]) -> None:

@@ -20,7 +20,8 @@ import json
 import re
 from collections.abc import Generator, Iterator
 
-from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
+from ctxrank.indexer.beneath import Root
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.catalogue import file_tables, kinds_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.artifacts import root_name

@@ -13,7 +13,8 @@ import errno
 import hashlib
 import os
 
-from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root, read_open_file
+from ctxrank.indexer.beneath import Root, read_open_file
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import TOO_LARGE

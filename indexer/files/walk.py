@@ -21,7 +21,8 @@ import stat
 from collections.abc import Iterator
 from operator import itemgetter
 
-from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root, real_path
+from ctxrank.indexer.beneath import Root, real_path
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple

@@ -9,7 +9,7 @@ failures that were recognised as a purged error, strategies that were taken word
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 import apsw
@@ -140,18 +140,23 @@ def plan_ordered(primary: apsw.Connection, kind: str, is_meant: Callable[[str], 
     """
     require_owners(primary, "purge")
     plan = _new_plan(primary)
-    if kind == PATH:
-        query = "SELECT path FROM packages UNION SELECT path FROM artifacts"
-        for path in filter(is_meant, _texts(primary, query)):
-            _plan_path(primary, plan, path)
-    elif kind == SESSION:
-        for name in filter(is_meant, _texts(primary, "SELECT name FROM sessions")):
-            _plan_session(primary, plan, name)
+    if kind in (PATH, SESSION):
+        for text in filter(is_meant, orderable_texts(primary, kind)):
+            (_plan_path if kind == PATH else _plan_session)(primary, plan, text)
     else:
         texts = _blocked_texts(primary, kinds_of(primary)[kind])
         plan.rows[kind] = [number for number, text in texts.items() if is_meant(text)]
     plan.kept_out.clear()
     return plan
+
+
+def orderable_texts(primary: apsw.Connection, kind: str) -> Collection[str]:
+    """All that orders of a kind may mean here: paths, names of sessions, or texts of a kind of record."""
+    if kind == PATH:
+        return _texts(primary, "SELECT path FROM packages UNION SELECT path FROM artifacts")
+    if kind == SESSION:
+        return _texts(primary, "SELECT name FROM sessions")
+    return set(_blocked_texts(primary, kinds_of(primary)[kind]).values())
 
 
 def forget_blocked(store: Store) -> Mapping[str, int]:

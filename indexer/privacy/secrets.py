@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import apsw
 
+from ctxrank.indexer.bounds import LEAST_CHARS, MOST_CHARS
 from ctxrank.indexer.catalogue import forget_memories, kinds_of, kinds_with_documents, tables_of
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -23,8 +24,6 @@ from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import HERE, note_removals, unchecked_references
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding, find_in_any_encoding
 from ctxrank.indexer.redaction.purged_secrets import (
-    LEAST_CHARS,
-    MOST_CHARS,
     PURGED_LABEL,
     can_be_purged,
     is_between_keys,

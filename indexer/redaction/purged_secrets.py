@@ -12,11 +12,11 @@ a part of exactly that length is compared; and what an order matches counts only
 
 from collections.abc import Iterator
 
+from ctxrank.indexer.bounds import LEAST_CHARS, MOST_CHARS
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import digest_of
 
 DIGEST_BYTES = 20
-LEAST_CHARS, MOST_CHARS = 8, 10_000  # of a secret; own lists of earlier versions have some of 6 and 7
 PURGED_LABEL = "[FORGOTTEN]"
 _BUCKETS = 16
 _known_buckets: dict[tuple[str, str], int] = {}  # of the characters that this process has met

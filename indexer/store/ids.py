@@ -12,6 +12,7 @@ Where two origins share their first 32 bits (`origins` in the schema), one has a
 as many digits as tell them apart.
 """
 
+from ctxrank.indexer.bounds import MAX_UNDECIDED
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import opened_stores, read_map, read_value, require_value
@@ -41,6 +42,7 @@ IS_VOUCHED = f"""
      OR EXISTS (SELECT 1 FROM imported_rows
                  WHERE source = 'saved' AND kind = 'error' AND source_key = CAST(e.id AS TEXT)))
 """
+_DECIDE = "'ctxrank origins accept ID', or 'refuse ID'."
 _HINT = "'ctxrank search' and 'ctxrank list packages' show ids."
 
 # Of the stores of this process: what each origin is printed as. Only a foreign id asks for it.
@@ -87,14 +89,20 @@ def digits_of(uuid: str) -> str:
     return uuid.replace("-", "").lower()
 
 
-def origin_code(writer: "apsw.Connection", uuid: str) -> int:
-    """The code of an origin, which is entered where it is new; 0 for this store. `writer` has a transaction open."""
+def origin_code(writer: "apsw.Connection", uuid: str, *, is_wanted: bool = False) -> int:
+    """The code of an origin, which is entered where it is new; 0 for this store. `writer` has a transaction open.
+
+    Raises UsageError for a new one that is not wanted while MAX_UNDECIDED others are not decided on.
+    """
     own = require_value(writer, "SELECT uuid FROM store WHERE id = 1", (), str)
     if uuid == own:
         return 0
     found = read_value(writer, "SELECT code FROM origins WHERE uuid = ?", (uuid,), int)
     if found is not None:
         return found
+    undecided = require_value(writer, "SELECT count(*) FROM origins WHERE state = 'asked'", (), int)
+    if not is_wanted and undecided >= MAX_UNDECIDED:
+        raise UsageError(f"{undecided} other stores are not decided on, and it names one more", _DECIDE)
     taken = {_natural_code(own), *read_map(writer, "SELECT code, uuid FROM origins", (), int, str), 0}
     code = _natural_code(uuid)
     while code in taken:

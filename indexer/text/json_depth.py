@@ -1,6 +1,7 @@
 """How deep lists and objects of a JSON text lie in each other: what is deep takes long to read."""
 
-MAX_DEPTH = 100
+from ctxrank.indexer.bounds import MAX_DEPTH
+
 _ALIKE = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 

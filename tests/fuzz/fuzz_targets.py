@@ -26,13 +26,20 @@ from ctxrank.cli.main import run
 from ctxrank.extensions.bazinga.database.source import read_predecessor
 from ctxrank.extensions.links.artifact import level_texts
 from ctxrank.extensions.links.reading import parse_artifact
+from ctxrank.extensions.team.log import LogLine
+from ctxrank.extensions.team.sealing import Register, seal
+from ctxrank.extensions.team.sync import bring
 from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.bounds import FEW_RECORDS
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.parse.capture import capture_file
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign, terms_of
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.exchange.exchange import import_jsonl
+from ctxrank.indexer.exchange.exchange import Exchange, carry_out, import_jsonl
+from ctxrank.indexer.exchange.export import FORMAT, VERSION
+from ctxrank.indexer.exchange.lines import parse_line
+from ctxrank.indexer.exchange.orders import FORGET, REMOVED, waiting_orders
 from ctxrank.indexer.files.paths import contained_path, portable_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import is_dict, is_list
@@ -42,6 +49,7 @@ from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.frontmatter import MAX_DEPTH, read_frontmatter
 from ctxrank.indexer.text.globs import matches, overlap
@@ -58,6 +66,8 @@ from ctxrank.ranking.retrieval.search import search
 Target = Callable[[bytes], None]
 _MAX_BYTES = 100_000
 _PATHS = ("a.md", "b.py", "c.ts", "d.log", "e")
+MEMBER = "0a0a0a0a-0000-4000-8000-000000000000"  # another store
+_SECRET = "Kq7vXw2mPz9t"
 # What a command could run or write elsewhere is not given to it here.
 _KEPT_FROM_COMMANDS = ("run", "/", "~", "..", "\\")
 
@@ -122,6 +132,48 @@ def json_lines(data: bytes) -> None:
     """An export from anywhere comes in line by line or not at all."""
     with _new_store() as store, contextlib.suppress(CtxrankError):
         import_jsonl(store, io.BytesIO(data))
+        search(store, SearchRequest("token"))
+
+
+def orders(data: bytes) -> None:
+    """Orders to forget remove nothing where they came in a file, and no more than the bound where a log has them."""
+    with _new_store() as store:
+        for number in range(FEW_RECORDS + 2):
+            with open(os.path.join(store.location.root, f"{number}.md"), "w", encoding="utf-8") as file:
+                file.write(f"heron {number} of {_SECRET}")
+            new = NewPackage("S", "AUTH", "research", f"{number}.md", "investigator", f"heron {number}")
+            save_package(store, new, create_session=True)
+        own = require_value(store.primary, "SELECT uuid FROM store", (), str)
+        data = data[:_MAX_BYTES].replace(b"OWN", own.encode())
+        header = {"format": FORMAT, "version": VERSION, "store": MEMBER}
+        before = _bodies(store)
+        with contextlib.suppress(CtxrankError):
+            import_jsonl(store, io.BytesIO(json.dumps(header).encode() + b"\n" + data))
+        assert before <= _bodies(store)
+        _bring(store, [_log_line(number, line) for number, line in enumerate(data.splitlines(), start=1)])
+        assert len(before - _bodies(store)) <= FEW_RECORDS
+        carry_out(store, waiting_orders(store.primary))
+        assert not waiting_orders(store.primary)
+        assert "heron" not in repr(list(store.primary.execute("SELECT * FROM removals")))
+        search(store, SearchRequest("heron"))
+
+
+def pushed(data: bytes) -> None:
+    """Whatever a member pushed into a log comes in or is left out, under its own name: the columns, then the line."""
+    columns, _, line = data[:_MAX_BYTES].partition(b"\n")
+    try:
+        values = dict(parse_line(columns))
+        register = Register(str(values.get("kind")), str(values.get("key")), MEMBER)
+        sealed = seal("shop", register, line)
+    except (ValueError, UnicodeEncodeError):
+        return
+    size = values.get("size")
+    opens = LogLine(1, register, sealed.line, sealed.secret, size if isinstance(size, int) else sealed.size)
+    with _new_store() as store:
+        own = set(store.primary.execute("SELECT uuid FROM store"))
+        _bring(store, [opens, opens._replace(n=2, line=line), opens._replace(n=3, secret=line[:32]), opens])
+        assert own == set(store.primary.execute("SELECT uuid FROM store"))
+        assert not list(store.primary.execute("SELECT 1 FROM documents WHERE record_id > 0 AND kind <> 'passage'"))
         search(store, SearchRequest("token"))
 
 
@@ -213,9 +265,32 @@ TARGETS: dict[str, Target] = {
     target.__name__: target
     for target in (
         query, frontmatter, artifact, failure, config, json_lines, json_value, database, path, shown, block, arguments,
-        hook,
+        hook, orders, pushed,
     )
 }  # fmt: skip
+
+
+def _log_line(number: int, data: bytes) -> LogLine:
+    """A line as a member seals it, in the place in the log that it speaks of."""
+    record, kind, key = "", "", str(number)
+    with contextlib.suppress(ValueError):
+        values = parse_line(data)
+        record, kind = str(values.get("record"))[:40], str(values.get("kind"))[:40]
+        record = f"{record} {kind}" if record == FORGET or "of" in values else kind if record == REMOVED else record
+    register = Register(record.encode("utf-8", "replace").decode(), key, MEMBER)
+    sealed = seal("shop", register, data)
+    return LogLine(number, register, sealed.line, sealed.secret, sealed.size)
+
+
+def _bring(store: Store, lines: list[LogLine]) -> None:
+    """Take lines of a log in, as an exchange with it does."""
+    exchange = Exchange(store, MEMBER, RedactionMode.PATTERN_ONLY, door="log")
+    bring(exchange, "shop", lines, lambda _: None)
+    exchange.finish()
+
+
+def _bodies(store: Store) -> set[tuple[object, ...]]:
+    return set(store.primary.execute("SELECT kind, record_id, body FROM documents WHERE kind = 'package'"))
 
 
 def _text(data: bytes) -> str:

@@ -11,7 +11,7 @@ from tables import each_row
 _CORPUS = Path(__file__).parent / "corpus"
 _SEEDS = sorted(path for path in _CORPUS.glob("*/*") if path.is_file())
 _FEW = settings(max_examples=25)  # of those that make a store
-_SLOW = ("block", "json_lines", "arguments", "hook")
+_SLOW = ("block", "json_lines", "arguments", "hook", "orders", "pushed")
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from ctxrank.extensions.links.graph import load_graph
 from ctxrank.extensions.links.store import stored_texts
 from ctxrank.extensions.links.sync import count_tokens, index_linked, sync_tree
 from ctxrank.extensions.links.tree import find_tree
-from ctxrank.indexer.beneath import MAX_FILE_BYTES, OpenFile, Root
+from ctxrank.indexer.beneath import OpenFile, Root
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.redaction.linear_patterns import LinearPattern

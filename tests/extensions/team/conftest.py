@@ -4,11 +4,13 @@ import itertools
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from postgres_nodes import Node, primary, programs
+from sharing import Sharing
 
 _numbers = itertools.count()
 
@@ -42,3 +44,25 @@ def node(team_programs: Path, team_folder: Path) -> Iterator[Node]:
 def project() -> str:
     """A project that no other test has."""
     return f"project {next(_numbers)}"
+
+
+@pytest.fixture
+def machines(node: Node, project: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Sharing]:
+    """Machines a and b that share a project, or those that the module's NAMES says."""
+    made = Sharing(node, project, tmp_path, getattr(request.module, "NAMES", "ab"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def refuse(machines: Sharing) -> Callable[[str], None]:
+    """Says that the server refuses a statement to the role of machine a, for want of a right."""
+
+    def refused(statement: str) -> None:
+        with (
+            psycopg.connect(machines.dsn("a"), autocommit=True) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(statement.encode())
+
+    return refused

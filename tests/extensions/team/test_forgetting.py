@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -24,11 +23,7 @@ WORD = "quetzalcoatlusnorthropi"  # in no file of anybody
 SECRET = "Kq7vXw2mPz9t"
 
 
-@pytest.fixture
-def machines(node: Node, project: str, tmp_path: Path) -> Iterator[Sharing]:
-    made = Sharing(node, project, tmp_path, "abc")
-    yield made
-    made.close()
+NAMES = "abc"  # of the machines
 
 
 def _files_with(folder: Path, wanted: bytes) -> list[str]:

@@ -1,6 +1,5 @@
 """A log that is restored from a backup: what was written since comes again from the machines, and nothing twice."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -23,15 +22,13 @@ BACKUPS: dict[str, list[list[str]]] = {
 
 
 @pytest.fixture
-def machines(node: Node, project: str, tmp_path: Path) -> Iterator[Sharing]:
-    made = Sharing(node, project, tmp_path, "ab")
-    save(made.stores["a"], "early.md", "zebra walrus\n", summary="Early")
-    save(made.stores["b"], "secret.md", "heron lock\n", summary="Forgotten later")
-    made.settle()
+def machines(machines: Sharing, node: Node) -> Sharing:
+    save(machines.stores["a"], "early.md", "zebra walrus\n", summary="Early")
+    save(machines.stores["b"], "secret.md", "heron lock\n", summary="Forgotten later")
+    machines.settle()
     with psycopg.connect(node.dsn()) as connection:
         connection.execute("INSERT INTO ctxrank.unerased VALUES ('record_keys_0') ON CONFLICT DO NOTHING")
-    yield made
-    made.close()
+    return machines
 
 
 @pytest.mark.parametrize("how", BACKUPS)

@@ -1,6 +1,5 @@
 """A new machine begins with a file that any member wrote, and believes nothing in it that the log does not confirm."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.team]
 
 
 @pytest.fixture
-def machines(node: Node, project: str, tmp_path: Path) -> Iterator[Sharing]:
-    made = Sharing(node, project, tmp_path, "ab")
+def machines(machines: Sharing) -> Sharing:
     for number in range(20):
-        save(made.stores["a"], f"notes/{number}.md", f"zebra {number} walrus\n", summary=f"Note {number}")
-    save(made.stores["b"], "plan.md", "heron lock\n", summary="Plan")
-    made.settle()
-    yield made
-    made.close()
+        save(machines.stores["a"], f"notes/{number}.md", f"zebra {number} walrus\n", summary=f"Note {number}")
+    save(machines.stores["b"], "plan.md", "heron lock\n", summary="Plan")
+    machines.settle()
+    return machines
 
 
 def _write(machines: Sharing, path: Path) -> int:

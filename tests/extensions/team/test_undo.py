@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -31,13 +30,13 @@ WORD = "quetzalcoatlusnorthropi"  # in no file of anybody
 
 
 @pytest.fixture
-def machines(node: Node, project: str, tmp_path: Path) -> Iterator[Sharing]:
-    made = Sharing(node, project, tmp_path, "ab")
+def machines(machines: Sharing) -> Sharing:
     for number in range(3):
-        save(made.stores["b"], f"notes/{number}.md", f"{WORD} {number} zebra\n", session="X", summary=f"About {WORD}")
-    made.settle()
-    yield made
-    made.close()
+        save(
+            machines.stores["b"], f"notes/{number}.md", f"{WORD} {number} zebra\n", session="X", summary=f"About {WORD}"
+        )
+    machines.settle()
+    return machines
 
 
 def _holds(folder: Path, wanted: str) -> bool:

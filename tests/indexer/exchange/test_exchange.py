@@ -313,7 +313,8 @@ def test_one_origin_is_taken_in_and_one_is_taken_out(anna: Store, ben: Store, tm
         assert search_ids(carol, "zebra") == [f"package:1@{name_of(ben)}"]
         assert carol.primary.execute("SELECT occurrences FROM error_patterns").fetchall() == [(1,)]
         assert tell(anna, carol).notes == (
-            "4 lines are left out: their origin was purged or refused here, or comes through the log.",
+            "4 lines are left out: their origin was purged or refused here, comes through the log, or is one of "
+            "too many undecided ones.",
         )
         assert run(["purge", "--allow", str(report.kept_out[0]), "--db", carol.location.primary]) == 0
         tell(anna, carol)

@@ -9,10 +9,12 @@ from builders import save, search_ids
 from exported import bring, exported, exported_bytes, uuid_of
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.bounds import FEW_RECORDS, ORDER_DAYS
+from ctxrank.indexer.exchange import exchange, orders
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import Exchange, carry_out
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.orders import DAYS, FEW, OrderDoor, decline, has_unfulfilled, waiting_orders
+from ctxrank.indexer.exchange.orders import OrderDoor, decline, has_unfulfilled, waiting_orders
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.privacy.purge import forget_document, forget_path, forget_session
 from ctxrank.indexer.privacy.removal import removals
@@ -29,10 +31,10 @@ SECRET = "Kq7vXw2mPz9t"
 def tell(one: Store, other: Store, door: OrderDoor = "log") -> ImportReport:
     """What one store made, as another one takes it from the log."""
     lines = [values for values in exported(one) if "record" in values and values["record"] != "end"]
-    exchange = Exchange(other, uuid_of(other), MODE, door=door)
+    taken = Exchange(other, uuid_of(other), MODE, door=door)
     said = (Line(at, str(values["record"]), {"origin": uuid_of(one), **values}) for at, values in enumerate(lines))
-    exchange.bring(said, lambda batch: None)
-    return exchange.finish()
+    taken.bring(said, lambda batch: None)
+    return taken.finish()
 
 
 def save_many(store: Store, count: int, folder: str = "notes") -> None:
@@ -48,7 +50,7 @@ def order_path(store: Store, path: str) -> None:
 
 
 def test_an_order_within_the_bound_is_carried_out_at_once(anna: Store, ben: Store) -> None:
-    save_many(ben, FEW)
+    save_many(ben, FEW_RECORDS)
     order_path(anna, "notes")
     report = tell(anna, ben)
     assert not search_ids(ben, "zebra") and not report.waiting
@@ -61,10 +63,10 @@ def test_an_order_within_the_bound_is_carried_out_at_once(anna: Store, ben: Stor
 def test_a_larger_one_waits_removes_nothing_and_is_carried_out_when_a_person_agrees(
     anna: Store, ben: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    save_many(ben, FEW + 1)
+    save_many(ben, FEW_RECORDS + 1)
     order_path(anna, "notes")
     assert tell(anna, ben).waiting == tell(anna, ben).waiting == 1
-    assert len(search_ids(ben, "zebra", limit=50)) == FEW + 1 and has_unfulfilled(ben.primary)
+    assert len(search_ids(ben, "zebra", limit=50)) == FEW_RECORDS + 1 and has_unfulfilled(ben.primary)
     save(ben, "notes/new.md", "zebra\n")  # nor is it kept out
     place = ["--db", ben.location.primary]
     assert run([*place, "origins", "pending"]) == 7
@@ -76,13 +78,13 @@ def test_a_larger_one_waits_removes_nothing_and_is_carried_out_when_a_person_agr
 
 
 def test_what_a_person_declines_is_not_asked_about_again_and_is_not_confirmed(anna: Store, ben: Store) -> None:
-    save_many(ben, FEW + 1)
+    save_many(ben, FEW_RECORDS + 1)
     order_path(anna, "notes")
     tell(anna, ben)
     with ben.write() as change:
         decline(change, [1])
     assert not waiting_orders(ben.primary) and not tell(anna, ben).waiting
-    assert len(search_ids(ben, "zebra", limit=50)) == FEW + 1 and has_unfulfilled(ben.primary)
+    assert len(search_ids(ben, "zebra", limit=50)) == FEW_RECORDS + 1 and has_unfulfilled(ben.primary)
 
 
 def test_small_orders_of_a_week_add_up(anna: Store, ben: Store) -> None:
@@ -92,14 +94,14 @@ def test_small_orders_of_a_week_add_up(anna: Store, ben: Store) -> None:
         assert tell(anna, ben).waiting == (folder == "c")
     assert len(search_ids(ben, "zebra")) == 4
     with ben.write() as change:
-        change.connection.execute("UPDATE orders SET came_at = came_at - ?", ((DAYS + 1) * 86_400_000_000,))
+        change.connection.execute("UPDATE orders SET came_at = came_at - ?", ((ORDER_DAYS + 1) * 86_400_000_000,))
     assert not tell(anna, ben).waiting and not search_ids(ben, "zebra")
 
 
 def test_records_that_a_store_has_many_removed_of_wait_too(anna: Store, ben: Store) -> None:
-    save_many(ben, FEW + 2)
+    save_many(ben, FEW_RECORDS + 2)
     tell(ben, anna)
-    for number in read_column(anna.primary, "SELECT id FROM packages ORDER BY id LIMIT ?", (FEW + 1,), int):
+    for number in read_column(anna.primary, "SELECT id FROM packages ORDER BY id LIMIT ?", (FEW_RECORDS + 1,), int):
         forget_document(anna, DocumentRef("package", number))
     report = tell(anna, ben)
     assert report.waiting and search_ids(ben, "zebra")
@@ -108,14 +110,14 @@ def test_records_that_a_store_has_many_removed_of_wait_too(anna: Store, ben: Sto
 
 
 def test_what_a_store_made_itself_is_its_own_to_take_back(anna: Store, ben: Store) -> None:
-    save_many(anna, 2 * FEW)
+    save_many(anna, 2 * FEW_RECORDS)
     tell(anna, ben)
-    assert len(search_ids(ben, "zebra", limit=50)) == 2 * FEW
+    assert len(search_ids(ben, "zebra", limit=50)) == 2 * FEW_RECORDS
     forget_session(anna, "notes")
     assert not tell(anna, ben).waiting and not search_ids(ben, "zebra")
 
 
-@pytest.mark.parametrize("count, waits", [(FEW, False), (FEW + 1, True)])
+@pytest.mark.parametrize("count, waits", [(FEW_RECORDS, False), (FEW_RECORDS + 1, True)])
 def test_a_secret_counts_by_the_records_that_hold_it(anna: Store, ben: Store, count: int, waits: bool) -> None:
     for number in range(count):
         save(ben, f"{number}.md", f"zebra {SECRET} {number}\n", summary="A secret.")
@@ -173,3 +175,15 @@ def test_a_file_says_nothing_in_the_name_of_a_member_of_the_log(anna: Store, ben
     forged = [header, {"record": "removed", "kind": "package", "id": 1, "seq": 99}, end]
     report = bring(ben, "".join(json.dumps(line) + "\n" for line in forged).encode(), is_accepted=False)
     assert "comes through the log" in report.notes[0] and search_ids(ben, "heron")
+
+
+@pytest.mark.parametrize("door, waits", [("file", 3), ("log", 1)])
+def test_orders_for_what_is_not_here_cost_no_look_at_what_is_and_are_counted(
+    door: OrderDoor, waits: int, anna: Store, ben: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders, "MAX_ORDERS", 2)
+    monkeypatch.setattr(exchange, "plan_ordered", None)
+    for number in range(3):
+        order_path(anna, f"folder {number}")
+    save_many(ben, 2)
+    assert tell(anna, ben, door).waiting == waits

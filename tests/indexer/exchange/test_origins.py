@@ -13,9 +13,12 @@ from memory_engine import MemoryEngine
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
+from ctxrank.indexer.exchange import fields
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import import_jsonl
+from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store import ids
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.migrations import PRESENT
 from ctxrank.indexer.store.origins import OriginState, known_origins, state_of
@@ -187,3 +190,27 @@ def test_a_store_of_before_asks_about_those_of_files(
         assert ("is accepted: it came through the team's log" in said) is team_log.startswith("{")
         run(["--db", store.location.primary, "status"])
         assert ("'ctxrank origins accept ID'" in capsys.readouterr().err) is not team_log.startswith("{")
+
+
+def test_of_ever_more_stores_in_one_file_some_are_asked_about_and_the_rest_is_left_out(
+    anna: Store, stranger: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ids, "MAX_UNDECIDED", 2)
+    save(stranger, "plan.md", "zebra\n")
+    header, *lines = exported_bytes(stranger).splitlines(keepends=True)
+    origins = [b'{"origin": "%08x-0000-4000-8000-000000000000", ' % number for number in range(1, 5)]
+    relayed = [line.replace(b"{", origin, 1) for origin in origins for line in lines[:-1]]
+    report = bring(anna, header + b"".join(relayed) + lines[-1], is_accepted=False)
+    assert len(known_origins(anna.primary)) == 2 and len(search_ids(anna, "zebra")) == 2
+    assert any("one of too many undecided" in note for note in report.notes)
+    import_jsonl(anna, io.BytesIO(exported_bytes(stranger)), is_accepted=True)
+    assert state_of(anna.primary, uuid_of(stranger)) == "accepted" and len(search_ids(anna, "zebra")) == 3
+
+
+def test_a_text_is_no_longer_than_one_that_is_saved_here(
+    anna: Store, stranger: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fields, "MAX_TEXT_BYTES", 1000)
+    save_reasoning(stranger, NewReasoning("S", None, "developer", "decisions", "zebra " * 200), create_session=True)
+    report = bring(anna, exported_bytes(stranger))
+    assert [row.reason for row in report.skipped] == ["its 'content' has more than 1,000 characters"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tables import each_row
 
-from ctxrank.indexer.beneath import MAX_FILE_BYTES
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.files import read as read_module
 from ctxrank.indexer.files.read import FileText, ReadSkip, read_text_file
 

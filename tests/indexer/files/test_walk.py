@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxrank.indexer.beneath import MAX_FILE_BYTES
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Skipped, Unreadable, walk
