@@ -47,9 +47,15 @@ def project() -> str:
 
 
 @pytest.fixture
-def machines(node: Node, project: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Sharing]:
-    """Machines a and b that share a project, or those that the module's NAMES says."""
-    made = Sharing(node, project, tmp_path, getattr(request.module, "NAMES", "ab"))
+def names() -> str:
+    """The machines, a letter each."""
+    return "ab"
+
+
+@pytest.fixture
+def machines(node: Node, project: str, tmp_path: Path, names: str) -> Iterator[Sharing]:
+    """Machines that share a project."""
+    made = Sharing(node, project, tmp_path, names)
     yield made
     made.close()
 

@@ -23,7 +23,9 @@ WORD = "quetzalcoatlusnorthropi"  # in no file of anybody
 SECRET = "Kq7vXw2mPz9t"
 
 
-NAMES = "abc"  # of the machines
+@pytest.fixture
+def names() -> str:
+    return "abc"
 
 
 def _files_with(folder: Path, wanted: bytes) -> list[str]:
