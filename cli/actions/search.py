@@ -10,6 +10,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE, shown_path
+from ctxrank.indexer.store.ids import PACKAGE
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, session_label
 from ctxrank.ranking.retrieval.hits import Hit, SearchRequest, SearchResult
@@ -143,7 +144,9 @@ def _text_notes(result: SearchResult, files: "list[OutOfDate]", team: "TeamState
     if files:
         named = ", ".join(f"{file.path} ({file.state})" for file in files[:_NAMED_FILES])
         more = f" and {len(files) - _NAMED_FILES} more" if len(files) > _NAMED_FILES else ""
-        yield f"out of date: {named}{more}; 'ctxrank index' takes in what has changed, and so does 'search --fresh'."
+        kept = {hit.path for hit in result.hits if hit.kind == PACKAGE and hit.file_state == "missing"}
+        step = "; 'ctxrank index' takes in what has changed, and so does 'search --fresh'"
+        yield f"out of date: {named}{more}{step if any(file.path not in kept for file in files) else ''}."
     if team is not None and (team.behind or team.trouble):  # the log is away or this store is behind it
         yield f"{_sharing().sentence(team)}."
 

@@ -216,6 +216,7 @@ def _with_name_exchanged(fix: "Fix") -> str:
 
 def _fix(fix: "Fix", said: str) -> tuple[str, str]:
     from ctxrank.cli.output.lines import times  # noqa: PLC0415  only after a failure
+    from ctxrank.indexer.store.freshness import GONE  # noqa: PLC0415  as above
 
     match = fix.match
     id_ = public_id("error", match.pattern_id)
@@ -226,4 +227,5 @@ def _fix(fix: "Fix", said: str) -> tuple[str, str]:
     next_step = f"If it helps: `ctxrank error confirm {id_}`; if not: `ctxrank error refute {id_}`.\n"
     solution = fenced(said, _SOLUTION_CHARS)
     title = "Known error" if match.word == "known" else match.word.capitalize()
-    return id_, f"**{title}** {one_line(error)[:300]}\n{about}\n\n{solution}\n{next_step}"
+    gone = "".join(f"{one_line(why)}\n" for why in match.why if why.startswith(GONE))
+    return id_, f"**{title}** {one_line(error)[:300]}\n{about}\n\n{solution}\n{gone}{next_step}"

@@ -30,7 +30,6 @@ from ctxrank.cli.agents.hook import answer_of
 from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.loopback import NAMES, TOKEN_FILE, is_local, listening, made_token
 from ctxrank.cli.output.envelope import as_json, envelope, failure
-from ctxrank.cli.request_body import read_body
 from ctxrank.cli.route import ServedRoute
 from ctxrank.cli.sharing import sharing
 from ctxrank.cli.unexpected import explained
@@ -54,6 +53,7 @@ try:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from ctxrank.cli.local_server import admit, ended_by_signal, local_server
+    from ctxrank.cli.request_body import read_body
     from ctxrank.extensions.mcp.sdk import server as mcp_server
 except ModuleNotFoundError as error:  # pragma: no cover  the SDK brings them all
     raise UsageError("'ctxrank serve' needs the extra mcp.", "Install it: pip install 'ctxrank[mcp]'") from error

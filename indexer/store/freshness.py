@@ -25,6 +25,8 @@ TEXT_PATH = "text://"
 FOREIGN_ROOT = "@"
 # The reason of an artifact that another store exported: no file of this machine is its, whatever its path.
 ELSEWHERE = "its file is on another machine"
+# How a sentence begins on what a record names and is not there any more.
+GONE = "Gone since then: "
 
 
 def shown_path(path: str) -> str:
@@ -114,4 +116,4 @@ def gone_of(primary: apsw.Connection, kind: str, number: int) -> str:
          WHERE d.kind = ? AND d.record_id = ? AND a.state = 'gone' ORDER BY a.id
     """
     names = read_column(primary, query, (kind, number), str)
-    return f"Gone since then: {', '.join(names)}." if names else ""
+    return f"{GONE}{', '.join(names)}." if names else ""

@@ -107,6 +107,14 @@ def test_a_hit_whose_file_has_changed_says_so_and_how_to_go_on(folder: Path) -> 
     assert "out of date: a.md (changed); 'ctxrank index'" in said and "--fresh" in said
 
 
+def test_a_saved_finding_whose_file_is_gone_names_no_step_that_changes_nothing(folder: Path) -> None:
+    db = ["--db", str(folder / ".ctxrank")]
+    assert run([*db, "save", str(folder / "a.md")]) == 0
+    (folder / "a.md").unlink()
+    said = answer_of(lambda: run([*db, "search", "zebra"])).err
+    assert "out of date: a.md (missing).\n" in said
+
+
 def test_an_answer_without_hits_names_files_that_have_changed_or_are_gone(folder: Path) -> None:
     (folder / "b.md").write_text("b\n")
     indexed(folder)

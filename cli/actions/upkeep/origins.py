@@ -20,6 +20,7 @@ from ctxrank.indexer.store.store import Store
 
 _STATES: dict[str, OriginState] = {"accept": "accepted", "revoke": "revoked", "refuse": "refused"}
 _OF_ORDERS = ("agree", "decline", "undo")
+_NOTHING = {"origins": "no other store's records", "orders": "no order waits", "removals": "nothing was removed"}
 
 
 def origins(call: Call, does: str | None, which: str | None, name: str | None) -> Reply:
@@ -68,7 +69,7 @@ def _of_orders(store: Store, does: str, which: str) -> Reply:
 
 def _reply(key: str, found: Sequence[tuple[str, KnownOrigin | WaitingOrder | Removal]]) -> Reply:
     answer = {"total": len(found), "has_more": False, key: [record for _, record in found]}
-    return Reply(lambda: answer, [line for line, _ in found] or ["none"])
+    return Reply(lambda: answer, [line for line, _ in found] or [_NOTHING[key]])
 
 
 def _line(one: KnownOrigin) -> str:

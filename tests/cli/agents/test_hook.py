@@ -13,12 +13,14 @@ from builders import answer_of, make_store, save
 from exported import bring, exported_bytes
 from runner_events import Runner, configure, logged
 
+from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.agents.session import branch_of
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.opening import open_project_store
 from ctxrank.indexer.records.reasoning import list_reasoning
 from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import cautious_tokens
@@ -242,6 +244,18 @@ def test_a_known_fix_stands_beside_the_failure_with_grade_and_confidence(shop: P
     )
     assert f"error:{saved.id} · known (exact) · confidence 0." in said and "confirmed" in said
     assert "```text\npip install pyyaml\n```" in said
+
+
+def test_a_known_fix_says_what_it_names_and_is_gone(empty: Path) -> None:
+    (empty / "shim.py").write_text("import yaml\n")
+    failure = "ModuleNotFoundError: No module named 'yaml'"
+    with open_project_store(str(empty)) as store:
+        save_error(store, NewKnownError(failure, "pip install pyyaml, or edit shim.py"))
+        bring_up_to_date(store, RedactionMode.PATTERN_ONLY)
+        assert "Gone since" not in Runner(empty, "one").fails("make test", failure)
+        (empty / "shim.py").unlink()
+        bring_up_to_date(store, RedactionMode.PATTERN_ONLY)
+    assert "Gone since then: shim.py.\nIf it helps" in Runner(empty, "two").fails("make test", failure)
 
 
 def test_the_fix_of_a_failure_of_the_same_kind_is_said_with_the_name_exchanged(empty: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """One process serves many: who is let in, what is answered, and how it ends."""
 
 import http.client
+import importlib
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ import pytest
 from runner_events import Runner as HookRunner
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.one_process import holder
 
@@ -216,6 +218,16 @@ def test_the_pages_are_its_too_for_the_browser_that_opens_a_ticket(shared: Serve
         browser.request("POST", "/api/status", b"{}", headers={"Cookie": cookie})
         assert browser.getresponse().status == 401  # and the cookie is for pages
     assert shared.ask("/api/status", {})[0] == 200
+
+
+@pytest.mark.parametrize("module", ["starlette", "anyio", "mcp"])
+def test_without_the_extra_it_says_how_to_get_it(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ctxrank.extensions.mcp.serve", "ctxrank.cli.request_body"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name in [module, *(name for name in sys.modules if name.startswith(f"{module}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UsageError, match="'ctxrank serve' needs the extra mcp"):
+        importlib.import_module("ctxrank.extensions.mcp.serve")
 
 
 def test_without_the_pages_it_says_so_and_serves_the_rest(
