@@ -42,14 +42,20 @@ class HitGroup:
 
     @property
     def score(self) -> float:
-        """The rows' scores, each by its share."""
+        """The rows' scores, each by its share: the sum over `shares`, of hundreds of documents."""
         own, passages = self.own, self.passages
-        if not self.support:  # most of the hundreds of a query are one row
-            if own is None and len(passages) == 1:
-                return passages[0].score
-            if own is not None and not passages:
-                return own.score
-        return sum(share * candidate.score for share, candidate, _ in self.shares())
+        best = passages[0].score if passages else 0.0
+        if own is None:
+            total = best
+        elif not passages or (self.own_share > 0 and own.score > best):
+            total = own.score + OWN_SHARE * best
+        else:
+            total = self.own_share * own.score + best
+        for passage in passages[1:SHOWN_PASSAGES]:
+            total += OTHERS_SHARE * passage.score
+        for share, candidate, _ in self.support:
+            total += share * candidate.score
+        return total
 
     @property
     def best(self) -> Candidate:
