@@ -27,7 +27,7 @@ from ctxrank.indexer.text.digests import sha256_of
 # message says that it is not there is missing; titles, places and structures are no messages;
 # 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure;
 # 12: what is said beside a message.
-NORMALISER_VERSION = 12
+NORMALISER_VERSION = 13
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -94,7 +94,8 @@ class Signature(NamedTuple):
 
 def sign(unit: ErrorUnit) -> Signature:
     """The signature of one error; a pure function of the unit."""
-    message = in_one_wording(unit.message) if unit.family in ("tool", "compiler", "text") else unit.message
+    message = without_suggestion(unit.message)
+    message = in_one_wording(message) if unit.family in ("tool", "compiler", "text") else message
     template = masked(message)
     # The name of the lint that the notes give.
     given = (match[match.lastindex or 0] for match in filter(None, map(_SAID["lint"].search, unit.detail)))
@@ -136,6 +137,11 @@ def sign(unit: ErrorUnit) -> Signature:
         unit.reasons,
         re.split(r"[/\\]", file)[-1],
     )
+
+
+def without_suggestion(message: str) -> str:
+    """A message without what it guesses was meant: a newer interpreter says more of the same failure."""
+    return _SAID["suggestion"].sub("", message) or message
 
 
 def terms_of(signature: Signature) -> tuple[str, ...]:

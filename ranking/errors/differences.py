@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ctxrank.indexer.errors.masks import level, tokens
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
-from ctxrank.indexer.errors.signature import STOPWORDS, Signature
+from ctxrank.indexer.errors.signature import STOPWORDS, Signature, without_suggestion
 from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.errors.similarity import gaps
@@ -113,7 +113,7 @@ class _Token(NamedTuple):
 
 
 def _said(signature: Signature) -> tuple[_Token, ...]:
-    return _read(in_one_wording(signature.message))
+    return _read(in_one_wording(without_suggestion(signature.message)))
 
 
 def _read(message: str) -> tuple[_Token, ...]:
@@ -153,7 +153,11 @@ def _counts(token: _Token) -> bool:
 def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     """Whether a difference in this place is one of those that occur from run to run."""
     if one is None or other is None:
-        return about.names_vary
+        alone = one or other
+        is_where = (
+            alone is not None and alone.kind == "path" and alone.before in _BEFORE_PLACES and not about.is_one_name
+        )
+        return about.names_vary or is_where
     is_code = one.before in _CODES
     if one.kind == other.kind and one.kind in _VARYING and not is_code:
         return True

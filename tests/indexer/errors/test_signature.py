@@ -116,6 +116,14 @@ def test_colour_and_line_ends_do_not_change_a_signature(text: str) -> None:
     assert signed(f"\x1b[31m{text}\x1b[0m\r\n") == signed(text)
 
 
+def test_what_a_newer_interpreter_suggests_is_no_part_of_the_message() -> None:
+    plain = signed("AttributeError: 'Frame' object has no attribute 'append'")
+    assert (
+        signed("AttributeError: 'Frame' object has no attribute 'append'. Did you mean: '_append'?").template
+        == plain.template
+    )
+
+
 def test_what_a_type_stands_for_is_no_part_of_the_message() -> None:
     plain = masked("cannot convert 'Basket' to 'int'")
     assert masked("cannot convert 'std::string' {aka 'std::__cxx11::basic_string<char>'} to 'int'").words == plain.words

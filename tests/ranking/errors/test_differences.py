@@ -21,6 +21,8 @@ def signed(text: str) -> Signature:
         ("Error: cart.zip is in a bad format", "Error: ledger.zip is in a bad format"),
         ("a.ts(1,2): error TS2304: Cannot find name 'x'.", "b.ts(3,4): error TS2304: Cannot find name 'y'."),
         ("E: Invalid operation saerch", "E: Invalid operation isntall"),
+        ("Error: require() of a.js from /srv/x/app.js is not supported", "Error: require() of a.js is not supported"),
+        ("error: no such option --verbos, did you mean --verbose?", "error: no such option --verbos"),
     ],
 )  # fmt: skip
 def test_what_varies_is_no_difference(asked: str, known: str) -> None:
