@@ -16,7 +16,6 @@ when it is counted, and its row before the transaction ends.
 """
 
 from collections import Counter
-from operator import itemgetter
 
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH
 from ctxrank.indexer.fulltext import forward, index_file
@@ -56,7 +55,7 @@ class TermCounter:
         changes = self.take_changes()
         # A new term belongs to a document of this batch, so it has changed.
         connection.executemany(_INSERT, [(term, *changes.pop(id_)) for id_, term in new])
-        spelt = sorted(one for one in new if has_trigrams(one[1]))  # FTS5 writes out whenever rowids go backwards
+        spelt = [one for one in new if has_trigrams(one[1])]  # FTS5 writes out whenever rowids go backwards: ids ascend
         connection.executemany("INSERT INTO main.term_trigrams (rowid, term) VALUES (?, ?)", spelt)
         connection.executemany(_CHANGE, list(changes.values()))
 
@@ -122,6 +121,6 @@ class _Ids(dict[str, int]):
         return id_
 
     def take_new(self) -> list[tuple[int, str]]:
-        """The terms that have no row yet, in the order of the index over them."""
+        """The terms that have no row yet, by ascending id."""
         new, self._new = self._new, []
-        return sorted(new, key=itemgetter(1))
+        return new
