@@ -9,6 +9,8 @@ UPDATE version SET number = 3;
 
 ALTER TABLE members ADD COLUMN may_write boolean NOT NULL DEFAULT true;
 ALTER TABLE members ALTER COLUMN day SET DEFAULT (clock_timestamp() AT TIME ZONE 'UTC')::date;
+-- When what it had open was ended, because it held a lock for longer than a statement may take.
+ALTER TABLE members ADD COLUMN held_at timestamptz;
 -- What the line unpacks to, as its machine declares it; one that unpacks to more is refused where it is pulled.
 ALTER TABLE records ADD COLUMN size integer NOT NULL DEFAULT 8388608 CHECK (size BETWEEN 0 AND 8388608);
 
@@ -28,20 +30,23 @@ CREATE TABLE join_codes (
     role    name        NOT NULL,
     digest  bytea       NOT NULL,
     until   timestamptz NOT NULL,
+    store   uuid,                                           -- the one that it is for; NULL: any that nobody speaks for
     PRIMARY KEY (project, role),
     FOREIGN KEY (project, role) REFERENCES members (project, role) ON DELETE CASCADE
 );
 
 -- Admit a role, or admit it again; whether it has to join with the code, which takes the place of an earlier one.
-CREATE FUNCTION admit(of_project text, of_role name, is_writer boolean, code text) RETURNS boolean LANGUAGE sql
+CREATE FUNCTION admit(of_project text, of_role name, is_writer boolean, code text, of_store uuid) RETURNS boolean
+LANGUAGE sql
 SET search_path = ctxrank, pg_temp AS $$
     INSERT INTO members AS m (project, role, may_write) SELECT id, of_role, is_writer FROM projects WHERE name = of_project
         ON CONFLICT (project, role) DO UPDATE SET left_at = NULL, may_write = is_writer;
-    INSERT INTO join_codes (project, role, digest, until)
-    SELECT m.project, m.role, sha256(convert_to(code, 'UTF8')), clock_timestamp() + interval '1 day'
+    INSERT INTO join_codes (project, role, digest, until, store)
+    SELECT m.project, m.role, sha256(convert_to(code, 'UTF8')), clock_timestamp() + interval '1 day', of_store
       FROM members AS m JOIN projects AS p ON p.id = m.project
      WHERE p.name = of_project AND m.role = of_role AND m.origin IS NULL
-        ON CONFLICT (project, role) DO UPDATE SET digest = excluded.digest, until = excluded.until;
+        ON CONFLICT (project, role) DO UPDATE
+       SET digest = excluded.digest, until = excluded.until, store = excluded.store;
     SELECT m.origin IS NULL FROM members AS m JOIN projects AS p ON p.id = m.project
      WHERE p.name = of_project AND m.role = of_role
 $$;
@@ -63,9 +68,10 @@ BEGIN
     IF me.origin IS NULL THEN
         DELETE FROM join_codes AS c
          WHERE c.project = me.project AND c.role = me.role AND c.digest = sha256(convert_to(code, 'UTF8'))
-           AND c.until > clock_timestamp();
+           AND c.until > clock_timestamp() AND coalesce(c.store, of_store) = of_store;
         IF NOT FOUND THEN
-            RAISE insufficient_privilege USING MESSAGE = 'no code that admits this role, or it is older than a day';
+            RAISE insufficient_privilege USING MESSAGE = format(
+                'no code that admits this role with the store %s, or it is older than a day', of_store);
         END IF;
     END IF;
     UPDATE members SET origin = of_store, seen_at = now() WHERE project = me.project AND role = me.role;
@@ -95,6 +101,9 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = format(
             CASE WHEN me.origin IS NULL THEN '%s has not joined %s' ELSE '%s reads %s, and does not write' END,
             session_user, of_project);
+    END IF;
+    IF me.held_at > clock_timestamp() - interval '1 hour' THEN
+        RAISE insufficient_privilege USING MESSAGE = format('%s held locks, and may write again in an hour', session_user);
     END IF;
     IF greatest(given, cardinality(keys), cardinality(lines), cardinality(gone_kinds), cardinality(gone_keys),
                 cardinality(gone_of)) > 1000 THEN
@@ -159,6 +168,41 @@ BEGIN
 END $$;
 
 
+-- HOLDING LOCKS --------------------------------------------------------------------------------------------------
+
+-- What no transaction of a machine takes: each is one statement, which it ends after 120 s.
+CREATE FUNCTION longest_transaction() RETURNS interval LANGUAGE sql IMMUTABLE AS $$ SELECT interval '130 seconds' $$;
+
+-- End the sessions of members that have held a lock of the log for longer than that; how many. Who held one that stops
+-- others from writing may not write for an hour. A machine that met a lock calls it, and tries once more.
+CREATE FUNCTION end_holders() RETURNS integer LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = ctxrank, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+    holder record;
+    ended integer := 0;
+BEGIN
+    FOR holder IN
+        SELECT a.pid, a.usename, bool_or(l.mode <> 'AccessShareLock') AS is_strong
+          FROM pg_stat_activity AS a JOIN pg_locks AS l ON l.pid = a.pid JOIN pg_class AS c ON c.oid = l.relation
+         WHERE a.datname = current_database() AND l.database = a.datid AND c.relnamespace = 'ctxrank'::regnamespace
+           AND a.xact_start < clock_timestamp() - longest_transaction() AND a.pid <> pg_backend_pid()
+           AND a.usename IN (SELECT role FROM members)
+         GROUP BY a.pid, a.usename
+    LOOP
+        IF NOT pg_terminate_backend(holder.pid, 2000) THEN
+            CONTINUE;
+        END IF;
+        ended := ended + 1;
+        BEGIN
+            UPDATE members SET held_at = clock_timestamp() WHERE holder.is_strong AND role = holder.usename;
+        EXCEPTION WHEN lock_not_available THEN
+            NULL;  -- it holds its own row again, by another session: that is ended in its turn
+        END;
+    END LOOP;
+    RETURN ended;
+END $$;
+
+
 -- CONFIRMING -----------------------------------------------------------------------------------------------------
 
 -- As before; below 0 it takes back that it has carried out orders.
@@ -186,6 +230,9 @@ DECLARE
     marked text;
     rewritten integer := 0;
 BEGIN
+    IF EXISTS (SELECT 1 FROM members WHERE role = session_user AND held_at > clock_timestamp() - interval '1 hour') THEN
+        RETURN -1;
+    END IF;
     FOR marked IN SELECT u.part FROM unerased AS u WHERE u.part <> 'wal' ORDER BY u.part FOR UPDATE SKIP LOCKED LOOP
         BEGIN
             EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', marked);
@@ -256,6 +303,6 @@ GRANT EXECUTE ON FUNCTION
     my_projects(), join_project(text, uuid, text), report(text, bigint, bigint), leave_project(text),
     push(text, text[], text[], bigint[], integer[], boolean[], bytea[], bytea[], bytea[], integer[], text[], text[],
          uuid[]),
-    erase_keys(), erase_wal()
+    erase_keys(), erase_wal(), end_holders()
 TO ctxrank_member;
 RESET ROLE;

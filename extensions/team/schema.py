@@ -16,11 +16,12 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 from ctxrank.extensions.team.log import FORMAT, format_of, opened, postgres_errors
 from ctxrank.indexer.bounds import MAX_CONNECTIONS
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.exchange.register import is_uuid
 from ctxrank.indexer.light_typing import NamedTuple
 
 _OLDEST = 150000  # PostgreSQL 15
 _OWNER, _MEMBERS = "ctxrank_log", "ctxrank_member"
-_READER = "=reader"  # ROLE=reader is admitted to read
+_READER = "reader"  # ROLE=reader is admitted to read
 # What a session of a member begins with. It may change them, but for the last, so what others wait for is bounded in
 # the functions of the log, too.
 _LIMITS = {
@@ -43,6 +44,14 @@ class Prepared(NamedTuple):
     notes: tuple[str, ...]
 
 
+class _Admission(NamedTuple):
+    """A role to admit, and the store that it joins with; None: any that nobody speaks for."""
+
+    role: str
+    is_writer: bool
+    store: str | None
+
+
 def prepare(dsn: str, project: str, machines: Sequence[str]) -> Prepared:
     """Make the log where there is none, bring it to this format, make the project, and admit machines to it.
 
@@ -50,12 +59,17 @@ def prepare(dsn: str, project: str, machines: Sequence[str]) -> Prepared:
     """
     if not project or len(project) > 200 or not project.isprintable():
         raise UsageError("A project's name is 1 to 200 printable characters.")
+    admitted = [_admission(machine) for machine in machines]
     with postgres_errors(), opened(dsn) as connection:
         if connection.info.server_version < _OLDEST:
             raise CtxrankError("The log needs PostgreSQL 15 or newer.", "Upgrade the server.")
         notes: list[str] = []
         with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(hashtext('ctxrank'))")
+            # A lock that no member can hold; before there is a log there are none.
+            one_at_a_time = "LOCK TABLE ctxrank.version IN EXCLUSIVE MODE"
+            if not format_of(connection):
+                one_at_a_time = "SELECT pg_advisory_xact_lock(hashtext('ctxrank'))"
+            connection.execute(one_at_a_time)
             is_new = _migrate(connection)
         _allow_erasing(connection, notes)
         with connection.transaction():
@@ -64,18 +78,25 @@ def prepare(dsn: str, project: str, machines: Sequence[str]) -> Prepared:
             ).fetchone()
             passwords: dict[str, str] = {}
             codes: dict[str, str] = {}
-            for machine in machines:
-                role = machine.removesuffix(_READER)
+            for role, is_writer, store in admitted:
                 if password := _make_role(connection, role):
                     passwords[role] = password
                 code = secrets.token_hex(16)  # an argument of `team join`: it may not begin with a dash
-                query = "SELECT ctxrank.admit(%s, %s, %s, %s)"
-                must_join = connection.execute(query, (project, role, role == machine, code)).fetchone()
+                query = "SELECT ctxrank.admit(%s, %s, %s, %s, %s::uuid)"
+                must_join = connection.execute(query, (project, role, is_writer, code, store)).fetchone()
                 if must_join is not None and must_join[0]:
                     codes[role] = code
         _limit(connection, notes)
-    admitted = tuple(machine.removesuffix(_READER) for machine in machines)
-    return Prepared(is_new, made is not None, passwords, codes, admitted, tuple(notes))
+    return Prepared(is_new, made is not None, passwords, codes, tuple(one.role for one in admitted), tuple(notes))
+
+
+def _admission(machine: str) -> _Admission:
+    """What `ROLE`, `ROLE=reader`, `ROLE=STORE` or `ROLE=reader=STORE` says. Raises UsageError."""
+    role, *said = machine.split("=")
+    stores = [one for one in said if is_uuid(one)]
+    if not role or len(stores) > 1 or said not in (stores, [_READER, *stores]):
+        raise UsageError(f"'{machine}' admits nobody.", "ROLE, ROLE=reader, or ROLE=UUID of the store that it is for.")
+    return _Admission(role, _READER not in said, stores[0] if stores else None)
 
 
 def _migrate(connection: "Connection[tuple[object, ...]]") -> bool:
@@ -106,6 +127,11 @@ def _allow_erasing(connection: "Connection[tuple[object, ...]]", notes: list[str
             "the role may not let the log switch and remove its write-ahead log: forgotten keys stay in it until the"
             " server reuses its segments."
         )
+    try:
+        with connection.transaction():
+            connection.execute(SQL("GRANT pg_signal_backend, pg_read_all_stats TO {}").format(Identifier(_OWNER)))
+    except errors.InsufficientPrivilege:
+        notes.append("the role may not let the log end a member's session that holds its locks: expel such a member.")
     row = connection.execute("SHOW wal_recycle").fetchone()
     if row is not None and row[0] != "off":
         notes.append("set wal_recycle = off: else segments of the write-ahead log are renamed with what they hold.")

@@ -39,7 +39,7 @@ _SPOKEN_OF = ", ".join(f"'{kind}'" for kind in (*sorted(COUNTED), USAGE))
 _ROUNDS = 3  # carrying out an order changes records of ours, which are pushed in the same call
 # Of what all stores have one of: what follows from everybody's counts is no news from this one.
 _DERIVED = ("state", "bazinga_confidence", "created_at", "last_seen")
-_READER = "What was written here stays here: the role reads the project, and does not write."
+READER = "What was written here stays here: the role reads the project, and does not write."
 _PUSH_ROWS, _PUSH_BYTES = 500, 8 * 1024 * 1024
 
 Told = Callable[[int, int], None]
@@ -122,7 +122,7 @@ def push(store: Store, log: TeamLog) -> int:
     """Push alone; returns how many lines. Raises CtxrankError, also where the role may not."""
     head = log.head()
     if not head.may_write:
-        raise CtxrankError(_READER, "The log's administrator admits a role that writes: 'ctxrank team init'.")
+        raise CtxrankError(READER, "The log's administrator admits a role that writes: 'ctxrank team init'.")
     pushed, must_erase, _ = _push(store, log, head, _begin(store, head))
     if must_erase:
         log.erase()
@@ -168,7 +168,7 @@ def _push(store: Store, log: TeamLog, head: Head, state: TeamState) -> tuple[int
     if _skip_foreign(store, head.history, state.pushed):
         return 0, False, []
     if not head.may_write:
-        return 0, False, [_READER]
+        return 0, False, [READER]
     own, mode = own_uuid(store), load_config(store).redaction_mode
     count, last, must_erase, notes = 0, 0, False, list[str]()
     # Its lines are of one snapshot, which ends with it: until then nothing is written here.

@@ -23,7 +23,7 @@ from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.orders import FORGET, REMOVED
-from ctxrank.indexer.exchange.register import COUNTED
+from ctxrank.indexer.exchange.register import COUNTED, source_of, write_entry
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import note_erasing
 from ctxrank.indexer.privacy.redact_again import redact_again
@@ -31,6 +31,7 @@ from ctxrank.indexer.privacy.removal import unchecked_references
 from ctxrank.indexer.store.blocklist import PATH, SESSION
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import put_setting, read_rows
+from ctxrank.indexer.store.ids import foreign_id, origin_code
 from ctxrank.indexer.store.store import Store
 
 _SETTING: Final = "sealed_order_"
@@ -124,6 +125,10 @@ def take_back(store: Store, log: TeamLog, number: str) -> None:
             connection, kind = change.connection, one.kind.partition(" ")[2]
             connection.execute("DELETE FROM blocklist WHERE kind = ? AND digest = ?", (kind, one.key))
             connection.execute("UPDATE orders SET state = 'declined' WHERE id = ?", (one.order,))
+            if one.kind.startswith(REMOVED):  # what its own store says of it later is news again
+                number, _, of = one.key.partition("@")
+                if code := origin_code(connection, of):
+                    write_entry(connection, source_of(of), kind, number, "0", foreign_id(code, int(number)))
             put_setting(connection, f"{_SETTING}{one.order}", "")
         for document in documents:  # those that are there again take new numbers, by which every index sees them
             query = "UPDATE documents SET seq = ? WHERE id = ? RETURNING id"

@@ -16,9 +16,10 @@ from ctxrank.indexer.light_typing import NamedTuple
 
 _MAX_CONFIG_BYTES = 64 * 1024
 _MAX_NAME_CHARS = 40
-# -m: of a merge what it changes, too; the fields of a commit are told apart from paths by their first character.
+# -c: of a merge what it changed itself: what it brings was written by those whose commits it joins. The fields of a
+# commit are told apart from paths by their first character.
 _LOG = (
-    "log -z -m --name-only --no-renames --no-ext-diff --no-textconv --no-show-signature --no-notes --no-mailmap"
+    "log -z -c --name-only --no-renames --no-ext-diff --no-textconv --no-show-signature --no-notes --no-mailmap"
     " --no-color --format=\x01%H\x01%ct\x01%ae\x01%an"
 )
 

@@ -138,3 +138,20 @@ def test_a_finding_of_any_session_can_replace_what_came_with_the_repository(clon
     _ctxrank(clone, "save", "Locks are no reason: the disk was full.", "--session", "later")
     _ctxrank(clone, "package", "supersede", "1", "--by", "3")
     assert "locks.md" not in Runner(clone, "s-3").prompt("why do the workers fail with a locked database?")
+
+
+def test_a_merge_of_ones_own_makes_no_note_of_another_ones_own(clone: Path) -> None:
+    origin = clone.parent / "origin"
+    _git(origin, "checkout", "-q", "-b", "request")
+    (origin / "notes" / "merged.md").write_text(_LOCKS.replace("queue", "merge"))
+    _git(origin, "add", ".")
+    _git(origin, "commit", "-qm", "request", user="Eve Smith")
+    (clone / "notes" / "own.md").write_text(_LOCKS.replace("queue", "importer"))
+    _git(clone, "add", "notes")
+    _git(clone, "commit", "-qm", "mine", user="Grace Hopper")
+    _git(clone, "fetch", "-q")
+    _git(clone, "merge", "-q", "--no-edit", "origin/request", user="Grace Hopper")
+    started = Runner(clone).hears("SessionStart", source="startup")
+    assert "notes/merged.md (package:" in started and "by Eve Smith" in started
+    listed = _ctxrank(clone, "package", "list")
+    assert "[critical] investigation · notes/own.md" in listed and "[high] investigation · notes/merged.md" in listed

@@ -259,3 +259,22 @@ def test_what_serves_a_store_follows_the_log_beside(machines: tuple[Machine, Mac
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) == 0
     assert not b.updater
+
+
+def test_what_a_reader_purges_goes_here_alone_and_that_is_said(
+    machines: tuple[Machine, Machine], node: Node, project: str
+) -> None:
+    a, b = machines
+    assert a.save("zebra", "--durable").code == 0 and b.run("search", "--fresh", "zebra").code == 0
+    role = f"b {project}".replace(" ", "_")
+    assert Machine(a.folder, node.dsn()).run("team", "init", project, "--machine", f"{role}=reader").code == 0
+    purged = b.run("purge", "--session", "S")
+    assert purged.code == 7 and "forgotten here alone" in purged.err
+    assert b.run("search", "--fresh", "zebra").code == 1 and a.run("search", "--fresh", "zebra").code == 0
+    assert a.run("team", "status", "--unconfirmed").out == "forgotten by all 2 machines\n"
+    query = """
+        SELECT count(*) FROM ctxrank.records AS r JOIN ctxrank.projects AS p ON p.id = r.project
+         WHERE p.name = %s AND r.is_order
+    """
+    with psycopg.connect(node.dsn()) as connection:
+        assert connection.execute(query, (project,)).fetchone() == (0,)

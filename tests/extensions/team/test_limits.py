@@ -1,5 +1,6 @@
 """What the log's server bounds, whatever a member's session says: days, sizes, locks, rights, joining."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 from builders import make_store, save
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from postgres_nodes import Node
 from sharing import Sharing
 
@@ -15,7 +18,7 @@ from ctxrank.extensions.team import sync
 from ctxrank.extensions.team.log import connect, connection_values
 from ctxrank.extensions.team.schema import prepare
 from ctxrank.extensions.team.sealing import Register, seal, unseal
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
 pytestmark = [pytest.mark.slow, pytest.mark.team]
 
@@ -112,7 +115,7 @@ def test_a_held_transaction_holds_nobody_up_for_long(machines: Sharing, held: st
         "SET temp_file_limit = -1",
         "CREATE TABLE public.filling (x int)",
         "TABLE ctxrank.join_codes",
-        "SELECT ctxrank.admit('p', session_user, true, 'x')",
+        "SELECT ctxrank.admit('p', session_user, true, 'x', NULL)",
         "INSERT INTO ctxrank.unerased VALUES ('records')",
     ],
 )
@@ -190,3 +193,97 @@ def test_a_connection_notices_a_server_that_is_gone() -> None:
     values = connection_values("host=127.0.0.1 user=anna keepalives_idle=77")
     assert values["keepalives_idle"] == "77" and int(values["tcp_user_timeout"]) <= 30_000
     assert "lock_timeout=10s" in values["options"]
+
+
+def test_a_code_for_a_store_admits_no_other(machines: Sharing, node: Node, project: str) -> None:
+    role, own, other = machines.role("late"), *(f"00000000-0000-4000-8000-00000000000{n}" for n in "de")
+    code = prepare(node.dsn(), project, [f"{role}=reader={own}"]).codes[role]
+    with connect(machines.dsn("late"), project) as log:
+        with pytest.raises(CtxrankError, match=f"no code that admits this role with the store {other}"):
+            log.join(other, code)
+        log.join(own, code)
+        assert not log.head().may_write
+    for wrong in ("=x", f"{role}=x", f"{role}={own}={other}", f"{role}={own}=reader"):
+        with pytest.raises(UsageError, match="admits nobody"):
+            prepare(node.dsn(), project, [wrong])
+
+
+def test_a_held_advisory_lock_stops_no_administrator(machines: Sharing, node: Node, project: str) -> None:
+    with psycopg.connect(machines.dsn("a")) as hostile:
+        hostile.execute("SELECT pg_advisory_lock(hashtext('ctxrank'))")
+        hostile.execute("LOCK TABLE ctxrank.version IN ACCESS SHARE MODE")
+        assert not prepare(node.dsn(), project, []).is_new
+
+
+@pytest.mark.parametrize("held", ["push", "erase_keys", "SELECT"])
+def test_who_holds_a_lock_for_longer_than_a_statement_takes_is_ended_and_may_not_retake_it(
+    machines: Sharing, node: Node, held: str
+) -> None:
+    save(machines.stores["b"], "late.md", "late\n", summary="Late")
+    statement = {"push": "", "erase_keys": "SELECT ctxrank.erase_keys()", "SELECT": "TABLE ctxrank.record_keys"}[held]
+    with psycopg.connect(node.dsn()) as connection:
+        connection.execute("INSERT INTO ctxrank.unerased VALUES ('record_keys_0') ON CONFLICT DO NOTHING")
+        query = "CREATE OR REPLACE FUNCTION ctxrank.longest_transaction() RETURNS interval LANGUAGE sql AS {}"
+        connection.execute(query.format("$$ SELECT interval '1 second' $$").encode())
+    try:
+        with contextlib.ExitStack() as hostile:
+            for number in range(3):  # one holds it, the others wait to
+                one = psycopg.connect(machines.dsn("a"))
+                hostile.callback(one.close)
+                one.execute(NO_LIMITS)
+                one.execute("SELECT 1 FROM ctxrank.records LIMIT 1")
+                if statement:
+                    with contextlib.suppress(psycopg.errors.LockNotAvailable):
+                        one.execute(statement.encode())
+                elif number == 0:
+                    _push(one, machines.project, 1, b"x")
+            time.sleep(1.2)
+            with machines.log("b") as log:
+                assert sync.synchronize(machines.stores["b"], log).pushed and log.erase()
+        with psycopg.connect(machines.dsn("a"), autocommit=True) as again:
+            if held == "SELECT":
+                _push(again, machines.project, 2, b"y")
+                return
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="may write again in an hour"):
+                _push(again, machines.project, 2, b"y")
+            assert again.execute("SELECT ctxrank.erase_keys()").fetchone() == (-1,)
+    finally:
+        with psycopg.connect(node.dsn()) as connection:
+            connection.execute(query.format("$$ SELECT interval '130 seconds' $$").encode())
+
+
+# Its words: what is no value, breaks a rule, is too much, twice the same, not allowed; and what psycopg does not send.
+_REFUSALS = (
+    psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded, psycopg.errors.CardinalityViolation,
+    psycopg.errors.InsufficientPrivilege, UnicodeEncodeError,
+)  # fmt: skip
+_ARRAYS = {
+    "kinds": st.text(max_size=50), "keys": st.text(max_size=130), "seqs": st.integers(-(2**63), 2**63 - 1),
+    "rulesets": st.integers(-(2**31), 2**31 - 1), "orders": st.booleans(), "lines": st.binary(max_size=40),
+    "secrets": st.binary(min_size=30, max_size=33), "marks": st.binary(min_size=15, max_size=17),
+    "sizes": st.integers(-(2**31), 2**31 - 1), "gone_kinds": st.text(max_size=50), "gone_keys": st.text(max_size=130),
+    "gone_of": st.uuids().map(str),
+}  # fmt: skip
+
+
+def _few(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | st.lists(st.none() | values, max_size=3)
+
+
+def test_whatever_is_given_to_push_is_refused_in_words_or_written_as_its_own(machines: Sharing) -> None:
+    of_a, of_b = (sync.own_uuid(machines.stores[name]) for name in "ab")
+    query = f"SELECT ctxrank.push(%s{', %s' * 11}, %s::uuid[])".encode()
+    with psycopg.connect(machines.dsn("a"), autocommit=True) as connection:
+
+        @settings(max_examples=150, deadline=None)
+        @given(st.tuples(*map(_few, _ARRAYS.values())), st.booleans())
+        def pushed(arrays: tuple[Any, ...], is_own: bool) -> None:
+            with contextlib.suppress(*_REFUSALS):
+                connection.execute(query, (machines.project if is_own else "other", *arrays))
+
+        pushed()
+        origins = connection.execute("SELECT DISTINCT origin::text FROM ctxrank.records").fetchall()
+    assert {origin for (origin,) in origins} <= {of_a, of_b}
+    save(machines.stores["b"], "plan.md", "plan\n", summary="Plan")
+    (done,) = machines.sync("b")
+    assert done.pushed and machines.stores["b"].primary.execute("SELECT count(*) FROM packages").get == 1

@@ -18,10 +18,11 @@ from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.orders import waiting_orders
-from ctxrank.indexer.privacy.purge import forget_path, forget_session
+from ctxrank.indexer.privacy.purge import forget_document, forget_path, forget_session
 from ctxrank.indexer.privacy.removal import removals, unchecked_references
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 
 pytestmark = [pytest.mark.slow, pytest.mark.team]
@@ -138,3 +139,22 @@ def test_what_came_since_stays_and_a_place_that_is_taken_ends_it(machines: Shari
     with machines.log("b") as log:
         take_back(b, log, str(first))
     assert len(search_ids(b, WORD)) == 3 and len(search_ids(b, "walrus")) == 1
+
+
+def test_what_was_taken_back_of_a_third_store_goes_on_hearing_of_it(machines: Sharing, tmp_path: Path) -> None:
+    machines.add("c", tmp_path)
+    a, b, c = (machines.stores[name] for name in "abc")
+    save(c, "third.md", "walrus\n", session="Y", summary="Third")
+    machines.settle()
+    number = int(a.primary.execute("SELECT id FROM packages WHERE path = 'third.md'").get)
+    forget_document(a, DocumentRef("package", number))
+    machines.settle()
+    for name, store in (("b", b), ("c", c)):
+        assert not search_ids(store, "walrus")
+        with machines.log(name) as log:
+            take_back(store, log, str(min(one.order for one in sealed_orders(store))))
+    save(c, "third.md", "walrus and heron\n", session="Y", summary="Third again")
+    machines.settle()
+    query = "SELECT count(*) FROM packages WHERE path = 'third.md' AND superseded_by IS NULL"
+    assert (b.primary.execute(query).get, c.primary.execute(query).get) == (1, 1)
+    assert not search_ids(a, "walrus")
