@@ -9,6 +9,7 @@ MAX_LINE_DEPTH = MAX_DEPTH + 20  # of a line with such a value in it; an export'
 MAX_FILE_BYTES = 16 * 1024 * 1024  # of a file that is read whole; what is larger (dumps, recordings) nobody wrote
 MAX_EVENT_BYTES = 8 * 1024 * 1024  # of a hook's event
 MAX_TEXT_BYTES = 4_000_000  # of a text that is given, and characters of one that is imported: a book has a million
+MAX_NAME_CHARS = 4096  # of an imported name: of an agent, a session, a path
 MAX_QUERY_BYTES = 100_000
 MAX_LINE_BYTES = 64 * 1024 * 1024  # of a file that is imported
 MAX_HEADER_BYTES = 1024 * 1024  # of its first line

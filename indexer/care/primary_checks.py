@@ -25,6 +25,7 @@ from ctxrank.indexer.store.connection import (
 )
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA, UNRELEASED_STEP
+from ctxrank.indexer.store.store import strange_part
 from ctxrank.indexer.text.lines import WIPED
 
 FOREIGN_STEP = (
@@ -113,7 +114,7 @@ def examine_primary_file(location: Location, busy_ms: int, *, is_deep: bool) -> 
 def _recognised(primary: apsw.Connection, path: str) -> Iterator[Finding]:
     mode = primary.pragma("journal_mode")
     version, owner = primary.pragma("user_version"), primary.pragma("application_id")
-    case, step = "older" * (version < SCHEMA_VERSION), ""
+    case, step, strange = "older" * (version < SCHEMA_VERSION), "", ""
     if version > SCHEMA_VERSION and owner == APPLICATION_ID:
         case = "newer"
     elif owner != APPLICATION_ID:
@@ -121,7 +122,9 @@ def _recognised(primary: apsw.Connection, path: str) -> Iterator[Finding]:
         case, step = "empty" if is_empty else "foreign", FOREIGN_STEP
     elif version < FIRST_SCHEMA:
         case, step = "unreleased", UNRELEASED_STEP
-    yield find("schema", case, path=path, version=version, known=SCHEMA_VERSION, step=step)
+    elif strange := strange_part(primary):
+        case = "strange"
+    yield find("schema", case, path=path, version=version, known=SCHEMA_VERSION, step=step, strange=strange)
     yield find("wal-mode", "other" * (mode != "wal"), mode=mode)
 
 

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from ctxrank.indexer.bounds import MAX_TEXT_BYTES
+from ctxrank.indexer.bounds import MAX_NAME_CHARS, MAX_TEXT_BYTES
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.register import is_uuid
@@ -57,18 +57,18 @@ class Fields:
 
     def word(self, name: str) -> str:
         """A name, redacted; empty ones are refused."""
-        value = self._string(name, None)
+        value = self._string(name, None, MAX_NAME_CHARS)
         if not value.strip():
             raise UsageError(f"its '{name}' is empty")
         return self._texts.word(value)
 
     def name(self, name: str) -> str:
         """A name on one line, redacted; it may be empty."""
-        return one_line(self._texts.word(self._string(name, None)))
+        return one_line(self._texts.word(self._string(name, None, MAX_NAME_CHARS)))
 
     def optional_word(self, name: str) -> str | None:
         """A name, or None where there is none."""
-        return None if self.is_missing(name) else self._texts.word(self._string(name, None))
+        return None if self.is_missing(name) else self._texts.word(self._string(name, None, MAX_NAME_CHARS))
 
     def store(self, name: str) -> str | None:
         """The uuid of a store, or None where there is none."""
@@ -79,7 +79,7 @@ class Fields:
 
     def agent(self, name: str, default: str | None = None) -> str:
         """An agent's name in our spelling."""
-        agent = self._texts.agent(self._string(name, default))
+        agent = self._texts.agent(self._string(name, default, MAX_NAME_CHARS))
         if not agent and default is None:
             raise UsageError(f"its '{name}' is empty")
         return agent
@@ -167,12 +167,12 @@ class Fields:
             raise UsageError(f"it has no '{name}'")
         return default if value is None else value
 
-    def _string(self, name: str, default: str | None) -> str:
+    def _string(self, name: str, default: str | None, most: int = MAX_TEXT_BYTES) -> str:
         value = self._value(name, default)
         if not isinstance(value, str):
             raise UsageError(f"its '{name}' is {self._shown(value)}, not a text")
-        if len(value) > MAX_TEXT_BYTES:
-            raise UsageError(f"its '{name}' has more than {MAX_TEXT_BYTES:,} characters")
+        if len(value) > most:
+            raise UsageError(f"its '{name}' has more than {most:,} characters")
         return value
 
     def _shown(self, value: object) -> str:

@@ -341,17 +341,23 @@ def _refuse_foreign(primary: apsw.Connection) -> None:
     checked_version(primary, primary.filename)
 
 
-def _refuse_strange(primary: apsw.Connection, path: str) -> None:
-    """A store may come with another user's files: what runs when a table is only read or written is ours alone."""
+def strange_part(primary: apsw.Connection) -> str:
+    """What ctxrank did not make and what runs when a table is only read or written; '' for nothing."""
     query = """
         SELECT type, name FROM sqlite_schema
          WHERE type = 'view' OR (type = 'table' AND rootpage = 0)
             OR (type = 'trigger' AND name <> 'error_signatures_removed' AND name NOT GLOB 'logged_[a-z]*')
     """
-    strange = primary.execute(query).fetchone()
-    if strange is not None and primary.pragma("application_id") == APPLICATION_ID:
+    found = primary.execute(query).fetchone()
+    return "" if found is None else f"the {found[0]} '{found[1]}'"
+
+
+def _refuse_strange(primary: apsw.Connection, path: str) -> None:
+    """A store may come with another user's files."""
+    strange = strange_part(primary)
+    if strange and primary.pragma("application_id") == APPLICATION_ID:
         raise DamagedError(
-            f"{path} holds the {strange[0]} '{strange[1]}', which ctxrank did not make.",
+            f"{path} holds {strange}, which ctxrank did not make.",
             "Another program made or changed it: restore it from a backup, or move it away.",
         )
 

@@ -101,10 +101,11 @@ _ENDLESS = "WITH RECURSIVE more (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM m
     "sql",
     [
         f"ALTER TABLE documents RENAME TO real; CREATE VIEW documents AS {_ENDLESS} SELECT real.* FROM real, more",
+        f"ALTER TABLE settings RENAME TO old; CREATE VIEW settings AS {_ENDLESS} SELECT old.* FROM old, more",
         "CREATE TRIGGER mine AFTER INSERT ON packages BEGIN DELETE FROM documents; END",
         "CREATE VIRTUAL TABLE mine USING fts5 (text)",
     ],
-    ids=["view", "trigger", "virtual table"],
+    ids=["view", "view of settings", "trigger", "virtual table"],
 )
 def test_a_store_in_which_reading_or_writing_would_run_something_is_refused(
     project: Path, sql: str, capsys: pytest.CaptureFixture[str]
@@ -113,6 +114,7 @@ def test_a_store_in_which_reading_or_writing_would_run_something_is_refused(
         connection.execute(sql)
     connection.close()
     assert run(["search", "walrus"]) == run(["status"]) == 5
+    assert run(["doctor"]) == 5
     assert "which ctxrank did not make" in capsys.readouterr().err
 
 

@@ -13,7 +13,6 @@ from memory_engine import MemoryEngine
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
-from ctxrank.indexer.exchange import fields
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
@@ -207,10 +206,17 @@ def test_of_ever_more_stores_in_one_file_some_are_asked_about_and_the_rest_is_le
     assert state_of(anna.primary, uuid_of(stranger)) == "accepted" and len(search_ids(anna, "zebra")) == 3
 
 
-def test_a_text_is_no_longer_than_one_that_is_saved_here(
-    anna: Store, stranger: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "content, agent, said",
+    [
+        ("z" * 4_000_001, "developer", "'content' has more than 4,000,000"),
+        ("z", "a" * 4097, "'agent' has more than 4,096"),
+    ],
+)
+def test_a_text_and_a_name_are_no_longer_than_what_is_saved_here(
+    anna: Store, stranger: Store, content: str, agent: str, said: str
 ) -> None:
-    monkeypatch.setattr(fields, "MAX_TEXT_BYTES", 1000)
-    save_reasoning(stranger, NewReasoning("S", None, "developer", "decisions", "zebra " * 200), create_session=True)
-    report = bring(anna, exported_bytes(stranger))
-    assert [row.reason for row in report.skipped] == ["its 'content' has more than 1,000 characters"]
+    save_reasoning(stranger, NewReasoning("S", None, "developer", "decisions", "zebra"), create_session=True)
+    data = exported_bytes(stranger).replace(b'"zebra"', f'"{content}"'.encode())
+    report = bring(anna, data.replace(b'"developer"', f'"{agent}"'.encode()))
+    assert [row.reason for row in report.skipped] == [f"its {said} characters"]
