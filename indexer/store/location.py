@@ -116,6 +116,7 @@ def _named_store(primary: str, root: str | None) -> Location:
         )
     if not stat.S_ISREG(mode):
         raise CtxrankError(f"{primary} is no regular file.", "Name a store's database: .ctxrank/ctxrank.db.")
+    _refuse_pipes(primary)
     return at(primary, root)
 
 
@@ -179,6 +180,7 @@ def refuse_foreign(primary: str) -> None:
         if info.st_mode & OTHERS_WRITE:
             raise UntrustedError(f"{path} can be written by other users.", f"Run 'chmod go-w {path}', {_NAMED_STEP}")
     _refuse_strange_logs(primary)
+    _refuse_pipes(primary)
 
 
 def refuse_other_owner(path: str, owner: int) -> None:
@@ -208,6 +210,17 @@ def _refuse_strange_logs(primary: str) -> None:
                 f"{path} was not written together with its database: its owner or its permissions differ.",
                 "If it came with a repository, remove it; else give it those of the database (chmod, chown).",
             )
+
+
+def _refuse_pipes(primary: str) -> None:
+    """SQLite opens a log that is there, and would wait for whoever writes into a named pipe."""
+    for path in (primary + suffix for suffix in LOG_SUFFIXES):
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:
+            continue  # it is not there, or opening says what is wrong
+        if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+            raise CtxrankError(f"{path} is no regular file.", "Remove it: SQLite keeps a log there.")
 
 
 def own_ids() -> tuple[int, ...]:

@@ -149,6 +149,18 @@ def test_a_file_that_is_being_written_is_its_owners_alone_from_the_first_byte(pr
     assert set(modes.values()) == {0o600}
 
 
+@pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("named", [[], ["--db", ".ctxrank/ctxrank.db"]], ids=["found", "named"])
+def test_a_pipe_in_the_place_of_a_log_is_waited_for_nowhere(
+    project: Path, suffix: str, named: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = project / ".ctxrank" / f"ctxrank.db{suffix}"
+    path.unlink(missing_ok=True)
+    os.mkfifo(path, 0o600)
+    assert run(["search", "walrus", *named]) == 6
+    assert f"ctxrank.db{suffix} is no regular file" in capsys.readouterr().err
+
+
 # Files that a command opens without being told to; a configuration alone, since it ends most commands.
 PLACES = (
     (
