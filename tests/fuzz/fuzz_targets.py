@@ -43,7 +43,7 @@ from ctxrank.indexer.exchange.orders import FORGET, REMOVED, waiting_orders
 from ctxrank.indexer.files.paths import contained_path, portable_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import is_dict, is_list
-from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -137,12 +137,7 @@ def json_lines(data: bytes) -> None:
 
 def orders(data: bytes) -> None:
     """Orders to forget remove nothing where they came in a file, and no more than the bound where a log has them."""
-    with _new_store() as store:
-        for number in range(FEW_RECORDS + 2):
-            with open(os.path.join(store.location.root, f"{number}.md"), "w", encoding="utf-8") as file:
-                file.write(f"heron {number} of {_SECRET}")
-            new = NewPackage("S", "AUTH", "research", f"{number}.md", "investigator", f"heron {number}")
-            save_package(store, new, create_session=True)
+    with _new_store(_herons()) as store:
         own = require_value(store.primary, "SELECT uuid FROM store", (), str)
         data = data[:_MAX_BYTES].replace(b"OWN", own.encode())
         header = {"format": FORMAT, "version": VERSION, "store": MEMBER}
@@ -348,13 +343,31 @@ def _store() -> Store:
     return store
 
 
-@contextlib.contextmanager
-def _new_store() -> Generator[Store, None, None]:
-    """An empty store for what writes."""
-    folder = os.path.join(_folder(), "new")
+@functools.cache
+def _herons() -> str:
+    """The folder of a store with a few packages more than an order may touch."""
+    folder = os.path.join(_folder(), "herons")
     os.makedirs(folder)
+    with create_store(folder) as store:
+        for number in range(FEW_RECORDS + 2):
+            with open(os.path.join(folder, f"{number}.md"), "w", encoding="utf-8") as file:
+                file.write(f"heron {number} of {_SECRET}")
+            new = NewPackage("S", "AUTH", "research", f"{number}.md", "investigator", f"heron {number}")
+            save_package(store, new, create_session=True)
+        store.catch_up()
+    return folder
+
+
+@contextlib.contextmanager
+def _new_store(copied: str = "") -> Generator[Store, None, None]:
+    """A store for what writes: empty, or as that of another folder is."""
+    folder = os.path.join(_folder(), "new")
+    if copied:
+        shutil.copytree(copied, folder)
+    else:
+        os.makedirs(folder)
     try:
-        with create_store(folder) as store:
+        with open_store(os.path.join(folder, ".ctxrank")) if copied else create_store(folder) as store:
             yield store
     finally:
         shutil.rmtree(folder)
