@@ -7,6 +7,7 @@ of the last four (extensions/team/log_001.sql, log_003.sql), which do not depend
 MAX_DEPTH = 100  # lists and objects of JSON in each other, as it is stored
 MAX_LINE_DEPTH = MAX_DEPTH + 20  # of a line with such a value in it; an export's own are 5 deep
 MAX_FILE_BYTES = 16 * 1024 * 1024  # of a file that is read whole; what is larger (dumps, recordings) nobody wrote
+MAX_NOTES_BYTES = 256 * 1024  # of the notes that a hook takes in at one event: what is more would outlast it
 MAX_EVENT_BYTES = 8 * 1024 * 1024  # of a hook's event
 MAX_TEXT_BYTES = 4_000_000  # of a text that is given, and characters of one that is imported: a book has a million
 MAX_NAME_CHARS = 4096  # of an imported name: of an agent, a session, a path

@@ -26,6 +26,7 @@ from ctxrank.cli.agents.injected_text import may_not_be_kept
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import role_of
 from ctxrank.indexer.beneath import Root
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.exchange.register import read_entry, write_entry
 from ctxrank.indexer.files.artifacts import root_name
@@ -64,7 +65,10 @@ class _TakenInError(Exception):
 
 
 class NoteReader(NamedTuple):
-    """Who reads notes: `name` is what a line in the log says of it; `session` and `group` are where findings go."""
+    """Who reads notes: `name` is what a line in the log says of it; `session` and `group` are where findings go.
+
+    A hook is ended in seconds, so at one event it takes in `most_bytes`.
+    """
 
     store: Store
     config: Config
@@ -73,6 +77,7 @@ class NoteReader(NamedTuple):
     group: str | None
     agent: str = "main"
     name: str = "index"
+    most_bytes: int | None = None
 
 
 def keep_notes_of_project(store: Store) -> None:
@@ -91,7 +96,12 @@ def keep_notes(reader: NoteReader) -> None:
     if not (reader.settings.enabled and reader.settings.learn):
         return
     folders = [folder for folder in reader.settings.folders if os.path.isdir(os.path.join(root, folder))]
-    notes = [note for folder in folders for note in _new_notes(store, folder)]
+    most_bytes = reader.most_bytes
+    notes: list[_Note] = []
+    for folder in folders:
+        found = list(_new_notes(store, folder, most_bytes))
+        most_bytes = None if most_bytes is None else most_bytes - sum(len(note.text.encode()) for note in found)
+        notes += found
     if not notes:
         return
     paths = [os.path.join(root, note.path) for note in notes]
@@ -132,8 +142,9 @@ def _take_in(reader: NoteReader, note: _Note, commit: Commit | None) -> None:
         taken_in(change, 0)
 
 
-def _new_notes(store: Store, folder: str) -> Iterator[_Note]:
+def _new_notes(store: Store, folder: str, most_bytes: int | None) -> Iterator[_Note]:
     """The notes of a folder that were not taken in as they are now. What its stat proves unchanged is not read."""
+    left = MAX_FILE_BYTES * _MAX_FILES if most_bytes is None else most_bytes
     query = """
         SELECT a.sha256, a.size_bytes, a.mtime_ns, a.inode, a.indexed_at
           FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
@@ -145,7 +156,7 @@ def _new_notes(store: Store, folder: str) -> Iterator[_Note]:
         for seen, entry in enumerate(walk(store.location.root, folder)):
             if seen == _MAX_SEEN or found == _MAX_FILES:
                 return
-            if not isinstance(entry, FoundFile):
+            if not isinstance(entry, FoundFile) or entry.size_bytes > left:
                 continue
             key = digest_of(f"{folder_name}\n{entry.path}")
             sha256, *stamp = store.primary.execute(query, (folder_name, entry.path)).fetchone() or ("",)
@@ -154,6 +165,7 @@ def _new_notes(store: Store, folder: str) -> Iterator[_Note]:
             read = read_text(root, entry.path)
             if isinstance(read, FileText) and not may_not_be_kept(read.text):
                 found += 1
+                left -= entry.size_bytes
                 yield _Note(entry.path, read.text, read.sha256, key)
 
 

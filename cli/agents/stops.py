@@ -3,6 +3,7 @@
 import os
 
 from ctxrank.cli.agents.session import HookCall
+from ctxrank.indexer.bounds import MAX_NOTES_BYTES
 from ctxrank.indexer.extensions import TRANSCRIPTS, is_in_use, provided
 from ctxrank.indexer.records.conversations import note_end
 
@@ -30,7 +31,16 @@ def take_in_notes(call: HookCall) -> None:
 
         agent = call.agent_type or "main"
         keep_notes(
-            NoteReader(call.store, call.config, settings, call.event.session, call.group, agent, call.event.name)
+            NoteReader(
+                call.store,
+                call.config,
+                settings,
+                call.event.session,
+                call.group,
+                agent,
+                call.event.name,
+                MAX_NOTES_BYTES,
+            )
         )
 
 

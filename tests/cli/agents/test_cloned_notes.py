@@ -155,3 +155,12 @@ def test_a_merge_of_ones_own_makes_no_note_of_another_ones_own(clone: Path) -> N
     assert "notes/merged.md (package:" in started and "by Eve Smith" in started
     listed = _ctxrank(clone, "package", "list")
     assert "[critical] investigation · notes/own.md" in listed and "[high] investigation · notes/merged.md" in listed
+
+
+def test_a_note_that_would_outlast_a_hook_is_left_to_an_index_run_and_hides_no_other(clone: Path) -> None:
+    (clone / "notes" / "big.md").write_text("# Big\n\n" + "zebra lion\n" * 30_000)
+    runner = Runner(clone)
+    started = runner.hears("SessionStart", source="startup")
+    assert "notes/locks.md (package:" in started and "big.md" not in _ctxrank(clone, "package", "list")
+    _ctxrank(clone, "index")
+    assert "big.md" in _ctxrank(clone, "package", "list")
