@@ -1,5 +1,6 @@
 """What is purged on one machine is forgotten by all of them and by the log: every byte of it is looked for."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,10 @@ from postgres_nodes import Node
 from sharing import Sharing
 
 from ctxrank.extensions.team import sync
-from ctxrank.indexer.privacy.purge import forget_document, forget_path
+from ctxrank.indexer.bounds import FEW_RECORDS
+from ctxrank.indexer.exchange.exchange import carry_out
+from ctxrank.indexer.exchange.orders import waiting_orders
+from ctxrank.indexer.privacy.purge import forget_document, forget_path, forget_session
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.store.config import load_config
@@ -118,3 +122,25 @@ def test_a_new_machine_is_told_nothing_of_what_was_forgotten(machines: Sharing, 
     late.sync()
     assert not _files_with(tmp_path / "d", WORD.encode())
     late.close()
+
+
+def test_an_order_above_the_bound_waits_at_each_and_leaves_no_byte_once_each_has_agreed(
+    node: Node, machines: Sharing, tmp_path: Path
+) -> None:
+    for number in range(FEW_RECORDS + 1):
+        save(machines.stores["b"], f"notes/{number}.md", f"{WORD} {number}\n", session="X", summary=f"About {WORD}")
+    machines.settle()
+    forget_session(machines.stores["a"], "X")
+    machines.sync("a")
+    assert [done.waiting > 0 for done in machines.sync("b", "c")] == [True, True]
+    assert all(_files_with(tmp_path / name, WORD.encode()) for name in "bc")
+    machines.sync("a")
+    with machines.log("a") as log:
+        assert [one.is_this for one in sync.forgetting(machines.stores["a"], log).unconfirmed] == [False, False]
+    shutil.rmtree(tmp_path / "b" / "notes")
+    for name in "bc":
+        carry_out(machines.stores[name], waiting_orders(machines.stores[name].primary))
+    assert [done.waiting for done in machines.sync("b", "c", "a", "b", "c")] == [0] * 5
+    assert not [name for name in "abc" if _files_with(tmp_path / name, WORD.encode())]
+    with machines.log("a") as log:
+        assert sync.forgetting(machines.stores["a"], log).unconfirmed == ()
