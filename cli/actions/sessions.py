@@ -109,7 +109,8 @@ def _session_lines(call: Call, session: Session, groups: list[TaskGroup], counts
         yield call.bold(shown(session.title))
     yield f"{call.bold(shown(session.name))} · {shown(session.project)} · {session.mode} · {session.status}"
     ended = "" if session.ended_at is None else f", ended {format_us(session.ended_at)}"
-    yield f"   since {format_us(session.created_at)}, branch {shown(session.initial_branch)}{ended}"
+    branch = "" if session.initial_branch == "main" else f", branch {shown(session.initial_branch)}"  # 'main': not said
+    yield f"   since {format_us(session.created_at)}{branch}{ended}"
     if session.requirements:
         yield f"   {shown(session.requirements)}"
     named = ", ".join(f"{group.name} ({group.status})" for group in groups)

@@ -19,6 +19,7 @@ from ctxrank.ranking.context.section import RemadeText, section_of
 # Inputs that follow from what there is to find; what they say is in the entries as well.
 _NOT_COMPARED = (NEWEST, ESTIMATED)
 _DERIVED = ("budget in force", "engine")
+_CHANGED = "is changed"
 
 
 class Replay(NamedTuple):
@@ -95,10 +96,13 @@ def _changes(receipt: Receipt, now: RemadeText) -> Iterator[str]:
     for id_ in sorted(before.keys() | after.keys()):
         one, other = before.get(id_), after.get(id_)
         said = _said(one, other)
-        if not said and id_ in now.texts:
+        if said in ("", _CHANGED) and id_ in now.texts:
             # The last part of a text has no blank line after it.
             digests = part_digests((now.texts[id_], f"{now.texts[id_]}\n"))
-            said = "" if any(digest in known for digest, _ in digests) else "is changed"
+            if not any(digest in known for digest, _ in digests):
+                said = _CHANGED
+            elif one and other and one.tokens != other.tokens:  # `index` counts what a save has estimated
+                said = f"is counted as {other.tokens} tokens, was as {one.tokens}"
         if said:
             has_named = True
             yield f"{id_} {said}"
@@ -120,4 +124,4 @@ def _said(one: ReceiptEntry | None, other: ReceiptEntry | None) -> str:
         return "is no longer shown" if one.is_included else "is no longer left out"
     if one.is_included != other.is_included:
         return "is shown now" if other.is_included else f"is no longer shown: {other.reason}"
-    return "is changed" if one.is_included and one != other else ""
+    return _CHANGED if one.is_included and one != other else ""

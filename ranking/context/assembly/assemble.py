@@ -379,7 +379,7 @@ def _select(
                     if with_files:
                         from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with files
 
-                        files = find_files(plan, spawn.store.primary)
+                        files = find_files(plan, spawn.store)
                     return readiness, selection, files
             except INDEX_READ_ERRORS as error:
                 if attempt and not isinstance(error, ENGINE_ERRORS):

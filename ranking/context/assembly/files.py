@@ -8,18 +8,18 @@ the two rarest, or three, or four; where these are too many, too, the class is l
 because no clock decides.
 """
 
+import os
 from itertools import accumulate
-
-import apsw
 
 from ctxrank.indexer.engine import AllOf, Row, RowQuery
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.facets import Scope, id_list
 from ctxrank.indexer.store.ids import IS_ACCEPTED
+from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.order import best_passages, telling_words
 from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, Scorer, best_first
+from ctxrank.ranking.retrieval.checkouts import files_of_others
 from ctxrank.ranking.retrieval.grouping import grouped
 from ctxrank.ranking.retrieval.plan import Plan, clause_of, row_query
 from ctxrank.ranking.retrieval.rerank import reranked
@@ -53,10 +53,11 @@ class FoundFiles(NamedTuple):
     left_out: str = ""
 
 
-def find_files(plan: Plan, primary: apsw.Connection) -> FoundFiles:
+def find_files(plan: Plan, store: Store) -> FoundFiles:
     """The files that a plan of the task's words finds, in the caller's snapshot. Raises INDEX_READ_ERRORS.
 
-    Those of a store that is not accepted are not among them, nor those of another machine that are here as well.
+    Those of a store that is not accepted are not among them, nor those of another machine or checkout that are here as
+    well.
     """
     if not plan.terms:
         return FoundFiles()
@@ -70,7 +71,7 @@ def find_files(plan: Plan, primary: apsw.Connection) -> FoundFiles:
     groups = grouped(best.rows + candidates[_RERANKED:])
     half = half_score(plan.values)
     order = sorted(groups, key=lambda id_: (-groups[id_].score, id_))
-    ranked = [(id_, groups[id_]) for id_ in _accepted(primary, order)]
+    ranked = [(id_, groups[id_]) for id_ in _accepted(store, order)]
     least = ranked[0][1].score * _MIN_SHARE_OF_BEST if ranked else 0.0
     least_words = min(LEAST_SHARED, len(plan.values))
     files: list[MatchingFile] = []
@@ -84,19 +85,22 @@ def find_files(plan: Plan, primary: apsw.Connection) -> FoundFiles:
     return FoundFiles(tuple(files))
 
 
-def _accepted(primary: apsw.Connection, ids: list[int]) -> list[int]:
+def _accepted(store: Store, ids: list[int]) -> list[int]:
     """The first MAX_FILES of these documents that may be shown, in their order: see `find_files`."""
     query = f"""
-        SELECT id FROM documents AS d
-         WHERE id IN (SELECT value FROM json_each(?)) AND {IS_ACCEPTED.format("record_id")}
-           AND NOT (record_id < 0 AND EXISTS (
+        SELECT id, record_id < 0, EXISTS (
                SELECT 1 FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
-                WHERE r.path = '.' AND a.path = d.path AND a.state = 'indexed'))
+                WHERE r.path = ? AND a.path = d.path AND a.state = 'indexed' AND a.id <> d.record_id)
+          FROM documents AS d WHERE id IN (SELECT value FROM json_each(?)) AND {IS_ACCEPTED.format("record_id")}
     """
+    root, project = os.path.realpath(store.location.root), os.path.realpath(store.location.project)
+    own = "." if root == project else root
     found: list[int] = []
     for start in range(0, len(ids), MAX_FILES):
         portion = ids[start : start + MAX_FILES]
-        held = set(read_column(primary, query, (id_list(portion),), int))
+        others = files_of_others(store, portion)
+        rows = store.primary.execute(query, (own, id_list(portion)))
+        held = {id_ for id_, is_foreign, is_here in rows if not (is_here and (is_foreign or id_ in others))}
         found += [id_ for id_ in portion if id_ in held]
         if len(found) >= MAX_FILES:
             break

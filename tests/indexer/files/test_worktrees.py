@@ -106,6 +106,9 @@ def test_in_each_checkout_its_own_files_come_first_and_those_of_the_other_are_ma
         assert f"   b.py:1 (in the checkout {other})\n" in answer_of(lambda: run(["search", "okapi"])).out
         first, second = answer_of(lambda: run(["search", "okapi", "--format", "compact"])).out.splitlines()
         assert " b.py:1 " in first and str(other)[-20:] in second
+        spawn = ("assemble", "--session", "new", "--agent", "developer", "--task", "zebras graze near the river")
+        (file,) = answer_of(lambda: run(["--json", *spawn])).json()["files"]  # noqa: B023  called at once
+        assert (file["path"], file["id"] > 2) == ("a.md", own == linked)
 
 
 def test_files_of_a_folder_that_is_no_checkout_keep_their_places(tmp_path: Path) -> None:
