@@ -7,9 +7,10 @@
 
 A question about code has more words in common with a README, a list of changes or a test that describes what the code
 does than with the code. So where source is among the best files, what is none counts less; not where a question asks
-what was found, and not documentation where it asks how something is used (questions.py); a statement may be about both,
-and documentation counts 0.65. What is in a folder that the question names counts in full, and so does a file that alone
-has all of a few words. A record (package, reasoning, error …) is no file, and counts in full.
+what was found, not where three quarters of the files are documentation, and not documentation where it asks how
+something is used (questions.py); a statement may be about both, and documentation counts 0.65. What is in a folder that
+the question names counts in full, and so does a file that alone has all of a few words. A record (package, reasoning,
+error …) is no file, and counts in full.
 
 32 repositories with 635 questions about their code (nDCG@10 of files and of passages, 2026-11): .784 and .701 without,
 .821 and .734 with the kinds, .850 and .776 with the names, too, and .842 with the halves. Weights from .3 to .6 for
@@ -30,8 +31,12 @@ from ctxrank.ranking.retrieval.questions import CODE, EITHER, USE, aim_of, is_pr
 from ctxrank.ranking.retrieval.rerank import is_test
 
 NAME_SHARE = 0.4
+PROSE_ALONE_SHARE = 0.0
 REPEAT_SHARE = 0.5
 _FEW_WORDS = 4
+# A manual has some code, too: examples, and what builds it. Paraphrases over two (MRR@10): .416 and .585 without, .441
+# and .613 with .75; .436 and .598 if names of files count.
+_MANUAL_SHARE = 0.75
 
 RECORD, SOURCE, TEST, EXAMPLE, PROSE, DATA, GENERATED = (
     "", "source", "a test", "an example", "documentation", "settings or data", "generated",
@@ -88,8 +93,10 @@ class Priors:
         text, query = question.request.text, question.query
         self._aim = CODE if is_pasted(text) else aim_of(query)
         kinds = {id_: self._kind_of(signals.path) for id_, signals in known.items()}
-        # Where no source is among the best files, or what was found is asked for, all kinds count in full.
-        self._worth = _WORTH.get(self._aim) if SOURCE in kinds.values() else None
+        # Where what was found is asked for, or nearly all of the best files are a manual's, all kinds count in full.
+        files = [kind for kind in kinds.values() if kind != RECORD]
+        is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))
+        self._worth = None if is_manual else _WORTH.get(self._aim)
         self.highest = 1.0 if self._worth is None else 1.0 + NAME_SHARE
         self._in_full: set[int] = set()
         if self._worth and self._aim != USE and len(query.terms) <= _FEW_WORDS:
@@ -99,7 +106,7 @@ class Priors:
             self._in_full = set() if in_full and _holding_all(plan, sources) else in_full
         # The heading of prose is its title and that of its passages. Among code it tells a note from the rest.
         is_prose_alone = SOURCE not in kinds.values() and len(query.terms) > _FEW_WORDS
-        self._prose_share = 0.0 if is_prose_alone else PROSE_OWN_SHARE
+        self._prose_share = PROSE_ALONE_SHARE if is_prose_alone else PROSE_OWN_SHARE
         self._folder = text.strip().strip("/").lower() if len(query.terms) == 1 else ""  # which it may name
 
     def give(self, group: HitGroup, signals: RankingSignals) -> None:

@@ -87,6 +87,18 @@ def test_without_source_nothing_counts_less(tmp_path: Path) -> None:
     assert hit.explanation is not None and "as documentation" not in "\n".join(hit.explanation.lines())
 
 
+def test_in_a_manual_with_some_code_nothing_counts_less(tmp_path: Path) -> None:
+    (tmp_path / "conf.py").write_text("limits = 'upload limits'\n")
+    for number in range(4):
+        (tmp_path / f"{number}.md").write_text(f"# Chapter {number}\n\nUpload limits, part {number}.\n")
+    with create_store(str(tmp_path)) as store:
+        index_artifacts(store)
+        store.catch_up()
+        hits = search(store, SearchRequest("upload limits", is_explained=True)).hits
+        explained = "\n".join(line for hit in hits if hit.explanation for line in hit.explanation.lines())
+    assert len(hits) == 5 and " as documentation" not in explained
+
+
 def test_a_heading_does_not_outrank_the_prose_below_others_but_tells_a_note_among_code(tmp_path: Path) -> None:
     asked = "what is known of libraries that lend books"
     (tmp_path / "a.md").write_text("# Libraries that lend\n\nA list of towns, and of who was there to see them.\n")
