@@ -51,7 +51,7 @@ def rules() -> Iterator[tuple[str, _Patches]]:
     """Each rule by its name, and what switches it off."""
     for kind in (file_kinds.TEST, file_kinds.EXAMPLE, file_kinds.PROSE, file_kinds.DATA, file_kinds.GENERATED):
         yield f"kind: {kind}", _said_instead(file_kinds.kind_of, kind, file_kinds.SOURCE)
-    for aim in (questions.USE, questions.FINDING, questions.EITHER):
+    for aim in (questions.USE, questions.EITHER):
         yield f"aim: {aim}", _said_instead(questions.aim_of, aim, questions.CODE)
     with open(__file__.removesuffix("py") + "tsv", encoding="utf-8") as file:
         for rule, place, written in (line.rstrip("\n").split("\t") for line in file):
@@ -60,7 +60,7 @@ def rules() -> Iterator[tuple[str, _Patches]]:
                 place, given = "retrieval.search.tuned", DEFAULT._replace(**{place: given})
             place = f"ctxrank.ranking.{place}"
             stands: object = resolve_name(place)
-            value: object = frozenset(given) if isinstance(stands, frozenset) else given
+            value: object = type(stands)(given) if isinstance(stands, frozenset | tuple) else given
             yield rule, [patch(place, return_value=value) if callable(stands) else patch(place, value)]
 
 
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=60, help="Questions of a set and kind, drawn with a seed.")
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args()
-    sets = [_drawn(one, options.most) for one in chosen(read_sets(os.path.abspath(options.data)), options.only)]
+    sets = [drawn(one, options.most) for one in chosen(read_sets(os.path.abspath(options.data)), options.only)]
     for one in sets:
         for corpus in one.corpora:
             _index(_folder(options.kept, one, corpus), corpus)
@@ -120,7 +120,7 @@ def _line_without(rule: str) -> str:
     return f"| {' | '.join([*shown, 'gains nothing' if goes else ''])} |"
 
 
-def _drawn(one: PublicSet, most: int) -> PublicSet:
+def drawn(one: PublicSet, most: int) -> PublicSet:
     """A set with at most so many questions of each kind."""
     by_kind: dict[str, list[str]] = defaultdict(list)
     for corpus in one.corpora:

@@ -6,11 +6,10 @@
             in a list of passages each further one of a file of code counts half of the one before it
 
 A question about code has more words in common with a README, a list of changes or a test that describes what the code
-does than with the code. So where source is among the best files, what is none counts less; not where a question asks
-what was found, not where three quarters of the files are documentation, and not documentation where it asks how
-something is used (questions.py); a statement may be about both, and documentation counts 0.65. What is in a folder that
-the question names counts in full, and so does a file that alone has all of a few words. A record (package, reasoning,
-error …) is no file, and counts in full.
+does than with the code. So where source is among the best files, what is none counts less; not where three quarters of
+the files are documentation, and not documentation where it asks how something is used (questions.py); a statement may
+be about both, and documentation counts 0.65. What is in a folder that the question names counts in full, and so does a
+file that alone has all of a few words. A record (package, reasoning, error …) is no file, and counts in full.
 
 32 repositories with 635 questions about their code (nDCG@10 of files and of passages, 2026-11): .784 and .701 without,
 .821 and .734 with the kinds, .850 and .776 with the names, too, and .842 with the halves. Weights from .3 to .6 for
@@ -93,10 +92,10 @@ class Priors:
         text, query = question.request.text, question.query
         self._aim = CODE if is_pasted(text) else aim_of(query)
         kinds = {id_: self._kind_of(signals.path) for id_, signals in known.items()}
-        # Where what was found is asked for, or nearly all of the best files are a manual's, all kinds count in full.
+        # Where nearly all of the best files are a manual's, all kinds count in full.
         files = [kind for kind in kinds.values() if kind != RECORD]
         is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))
-        self._worth = None if is_manual else _WORTH.get(self._aim)
+        self._worth = None if is_manual else _WORTH[self._aim]
         self.highest = 1.0 if self._worth is None else 1.0 + NAME_SHARE
         self._in_full: set[int] = set()
         if self._worth and self._aim != USE and len(query.terms) <= _FEW_WORDS:

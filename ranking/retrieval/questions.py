@@ -2,8 +2,7 @@
 
     how do I delay a job        can it run on Windows?        I want single quotes        prose, its use
     how is the delay computed        how the worker keeps them        prose, and the code
-    where is the delay computed        which class keeps them        the worker dies at night        the code
-    why did we drop retries        what was decided about retries        what was found
+    where is the delay computed        the worker dies at night        the code
 
 Only the form of the words is looked at. What is not recognised is ranked as any other query, so a list that knows too
 few words costs less than one that knows too many: a report of a bug names what happens, and is about code.
@@ -24,34 +23,25 @@ _WISHING = frozenset({"want", "need", "wish", "like"})
 _BEFORE_A_WISH = (" i", " i would", " i do not", " i'd")  # want, need, like
 _CLAUSE_ENDS = (",", ".", ";", ":", "?", "!")
 _MARKS = ".,;:?!()'\"`"
-# Who asks for these asks for code: which class, what kind of function, our sources, where is it implemented.
-_CODE_KINDS = frozenset(["class", "function", "method", "module", "file", "code", "source", "struct", "type"])
+# Who asks for ours asks for code.
 _OUR_CODE = frozenset(["code", "source", "sources", "implementation"])
-_MADE = frozenset(("implemented", "defined"))
-
 
 # What a question is about.
-CODE, USE, FINDING, EITHER = "code", "use", "finding", "either"
-_FOUND = frozenset(["decided", "decision", "decisions", "learnt", "learned", "agreed", "chose", "chosen"])
-_OURS = (["did", "we"], ["have", "we"], ["had", "we"], ["was", "found"])
+CODE, USE, EITHER = "code", "use", "either"
 # Behind `how`: somebody wants to do something, or asks for a figure. Else it is how something works.
 _DOING = frozenset(["to", "can", "could", "should", "may", "must", "many", "much", "long", "often"])
 _OUR_PERSONS = _PERSONS | {"we", "our", "us", "one"}
 
 
 def aim_of(query: Query) -> str:
-    """What a query is about: CODE, its USE, a FINDING; of a statement EITHER of the first two."""
+    """What a query is about: CODE, its USE; of a statement EITHER."""
     if not query.is_sentence:
         return CODE
     words = [term.text.lower().strip(_MARKS) for term in query.terms]
-    pairs = [words[at : at + 2] for at in range(len(words))]
-    is_question = words[0] in _ASKING or words[0] in _UNCERTAIN or words[0] in ("have", "had", "was")
-    if is_question and (not _FOUND.isdisjoint(words) or any(pair in pairs for pair in _OURS)):
-        return FINDING
     if not asks_for_prose(query):
         return CODE if words[0] in _UNCERTAIN or _asks_for_code(words) else EITHER
     is_personal = any(word.partition("'")[0] in _OUR_PERSONS for word in words)
-    works = any(pair[0] == "how" and pair[-1] not in _DOING for pair in pairs)
+    works = any(word == "how" and words[at : at + 2][-1] not in _DOING for at, word in enumerate(words))
     return CODE if works and not is_personal else USE
 
 
@@ -74,14 +64,10 @@ def asks_for_prose(query: Query) -> bool:
 
 
 def _asks_for_code(words: list[str]) -> bool:
-    for at, word in enumerate(words):
-        if word in _MADE:
-            return True
-        if word in ("which", "what") and not _CODE_KINDS.isdisjoint(words[at + 1 : at + 3]):
-            return True
-        if word in ("the", "our", "this") and not _OUR_CODE.isdisjoint(words[at + 1 : at + 2]):
-            return True
-    return False
+    return any(
+        word in ("the", "our", "this") and not _OUR_CODE.isdisjoint(words[at + 1 : at + 2])
+        for at, word in enumerate(words)
+    )
 
 
 def is_prose(path: str) -> bool:

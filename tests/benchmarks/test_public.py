@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from public import paraphrases, typed
+from public import ablation, typed
 from public.measures import MEASURES, answers, interval
 from public.ours import paths_of
 from public.sets import DRAWN, chosen, read_sets
 from public.shapes import Place, PublicSet, Question, Wanted
 from tables import each_row
+
+from ctxrank.ranking.retrieval import file_kinds
 
 RUN = Path(__file__).resolve().parents[2] / "benchmarks" / "public" / "run.py"
 _WHOLE = Question("1", "any", "text", (Wanted("src/a.py"),))
@@ -196,9 +198,9 @@ def test_what_a_question_is_made_of_says_what_answers_it() -> None:
     assert ("heading", "große dateien lesen", ["lib/c.md"]) in list(typed.headings(texts))
 
 
-def test_a_paraphrase_shares_stems_with_its_page_or_none(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tree = json.loads((data / "typed/seen.json").read_text(encoding="utf-8"))
-    tree["click"]["questions"].append(["paraphrase", "pushing it", ["docs/queue.md"]])
-    _write_json(data / "typed/seen.json", tree)
-    paraphrases.report(str(data))
-    assert capsys.readouterr().out == "seen: click: 1 of 2 share no stem\n    pushing it: push\n"
+def test_a_rule_that_is_switched_off_is_on_again_after_it(data: Path) -> None:
+    switched = dict(ablation.rules())
+    with switched["names of files"][0]:
+        assert file_kinds.NAME_SHARE == 0
+    assert file_kinds.NAME_SHARE > 0 and len(switched) > 60
+    assert len(ablation.drawn(_sets(data)["typed-seen"], 1).corpora[0].questions) == 2  # one of each kind

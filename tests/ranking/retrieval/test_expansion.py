@@ -42,7 +42,6 @@ def _used(store: Store, query: str) -> dict[str, tuple[str, ...]]:
     [
         ("getrusae", {"getrusae": ("getrusage",)}, "package:1"),  # a letter left out
         ("gertusage", {"gertusage": ("getrusage",)}, "package:1"),  # two exchanged
-        ("midlewaer", {"midlewaer": ("middleware",)}, "package:2"),  # two edits
         ("configuratoin", {"configuratoin": ("configuration",)}, "package:2"),  # in an ending that the stem has lost
         ("iddlewar", {"iddlewar": ("middleware",)}, "package:2"),  # a part
         ("ess_spider_outp", {"ess": ("process",), "outp": ("output",)}, "package:2"),  # a name cut inside its parts

@@ -7,7 +7,6 @@ import pytest
 
 from ctxrank.indexer import create_store
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking import SearchRequest, search
 from ctxrank.ranking.retrieval.file_kinds import kind_of
@@ -61,16 +60,6 @@ def test_source_comes_before_what_describes_and_tests_it(tree: Store) -> None:
 
 def test_who_wants_to_use_it_gets_the_papers(tree: Store) -> None:
     assert _paths(tree, "How do I see the upload limits that the server has listed?")[0] == "README.md"
-
-
-def test_where_it_is_asked_what_was_decided_files_count_as_they_are(tree: Store) -> None:
-    new = NewPackage("s", None, "decisions", "-", "lead", "Upload limits", title="Upload limits stay at twenty")
-    text = "We keep the upload limits: the server refuses larger uploads."
-    save_package(tree, new, text=text, create_session=True)
-    request = SearchRequest("what was decided about the upload limits of the server", is_explained=True)
-    hits = search(tree, request).hits
-    assert {"package", "artifact"} <= {hit.kind for hit in hits}
-    assert not any(" as " in line for hit in hits if hit.explanation for line in hit.explanation.lines()[:2])
 
 
 def test_a_folder_that_is_named_and_a_file_that_alone_has_all_words_count_in_full(tree: Store, tmp_path: Path) -> None:
