@@ -28,20 +28,29 @@ _OUR_CODE = frozenset(["code", "source", "sources", "implementation"])
 
 # What a question is about.
 CODE, USE, EITHER = "code", "use", "either"
+_FOUND = frozenset(["decided", "decision", "decisions", "learnt", "learned", "agreed", "chose", "chosen"])
+_OURS = (["did", "we"], ["have", "we"], ["had", "we"], ["was", "found"])
 # Behind `how`: somebody wants to do something, or asks for a figure. Else it is how something works.
 _DOING = frozenset(["to", "can", "could", "should", "may", "must", "many", "much", "long", "often"])
 _OUR_PERSONS = _PERSONS | {"we", "our", "us", "one"}
 
 
 def aim_of(query: Query) -> str:
-    """What a query is about: CODE, its USE; of a statement EITHER."""
+    """What a query is about: CODE, its USE; of a statement EITHER.
+
+    Who asks what was found asks for a record, to which no file's kind matters, so the program's papers count less.
+    """
     if not query.is_sentence:
         return CODE
     words = [term.text.lower().strip(_MARKS) for term in query.terms]
+    pairs = [words[at : at + 2] for at in range(len(words))]
+    is_question = words[0] in _ASKING or words[0] in _UNCERTAIN or words[0] in ("have", "had", "was")
+    if is_question and (not _FOUND.isdisjoint(words) or any(pair in pairs for pair in _OURS)):
+        return CODE
     if not asks_for_prose(query):
         return CODE if words[0] in _UNCERTAIN or _asks_for_code(words) else EITHER
     is_personal = any(word.partition("'")[0] in _OUR_PERSONS for word in words)
-    works = any(word == "how" and words[at : at + 2][-1] not in _DOING for at, word in enumerate(words))
+    works = any(pair[0] == "how" and pair[-1] not in _DOING for pair in pairs)
     return CODE if works and not is_personal else USE
 
 

@@ -97,6 +97,8 @@ def test_a_query_prints_back_what_was_read(text: str, shown: str) -> None:
         ("is it in the very source of our shop", USE, True),
         ("where do I put the password for it", USE, True),
         ("where is the password of the server put", CODE, False),
+        ("what was decided about the retries", CODE, True),
+        ("have we dropped the retries of it", CODE, False),
         ("the retries were decided by the worker", EITHER, False),
         ("how many of the jobs are at work", USE, True),
         ("how the jobs are at work in it", CODE, True),

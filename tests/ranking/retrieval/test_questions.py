@@ -58,6 +58,9 @@ def test_prose_is_told_by_its_path() -> None:
         ("how do I delay a job by ten minutes", USE),
         ("how to get rid of what is still in the queue", USE),
         ("Can jobs be written in another language than Python?", USE),
+        ("why did we drop retries of uploads", CODE),
+        ("what was decided about the retries of uploads", CODE),
+        ("what have we learnt about the queue", CODE),
     ],
 )
 def test_the_form_of_a_question_says_what_it_is_about(text: str, aim: str) -> None:
