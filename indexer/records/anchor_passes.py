@@ -36,8 +36,8 @@ _KEY = "anchors"  # of the last pass
 _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
-_LEAST_LIKENESS = 0.25  # of a span and another file that has its name
-_LEAST_SUCCESSOR, _LEAST_NAMESAKE = 0.4, 0.1  # of the lines around it and the file that its file is now
+_LEAST_LIKENESS = 0.5  # of a span and another file that has its name, of the lines around it and what its file is now
+_LEAST_NAMESAKE = 0.1  # of these and a file of the same name
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
 _INDEXED = """
@@ -71,7 +71,8 @@ def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
         for one, source, span in _resolved(store, tree, named)[:_MOST]:
             if one not in known and source.path not in texts.values():
                 place = source.path, *span
-                was = (id_, one.kind, one.text, *place, str(source.fingerprint(span)), commit, moment)
+                kept = source.fingerprint(span, is_named=one.kind not in ("line", "quote"))
+                was = (id_, one.kind, one.text, *place, str(kept), commit, moment)
                 row = (*was, SAME, *place, 0, "", None, moment, *tree.stamp(source.path))
                 made.append(dict(zip(Anchor._fields[1:], row, strict=True)))
     if dropped or made:
@@ -149,7 +150,7 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[Source
             yield source, source.whole
         elif one.kind == "line":
             span = source.trimmed(Span(one.line, one.end))
-            yield from [(source, span)] if source.fingerprint(span).lines else ()
+            yield from [(source, span)] if source.fingerprint(span, is_named=True).lines else ()
         elif one.kind == "quote":
             yield from ((source, span) for span in source.holding(one.wanted))
         elif spans := source.defined(one.wanted):
@@ -209,7 +210,7 @@ class _Elsewhere:
             likest = max(self._sources(anchor, new), key=likeness, default=None)
             if likest is not None:
                 is_namesake, *shares = likeness(likest)
-                found = [likest] if max(shares) >= (_LEAST_NAMESAKE if is_namesake else _LEAST_SUCCESSOR) else []
+                found = [likest] if max(shares) >= (_LEAST_NAMESAKE if is_namesake else _LEAST_LIKENESS) else []
         places = [
             (located.changed, at, source, located)
             for at, source in enumerate(found)

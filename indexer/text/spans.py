@@ -13,7 +13,7 @@ name, else by its own lines, else between the lines that were around it, in what
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from zlib import crc32
 
@@ -23,10 +23,16 @@ from ctxrank.indexer.text.languages import language_of
 
 MAX_LINES = 1000  # of a span: what is behind them is not compared
 _CONTEXT_LINES = 4  # around a span, on each side
-_LEAST_MAPPED = 3  # lines of a span and around it that lead to what is between them
-_TELLING_CHARS = 16  # a line of more is known without its neighbours
 _NO_WORD = b" \t\r\f\v" + bytes(one for one in range(0x21, 0x7F) if not chr(one).isalnum())
+_WORDS_ALONE = bytes(one if one > 0x7F or chr(one).isalnum() or chr(one) in "_\n" else 0x20 for one in range(0x100))
+_NO_WORDS = crc32(b"")
+_TERM_LINES = 16  # of a span, whose words are noted
+_MOST_ADDED = 3  # lines that a line may be broken into
+_NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to a span and still is
+_MOSTLY = 5  # neighbours, that make up for words
+_LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
 _DECORATORS = ("@", "#[")
+_CLOSERS = (")", "]", "}")
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
 SEPARATOR = re.compile(r"::|->|[.#]")
 _KEY = r"""[ \t]*(?:\[+[\w."-]*?{0}"?\]|(?:[-\w.]+\.)?(["']?){0}\1[ \t]*[:=])"""
@@ -40,17 +46,21 @@ class Span(NamedTuple):
 
 
 class Fingerprint(NamedTuple):
-    """Checksums of the lines of a span; of their words alone, and of those of the nearest lines before and after it."""
+    """Checksums of the lines of a span; of their words alone, and of those of the nearest lines before and after it; of
+    each word of its first lines, and of those that no lines like it have.
+    """
 
     lines: tuple[int, ...]
     before: tuple[int, ...]
     words: tuple[int, ...]
     after: tuple[int, ...]
+    terms: tuple[int, ...] = ()
+    own: tuple[int, ...] = ()
 
     @classmethod
     def read(cls, text: str) -> "Fingerprint":
         """What `str` has written."""
-        return cls._make(tuple(int(one, 16) for one in part.split()) for part in text.split("|"))
+        return cls(*(tuple(int(one, 16) for one in part.split()) for part in text.split("|")))
 
     def __str__(self) -> str:
         return "|".join(" ".join(f"{one:x}" for one in part) for part in self)
@@ -61,6 +71,17 @@ class Located(NamedTuple):
 
     span: Span
     changed: int = 0
+
+
+class _Likeness(NamedTuple):
+    """Lines that are like a span: the percentage of common words, with that of the neighbours, and how many these are;
+    the first of the lines with a text, and the one behind them.
+    """
+
+    score: int
+    neighbours: int
+    start: int
+    end: int
 
 
 class Source:
@@ -98,6 +119,16 @@ class Source:
         return [words[number - 1] for number in self._numbers]
 
     @cached_property
+    def _split(self) -> list[bytes]:
+        """The lines, with blanks between the words alone, in lower case."""
+        return self._text.lower().encode("utf-8", "replace").translate(_WORDS_ALONE).split(b"\n")
+
+    @cached_property
+    def _terms(self) -> list[set[int]]:
+        """The words of each line with a text."""
+        return [self._terms_of(at, at + 1) for at in range(len(self._numbers))]
+
+    @cached_property
     def _known(self) -> frozenset[int]:
         return frozenset(self._words)
 
@@ -110,12 +141,26 @@ class Source:
         """The share of the words of some lines that are here."""
         return len(self._known.intersection(words)) / max(len(set(words)), 1)
 
-    def fingerprint(self, span: Span) -> Fingerprint:
-        """What a span is recognised by."""
+    def fingerprint(self, span: Span, *, is_named: bool) -> Fingerprint:
+        """What a span is recognised by; where no name leads to it, also by which of its words no lines like it have."""
         first, last = bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)
-        cut = min(last, first + MAX_LINES)
-        words = self._words[:first][-_CONTEXT_LINES:], self._words[first:cut], self._words[last : last + _CONTEXT_LINES]
-        return Fingerprint(tuple(self._sums[first:cut]), *map(tuple, words))
+        before, after = self._words[:first][-_CONTEXT_LINES:], self._words[last : last + _CONTEXT_LINES]
+        lines, words = self._lines_of(span), self._words[first : min(last, first + MAX_LINES)]
+        terms = self._terms_of(first, last)
+        kept = Fingerprint(lines, tuple(before), tuple(words), tuple(after), tuple(terms))
+        others = () if is_named else (one for one in self._like(kept) if one.end <= first or one.start >= last)
+        return kept._replace(own=tuple(terms.difference(*(self._terms_of(one.start, one.end) for one in others))))
+
+    def _lines_of(self, span: Span) -> tuple[int, ...]:
+        """Checksums of the lines of a span; of all behind MAX_LINES one."""
+        bare = [*filter(None, self._bare[span.start - 1 : span.end])]
+        rest = bare[MAX_LINES:]
+        return *map(crc32, bare[:MAX_LINES]), *([crc32(b"\n".join(rest))] if rest else ())
+
+    def _terms_of(self, start: int, end: int) -> set[int]:
+        """Checksums of the words of some of the lines with a text, of 16 bits."""
+        numbers = self._numbers[start : min(end, start + _TERM_LINES)]
+        return {crc32(word) & 0xFFFF for number in numbers for word in self._split[number - 1].split()}
 
     def trimmed(self, span: Span) -> Span:
         """A span without the empty lines at its ends; as it is where all of it is empty."""
@@ -154,22 +199,36 @@ class Source:
         return False
 
     def _definition(self, at: int) -> Span:
-        """From the decorators above a definition to the last line that is further in than its first, or closes it."""
-        first = last = at
-        while first and self.lines[first - 1].strip().startswith(_DECORATORS):
-            first -= 1
-        indent, quotes = self._indent(at), 0
+        """From the decorators above a definition to the bracket that closes it, else to the last line that is further
+        in than its first.
+        """
+        indent, last, quotes = self._indent(at), at, 0
+        is_open = self.lines[at].rstrip().endswith("{")
         is_python = language_of(self.path).kind == "python"
         for place in range(at, len(self.lines)):
-            line = self.lines[place].strip()
-            if place > at and not quotes % 2 and self._indent(place) <= indent:
-                is_on = self._indent(place) == indent and line.startswith((")", "]", "}"))
-                if not (is_on or (line == "{" and place == at + 1)):
+            line, depth = self.lines[place].strip(), self._indent(place)
+            if place > at and depth <= indent and not quotes % 2:
+                is_on = depth == indent and line.startswith(_CLOSERS)
+                if depth < indent or not (is_on or is_open or (line == "{" and place == at + 1)):
                     break
+                is_open = is_open and not (is_on and not line.endswith("{"))
             last = place if line else last
             if is_python:  # what is in a long string may begin anywhere
                 quotes += line.count('"""') + line.count("'''")
-        return Span(first + 1, last + 1)
+        return Span(self._decorated(at) + 1, last + 1)
+
+    def _decorated(self, at: int) -> int:
+        """The first of the decorators above a definition, of which each may have several lines."""
+        first, indent = at, self._indent(at)
+        for above in range(at - 1, -1, -1):
+            depth, line = self._indent(above), self.lines[above].strip()
+            if not line or depth < indent:
+                break
+            if depth == indent and not line.startswith(_CLOSERS):
+                if not line.startswith(_DECORATORS):
+                    break
+                first = above
+        return first
 
     def holding(self, text: str) -> list[Span]:
         """The lines that have a text in them; white space is no difference."""
@@ -181,20 +240,17 @@ class Source:
         if spans := self.defined(name) if name else []:
             found = (Located(span, self.difference(kept, span)) for span in spans)
             return min(found, key=lambda one: (one.changed, abs(one.span.start - near)))
-        return self.exact(kept, near) or self._between(kept, len(kept.lines) / 2 if name else 0)
+        located = self.exact(kept, near) or self._likest(kept)
+        return None if located and name and 2 * located.changed > len(kept.lines) else located
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
-        bare = _without_space("\n".join(self.lines[span.start - 1 : span.end])).split(b"\n")
-        now = (*map(crc32, filter(None, bare)),)[:MAX_LINES]
+        now = self._lines_of(span)
         common = Counter(kept.lines) & Counter(now)
         return 0 if now == kept.lines else max(len(now), len(kept.lines)) - common.total() or 1
 
-    def exact(self, kept: Fingerprint, near: int, least_chars: int = _TELLING_CHARS) -> Located | None:
-        """Where the very lines of a span are: in the same surroundings, else at the nearest place.
-
-        One or two lines need a neighbour of theirs, or else to be long enough and nowhere else.
-        """
+    def exact(self, kept: Fingerprint, near: int, least_chars: int = 0) -> Located | None:
+        """Where the very lines of a span are: in the same surroundings, else at the nearest place."""
         size, found = len(kept.lines), list[tuple[int, int, Span]]()
         starts = kept.lines[0] if kept.lines else -1
         if starts not in self._sums:
@@ -202,37 +258,44 @@ class Source:
         for at, one in enumerate(self._sums):
             if one == starts and tuple(self._sums[at : at + size]) == kept.lines:
                 span = Span(self._numbers[at], self._numbers[at + size - 1])
-                before, after = self._words[:at], self._words[at + size :][: len(kept.after)]
-                neighbours = _same_end(kept.before, before) + _same_end(kept.after[::-1], after[::-1])
-                found.append((neighbours, -abs(span.start - near), span))
+                found.append((self._neighbours(kept, at, at + size), -abs(span.start - near), span))
         if not found:
             return None
-        neighbours, _, span = max(found)
+        *_, span = max(found)
         length = sum(map(len, self._bare[span.start - 1 : span.end]))
-        is_sure = neighbours or size > 2 or not (kept.before or kept.after)
-        return Located(span) if is_sure or (len(found) == 1 and length >= least_chars) else None
+        return Located(span) if length >= least_chars else None
 
-    def _between(self, kept: Fingerprint, least: float) -> Located | None:
-        """What is between the lines that were around a span now, with at least so many lines of it."""
-        from difflib import SequenceMatcher  # noqa: PLC0415  start-up: only where something has changed
+    def _neighbours(self, kept: Fingerprint, start: int, end: int) -> int:
+        """How many of the lines that were around a span are around these; right next to them, they count twice."""
+        before, after = self._words[max(start - _CONTEXT_LINES, 0) : start], self._words[end : end + _CONTEXT_LINES]
+        near = before[-1:] == [*kept.before[-1:]] != [], after[:1] == [*kept.after[:1]] != []
+        return len({*before, *after}.intersection(kept.before + kept.after) - {_NO_WORDS}) + sum(near)
 
-        was = (*kept.before, *kept.words, *kept.after)
-        known = set(was)
-        here = [at for at, one in enumerate(self._words) if one in known]
-        blocks = SequenceMatcher(None, was, [self._words[at] for at in here], autojunk=False).get_matching_blocks()
-        mapped = {block.a + at: here[block.b + at] for block in blocks for at in range(block.size)}
-        first, last = len(kept.before), len(kept.before) + len(kept.lines)
-        inside = [now for was, now in mapped.items() if first <= was < last]
-        start = max((now for was, now in mapped.items() if was < first), default=-1) + 1
-        end = min((now for was, now in mapped.items() if was >= last), default=len(self._sums)) - 1
-        is_far = end - start > 2 * last or start == 0 or end + 1 == len(self._sums)  # a side of it is gone
-        is_whole = len(inside) == len(kept.words) == max(inside, default=0) - min(inside, default=0) + 1
-        if inside and (is_far or is_whole):  # what was put next to it is no part of it
-            start, end = min(inside), max(inside)
-        is_known = len(mapped) >= min(_LEAST_MAPPED, last + len(kept.after)) and len(inside) >= least
-        if not is_known or start > end or (is_far and 2 * len(inside) < len(kept.lines)):
+    def _like(self, kept: Fingerprint) -> Iterator[_Likeness]:
+        """The lines that have words of a span, as far as they are like it."""
+        size, wanted = len(kept.lines), frozenset(kept.terms)
+        others = {*kept.before, *kept.after}.difference(kept.words)
+        shared = [
+            words not in others and len(wanted & terms) for words, terms in zip(self._words, self._terms, strict=True)
+        ]
+        for start in (start for start, count in enumerate(shared) if count):
+            for end in range(start + size, min(start + size + _MOST_ADDED, len(shared)) + 1):
+                if sum(shared[start:end]) * 4 < len(wanted):  # they cannot be as like it as that
+                    continue
+                terms = self._terms_of(start, end)
+                common = len(wanted & terms)
+                likeness = 200 * common // (len(wanted) + len(terms))
+                if common >= _LEAST_WORDS and likeness >= _LEAST_LIKENESS:
+                    neighbours = self._neighbours(kept, start, end)
+                    if (score := likeness + _NEIGHBOUR * neighbours) >= _LEAST_SCORE:
+                        yield _Likeness(score, neighbours, start, end)
+
+    def _likest(self, kept: Fingerprint) -> Located | None:
+        """The lines that are most like a span: with a word of its own, or among its neighbours."""
+        one = max(self._like(kept), default=None)
+        if one is None or not (one.neighbours >= _MOSTLY or self._terms_of(one.start, one.end).intersection(kept.own)):
             return None
-        span = Span(self._numbers[start], self._numbers[end])
+        span = Span(self._numbers[one.start], self._numbers[one.end - 1])
         return Located(span, self.difference(kept, span))
 
 
@@ -258,9 +321,3 @@ def _has_word(line: str, word: str) -> bool:
 
 def _is_in_word(char: str) -> bool:
     return char.isalnum() or char in ("_", "$")
-
-
-def _same_end(one: Sequence[int], other: Sequence[int]) -> int:
-    """How many of the last items of two sequences are the same."""
-    pairs = enumerate(zip(reversed(one), reversed(other), strict=False))
-    return next((count for count, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))

@@ -55,7 +55,7 @@ def test_a_name_is_where_it_is_defined(path: str, text: str, name: str, spans: l
 
 
 def _now(name: str, span: Span, before: str, after: str) -> Located | None:
-    kept = Fingerprint.read(str(SOURCE.fingerprint(span)))
+    kept = Fingerprint.read(str(SOURCE.fingerprint(span, is_named=bool(name))))
     assert before in CONFIG
     return Source("config.py", CONFIG.replace(before, after)).find(kept, name, span.start)
 
@@ -88,7 +88,7 @@ def test_a_span_is_followed_within_its_file(
 
 
 def test_a_line_that_is_there_twice_is_the_one_with_its_neighbours() -> None:
-    kept = Source("a.py", "a = 1\nreturn a\n\nb = 2\nreturn a\nc = 3\n").fingerprint(Span(5, 5))
+    kept = Source("a.py", "a = 1\nreturn a\n\nb = 2\nreturn a\nc = 3\n").fingerprint(Span(5, 5), is_named=False)
     found = Source("a.py", "x = 0\nb = 2\nreturn a\nc = 3\na = 1\nreturn a\n").find(kept, "", 5)
     assert found == Located(Span(3, 3))
 
