@@ -24,6 +24,7 @@ from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacting
 from ctxrank.indexer.privacy.purge import forget_blocked
 from ctxrank.indexer.privacy.removal import HERE, Remover, note_removals
+from ctxrank.indexer.records.anchor_passes import fingerprints_without_secrets
 from ctxrank.indexer.records.receipts import redacted_inputs
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -113,6 +114,12 @@ def redact_again(
                 note_begun(change)
                 for number in misnamed:
                     artifacts.remove(change, number)
+    checksums = {} if is_dry_run else fingerprints_without_secrets(store, mode)
+    if checksums:
+        with store.write() as change:
+            note_begun(change)
+            for number, fingerprint in checksums.items():
+                update(change.connection, "anchors", number, {"fingerprint": fingerprint})
     counts = {kind: len(numbers) for kind, numbers in sorted(changed.items()) if numbers}
     if counts and not is_dry_run:
         forget_blocked(store)

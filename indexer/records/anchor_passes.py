@@ -286,6 +286,21 @@ def _source_at(store: Store, anchor: Anchor) -> Source | None:
         return None
 
 
+def fingerprints_without_secrets(store: Store, mode: RedactionMode) -> dict[int, str]:
+    """Fingerprints of anchors, by their numbers, that have checksums of lines which may have held a secret, without
+    these: a line that is not in its file any more may have, and so may one that is not in it when that is redacted.
+    """
+    found: dict[int, str] = {}
+    tree, clean = Tree(store), Source("", "")
+    for anchor in read_rows(store.primary, f"{QUERY} ORDER BY now_path", (), Anchor):
+        if clean.path != anchor.now_path:
+            source = tree.source(anchor.now_path)
+            clean = Source(anchor.now_path, "" if source is None else redact("\n".join(source.lines), mode).text)
+        if (kept := str(clean.known(Fingerprint.read(anchor.fingerprint)))) != anchor.fingerprint:
+            found[anchor.id] = kept
+    return found
+
+
 def replaceable(store: Store, ref: DocumentRef) -> list[str]:
     """The findings of the same session that say something of the same code, which has changed since or is gone."""
     own = document_id(store.primary, ref)

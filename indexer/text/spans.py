@@ -162,6 +162,12 @@ class Source:
         numbers = self._numbers[start : min(end, start + _TERM_LINES)]
         return {crc32(word) & 0xFFFF for number in numbers for word in self._split[number - 1].split()}
 
+    def known(self, kept: Fingerprint) -> Fingerprint:
+        """The checksums of what is here, and 0 for those of all else."""
+        sums, words, terms = {*self._sums}, {*self._words}, set[int]().union(*self._terms)
+        of_each = zip(kept, (sums, words, words, words, terms, terms), strict=True)
+        return Fingerprint(*(tuple(one if one in here else 0 for one in part) for part, here in of_each))
+
     def trimmed(self, span: Span) -> Span:
         """A span without the empty lines at its ends; as it is where all of it is empty."""
         first, last = bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)

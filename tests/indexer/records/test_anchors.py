@@ -13,6 +13,7 @@ from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.records.anchor_passes import differences
+from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
@@ -21,6 +22,7 @@ from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.spans import MAX_LINES
+from ctxrank.indexer.text.spans import Source, Span
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
 from ctxrank.ranking.context.replay import replay_receipt
@@ -233,6 +235,27 @@ def test_a_purged_file_leaves_no_checksum_in_the_findings_that_name_it(store: St
     save(store, "`parse` in src/config.py")
     index(store)
     assert [one.name for number in (1, 2) for one in anchors(store, number)] == ["test"]
+
+
+def test_a_purged_secret_leaves_no_checksum_of_the_lines_that_held_it(store: Store, tmp_path: Path) -> None:
+    secret = "-".join(("correct", "horse", "battery"))
+    config = tmp_path / "src" / "config.py"
+    config.write_text(CONFIG.replace("open(path).read()", f'"{secret}"'))
+    held = Source("config.py", config.read_text()).fingerprint(Span(5, 5), is_named=True)
+    sums = [f"{one:x}".encode() for one in (*held.lines, *held.words)]
+    save(store, "`load` in src/config.py")
+    save(store, "see src/config.py:7, src/config.py:5 and `parse` in src/config.py")
+    index(store)
+    config.write_text(CONFIG)  # it is not in the file any more
+    index(store)
+    before = states(store)
+    folder = tmp_path / ".ctxrank"
+    assert any(word in path.read_bytes() for path in folder.glob("ctxrank.db*") for word in sums)
+    assert forget_secrets(store, [secret], MODE).is_erased
+    left = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert [word for word in sums if word in left] == []
+    index(store)
+    assert states(store) == before
 
 
 def commit(tmp_path: Path, subject: str) -> None:
