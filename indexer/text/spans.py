@@ -198,6 +198,8 @@ class Source:
         if _has_word(self.lines[at].partition(name)[0], owner):
             return True
         for above in range(at - 1, -1, -1):
+            if not indent:
+                break
             if (now := self._indent(above)) < indent:
                 if self._defines(above, owner):
                     return True
@@ -284,11 +286,12 @@ class Source:
         shared = [
             words not in others and len(wanted & terms) for words, terms in zip(self._words, self._terms, strict=True)
         ]
+        least = max(_LEAST_WORDS, len(wanted) / 4)
         for start in (start for start, count in enumerate(shared) if count):
             for end in range(start + size, min(start + size + _MOST_ADDED, len(shared)) + 1):
-                if sum(shared[start:end]) * 4 < len(wanted):  # they cannot be as like it as that
+                if sum(shared[start:end]) < least:  # they cannot be as like it as that
                     continue
-                terms = self._terms_of(start, end)
+                terms = set[int]().union(*self._terms[start : min(end, start + _TERM_LINES)])
                 common = len(wanted & terms)
                 likeness = 200 * common // (len(wanted) + len(terms))
                 if common >= _LEAST_WORDS and likeness >= _LEAST_LIKENESS:
