@@ -259,12 +259,13 @@ class Source:
 
     def exact(self, kept: Fingerprint, near: int, least_chars: int = 0) -> Located | None:
         """Where the very lines of a span are: in the same surroundings, else at the nearest place."""
-        size, found = len(kept.lines), list[tuple[int, int, Span]]()
-        starts = kept.lines[0] if kept.lines else -1
+        lines = kept.lines[:MAX_LINES]
+        size, found = len(lines), list[tuple[int, int, Span]]()
+        starts = lines[0] if lines else -1
         if starts not in self._sums:
             return None
         for at, one in enumerate(self._sums):
-            if one == starts and tuple(self._sums[at : at + size]) == kept.lines:
+            if one == starts and tuple(self._sums[at : at + size]) == lines:
                 span = Span(self._numbers[at], self._numbers[at + size - 1])
                 found.append((self._neighbours(kept, at, at + size), -abs(span.start - near), span))
         if not found:

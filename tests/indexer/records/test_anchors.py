@@ -12,8 +12,8 @@ from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
-from ctxrank.indexer.records.anchor_passes import differences
 from ctxrank.indexer.privacy.secrets import forget_secrets
+from ctxrank.indexer.records.anchor_passes import differences
 from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
@@ -21,8 +21,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.spans import MAX_LINES
-from ctxrank.indexer.text.spans import Source, Span
+from ctxrank.indexer.text.spans import MAX_LINES, Source, Span
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
 from ctxrank.ranking.context.replay import replay_receipt
