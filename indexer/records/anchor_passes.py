@@ -190,7 +190,7 @@ class _Elsewhere:
         A name that is a member's or begins with a capital is enough where one file alone defines it.
         """
         name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
-        base, suffix = os.path.basename(anchor.now_path), os.path.splitext(anchor.now_path)[1]
+        base, language = os.path.basename(anchor.now_path), language_of(anchor.now_path).kind
         if anchor.kind == "name":
             named = self._sources(anchor, _definers(self._store, name))
         else:  # a command is in files of one name, a setting stays where its file does
@@ -201,7 +201,7 @@ class _Elsewhere:
         if len(found) != 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
             found = [one for one in found if one.likeness(kept.words) >= _LEAST_LIKENESS]
         if not found and (is_gone or not name):
-            new = (path for path, is_new in self.paths.items() if is_new and path.endswith(suffix))
+            new = (path for path, is_new in self.paths.items() if is_new and language_of(path).kind == language)
 
             def likeness(one: Source) -> tuple[bool, float, float]:
                 own = 0 if is_gone else one.likeness(kept.words)
