@@ -124,9 +124,14 @@ class Source:
         return self._text.lower().encode("utf-8", "replace").translate(_WORDS_ALONE).split(b"\n")
 
     @cached_property
-    def _terms(self) -> list[set[int]]:
+    def _words_in(self) -> list[list[bytes]]:
         """The words of each line with a text."""
-        return [self._terms_of(at, at + 1) for at in range(len(self._numbers))]
+        return [self._split[number - 1].split() for number in self._numbers]
+
+    @cached_property
+    def _terms(self) -> dict[bytes, int]:
+        """Checksums of all words, of 16 bits."""
+        return {word: crc32(word) & 0xFFFF for word in {*b"\n".join(self._split).split()}}
 
     @cached_property
     def _known(self) -> frozenset[int]:
@@ -164,7 +169,7 @@ class Source:
 
     def known(self, kept: Fingerprint) -> Fingerprint:
         """The checksums of what is here, and 0 for those of all else."""
-        sums, words, terms = {*self._sums}, {*self._words}, set[int]().union(*self._terms)
+        sums, words, terms = {*self._sums}, {*self._words}, {*self._terms.values()}
         of_each = zip(kept, (sums, words, words, words, terms, terms), strict=True)
         return Fingerprint(*(tuple(one if one in here else 0 for one in part) for part, here in of_each))
 
@@ -282,19 +287,19 @@ class Source:
 
     def _like(self, kept: Fingerprint) -> Iterator[_Likeness]:
         """The lines that have words of a span, as far as they are like it."""
-        size, wanted = len(kept.lines), frozenset(kept.terms)
+        size, terms = len(kept.lines), frozenset(kept.terms)
+        wanted = {word for word, term in self._terms.items() if term in terms}
         others = {*kept.before, *kept.after}.difference(kept.words)
-        shared = [
-            words not in others and len(wanted & terms) for words, terms in zip(self._words, self._terms, strict=True)
-        ]
-        least = max(_LEAST_WORDS, len(wanted) / 4)
+        lines = zip(self._words, self._words_in, strict=True)
+        shared = [words not in others and len(wanted.intersection(line)) for words, line in lines]
+        least = max(_LEAST_WORDS, len(terms) / 4)
         for start in (start for start, count in enumerate(shared) if count):
             for end in range(start + size, min(start + size + _MOST_ADDED, len(shared)) + 1):
                 if sum(shared[start:end]) < least:  # they cannot be as like it as that
                     continue
-                terms = set[int]().union(*self._terms[start : min(end, start + _TERM_LINES)])
-                common = len(wanted & terms)
-                likeness = 200 * common // (len(wanted) + len(terms))
+                here = set[bytes]().union(*self._words_in[start : min(end, start + _TERM_LINES)])
+                common = len(wanted & here)
+                likeness = 200 * common // (len(terms) + len(here))
                 if common >= _LEAST_WORDS and likeness >= _LEAST_LIKENESS:
                     neighbours = self._neighbours(kept, start, end)
                     if (score := likeness + _NEIGHBOUR * neighbours) >= _LEAST_SCORE:
