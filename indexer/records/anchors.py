@@ -30,7 +30,7 @@ STATES = SAME, MOVED, CHANGED, GONE = "same", "moved", "changed", "gone"
 LOOK_MS = 10
 _FEW_LINES = 2  # that another file has by chance, where something is left at their place
 _MAX_BYTES = 1024 * 1024  # of a file
-_MAX_LOOKED_BYTES = 256 * 1024  # of a file that a block looks at
+_MAX_LOOKED_BYTES = 128 * 1024  # of a file that a block looks at
 
 
 class Anchor(NamedTuple):
