@@ -3,7 +3,7 @@
     python benchmarks/road.py DATA STORES [NAME…]        the shares
     python benchmarks/road.py --items DATA STORES NAME    what results/judged-rule.md judges, as JSON lines
 
-    issues      a reported issue (SWE-bench) looks for the note of the pull request that fixed it, among 300 of one
+    issues      a reported issue (SWE-bench, Loc-Bench) looks for the note of the pull request that fixed it, among 300 of one
                 program: the messages of its commits and the files it changed
     questions   a question about a dialogue (LoCoMo) looks for the note of the session that answers it: its summary, and
                 what was said
@@ -44,9 +44,14 @@ SETS: dict[str, tuple[str, ...] | range] = {
     "questions-unseen": range(5, 10),
     "issues-fresh": ("sympy/sympy", "psf/requests", "mwaskom/seaborn", "pallets/flask"),
     "questions-fresh": range(5, 10),
+    "issues-newest": ("dask/dask", "tobymao/sqlglot", "modin-project/modin", "sqlfluff/sqlfluff"),
+    "questions-newest": range(10),
 }
 # Whose tasks a set has none of.
-WITHOUT = {"questions-fresh": "questions-unseen"}
+WITHOUT = {
+    "questions-fresh": ("questions-unseen",),
+    "questions-newest": ("questions-seen", "questions-unseen", "questions-fresh"),
+}
 BUDGETS = (8000, 2000)
 RESULTS = Path(__file__).parent / "results"
 _TASKS, _NOTES = 63, 300  # of a set; of a program
@@ -92,9 +97,8 @@ def read_set(data: Path, name: str) -> TaskSet:
     parts = SETS[name]
     found = [_questions(data, at) if isinstance(at, int) else _issues(data, at) for at in parts]
     tasks = [task for one in found for task in one.tasks]
-    if name in WITHOUT:
-        drawn_before = set(read_set(data, WITHOUT[name]).tasks)
-        tasks = [task for task in tasks if task not in drawn_before]
+    drawn_before = {task for other in WITHOUT.get(name, ()) for task in read_set(data, other).tasks}
+    tasks = [task for task in tasks if task not in drawn_before]
     drawn = random.Random(name).sample(tasks, min(_TASKS, len(tasks)))
     return TaskSet(drawn, [note for one in found for note in one.notes], [id_ for one in found for id_ in one.dropped])
 
@@ -102,7 +106,9 @@ def read_set(data: Path, name: str) -> TaskSet:
 def _issues(data: Path, repository: str) -> TaskSet:
     git = data / "git" / repository.replace("/", "+")
     issues: dict[str, str] = {}
-    for name in ("swebench_lite", "swebench_verified"):
+    for name in ("swebench_lite", "swebench_verified", "locbench"):
+        if name == "locbench" and issues:
+            continue
         for line in (data / "swe" / f"{name}.jsonl").read_text("utf-8").splitlines():
             issue = json.loads(line)
             if issue["repo"] == repository:
