@@ -3,8 +3,8 @@
     python benchmarks/road.py DATA STORES [NAME…]        the shares
     python benchmarks/road.py --items DATA STORES NAME    what results/judged-rule.md judges, as JSON lines
 
-    issues      a reported issue (SWE-bench, Loc-Bench) looks for the note of the pull request that fixed it, among 300 of one
-                program: the messages of its commits and the files it changed
+    issues      a reported issue (SWE-bench, Loc-Bench) looks for the note of the pull request that fixed it, among 300
+                of one program: the messages of its commits and the files it changed
     questions   a question about a dialogue (LoCoMo) looks for the note of the session that answers it: its summary, and
                 what was said
 

@@ -5,7 +5,6 @@ done, and the next one goes on where it stopped.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from typing import TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
@@ -19,10 +18,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import find_group, is_session_wide, require_group, session_id_of
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-from ctxrank.indexer.store.documents import TextCount
 from ctxrank.indexer.store.ids import origin_code
 from ctxrank.indexer.store.store import Change, Store
-from ctxrank.indexer.text.vocabulary import local_counter
 
 CHUNK_ROWS = 500
 MAX_REPORTED = 1000  # of a file that is none of ours, every line is bad
@@ -51,7 +48,7 @@ class SkippedRow(NamedTuple):
 class ImportReport(NamedTuple):
     """What an import did, by kind; files are counted once, however many packages point to them.
 
-    `files_missing` are not where their packages say. `recounted` documents got their exact token count. What is
+    `files_missing` are not where their packages say. `recounted` documents had an estimate before. What is
     not `is_complete` was cut off or edited: what could be read was imported.
     """
 
@@ -79,7 +76,7 @@ class Account:
         self.notes: list[str] = []
         self.files_indexed: set[str] = set()
         self.files_missing: set[str] = set()
-        self.recounted = 0  # documents that were put with their exact token count
+        self.recounted = 0  # documents that had an estimate before
         self._skipped: list[SkippedRow] = []
         self._unreported = 0
 
@@ -140,7 +137,6 @@ class ImportRun:
         self.origin = ledger.origin
         self.texts = IncomingTexts(mode)
         self.held_bytes = 0  # of files that were read for rows that are not written yet
-        self._counter = cache(local_counter)  # loaded with the first document
 
     def bring_lines(
         self, kind: str, lines: Iterable[Line], prepare: Callable[[Fields, LineIdentity], Row], write: Writer[Row]
@@ -170,7 +166,6 @@ class ImportRun:
         """Bring rows in and enter them into the register, in one transaction; they count once it is committed."""
         done: list[tuple[str, KindCount | str]] = []
         with self.store.write() as change:
-            change.count_tokens = self._count
             done += ((shown, self._written(change, kind, identity, row, write)) for identity, shown, row in rows)
         for shown, result in done:
             if isinstance(result, str):
@@ -185,24 +180,14 @@ class ImportRun:
         known = self.ledger.entry(kind, identity.key)
         if not self.ledger.is_news(known, identity.state):  # another import was faster
             return _UNCHANGED
-        counted = self.account.recounted
         try:
             written = write(change, row, None if known is None else known.target_id or None)
         except UsageError as error:
-            self.account.recounted = counted
             return error.message
         self.ledger.record(kind, identity.key, identity.state, written.target_id)
         if not written.is_change:
             return _UNCHANGED
         return _NEW if known is None and not written.is_joined else _UPDATED
-
-    def _count(self, text: str) -> TextCount | None:
-        """The exact count of a text that is put; counted now, it is not read and written again at the end."""
-        counter = self._counter()
-        if counter is None:
-            return None
-        self.account.recounted += 1
-        return counter.count(text), counter.name
 
     def maker(self, change: Change, uuid: str | None) -> Origin:
         """The store that a line names; None: the one whose lines these are."""

@@ -122,12 +122,19 @@ def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
         )
 
         identifiers = with_names(identifiers, defined_names(document.body, document.path))
-    counted = document.counted or (change.count_tokens and change.count_tokens(document.body))
-    if counted is None:
-        from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
-
-        counted = estimate_tokens(document.body), ESTIMATE
+    counted = document.counted or _counted(document.body)
     return (*document[:-2], change.next_seq(), identifiers, *counted)
+
+
+def _counted(text: str) -> TextCount:
+    from ctxrank.indexer.text.vocabulary import quick_counter  # noqa: PLC0415  start-up: writing only
+
+    counter = quick_counter()
+    if counter is None:
+        from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  as above
+
+        return estimate_tokens(text), ESTIMATE
+    return counter.count(text), counter.name
 
 
 def remove(change: Change, document_id: int) -> None:
@@ -215,7 +222,7 @@ def backfill_counts(store: Store) -> int:
     Without a local vocabulary it does nothing. It counts between short transactions; a document that is
     changed meanwhile keeps its estimate for the next run.
     """
-    from ctxrank.indexer.text.vocabulary import ENCODING, local_counter  # noqa: PLC0415  start-up: a save needs neither
+    from ctxrank.indexer.text.vocabulary import ENCODING, local_counter  # noqa: PLC0415  start-up: writing only
 
     # Written out, not bound: the index holds these documents alone, and SQLite takes it only for this very condition.
     uncounted = f"token_counter <> '{ENCODING}'"

