@@ -1,10 +1,11 @@
 """Measuring a store's floor: prompts that are about nothing here, and how near its findings are to them.
 
     prompts of the user's other projects    what their stores, of this machine, have kept of them: titles of sessions,
-                                            which are of one line, and prompts, where a project keeps conversations
-    shuffled words                          where those are fewer than LEAST_PROMPTS: words of this store's own
-                                            findings, a third of them made up
+                                            which are of one line, and prompts, where a project keeps conversations;
+                                            LEAST_PROMPTS of a kind, else none of it
+    shuffled words                          words of this store's own findings, a third of them made up
 
+The floor is above both: other projects can be of another field than the next one, whose words are more like these.
 Of other projects' texts nothing is kept but the two numbers of the floor. It takes a second or two, so that a process
 of its own does it, with a low priority, started where the store has grown (`start_measuring`).
 """
@@ -58,27 +59,29 @@ def start_measuring(store: Store) -> None:
 def measure_floor(store: Store, config: Config) -> Floor:
     """Measure the floor of a store, and keep it. Raises LockedError."""
     foreign = foreign_prompts(store)
-    pasted = [prompt for prompt in foreign if "\n" in prompt.strip()]
-    lines = [prompt for prompt in foreign if "\n" not in prompt.strip()]
+    pasted = _enough([prompt for prompt in foreign if "\n" in prompt.strip()])
+    lines = _enough([prompt for prompt in foreign if "\n" not in prompt.strip()])
 
     def exceeded_by_alpha(prompts: list[str]) -> float:
         """Of n nearnesses the ⌈(1 − ALPHA) · (n + 1)⌉-th; 0 for none."""
         found = sorted(nearest(store, prompt, config) for prompt in prompts)
         return found[min(ceil((1 - ALPHA) * (len(found) + 1)), len(found)) - 1] if found else 0.0
 
-    has_lines, has_pasted = len(lines) >= LEAST_PROMPTS, len(pasted) >= LEAST_PROMPTS
-    shuffled = 0.0 if has_lines and has_pasted else exceeded_by_alpha(shuffled_prompts(store))
-    line = exceeded_by_alpha(lines) if has_lines else shuffled
+    line = max(exceeded_by_alpha(lines), exceeded_by_alpha(shuffled_prompts(store)))
     floor = Floor(
         line,
-        exceeded_by_alpha(pasted) if has_pasted else max(line, shuffled),
+        max(exceeded_by_alpha(pasted), line),
         findings_in(store),
-        len(lines) * has_lines + len(pasted) * has_pasted or _SHUFFLED,
-        OTHER_PROJECTS if has_lines or has_pasted else SHUFFLED_WORDS,
+        len(lines) + len(pasted) or _SHUFFLED,
+        OTHER_PROJECTS if lines or pasted else SHUFFLED_WORDS,
     )
     with store.write() as change:
         keep_floor(change, floor)
     return floor
+
+
+def _enough(prompts: list[str]) -> list[str]:
+    return prompts if len(prompts) >= LEAST_PROMPTS else []
 
 
 def foreign_prompts(store: Store) -> list[str]:
