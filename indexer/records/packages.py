@@ -189,11 +189,13 @@ def _save(
             change, new.session, new.group, create=create_session, created_at=new.created_at
         )
         # A file that a second group saves, or that is saved for the whole session, is a package of its own: no group
-        # loses what it had.
+        # loses what it had. What a note became as it was read is replaced, too, whoever's session that was.
         query = """
-            SELECT id, version, priority FROM packages
-             WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ? AND id > 0
-             ORDER BY id DESC LIMIT 1
+            SELECT id, version, iif(session_id <> ?1 AND priority = 'low', 'medium', priority) FROM packages
+             WHERE superseded_by IS NULL AND id > 0 AND (session_id = ?1 AND path = ?2 AND group_id IS ?3
+                OR id IN (SELECT target_id FROM imported_rows WHERE source = 'notes' AND kind = 'package')
+                   AND path = ?2 AND group_id IS NULL)
+             ORDER BY session_id = ?1 AND group_id IS ?3 DESC, id DESC LIMIT 1
         """
         replaced = change.connection.execute(query, (session.id, new.path, group_id)).fetchone()
         supersedes, version, priority = replaced or (None, 0, "medium")

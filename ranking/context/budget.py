@@ -20,8 +20,6 @@ from math import inf
 from ctxrank.indexer.light_typing import NamedTuple
 
 NOT_SHOWN = -1
-# Of a class that has both, where there is more than it can show; a line that became a part of details is theirs.
-DETAIL_SHARE, LINE_SHARE = 0.6, 0.4
 
 
 class Step(NamedTuple):
@@ -139,9 +137,9 @@ def fair_queue(items: Sequence[Item], classes: Mapping[str, ItemClass]) -> Order
 
 
 def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
-    """The steps of a class: its details and its lines by turns, as their shares say, each level by level.
+    """The steps of a class: its details and its lines by turns, for as many tokens, each level by level.
 
-    An item's line comes at once before its first detail, where it has not come before.
+    An item's line comes at once before its first detail, where it has not come before, and is then a part of it.
     """
     details: deque[Step] = deque()
     lines: deque[Step] = deque()
@@ -152,7 +150,7 @@ def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
     while lines or details:
         if lines and lines[0].place in shown:
             lines.popleft()
-        elif lines and (not details or (spent_lines + lines[0].cost) * DETAIL_SHARE <= spent_details * LINE_SHARE):
+        elif lines and (not details or spent_lines + lines[0].cost <= spent_details):
             step = lines.popleft()
             shown.add(step.place)
             spent_lines += step.cost

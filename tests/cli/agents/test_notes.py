@@ -176,6 +176,19 @@ def test_a_note_that_was_saved_by_hand_is_not_saved_again(folder: Path) -> None:
     assert [package[2] for package in _packages(folder)] == ["Mine.", "A server."]
 
 
+def test_what_is_saved_by_hand_takes_the_place_of_what_its_note_was_read_as(folder: Path) -> None:
+    _write(folder, "It stays.")
+    (folder / "notes" / "b.md").write_text("# Cache\n\nIt is warmed at night.\n", encoding="utf-8")
+    _asked("index")(folder)
+    for name, *group in (("a", "--group", "Q"), ("b",)):
+        words = ("--session", "by hand", "--create-session", "--type", "research", "--producer", "developer")
+        _asked("package", "save", f"notes/{name}.md", *words, "--summary", f"Mine: {name}.", *group)(folder)
+    _asked("index")(folder)
+    with open_project_store(str(folder)) as store:
+        query = "SELECT summary, priority FROM packages WHERE superseded_by IS NULL ORDER BY id"
+        assert store.primary.execute(query).fetchall() == [("Mine: a.", "medium"), ("Mine: b.", "medium")]
+
+
 def test_a_note_that_moves_stays_the_same_finding(folder: Path) -> None:
     note = _write(folder, "One file.")
     Runner(folder).stops("")
