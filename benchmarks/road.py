@@ -47,11 +47,6 @@ SETS: dict[str, tuple[str, ...] | range] = {
     "issues-newest": ("dask/dask", "tobymao/sqlglot", "modin-project/modin", "sqlfluff/sqlfluff"),
     "questions-newest": range(10),
 }
-# Whose tasks a set has none of.
-WITHOUT = {
-    "questions-fresh": ("questions-unseen",),
-    "questions-newest": ("questions-seen", "questions-unseen", "questions-fresh"),
-}
 BUDGETS = (8000, 2000)
 RESULTS = Path(__file__).parent / "results"
 _TASKS, _NOTES = 63, 300  # of a set; of a program
@@ -97,7 +92,8 @@ def read_set(data: Path, name: str) -> TaskSet:
     parts = SETS[name]
     found = [_questions(data, at) if isinstance(at, int) else _issues(data, at) for at in parts]
     tasks = [task for one in found for task in one.tasks]
-    drawn_before = {task for other in WITHOUT.get(name, ()) for task in read_set(data, other).tasks}
+    before = [other for other in list(SETS)[: list(SETS).index(name)] if {name[:9], other[:9]} == {"questions"}]
+    drawn_before = {task for other in before for task in read_set(data, other).tasks}
     tasks = [task for task in tasks if task not in drawn_before]
     drawn = random.Random(name).sample(tasks, min(_TASKS, len(tasks)))
     return TaskSet(drawn, [note for one in found for note in one.notes], [id_ for one in found for id_ in one.dropped])
@@ -106,9 +102,7 @@ def read_set(data: Path, name: str) -> TaskSet:
 def _issues(data: Path, repository: str) -> TaskSet:
     git = data / "git" / repository.replace("/", "+")
     issues: dict[str, str] = {}
-    for name in ("swebench_lite", "swebench_verified", "locbench"):
-        if name == "locbench" and issues:
-            continue
+    for name in ("locbench",) if repository in SETS["issues-newest"] else ("swebench_lite", "swebench_verified"):
         for line in (data / "swe" / f"{name}.jsonl").read_text("utf-8").splitlines():
             issue = json.loads(line)
             if issue["repo"] == repository:
