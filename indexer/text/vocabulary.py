@@ -23,7 +23,7 @@ from functools import cache
 from ctxrank.indexer.beneath import Root, read_file, read_open_file
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.text.tokens import TokenCounter
-from ctxrank.indexer.text.vocabulary_image import compiled_type, keep_image, kept_image
+from ctxrank.indexer.text.vocabulary_image import compiled_type, keep_image, kept_image, key_of
 
 if TYPE_CHECKING:  # it may not be compiled
     from ctxrank.indexer.text._vocabulary import Vocabulary
@@ -111,8 +111,7 @@ def _cache_folder() -> tuple[str, bool]:
 def _load(path: str) -> Callable[[str], int] | None:
     """What counts by the ranks of a file; None if the file is missing or not what was published."""
     try:
-        info = os.stat(path)
-        key = f"{path} {info.st_size} {info.st_mtime_ns}".encode("utf-8", "surrogateescape")
+        key = key_of(path)
         vocabulary = kept_image(ENCODING, key, class_of)
         return compiled_counter(vocabulary, path) if vocabulary else _load_published(path, key)
     except (OSError, EOFError, ValueError):
