@@ -60,7 +60,8 @@ def rules() -> Iterator[tuple[str, _Patches]]:
                 place, given = "retrieval.search.tuned", DEFAULT._replace(**{place: given})
             place = f"ctxrank.ranking.{place}"
             stands: object = resolve_name(place)
-            value: object = type(stands)(given) if isinstance(stands, frozenset | tuple) else given
+            made: Any = type(stands)
+            value: Any = made(given) if made in (frozenset, tuple) else given
             yield rule, [patch(place, return_value=value) if callable(stands) else patch(place, value)]
 
 
