@@ -60,8 +60,10 @@ def rules() -> Iterator[tuple[str, _Patches]]:
                 place, given = "retrieval.search.tuned", DEFAULT._replace(**{place: given})
             place = f"ctxrank.ranking.{place}"
             stands: object = resolve_name(place)
-            made: Any = type(stands)
-            value: Any = made(given) if made in (frozenset, tuple) else given
+            made: Callable[[Any], object] = {"frozenset": frozenset, "tuple": tuple}.get(
+                type(stands).__name__, lambda it: it
+            )
+            value = made(given)
             yield rule, [patch(place, return_value=value) if callable(stands) else patch(place, value)]
 
 

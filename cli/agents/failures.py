@@ -176,12 +176,15 @@ def _learn_from_success(call: HookCall, command: str) -> None:
 
 def _note_ran(call: HookCall, command: str, waiting: Mapping[str, str]) -> None:
     """Remember a command that succeeded after failures that wait for their end: it may be what helped."""
-    from ctxrank.cli.actions.errors.run import shown_command  # noqa: PLC0415  only after a failure
-    from ctxrank.cli.agents.shell_line import is_looking, simple_commands  # noqa: PLC0415  as above
+    from ctxrank.cli.agents.shell_line import is_looking, simple_commands  # noqa: PLC0415  only after a failure
+
+    parts = [part for part in simple_commands(command, "")[1] if not is_looking(part)]
+    if not parts:
+        return
+    from ctxrank.cli.actions.errors.run import shown_command  # noqa: PLC0415  what only looks has helped nobody
     from ctxrank.indexer.errors.failed_commands import note_ran  # noqa: PLC0415  as above
 
-    _, parts = simple_commands(command, "")
-    doing = [shown_command(part, call.config.redaction_mode) for part in parts if not is_looking(part)]
+    doing = [shown_command(part, call.config.redaction_mode) for part in parts]
     for key, failed in waiting.items():
         if ran := [one for one in doing if _is_other(one, failed)]:
             with call.store.write() as change:
