@@ -127,9 +127,9 @@ def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
 
 
 def _counted(text: str) -> TextCount:
-    from ctxrank.indexer.text.vocabulary import quick_counter  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.text.vocabulary import process_counter  # noqa: PLC0415  start-up: writing only
 
-    counter = quick_counter()
+    counter = process_counter()
     if counter is None:
         from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  as above
 

@@ -81,9 +81,9 @@ def local_counter() -> TokenCounter | None:
 
 
 @cache
-def quick_counter() -> TokenCounter | None:
-    """The same for a save; None where the counter is not compiled, as tiktoken loads for longer than a save takes."""
-    return local_counter() if compiled_type() else None
+def process_counter() -> TokenCounter | None:
+    """The same, looked for once a process."""
+    return local_counter()
 
 
 def vocabulary_files() -> Iterator[str]:

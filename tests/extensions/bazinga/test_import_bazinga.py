@@ -554,7 +554,7 @@ def test_a_skills_config_that_is_no_json_is_only_noted(store: Store, db: Predece
 
 @pytest.mark.skipif(local_counter() is None, reason="no vocabulary on this machine")
 def test_documents_get_exact_counts_without_a_change_of_the_feed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxrank.indexer.text.vocabulary.quick_counter", lambda: None)
+    monkeypatch.setattr("ctxrank.indexer.text.vocabulary.process_counter", lambda: None)
     save(store, "a.md", "One two three.\n")
     feed = rows(store, "SELECT seq FROM store")
     documents = len(rows(store, "SELECT id FROM documents"))

@@ -147,7 +147,7 @@ def test_a_change_of_the_configuration_is_named_and_nothing_that_follows_from_it
 
 
 def test_tokens_that_are_counted_again_are_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxrank.indexer.text.vocabulary.quick_counter", lambda: None)
+    monkeypatch.setattr("ctxrank.indexer.text.vocabulary.process_counter", lambda: None)
     text = "walrus heron " * 40 + "\n\n" + "\u6d77\u8c61 \u9e6d " * 40
     save(store, "notes/3.md", f"# Sea\n\n{text}\n")
     blocks = [
