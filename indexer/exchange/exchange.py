@@ -370,6 +370,11 @@ class Exchange:
             account.notes.append(f"{self._left_out} lines are left out: {why}.")
         if self._waiting:
             account.notes.append(f"orders to forget wait for you: {self._waiting} ('ctxrank origins pending').")
+        undecided = (uuid for uuid, one in self._origins.items() if one.code)
+        if any(origins.state_of(self._store.primary, uuid) == "asked" for uuid in undecided):
+            account.notes.append(
+                "other stores' records are found by search; they are said unasked once you accept them: 'ctxrank origins'."
+            )
         for imported in self._imports.values():
             account.notes += imported.files.notes()
         return account.report(losses)._replace(waiting=self._waiting)

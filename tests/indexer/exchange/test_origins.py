@@ -61,7 +61,8 @@ def test_a_strangers_text_is_found_and_labelled_and_in_no_block(
 ) -> None:
     fill(stranger)
     save_fix(stranger)
-    bring_strange(anna, stranger)
+    report = bring(anna, exported_bytes(stranger), is_accepted=False)
+    assert not report.skipped and [note for note in report.notes if "once you accept them" in note]
     assert search_ids(anna, "zebra") == [f"package:2@{uuid_of(stranger)[:8]}"]
     run(["--db", anna.location.primary, "search", "zebra"])
     assert "· not accepted ·" in capsys.readouterr().out
@@ -70,6 +71,7 @@ def test_a_strangers_text_is_found_and_labelled_and_in_no_block(
     decided(anna, stranger, "accepted")
     after = block(anna)
     assert f"package:2@{uuid_of(stranger)[:8]}" in after and FIX in after and "of eve" in after
+    assert not bring(anna, exported_bytes(stranger), is_accepted=False).notes
     decided(anna, stranger, "revoked")
     assert block(anna) == before
 
