@@ -373,7 +373,7 @@ class Exchange:
         undecided = (uuid for uuid, one in self._origins.items() if one.code)
         if any(origins.state_of(self._store.primary, uuid) == "asked" for uuid in undecided):
             account.notes.append(
-                "other stores' records are found by search; they are said unasked once you accept them: 'ctxrank origins'."
+                "other stores' records are found; they are said unasked once you accept them: 'ctxrank origins'."
             )
         for imported in self._imports.values():
             account.notes += imported.files.notes()

@@ -271,8 +271,10 @@ def copy_store(base: str, home: str) -> None:
 
 
 def _own(rows: set[tuple[object, ...]]) -> set[tuple[object, ...]]:
-    """Rows without the documents of linked artifacts, which are read from their files again."""
-    return {row for row in rows if "linked" not in row[:3]}
+    """Rows without the documents of linked artifacts, which are read from their files again, and without the log of who
+    was shown what, which goes on as the deliveries that it is of.
+    """
+    return {row for row in rows if not {"linked", "usage"}.intersection(row[:3])}
 
 
 def file_of(folder: str, name: str) -> str:
