@@ -221,10 +221,14 @@ class Exchange:
     def _remove(self, uuid: str, lines: list[Line]) -> None:
         """Apply that records were removed by their origin, or that every store has to forget them."""
         removals: list[_Removal] = []
+        met: set[_Removal] = set()
         with self._store.write() as change:
             for line in lines:
                 try:
                     for one in self._removal(change, uuid, line):
+                        if one in met:  # a line that came twice
+                            continue
+                        met.add(one)
                         order_id = self._enter_removal(change, uuid, line, one) if one.gone == BY_ORDER else 0
                         removals += [one._replace(order_id=order_id)] if order_id is not None else []
                 except UsageError as error:
@@ -384,5 +388,10 @@ def carry_out(store: Store, agreed: Iterable[orders.WaitingOrder]) -> ImportRepo
     """Carry out orders that a person here agrees to. Raises LockedError."""
     own = require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
     exchange = Exchange(store, own, load_config(store).redaction_mode, door="person")
+    agreed = list(agreed)
     exchange.bring([one.line for one in agreed], lambda batch: None)
-    return exchange.finish()
+    report = exchange.finish()
+    if not report.skipped:
+        with store.write() as change:
+            orders.settle(change, [one.number for one in agreed])
+    return report

@@ -212,6 +212,12 @@ def decline(change: Change, numbers: Iterable[int]) -> None:
         change.connection.execute("UPDATE orders SET state = 'declined' WHERE id = ? AND state = 'waiting'", (number,))
 
 
+def settle(change: Change, numbers: Iterable[int]) -> None:
+    """Agreed orders that had nothing left to remove wait no longer."""
+    for number in numbers:
+        change.connection.execute("UPDATE orders SET state = 'agreed' WHERE id = ? AND state = 'waiting'", (number,))
+
+
 def has_unfulfilled(primary: apsw.Connection) -> bool:
     """Whether an order of the log was not carried out here: the machine cannot say that all is forgotten."""
     query = "SELECT 1 FROM orders WHERE came_by = 'log' AND state IN ('waiting', 'declined') LIMIT 1"
