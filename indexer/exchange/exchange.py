@@ -393,5 +393,5 @@ def carry_out(store: Store, agreed: Iterable[orders.WaitingOrder]) -> ImportRepo
     report = exchange.finish()
     if not report.skipped:
         with store.write() as change:
-            orders.settle(change, [one.number for one in agreed])
+            orders.settle(change, [one.number for one in agreed], "agreed")
     return report

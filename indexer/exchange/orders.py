@@ -206,16 +206,10 @@ def returnable_orders(primary: apsw.Connection) -> list[WaitingOrder]:
     return list(read_rows(primary, _ORDERS.format(condition), (SECRET, now_us() - ORDER_DAYS * DAY_US), WaitingOrder))
 
 
-def decline(change: Change, numbers: Iterable[int]) -> None:
-    """Do not carry these out, and ask nobody again."""
+def settle(change: Change, numbers: Iterable[int], state: Literal["agreed", "declined"]) -> None:
+    """These wait no longer: what is declined is not asked about again; what is agreed had nothing left to remove."""
     for number in numbers:
-        change.connection.execute("UPDATE orders SET state = 'declined' WHERE id = ? AND state = 'waiting'", (number,))
-
-
-def settle(change: Change, numbers: Iterable[int]) -> None:
-    """Agreed orders that had nothing left to remove wait no longer."""
-    for number in numbers:
-        change.connection.execute("UPDATE orders SET state = 'agreed' WHERE id = ? AND state = 'waiting'", (number,))
+        change.connection.execute("UPDATE orders SET state = ? WHERE id = ? AND state = 'waiting'", (state, number))
 
 
 def has_unfulfilled(primary: apsw.Connection) -> bool:

@@ -59,7 +59,7 @@ def _of_orders(store: Store, does: str, which: str) -> Reply:
             carry_out(store, chosen)
         else:
             with store.write() as change:
-                orders.decline(change, [one.number for one in chosen])
+                orders.settle(change, [one.number for one in chosen], "declined")
         waiting = orders.waiting_orders(store.primary)
     reply = _reply("orders", [(_order_line(one), one) for one in waiting])
     if is_erasing_due(store.primary):

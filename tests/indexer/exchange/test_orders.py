@@ -14,7 +14,7 @@ from ctxrank.indexer.exchange import exchange, orders
 from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import Exchange, carry_out
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.orders import OrderDoor, decline, has_unfulfilled, waiting_orders
+from ctxrank.indexer.exchange.orders import OrderDoor, has_unfulfilled, settle, waiting_orders
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.privacy.purge import forget_document, forget_path, forget_session
 from ctxrank.indexer.privacy.removal import removals
@@ -82,7 +82,7 @@ def test_what_a_person_declines_is_not_asked_about_again_and_is_not_confirmed(an
     order_path(anna, "notes")
     tell(anna, ben)
     with ben.write() as change:
-        decline(change, [1])
+        settle(change, [1], "declined")
     assert not waiting_orders(ben.primary) and not tell(anna, ben).waiting
     assert len(search_ids(ben, "zebra", limit=50)) == FEW_RECORDS + 1 and has_unfulfilled(ben.primary)
 
