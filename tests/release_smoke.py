@@ -24,6 +24,7 @@ COMPILED = (
     "indexer.fulltext._postings",
     "indexer.fulltext._forward",
     "ranking.formulas._bm25",
+    "ranking.retrieval._snippets",
 )
 NOTE = "# Why the queue stops\n\nA read that becomes a write fails at once in WAL mode: database is locked.\n"
 FAILURE = "sqlite3.OperationalError: database is locked\n"

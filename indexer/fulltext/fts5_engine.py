@@ -241,7 +241,7 @@ class Fts5Engine:
     def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
         """The rows that a query finds, at most so many, by ascending row number."""
         rows = cast("list[Row]", self._select(query, "fts.rowid, f.owner_id, f.length, f.terms", most, join="LEFT"))
-        if any(row[3] is None for row in rows):
+        if [row for row in rows if row[3] is None]:
             # Every row of FTS5 has its forward list; a page that is not the list's own has others.
             raise apsw.CorruptError("the index holds rows without what they hold")
         return rows

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 import apsw
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
-from ctxrank.indexer.store.connection import read_column, read_rows, require_value
+from ctxrank.indexer.store.connection import read_column, require_value
 from ctxrank.indexer.store.facets import ROWID_SHIFT, Scope, document_condition, id_list
 from ctxrank.indexer.store.ids import SESSION_TITLE
 
@@ -118,7 +118,7 @@ def read_signals(
           FROM json_each(?) AS wanted
          CROSS JOIN {schema}.documents AS d ON d.id = wanted.value AND d.seq <= ?
     """
-    return list(read_rows(connection, query, (id_list(ids), applied_seq), RankingSignals))
+    return list(map(RankingSignals._make, connection.execute(query, (id_list(ids), applied_seq))))
 
 
 def read_feature_bounds(connection: apsw.Connection, schema: str, priorities: Collection[str]) -> FeatureBounds:

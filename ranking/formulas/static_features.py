@@ -76,4 +76,5 @@ def heuristic(signals: Signals, parts: tuple[Part, ...] = ALONE) -> HeuristicPar
     recency = 0.5 ** (days / HALF_LIFE_DAYS) if parts is BLENDED else 1 / (days + 1)
     priority = PRIORITY_WEIGHTS.get(signals.priority, _USUAL_WEIGHT) / 4
     shares = (priority, signals.is_same_group, signals.is_designated - signals.is_for_others, recency)
-    return HeuristicParts(parts, tuple(part.maximum * share for part, share in zip(parts, shares, strict=True)))
+    values = [part.maximum * share for part, share in zip(parts, shares, strict=True)]
+    return HeuristicParts._make((parts, tuple(values)))

@@ -21,6 +21,7 @@ OWN_SHARE = 0.4
 # The heading of prose stands in its title and in its best passage as well.
 PROSE_OWN_SHARE = 0.1
 OTHERS_SHARE = 0.1
+_DOCUMENT = document_id_of(-1)  # the bits of it in a rowid
 
 
 class HitGroup:
@@ -83,7 +84,7 @@ def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:
         group = groups.get(owner_id)
         if group is None:
             group = groups[owner_id] = HitGroup()
-        if document_id_of(rowid) == owner_id:
+        if rowid & _DOCUMENT == owner_id:
             group.own = row
         else:
             group.passages.append(row)

@@ -177,7 +177,7 @@ class SearchResult(NamedTuple):
 def signals_of(document: ParentDocument | RankingSignals, today: int) -> Signals:
     """What the heuristic knows of a document on a day."""
     # By place and in full: of sixty documents of a search, in an eighth of the time.
-    return Signals(document.priority, False, False, today - document.created_at // DAY_US, False)
+    return Signals._make((document.priority, False, False, today - document.created_at // DAY_US, False))
 
 
 def make_hit(

@@ -16,6 +16,7 @@ from os.path import splitext
 
 from ctxrank.indexer.engine import Engine
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.identifiers import Match as FoundMatch
 from ctxrank.indexer.text.lines import printable
 
 WINDOW_TOKENS = 32
@@ -77,6 +78,9 @@ class MatchedText(NamedTuple):
     is_in_bytes: bool = False  # the spans are; matches never are
 
 
+_Cut = tuple[tuple[str, tuple[Span, ...]], int, tuple[SnippetLine, ...], frozenset[str], str]
+
+
 class _Part(NamedTuple):
     """What is shown: of prose a window, and in any case the best line, among these lines."""
 
@@ -97,21 +101,42 @@ def is_code(path: str) -> bool:
     return splitext(name)[1] not in _PROSE or name in _CODE_NAMES
 
 
-def snippet(engine: Engine, text: str, values: Mapping[str, float], *, path: str = "", first_line: int = 1) -> Snippet:
+def snippet(engine: Engine, text: str, values: dict[str, float], *, path: str = "", first_line: int = 1) -> Snippet:
     """The best part of a text; its beginning where nothing in it matches.
 
     `values` are what the query's words are in the index, and how much each is worth. The text begins at `first_line`
     of the file at `path`.
     """
     text = text[:_MAX_SEARCHED_CHARS].replace("\r\n", "\n")
-    read = _read(engine, text, values)
-    part = _part(read, is_code(path))
-    low = min(part.start, part.lines[0][0])
-    high = max(part.end, part.lines[-1][1])
-    if printable(text[low:high]) != text[low:high]:  # rare: what is shown has control characters
-        read = _read(engine, shown_text(text), values)
-        part = _part(read, part.by_lines)
-    return _snippet(read, part, first_line)
+    shown, covered = _cut(engine, text, values, path, first_line)
+    if printable(covered) != covered:  # rare: what is shown has control characters
+        shown, _ = _cut(engine, shown_text(text), values, path, first_line)
+    return shown
+
+
+def _cut(engine: Engine, text: str, values: dict[str, float], path: str, first_line: int) -> tuple[Snippet, str]:
+    """The same of a text as it is, and the part of it that is shown."""
+    encoded = text.encode("utf-8", "replace")
+    _, spans, found = engine.find_words(encoded, values, with_parts=True)
+    (shown, marks), match_line, lines, terms, covered = cut(encoded, spans, found, values, is_code(path), first_line)
+    return Snippet._make((shown, marks, match_line, tuple(map(SnippetLine._make, lines)), terms)), covered
+
+
+def pure_cut(
+    raw: bytes, spans: Sequence[int], found: list[FoundMatch], values: dict[str, float], by_lines: bool, first_line: int
+) -> _Cut:
+    """The best part of a text in UTF-8, by the places of its words.
+
+    What is shown of it and the marks, the line of the best match, lines, terms, and the part of the text that all these
+    are of. `_snippets.c` does the same where it was compiled.
+    """
+    text, is_in_bytes = raw.decode(), not raw.isascii()
+    matches = _in_characters(raw, found) if is_in_bytes else list(map(Match._make, found))
+    read = MatchedText(text, spans, matches, values, is_in_bytes)
+    part = _part(read, by_lines)
+    shown, marks, match_line, lines, terms = _snippet(read, part, first_line)
+    covered = text[min(part.start, part.lines[0][0]) : max(part.end, part.lines[-1][1])]
+    return (shown, marks), match_line, lines, terms, covered
 
 
 def cut_snippet(read: MatchedText, *, path: str, first_line: int) -> Snippet:
@@ -119,9 +144,10 @@ def cut_snippet(read: MatchedText, *, path: str, first_line: int) -> Snippet:
     return _snippet(read, _part(read, is_code(path)), first_line)
 
 
-def terms_in(engine: Engine, text: str, values: Mapping[str, float]) -> frozenset[str]:
+def terms_in(engine: Engine, text: str, values: dict[str, float]) -> frozenset[str]:
     """Which of the query's terms a text holds."""
-    return frozenset([match.term for match in _read(engine, text, values).matches])
+    _, _, found = engine.find_words(text.encode("utf-8", "replace"), values, with_parts=True)
+    return frozenset([term for *_, term in found])
 
 
 def shown_text(text: str) -> str:
@@ -143,14 +169,6 @@ def marked(text: str, marks: tuple[Span, ...], mark: str, before: str = "", afte
     return "".join([*pieces, text[at:]])
 
 
-def _read(engine: Engine, text: str, values: Mapping[str, float]) -> MatchedText:
-    encoded = text.encode("utf-8", "replace")
-    _, spans, found = engine.find_words(encoded, values, with_parts=True)
-    is_in_bytes = not text.isascii()
-    matches = _in_characters(encoded, found) if is_in_bytes else list(map(Match._make, found))
-    return MatchedText._make((text, spans, matches, values, is_in_bytes))
-
-
 def _in_characters(encoded: bytes, matches: list[tuple[int, int, int, str]]) -> list[Match]:
     """The same matches with their places in characters instead of bytes."""
     counted: list[Match] = []
@@ -158,9 +176,9 @@ def _in_characters(encoded: bytes, matches: list[tuple[int, int, int, str]]) -> 
     for position, start, end, term in matches:
         if start < at:  # of the parts of one CJK word
             at = characters = 0
-        characters += len(_decode(encoded[at:start]))
+        characters += len(encoded[at:start].decode())
         at = start
-        counted.append(Match._make((position, characters, characters + len(_decode(encoded[start:end])), term)))
+        counted.append(Match._make((position, characters, characters + len(encoded[start:end].decode()), term)))
     return counted
 
 
@@ -210,7 +228,7 @@ def _window(read: MatchedText) -> Span:
     start, end = read.spans[2 * first], read.spans[2 * last + 1]
     if read.is_in_bytes:
         encoded = read.text.encode("utf-8", "replace")
-        start, end = len(_decode(encoded[:start])), len(_decode(encoded[:end]))
+        start, end = len(encoded[:start].decode()), len(encoded[:end].decode())
     return 0 if first == 0 else start, len(read.text) if last >= length - 1 else end
 
 
@@ -367,5 +385,9 @@ def _collapsed(piece: str) -> str:
     return f"{' ' if piece[0].isspace() else ''}{words}{' ' if piece[-1].isspace() else ''}"
 
 
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
+try:
+    from ctxrank.ranking.retrieval import _snippets
+
+    cut = _snippets.cut
+except ImportError:  # not compiled here
+    cut = pure_cut

@@ -93,7 +93,7 @@ def test_a_context_of_an_unchanged_tree_reads_no_file_and_loads_no_parser(tmp_pa
 @pytest.mark.parametrize(
     "arguments, most",
     [
-        (("search", "database", "locked"), 62),
+        (("search", "database", "locked"), 63),
         (("assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "x"), 79),
     ],
 )

@@ -22,6 +22,7 @@ from ctxrank.indexer.fulltext.forward import encode
 from ctxrank.indexer.text import _code, _words
 from ctxrank.indexer.text._vocabulary import Vocabulary
 from ctxrank.ranking.formulas import _bm25
+from ctxrank.ranking.retrieval import _snippets
 
 _ANSWERS = (ValueError, TypeError, IndexError, KeyError, OverflowError, RuntimeError, MemoryError, struct.error)
 _WORDS = (b"parseRequest", b"a_b_c", "größe".encode(), "日本語".encode(), b"HTTPServer2", b"x" * 300, b"\xff\xc0", b"0")
@@ -104,6 +105,7 @@ def _calls(chance: random.Random) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "between", lambda: _postings.between(chance.randbytes(len(doubles)), doubles, 0.0, float("nan"), 3)
     yield "frequencies", lambda: _forward.frequencies([chance.choice((page, _blob(chance)))], [1, 7, 70_000], _Levels())
     yield "saturated_sums", lambda: _saturated_sums(chance)
+    yield "cut", lambda: _cut(chance, text)
     yield "count_classes", lambda: _words.count_classes(text)
     yield "compound_words", lambda: _words.compound_words(text, chance.randrange(-1, 9), chance.randrange(-1, 99))
     characters = (
@@ -167,6 +169,15 @@ def _saturated_sums(chance: random.Random) -> object:
     texts = [[(chance.randrange(4), chance.choice(odd)) for _ in range(3)] for _ in range(chance.randrange(4))]
     worths = chance.choices(odd[:7], k=3)
     return _bm25.saturated_sums([(places, texts)] * chance.randrange(3), [1, 9], worths, *chance.choices(odd[:7], k=2))
+
+
+def _cut(chance: random.Random, text: bytes) -> object:
+    """A snippet by places that may lie outside of its text, or in the middle of a character."""
+    values = {"a": 1.0, "b": 0.5, "c": 2.0, "d": 2.0}
+    text = text if chance.randrange(4) else b"a b\n**a** \xe3\x80\x80d\n" * 9
+    spans = sorted(chance.choices(range(-1, len(text) + 2), k=2 * chance.randrange(60)))
+    found: Any = [(at, *spans[2 * at : 2 * at + 2], chance.choice("abcd" * 9 + "e")) for at in range(len(spans) // 2)]
+    return _snippets.cut(text, spans, found, values, chance.random() < 0.5, chance.randrange(-1, 9))
 
 
 def main() -> None:

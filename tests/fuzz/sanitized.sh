@@ -22,4 +22,4 @@ run tests/fuzz/compiled.py --seconds "${SECONDS:-60}" --seed "${SEED:-1}"
 run -m pytest -q -p no:randomly -p no:cacheprovider -m "not slow" tests/indexer/fulltext/test_postings.py \
   tests/indexer/fulltext/test_batch_counts.py tests/indexer/fulltext/test_forward.py \
   tests/ranking/formulas/test_bm25.py tests/indexer/text/test_word_finder.py tests/indexer/text/test_tokens.py \
-  tests/indexer/text/test_identifiers.py tests/indexer/text/test_compiled_code.py
+  tests/indexer/text/test_identifiers.py tests/indexer/text/test_compiled_code.py tests/ranking/retrieval/test_snippets.py

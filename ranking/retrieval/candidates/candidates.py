@@ -175,8 +175,9 @@ def find_candidates(
 
         rows, scores, is_complete, pruned_count = generate_candidates(plan, query, scored, threshold_of)
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
-    held = [(row[0], row[1], score, ()) for row, score in zip(rows, scores, strict=True) if score or plan.required]
-    return Candidates(list(map(Candidate._make, held)), is_complete, pruned_count)
+    found, make = zip(rows, scores, strict=True), Candidate._make
+    held = [make((row[0], row[1], score, ())) for row, score in found if score or plan.required]
+    return Candidates(held, is_complete, pruned_count)
 
 
 def scored_rows(plan: Plan, rows: list[Row]) -> Candidates:

@@ -43,7 +43,8 @@ def feature_limits(plan: Plan) -> FeatureLimits:
     """The limits of a query in its store."""
     bounds = plan.engine.feature_bounds(PRIORITY_WEIGHTS)
     rows = 1.0 + OWN_SHARE + OTHERS_SHARE * (SHOWN_PASSAGES - 1) if bounds.has_passages else 1.0
-    priority = max(heuristic(Signals(one), BLENDED).values[0] for one in bounds.priorities or (_USUAL_PRIORITY,))
+    highest = max(bounds.priorities or (_USUAL_PRIORITY,), key=PRIORITY_WEIGHTS.__getitem__)
+    priority = heuristic(Signals(highest), BLENDED).values[0]
     return FeatureLimits(rows, priority + _BESIDES, half_score(plan.values), plan.tuning.text, bounds.has_passages)
 
 

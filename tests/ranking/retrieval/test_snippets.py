@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
+import apsw
 import pytest
 from builders import found, make_store, save, write_file
 from examples import examples
@@ -13,14 +15,18 @@ from hypothesis import strategies as st
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.identifiers import Match
+from ctxrank.indexer.text.word_finder import WordFinder
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest
 from ctxrank.ranking.retrieval.search import search
 from ctxrank.ranking.retrieval.snippets import (
     MAX_LINE_CHARS,
     WINDOW_TOKENS,
     MatchedText,
+    cut,
     cut_snippet,
     is_code,
+    pure_cut,
     shown_text,
 )
 
@@ -122,6 +128,56 @@ def test_lines_are_lines_of_the_text_and_marks_cut_words_out_of_them(text: str, 
     lines = shown.split("\n")
     assert 7 <= snippet.match_line <= 7 + len(lines)
     assert all(line.text == lines[line.number - 7].rstrip() for line in snippet.lines)
+
+
+_PIECES = (
+    *("lock", "Locked", "walLock", "retry", "日本語テスト", "é", "数", "a", "x" * 250, "__init__", "word"),
+    *("**bold**", "(**lock**)", "**lock", "*", "**", "***", "/", "-", "\0", "\u200b"),
+    *("\n", "\n\n", " ", "\u3000", "\xa0", "\u2028", "\t", "\r", "\x1c"),
+)
+
+
+_TERMS = ("lock", "retri", "日本", "語テ", "bold", "x", "init", "é", "wal")
+
+
+@pytest.fixture(scope="module")
+def finder() -> Iterator[WordFinder]:
+    connection = apsw.Connection(":memory:")
+    tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+
+    def tokens_at(text: bytes) -> list[tuple[int, int, str]]:
+        return cast("list[tuple[int, int, str]]", tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None))
+
+    yield WordFinder(tokens_at)
+    connection.close()
+
+
+@settings(max_examples=examples(200))
+@given(st.lists(st.sampled_from(_PIECES), max_size=120), st.lists(st.sampled_from(_TERMS)), st.booleans())
+def test_a_snippet_is_the_same_without_what_is_compiled(
+    finder: WordFinder, pieces: list[str], terms: list[str], by_lines: bool
+) -> None:
+    text = "".join(f"{piece}{' ' * (number % 3 == 0)}" for number, piece in enumerate(pieces)).encode()
+    values = {term: (0.5, 1.0, 1.1, 0.7)[place % 4] for place, term in enumerate(terms)}
+    _, spans, found = finder.find(text, values, with_parts=True)
+    assert cut(text, spans, found, values, by_lines, 7) == pure_cut(text, spans, found, values, by_lines, 7)
+
+
+@pytest.mark.parametrize("by_lines", [False, True])
+def test_a_long_text_of_many_words_is_cut_alike(finder: WordFinder, by_lines: bool) -> None:
+    words = [f"word{number} tusk{number % 7}{chr(10) * (number % 5 == 0)}" for number in range(2000)]
+    text, values = " ".join(words).encode(), {f"tusk{number}": 0.1 * number for number in range(7)}
+    _, spans, found = finder.find(text, values, with_parts=True)
+    assert cut(text, spans, found, values, by_lines, 1) == pure_cut(text, spans, found, values, by_lines, 1)
+
+
+@pytest.mark.skipif(cut is pure_cut, reason="nothing was compiled here")
+@pytest.mark.parametrize(
+    ("found", "error"), [([(0, 0, 9, "a")], IndexError), ([(0, 2, 1, "a")], IndexError), ([(0, 0, 1, "b")], KeyError)]
+)
+def test_a_place_outside_of_the_text_is_refused(found: list[Match], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        cut(b"abc", [0, 3], found, {"a": 1.0}, False, 1)
 
 
 def test_every_line_of_every_hit_is_in_its_file(store: Store) -> None:
