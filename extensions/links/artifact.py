@@ -40,8 +40,6 @@ LEVELS = ("meta", "summary", "full")
 # The equals sign and what looks like it.
 _EQUALS = "=\uff1d\ufe66\u2550\ua78a\u2a75\u2a76\u30a0"
 _BREAKS = str.maketrans({"\u2028": "\n", "\u2029": "\n", "\x85": "\n", "\x0b": "\n", "\x0c": "\n"})
-_HEADING = r"^(#{1,6})(?:[ \t]+|$)"
-_CODE_FENCE = r"^ {0,3}(`{3,}|~{3,})"
 
 
 class Link(NamedTuple):
@@ -111,40 +109,24 @@ def first_section(body: str) -> str:
 
     The title itself is left out, for the fields say it.
     """
-    headings = _headings(body)
-    lines = body.split("\n")
+    from ctxrank.indexer.text.passages import markdown_headings  # noqa: PLC0415  only for a file that has changed
+
+    text = f"\n{body}\n"
+    headings = [(one.start, one.level) for one in markdown_headings(text)]
     start = 0
-    if headings and headings[0][1] == 1 and not "".join(lines[: headings[0][0]]).strip():
-        start = headings.pop(0)[0] + 1
-    following = [at for at, _ in headings if at >= start]
-    end = following[0] if following else len(lines)
-    if following and not "".join(lines[start:end]).strip():
-        start = following[0]
-        depth = next(level for at, level in headings if at == start)
-        end = next((at for at, level in headings if at > start and level <= depth), len(lines))
-    return "\n".join(lines[start:end]).strip("\n")
+    if headings and headings[0][1] == 1 and not text[: headings[0][0]].strip():
+        start = text.index("\n", headings.pop(0)[0] + 1)
+    end = headings[0][0] if headings else len(text)
+    if headings and not text[start:end].strip("\n="):
+        start, depth = headings[0]
+        end = next((at for at, level in headings[1:] if level <= depth), len(text))
+    return text[start:end].lstrip("\n=").rstrip("\n")
 
 
 def _without_title(body: str, title: str) -> str:
     """The body without a first heading that only repeats the title, which is a field already."""
     first, _, rest = body.partition("\n")
     return rest.lstrip("\n") if first.startswith("# ") and one_line(first[2:]) == title else body
-
-
-def _headings(body: str) -> list[tuple[int, int]]:
-    """Line and depth of each `#` heading; none inside a code fence."""
-    found: list[tuple[int, int]] = []
-    fence = ""
-    for at, line in enumerate(body.split("\n")):
-        mark = re.match(_CODE_FENCE, line)
-        if fence:
-            if mark and mark[1].startswith(fence) and not line.strip(" `~"):
-                fence = ""
-        elif mark:
-            fence = mark[1]
-        elif heading := re.match(_HEADING, line):
-            found.append((at, len(heading[1])))
-    return found
 
 
 def _joined(meta: str, text: str) -> str:

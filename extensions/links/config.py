@@ -15,6 +15,7 @@ from ctxrank.extensions.links.artifact import FOLDER
 from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.store.setting_checks import choice, entries, switch
 
 SEVERITIES = ("error", "warning", "info", "off")
 RULES = {
@@ -53,21 +54,10 @@ def load_linked_config(tree: ArtifactTree) -> LinkedConfig:
     top = values if is_dict(values) else {}
     check = top.get("check")
     check = {**top, **(check if is_dict(check) else {})}
-    given = check.get("severities") or check.get("rules")
-    if given and not is_dict(given):
-        raise UsageError(f"{path}: severities is '{given}'.", "Write them as 'rule: severity' lines.")
-    severities = dict(RULES)
-    for rule, severity in given.items() if is_dict(given) else ():
-        # YAML reads a bare `off` as false.
-        text = "off" if severity is False else str(severity).strip().lower()
-        if rule not in RULES:
-            raise UsageError(f"{path}: '{rule}' is not a rule.", f"Rules are {', '.join(RULES)}.")
-        if text not in SEVERITIES:
-            raise UsageError(f"{path}: the severity of {rule} is '{severity}'.", f"Give {', '.join(SEVERITIES)}.")
-        severities[str(rule)] = text
-    is_bidirectional = check.get("strict_bidirectional", False)
-    if not isinstance(is_bidirectional, bool):
-        raise UsageError(f"{path}: strict_bidirectional is '{is_bidirectional}'.", "Give true or false.")
+    given = check.get("severities") or check.get("rules") or {}
+    rated = entries(dict.fromkeys(RULES, _severity), "Write them as 'rule: severity' lines.")
+    severities = RULES | rated(given, f"{path}: severities")
+    is_bidirectional = switch(check.get("strict_bidirectional", False), f"{path}: strict_bidirectional")
     if is_bidirectional:
         severities["one-way-annotation"] = "error"
     starts: object = top.get("annotations")
@@ -77,3 +67,8 @@ def load_linked_config(tree: ArtifactTree) -> LinkedConfig:
     if not is_list(starts) or not all(isinstance(item, str) for item in starts):
         raise UsageError(f"{path}: annotations.paths is '{starts}'.", "Give a list of patterns, such as [src/**].")
     return LinkedConfig(severities, is_bidirectional, tuple(map(str, starts)))
+
+
+def _severity(value: object, name: str) -> object:
+    """One of SEVERITIES; YAML reads a bare `off` as false."""
+    return choice(*SEVERITIES)("off" if value is False else str(value).strip().lower(), name)

@@ -243,7 +243,7 @@ def _nest(text: str, openings: Iterator[_Opening]) -> list[_TextSection]:
     return sections
 
 
-def _markdown_headings(lines: str, _: Language) -> Iterator[_Opening]:
+def markdown_headings(lines: str, _: Language | None = None) -> Iterator[_Opening]:
     """Headings with # and underlined ones, outside code fences and front matter."""
     fence = ""
     for match in expression("markdown_line").finditer(lines, front_matter_end(lines[1:])):
@@ -398,7 +398,7 @@ def _opening_line(lines: str, last: int, indent: str, leads: tuple[str, ...]) ->
 
 
 _OPENINGS: dict[str, Callable[[str, Language], Iterator[_Opening]]] = {
-    "markdown": _markdown_headings,
+    "markdown": markdown_headings,
     "rst": _underlined_headings,
     "python": _python_definitions,
     "braces": _brace_definitions,

@@ -111,6 +111,8 @@ def test_three_levels_each_say_more() -> None:
         ("Text.\n\n# Later\n", "Text."),
         ("```\n# no heading\n```\n\n## Two", "```\n# no heading\n```"),
         ("", ""),
+        ("# T", ""),
+        ("T\n==\n\nText.\n\nMore\n--\n\na", "Text."),
     ],
 )
 def test_the_first_section_is_what_stands_under_the_title(body: str, wanted: str) -> None:

@@ -123,9 +123,9 @@ def test_severities_come_from_the_configuration(store: Store, root: Path) -> Non
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ("severities: {no-rule: error}", "Rules are"),
-        ("severities: {broken-ref: fatal}", "error, warning, info, off"),
-        ("strict_bidirectional: perhaps", "true or false"),
+        ("severities: {no-rule: error}", "It has malformed-frontmatter"),
+        ("severities: {broken-ref: fatal}", "error or warning or info or off"),
+        ("strict_bidirectional: perhaps", "on or off"),
         ("a: [", "cannot be parsed"),
     ],
 )
