@@ -128,25 +128,16 @@ class StoreCommand(click.Command):
         return super().invoke(ctx)
 
 
-class RawCommand(StoreCommand):
+class RawCommand(click.Command):
     """A command whose words are not click's to read; only help is, where it comes first."""
-
-    def __init__(self, *args: Any, usage: tuple[str, ...], **kwargs: Any) -> None:
-        super().__init__(*args, add_help_option=False, **kwargs)
-        self.usage = usage
-        self.params = []
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep all arguments as they are."""
         if args[:1] in (["--help"], ["-h"]):
             click.echo(ctx.get_help())
             ctx.exit()
-        ctx.params = {**dict.fromkeys(GLOBAL_NAMES), "arguments": tuple(args)}
+        ctx.params = {"arguments": tuple(args)}
         return []
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """What follows the name in the usage line."""
-        return list(self.usage)
 
 
 def as_click(declared: declare.Declared) -> click.Command:
@@ -155,7 +146,9 @@ def as_click(declared: declare.Declared) -> click.Command:
         commands = {name: as_click(command) for name, command in declared.commands.items()}
         return NamingGroup(declared.name, commands, help=declared.help)
     if declared.usage is not None:
-        return RawCommand(declared.name, callback=_callback(declared), help=declared.help, usage=declared.usage)
+        raw = RawCommand(declared.name, callback=_callback(declared), help=declared.help, add_help_option=False)
+        raw.options_metavar = " ".join(declared.usage)
+        return raw
     return StoreCommand(
         declared.name,
         params=[_parameter(parameter) for parameter in declared.parameters],
