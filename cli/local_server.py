@@ -9,12 +9,9 @@ stays. At a Unix socket another user is not heard.
 """
 
 import asyncio
-import contextlib
 import os
-import signal
 import socket
-from collections.abc import Generator
-from types import FrameType
+from contextlib import AbstractContextManager
 
 import h11
 import uvicorn
@@ -22,6 +19,7 @@ from starlette.types import ASGIApp, Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ctxrank.cli.loopback import WAITING, peer_uid
+from ctxrank.cli.sigterm import at_sigterm
 
 HEAD_S = 5.0
 MOST_STRANGERS = 64
@@ -39,18 +37,13 @@ def local_server(application: ASGIApp, *, end_s: int, has_lifespan: bool = False
     return _Server(config)
 
 
-@contextlib.contextmanager
-def ended_by_signal(server: uvicorn.Server) -> Generator[None, None, None]:
+def ended_by_signal(server: uvicorn.Server) -> AbstractContextManager[None]:
     """SIGTERM ends a server, also where uvicorn has not begun, or raises the signal again when it has ended."""
 
-    def end(_: int, __: FrameType | None) -> None:
+    def end() -> None:
         server.should_exit = True
 
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return at_sigterm(end)
 
 
 def admit(scope: Scope) -> None:

@@ -3,12 +3,11 @@
 import contextlib
 import gc
 import os
-import signal
 from collections.abc import Callable, Generator, Sequence
-from types import FrameType
 
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
+from ctxrank.cli.sigterm import at_sigterm
 from ctxrank.extensions.team import sync as exchange
 from ctxrank.extensions.team.log import TeamLog, connect
 from ctxrank.extensions.team.schema import prepare
@@ -156,19 +155,12 @@ def _follow(call: Call) -> Reply:
 
         watch = LogWatch(store, dsn, told)
 
-        def end(_: int, __: FrameType | None) -> None:
-            watch.stop()
-
         def already(says: str) -> CtxrankError:
             return LockedError(f"Process {says} exchanges with the log already.", "It ends by itself if it is idle.")
 
-        with only_one(lock, str(os.getpid()), already):
-            before = signal.signal(signal.SIGTERM, end)
-            try:
-                call.note(f"following {state_of(store).project}; Ctrl-C ends it.")
-                watch.run()
-            finally:
-                signal.signal(signal.SIGTERM, before)
+        with only_one(lock, str(os.getpid()), already), at_sigterm(watch.stop):
+            call.note(f"following {state_of(store).project}; Ctrl-C ends it.")
+            watch.run()
     return Reply()
 
 

@@ -9,11 +9,9 @@ One process follows a store: a lock file in its folder, which the system gives f
 import contextlib
 import gc
 import os
-import signal
 import sys
 import time
-from collections.abc import Generator, Iterable
-from types import FrameType
+from collections.abc import Iterable
 
 from ctxrank.cli.actions.upkeep.indexing import STEP_FOLDER, Indexed, answer_of, bring_up_to_date, text_notes
 from ctxrank.cli.call import Call, Reply, shown
@@ -21,6 +19,7 @@ from ctxrank.cli.command_table import CORE, command_table
 from ctxrank.cli.output.envelope import as_json, envelope
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.cli.output.shaped import answer
+from ctxrank.cli.sigterm import at_sigterm
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.files.git import GitError, find_repository, head_commit
 from ctxrank.indexer.files.walk import ALWAYS_SKIPPED, walk
@@ -66,8 +65,14 @@ def follow(call: Call, paths: tuple[str, ...]) -> Reply:
         if not os.path.exists(path):
             raise UsageError(f"'{given}' is not there, so it cannot be followed.", "Give a path that is there.")
     follower = _Follower(call, root, paths)
+    stopping: list[bool] = []
+
+    def stop() -> None:
+        stopping.append(True)
+        raise _Stopped
+
     only_follower = only_one(os.path.join(folder, WATCH_LOCK), str(os.getpid()), _locked)
-    with only_follower, contextlib.suppress(_Stopped), _ended_by_sigterm() as stopping:
+    with only_follower, contextlib.suppress(_Stopped), at_sigterm(stop):
         try:
             # The first round comes at once, without changes: what changes during the whole run is seen after it. No
             # filter: a round would wait for a moment without changes in what is ignored, such as a store in use.
@@ -196,19 +201,3 @@ def _locked(pid: str) -> LockedError:
         f"Process {pid} follows this store already." if pid else "Another process follows this store.",
         "One is enough: it takes in every change below its root.",
     )
-
-
-@contextlib.contextmanager
-def _ended_by_sigterm() -> Generator[list[bool], None, None]:
-    """SIGTERM ends the block with _Stopped, at any point, as Ctrl-C does; the list says so once it came."""
-    stopping: list[bool] = []
-
-    def stop(_: int, __: FrameType | None) -> None:
-        stopping.append(True)
-        raise _Stopped
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield stopping
-    finally:
-        signal.signal(signal.SIGTERM, before)
