@@ -205,7 +205,7 @@ def _costs(
 
 def _send(store: Store, cluster: Cluster, settings: WideSettings) -> int:
     tokens = engine_of(store).tokens
-    return send_changes(store.primary, cluster, tokens, shards=settings.shards, replicas=settings.replicas).changed
+    return send_changes(store.primary, cluster, tokens, settings).changed
 
 
 def _cpu_ms(cluster: Cluster) -> int:

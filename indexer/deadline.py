@@ -40,6 +40,9 @@ class Deadline:
         self.left_s = max(self.left_s - seconds, 0.0)
 
 
+ENDLESS = Deadline(float("inf"))
+
+
 def in_time(seconds: float, act: "Callable[[], Answer]") -> "Answer":
     """What `act` returns within so many seconds. Raises TimeoutError, and what it raises.
 

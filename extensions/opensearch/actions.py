@@ -49,7 +49,9 @@ def sync(call: Call, *, rebuild: bool, forget: bool) -> Reply:
         with _connected(settings) as cluster:
             if rebuild:
                 drop_index(cluster, index_name(store.primary))
-            done = _send(call, store, settings, cluster)
+            with progress_bar("sending", call) as advance:
+                tokens = engine_for(store, settings).tokens
+                done = send_changes(store.primary, cluster, tokens, settings, advance)
             if forget:
                 forget_deleted(store.primary, cluster)
         return _reply(store, done, settings)
@@ -83,28 +85,6 @@ def _connected(settings: WideSettings) -> Generator[Cluster, None, None]:
         raise CtxrankError(
             f"The cluster at {settings.hosts}: {error}.", "What it acknowledged stays; the same command goes on."
         ) from error
-
-
-def _send(call: Call, store: Store, settings: WideSettings, cluster: Cluster) -> Sent:
-    state = read_state(cluster, index_name(store.primary))
-    missing = changes_after(store.primary, 0 if state is None else state.applied_seq)
-    sent = 0
-    with progress_bar("sending", call) as advance:
-
-        def tell(count: int) -> None:
-            nonlocal sent
-            sent += count
-            if advance is not None:
-                advance(min(sent, missing), missing)
-
-        return send_changes(
-            store.primary,
-            cluster,
-            engine_for(store, settings).tokens,
-            shards=settings.shards,
-            replicas=settings.replicas,
-            advance=tell,
-        )
 
 
 def _reply(store: Store, done: Sent, settings: WideSettings) -> Reply:

@@ -1,7 +1,7 @@
 """The connection to an OpenSearch cluster: HTTP and JSON, over whichever node answers.
 
 A node that is away is passed over; a cluster that says it has too much to do (429, 503) is asked again later, each time
-after twice as long. Both are counted. Only requests that change nothing when they are sent twice go through here.
+after twice as long, which is counted. Only requests that change nothing when they are sent twice go through here.
 With a deadline all of that ends with it.
 """
 
@@ -15,7 +15,7 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import SplitResult, urlsplit
 
-from ctxrank.indexer.deadline import Deadline, in_time
+from ctxrank.indexer.deadline import ENDLESS
 from ctxrank.indexer.engine import EngineError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 
@@ -59,8 +59,7 @@ class Cluster:
         Raises ClusterError for a password that would be sent in the clear.
         """
         self.waits = 0  # how often it was too busy
-        self.lost = 0  # how often a node did not answer
-        self.deadline: Deadline | None = None  # of all that is asked from now on
+        self.deadline = ENDLESS  # of all that is asked from now on
         self._urls = [urlsplit(url) for url in urls]
         self._is_encrypted = all(url.scheme == "https" for url in self._urls)
         if login and not self._is_encrypted:
@@ -122,13 +121,12 @@ class Cluster:
     def wait(self, seconds: float) -> None:
         """Wait because it is busy, counted."""
         self.waits += 1
-        if self.deadline is not None:
-            self.deadline.spend(seconds)
+        self.deadline.spend(seconds)
         self._sleep(seconds)
 
     def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> ClusterAnswer | str:
         """Ask each node in turn; of a cluster of which none answers, what was the matter with the last one."""
-        if self.deadline is not None and not self.deadline.left_s:
+        if not self.deadline.left_s:
             raise ClusterError(f"the cluster does not answer within {self.deadline.seconds:g} s")
         why = ""
         left = len(self._urls)
@@ -141,7 +139,6 @@ class Cluster:
             except (OSError, HTTPException) as error:
                 if isinstance(error, ssl.SSLCertVerificationError):
                     raise ClusterError(f"the certificate of {url.hostname} is not trusted") from error
-                self.lost += 1
                 why = f"{url.netloc}: {_reason(error)}"
                 if kept is not None and not isinstance(error, TimeoutError):
                     continue  # it may have been closed since, so the node is connected to once more
@@ -173,8 +170,6 @@ class Cluster:
             return response.status, read
 
         try:
-            if self.deadline is None:
-                return in_time(_ANSWER_S, exchange)
             return self.deadline.ask(exchange, min(_ANSWER_S, self.deadline.left_s / left))
         except TimeoutError:
             if connection.sock is not None:  # its thread may still read: it ends now, and closes
@@ -199,9 +194,8 @@ class Waiting:
     def wait(self, why: str, most_s: float | None = None) -> None:
         """Wait twice as long as the last time. Raises ClusterError where patience (or `most_s`) is at its end."""
         left_s = (self._cluster.patience_s if most_s is None else most_s) - self.waited_s
-        deadline = self._cluster.deadline
         seconds = min(self._next_s, left_s)
-        if left_s <= 0 or (deadline is not None and deadline.left_s <= seconds):
+        if left_s <= 0 or self._cluster.deadline.left_s <= seconds:
             raise ClusterError(why)
         self.waited_s += seconds
         self._next_s = min(2 * self._next_s, _LONGEST_WAIT_S)

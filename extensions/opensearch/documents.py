@@ -26,6 +26,7 @@ from ctxrank.indexer.fulltext.forward import (
 from ctxrank.indexer.fulltext.index_file import MARKS
 from ctxrank.indexer.store.change_log import LoggedDocument
 from ctxrank.indexer.store.facets import index_rowid
+from ctxrank.indexer.store.wide_settings import WideSettings
 from ctxrank.indexer.text.definitions import forms_of, names_in
 
 Tokens = Callable[[str], list[str]]
@@ -67,10 +68,12 @@ _PROPERTIES: Mapping[str, object] = {
 }  # fmt: skip
 
 
-def definition(shards: int, replicas: int, meta: Mapping[str, object]) -> dict[str, object]:
+def definition(settings: WideSettings, meta: Mapping[str, object]) -> dict[str, object]:
     """What a new index is made of."""
     return {
-        "settings": {**_SETTINGS, "number_of_shards": shards, "number_of_replicas": replicas},
+        "settings": {
+            **_SETTINGS, "number_of_shards": settings.shards, "number_of_replicas": settings.replicas,
+        },
         "mappings": {
             "dynamic": "strict", "_source": {"includes": list(SOURCE)}, "properties": _PROPERTIES, "_meta": meta,
         },

@@ -24,16 +24,25 @@ from ctxrank.extensions.opensearch.cluster import (
 )
 from ctxrank.extensions.opensearch.documents import FORMAT, Tokens, definition, line, source_of
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
-from ctxrank.indexer.store.change_log import ChangeBatch, LoggedDeletion, LoggedDocument, history_id, read_changes
+from ctxrank.indexer.store.change_log import (
+    ChangeBatch,
+    LoggedDeletion,
+    LoggedDocument,
+    changes_after,
+    history_id,
+    read_changes,
+)
 from ctxrank.indexer.store.connection import read_map, require_value, snapshot
 from ctxrank.indexer.store.facets import id_list
+from ctxrank.indexer.store.wide_settings import WideSettings
 
 _BATCH_DOCUMENTS = 1000
 _BULK_BYTES = 5_000_000
 _GONE, _NEWER = 404, 409  # gone already; there already in this version or a later one
 _UNFIT, _TOO_LARGE = 400, 413  # a document that cannot be indexed; a request that the cluster takes in no case
-# Told after each batch how many changes were sent since the last time.
-Advance = Callable[[int], object]
+_USUAL = WideSettings(())  # what an index that is there already was made of is not asked
+# Told after each batch how many of how many changes were sent.
+Advance = Callable[[int, int], None]
 
 
 class Refused(NamedTuple):
@@ -93,9 +102,7 @@ def send_changes(
     primary: apsw.Connection,
     cluster: Cluster,
     tokens: Tokens,
-    *,
-    shards: int = 1,
-    replicas: int = 0,
+    settings: WideSettings = _USUAL,
     advance: Advance | None = None,
 ) -> Sent:
     """Send what the cluster's index is missing, into a new one where there is none or it is of another history.
@@ -114,7 +121,8 @@ def send_changes(
             state = None
     if state is None:
         state = ClusterIndexState()
-        cluster.required("PUT", f"/{name}", definition(shards, replicas, state._asdict()))
+        cluster.required("PUT", f"/{name}", definition(settings, state._asdict()))
+    missing = changes_after(primary, state.applied_seq)
     while True:
         with snapshot(primary):
             batch = read_changes(primary, "main", after=state.applied_seq, most=_BATCH_DOCUMENTS)
@@ -123,7 +131,7 @@ def send_changes(
         sent = send_batch(cluster, name, batch, kinds, tokens)
         done = Sent(done.changed + sent.changed, done.unchanged + sent.unchanged, 0, done.refused + sent.refused)
         if advance is not None:
-            advance(sent.changed + sent.unchanged + len(sent.refused))
+            advance(min(done.changed + done.unchanged + len(done.refused), missing), missing)
         # What a batch changed was looked at anew.
         seen = {document.id for document in batch.documents} | {gone.id for gone in batch.deletions}
         aside = tuple(sorted({*state.set_aside} - seen | {one.id for one in sent.refused}))

@@ -18,7 +18,7 @@ from ctxrank.extensions.team.undo import drop_sealed, sealed_orders, take_back
 from ctxrank.extensions.team.watch import LogWatch
 from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, format_day, now_us
-from ctxrank.indexer.deadline import QUESTION_S, Deadline
+from ctxrank.indexer.deadline import ENDLESS, QUESTION_S, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
@@ -196,7 +196,7 @@ def snapshot(call: Call, file: str) -> Reply:
 
 
 @contextlib.contextmanager
-def connected(store: Store, deadline: Deadline | None = None) -> Generator[TeamLog, None, None]:
+def connected(store: Store, deadline: Deadline = ENDLESS) -> Generator[TeamLog, None, None]:
     """The log of a store that has joined one. Raises NotFoundError, UsageError, CtxrankError."""
     project = state_of(store).project
     with connect(_dsn(store), project, deadline) as log:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 
 from ctxrank.extensions.team.sealing import Register
-from ctxrank.indexer.deadline import Deadline, in_time
+from ctxrank.indexer.deadline import ENDLESS, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 
@@ -228,18 +228,17 @@ def _log_line(row: "tuple[Any, ...]") -> LogLine:
 class _LogConnection(psycopg.Connection["tuple[Any, ...]"]):
     """One that does not wait for a server for ever; with a deadline, until that at most."""
 
-    deadline: Deadline | None = None
+    deadline = ENDLESS
 
     def wait(self, gen: "PQGen[Result]", interval: float = _STEP_S, timeout: float | None = None) -> "Result":
         """Let a statement run, as psycopg does. Raises OperationalError when the time is over."""
-        most_s = _SILENCE_S if self.deadline is None else self.deadline.left_s
+        most_s = min(self.deadline.left_s, _SILENCE_S)
         begun = time.monotonic()
         try:
             bounded = self._bounded(gen, begun + most_s)
             return super().wait(bounded, interval) if timeout is None else super().wait(bounded, interval, timeout)
         finally:
-            if self.deadline is not None:
-                self.deadline.spend(time.monotonic() - begun)
+            self.deadline.spend(time.monotonic() - begun)
 
     def _bounded(self, gen: "PQGen[Result]", until: float) -> "PQGen[Result]":
         """The same steps; psycopg takes one each _STEP_S, whatever the server does."""
@@ -257,7 +256,7 @@ class _LogConnection(psycopg.Connection["tuple[Any, ...]"]):
 
 
 @contextlib.contextmanager
-def connect(dsn: str, project: str, deadline: Deadline | None = None) -> Generator[TeamLog, None, None]:
+def connect(dsn: str, project: str, deadline: Deadline = ENDLESS) -> Generator[TeamLog, None, None]:
     """A connection to the log. Raises UsageError for a DSN that is none or that is not safe, CtxrankError."""
     with postgres_errors(), opened(dsn, deadline) as connection:
         number = format_of(connection)
@@ -276,7 +275,7 @@ def connect(dsn: str, project: str, deadline: Deadline | None = None) -> Generat
 
 
 @contextlib.contextmanager
-def opened(dsn: str, deadline: Deadline | None = None) -> Generator["psycopg.Connection[tuple[Any, ...]]", None, None]:
+def opened(dsn: str, deadline: Deadline = ENDLESS) -> Generator["psycopg.Connection[tuple[Any, ...]]", None, None]:
     """A connection that writes, of two nodes to the one that is the primary; each statement is a transaction."""
     values = connection_values(dsn)
 
@@ -284,7 +283,7 @@ def opened(dsn: str, deadline: Deadline | None = None) -> Generator["psycopg.Con
         return _LogConnection.connect(make_conninfo(**values), autocommit=True)
 
     try:
-        made = in_time(_SILENCE_S, connected) if deadline is None else deadline.ask(connected)
+        made = deadline.ask(connected, _SILENCE_S)
     except TimeoutError as error:
         raise psycopg.OperationalError("the server does not answer in time") from error
     made.deadline = deadline

@@ -93,14 +93,14 @@ def test_patience_ends() -> None:
     assert sum(slept) == pytest.approx(1)
 
 
-def test_a_node_that_is_away_is_passed_over_and_counted() -> None:
+def test_a_node_that_is_away_is_passed_over() -> None:
     with _serving(lambda _method, _path, _body: (200, {})) as away:
         pass
     with _serving(lambda _method, _path, _body: (200, {"ok": 1})) as url:
         cluster = Cluster([away, url], sleep=lambda _: None)
         assert cluster.required("GET", "/") == {"ok": 1}
         cluster.close()
-    assert (cluster.lost, cluster.waits) == (1, 0)
+    assert cluster.waits == 0
     with pytest.raises(ClusterError, match="no node of the cluster answers"):
         Cluster([away], sleep=lambda _: None).ask("GET", "/")
 

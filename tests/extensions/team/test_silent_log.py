@@ -10,7 +10,7 @@ from silent_servers import Manner, falling_silent_as_postgres, silent, standing_
 from ctxrank.cli.main import run
 from ctxrank.extensions.team import log as team_log
 from ctxrank.extensions.team.state import write_state
-from ctxrank.indexer.deadline import Deadline
+from ctxrank.indexer.deadline import ENDLESS, Deadline
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.store.location import TEAM_LOCK
 from ctxrank.indexer.store.one_process import only_one
@@ -47,7 +47,7 @@ def test_no_command_waits_for_ever(manner: Manner, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(team_log, "_SILENCE_S", 0.5)
     with standing_in(manner) as port:
         dsn = f"host=127.0.0.1 port={port} user=anna dbname=team sslmode=disable"
-        for deadline in (None, Deadline(0.5)):
+        for deadline in (ENDLESS, Deadline(0.5)):
             begun = time.monotonic()
             with pytest.raises(CtxrankError, match="does not answer in time"), team_log.connect(dsn, "shop", deadline):
                 pass
