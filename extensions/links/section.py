@@ -34,6 +34,7 @@ from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.globs import overlap
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.shapes import Omitted, SectionItem
 from ctxrank.ranking.context.prices import Prices
@@ -202,9 +203,16 @@ def _by_links(
 
 
 def _by_specs(graph: Graph, node: Node, tiers: Mapping[str, int]) -> Iterator[str]:
-    """Which specs that links reach could list it."""
-    linked = [graph.nodes[id_] for id_, tier in tiers.items() if tier <= 1 and id_ in graph.nodes]
-    others = [one.id for one in linked if one.type == "spec" and all(link.id != node.id for link in one.links)]
+    """Which specs that are reached could list it."""
+    reached = [graph.nodes[id_] for id_ in tiers if id_ in graph.nodes]
+    specs = [one for one in reached if one.type == "spec" and all(link.id != node.id for link in one.links)]
+    named: set[str] = set()
+    for spec in specs if node.type == "norm" else ():
+        pair = next(((a, b) for a in node.globs for b in spec.globs if overlap(a, b)), None)
+        if pair is not None and len(named) < _MAX_NAMED:
+            named.add(spec.id)
+            yield f"missing-link: its scope '{pair[0]}' covers '{pair[1]}' of {spec.id}, which does not list it"
+    others = [spec.id for spec in specs if tiers[spec.id] <= 1 and spec.id not in named]
     if others:
         more = f" and {len(others) - _MAX_NAMED} more" if len(others) > _MAX_NAMED else ""
         yield f"reached, and not listing it: {', '.join(others[:_MAX_NAMED])}{more}"

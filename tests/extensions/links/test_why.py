@@ -83,10 +83,13 @@ def test_a_link_that_is_never_followed_says_so(store: Store, tmp_path: Path) -> 
     assert "DEC-BILLING-003 lists it, but no link is followed from a decision to a spec" in said
 
 
-def test_a_norm_that_covers_a_spec_reached_by_patterns_meets_no_code_of_the_task(store: Store, tmp_path: Path) -> None:
+def test_a_norm_that_covers_a_spec_reached_by_patterns_is_a_missing_link(store: Store, tmp_path: Path) -> None:
     write_artifact(tmp_path, "NORM-FONT-001", "scope: [src/fonts/**]\n")
     write_artifact(tmp_path, "SPEC-LAYOUT-002", "paths: [src/billing/templates/**, src/fonts/**]\n")
     said = why(store, "NORM-FONT-001").reasons
+    assert said[1] == (
+        "missing-link: its scope 'src/fonts/**' covers 'src/fonts/**' of SPEC-LAYOUT-002, which does not list it"
+    )
     assert "its scope src/fonts/** meet the code of no spec that TASK-042 links to" in said
 
 
