@@ -74,22 +74,25 @@ static int open_list(const uint8_t *bytes, size_t length, List *list)
     return 0;
 }
 
-/* The place of an id among all of the list; -1 for one that it lacks. */
+/* The place of an id among all of the list; -1 for one that it lacks. Nothing is guessed: the steps have no branch. */
 static Py_ssize_t place_of(const List *list, uint32_t id)
 {
     int is_small = id < SMALL_IDS;
-    size_t low = 0, high = is_small ? list->small_count : list->large_count, count = high;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint32_t there = is_small ? read16(list->small + 2 * middle) : read32(list->large + 4 * middle);
-        if (there < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == count || (is_small ? read16(list->small + 2 * low) : read32(list->large + 4 * low)) != id)
+    size_t low = 0, count = is_small ? list->small_count : list->large_count;
+    if (count == 0)
         return -1;
-    return (Py_ssize_t)(is_small ? low : list->small_count + low);
+    if (!is_small) {
+        for (size_t half; count > 1; count -= half) {
+            half = count / 2;
+            low += half * (read32(list->large + 4 * (low + half - 1)) < id);
+        }
+        return read32(list->large + 4 * low) == id ? (Py_ssize_t)(list->small_count + low) : -1;
+    }
+    for (size_t half; count > 1; count -= half) {
+        half = count / 2;
+        low += half * (read16(list->small + 2 * (low + half - 1)) < id);
+    }
+    return read16(list->small + 2 * low) == id ? (Py_ssize_t)low : -1;
 }
 
 /* The packed counts of the term at a place; -1 where they are not written out. */

@@ -72,6 +72,7 @@ _MAX_EXPECTED = 500  # terms that are read by one statement
 _MAX_CHECKED = 32  # unknown words of one query that are looked up in FTS5 itself
 _TEXT_COLUMNS = f"{{{' '.join(TEXT_COLUMNS)}}}"
 _ALL_ROWIDS = (1, 2**63 - 1)
+_ALL_MARKS = "".join(MARKS.values())
 
 
 class Fts5Engine:
@@ -123,10 +124,10 @@ class Fts5Engine:
         """
         index = current_index(self)
         try:
-            if index.is_usable and not index.is_sound():
-                index.health = IndexHealth.DAMAGED
             if index.is_usable and index.is_current():
                 return Readiness(IndexHealth.OK, 0)
+            if index.is_usable and not index.is_sound():
+                index.health = IndexHealth.DAMAGED
         except INDEX_READ_ERRORS as error:
             index.health = health_with_store(self.store.primary, error)
         missing = self.catch_up(bound_ms, _WAIT_MS)
@@ -188,7 +189,8 @@ class Fts5Engine:
         if marked:
             query = f"SELECT term, id, df FROM main.terms WHERE term IN ({', '.join('?' * len(marked))}) AND df > 0"
             self._expected |= dict.fromkeys(marked)
-            self._expected |= {row[0]: IndexTerm(row[1], *row[::2]) for row in self._execute(query, tuple(marked))}
+            found = self._execute(query, tuple(marked))
+            self._expected |= {text: IndexTerm._make((id_, text.lstrip(_ALL_MARKS), df)) for text, id_, df in found}
 
     def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
         """A term of a field by its text."""
@@ -196,8 +198,7 @@ class Fts5Engine:
         if marked not in self._expected:
             query = "SELECT id, ?2, df FROM main.terms WHERE term = ?1 || ?2 AND df > 0"
             return read_row(self.index().connection, query, (MARKS[field], term), IndexTerm)
-        found = self._expected[marked]
-        return found and found._replace(term=term)
+        return self._expected[marked]
 
     def look_up_prefix(self, beginning: str, also: Collection[str], most: int, field: str = TEXT) -> list[IndexTerm]:
         """Terms of a field that begin so and those of `also` that there are, the most frequent first."""

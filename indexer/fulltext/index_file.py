@@ -133,14 +133,16 @@ class Index:
         return self.connection.execute(query, (f"scope:{SENTINEL}",)).fetchone() == (1,)
 
     def is_current(self) -> bool:
-        """Whether every committed change is in it."""
+        """Whether it is sound and every committed change is in it, by one statement: each search asks it."""
         row = self.connection.execute(
             f"""
             SELECT i.applied_seq = s.seq
                    AND i.history_id = coalesce(
                        (SELECT history_id FROM {PRIMARY}.history_checkpoints WHERE seq >= s.seq LIMIT 1), 0)
+                   AND (SELECT count(*) FROM main.fts WHERE fts MATCH ?) = 1
               FROM main.state AS i, {PRIMARY}.store AS s
-            """
+            """,
+            (f"scope:{SENTINEL}",),
         ).fetchone()
         return row == (1,)
 

@@ -269,14 +269,18 @@ typedef struct {
     uint8_t is_wanted;      /* there */
     uint8_t has_parts;      /* whether `tokens` knows the parts of compounds, or there are none */
     uint8_t is_term;        /* whether it is one token; then `tokens` is its term, else a tuple of them */
+    uint16_t bit;           /* of its term among those that may be wanted */
     PyObject *tokens;
 } Piece;
+
+enum { WANTED_BITS = 1 << 12 };
 
 typedef struct {
     PyObject_HEAD
     PyObject *describe;   /* a function: a list of pieces, whether with parts → what each is */
     PyObject *wanted;     /* what was asked last: a dict of terms */
     int with_parts;
+    uint64_t may_want[WANTED_BITS / 64]; /* the bit of each of these terms, by its hash: most words are told by it */
     uint64_t question;    /* how often that has changed */
     uint64_t asked;       /* how often the tokenizer was asked */
     Limits limits;
@@ -360,6 +364,11 @@ static int is_known(const WordFinder *self, Piece *piece, const char *at, const 
     return !with_parts || piece->has_parts;
 }
 
+static uint16_t bit_of(PyObject *term)
+{
+    return (uint16_t)((size_t)PyObject_Hash(term) % WANTED_BITS);
+}
+
 /* Ask for all pieces from here on that are not known yet. */
 static int learn(WordFinder *self, const char *at, const char *end, int with_parts)
 {
@@ -398,6 +407,7 @@ static int learn(WordFinder *self, const char *at, const char *end, int with_par
         piece->is_term = (uint8_t)PyUnicode_Check(tokens);
         piece->has_parts = (uint8_t)with_parts;
         piece->question = 0;
+        piece->bit = piece->is_term ? bit_of(tokens) : 0;
         Py_XDECREF(before); /* last, since nothing of the table is used after it */
     }
     Py_XDECREF(unknown);
@@ -504,10 +514,13 @@ static PyObject *find_words(WordFinder *self, PyObject *arguments)
     if (self->used > PIECES_MAX || self->letters_used > LETTERS_MAX)
         forget_pieces(self); /* hashes in logs never end */
     if (wanted != self->wanted || with_parts != self->with_parts) {
-        PyObject *before = self->wanted;
+        PyObject *before = self->wanted, *term, *value;
         self->wanted = Py_NewRef(wanted);
         self->with_parts = with_parts;
         self->question++;
+        memset(self->may_want, 0, sizeof(self->may_want));
+        for (Py_ssize_t place = 0; PyDict_Next(wanted, &place, &term, &value);)
+            self->may_want[bit_of(term) / 64] |= (uint64_t)1 << bit_of(term) % 64;
         Py_XDECREF(before);
     }
     uint64_t question = self->question;
@@ -528,8 +541,9 @@ static PyObject *find_words(WordFinder *self, PyObject *arguments)
             break;
         }
         if (piece->question != question) {
-            int held = piece->is_term ? PyDict_Contains(wanted, piece->tokens)
-                                      : holds_wanted(piece->tokens, wanted, with_parts);
+            int held = !piece->is_term ? holds_wanted(piece->tokens, wanted, with_parts)
+                       : self->may_want[piece->bit / 64] >> piece->bit % 64 & 1 ? PyDict_Contains(wanted, piece->tokens)
+                                                                                : 0;
             if (held < 0) {
                 failed = 1;
                 break;

@@ -86,9 +86,11 @@ static int add_text(const Column *column, Py_ssize_t text, double *tfs)
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyList_Size(pairs); i++) {
-        long long id;
-        double tf;
-        if (!PyArg_ParseTuple(PyList_GetItem(pairs, i), "Ld", &id, &tf))
+        PyObject *pair = PyList_GetItem(pairs, i), *number = PyTuple_GetItem(pair, 0);
+        PyObject *occurrences = number == NULL ? NULL : PyTuple_GetItem(pair, 1);
+        long long id = occurrences == NULL ? -1 : PyLong_AsLongLong(number);
+        double tf = occurrences == NULL ? -1.0 : PyFloat_AsDouble(occurrences);
+        if ((id == -1 || tf == -1.0) && PyErr_Occurred())
             return -1;
         for (Py_ssize_t at = first_place(column, id); at < column->count && column->places[at].id == id; at++)
             tfs[column->places[at].place] += tf * column->places[at].scale;
