@@ -8,12 +8,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from ctxrank.cli.declare import Command
-from ctxrank.cli.declare import Extended as Extended  # actions make records and replies
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
+    from ctxrank.cli.declare import Command
     from ctxrank.indexer.store.connection import Page, Row
     from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.store_pool import StorePool
@@ -105,6 +104,13 @@ def _wake(store: "Store") -> None:
         sharing("team").wake(store)
 
 
+class Extended(NamedTuple):
+    """A record with fields that are not its own, for its JSON."""
+
+    record: object
+    more: Mapping[str, object]
+
+
 class Reply(NamedTuple):
     """What an action answers, in both forms; the form that is not asked for is not made."""
 
@@ -167,14 +173,14 @@ def imported(place: str, command: str) -> object:
         return provided(place, command)  # which says so
 
 
-def run_command(command: Command, call: Call, values: Mapping[str, object]) -> int:
+def run_command(command: "Command", call: Call, values: Mapping[str, object]) -> int:
     """Run a command's action and print its reply; returns the exit code."""
     if call.is_json and command.prints[1:]:
         raise UsageError(*command.prints[1:])
     return finish(call, act(command, call, values))
 
 
-def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
+def act(command: "Command", call: Call, values: Mapping[str, object]) -> Reply:
     """What a command's action replies; with --durable when the team's log has acknowledged what it wrote."""
     action = cast("Callable[..., Reply]", imported(command.action, command.name))
     given = {name: value for name, value in values.items() if name != DURABLE}

@@ -96,10 +96,10 @@ else:
         _make = classmethod(tuple.__new__)
 
         def _replace(self, **named: object) -> object:
-            replaced = [named.pop(f, v) for f, v in zip(self._fields, self, strict=True)]
+            replaced = tuple.__new__(type(self), map(named.pop, self._fields, self))
             if named:
                 raise ValueError(f"{type(self).__name__} has no field {', '.join(sorted(named))}")
-            return tuple.__new__(type(self), replaced)
+            return replaced
 
         def _asdict(self) -> dict:
             return dict(zip(self._fields, self, strict=True))

@@ -40,12 +40,19 @@ class HookCall(NamedTuple):
     @property
     def session(self) -> Session:
         """The session, made if it is new. Raises UsageError for a name that is none, LockedError."""
-        name, project = self.event.session, self.project
+        name = self.event.session
         if not has_session(self.store.primary, name):
+            project = self.project
             with self.store.write() as change:
                 if not has_session(change.connection, name):  # hooks of one event run at the same time
                     create_session(change, NewSession(name, project))
         return find_session(self.store.primary, name)
+
+    @property
+    def session_id(self) -> int:
+        """The session's row. Raises as `session` does."""
+        known = session_id_of(self.store.primary, self.event.session)
+        return self.session.id if known is None else known
 
     @property
     def project(self) -> str:
@@ -82,9 +89,13 @@ class HookCall(NamedTuple):
 
     def note(self, injection: Injection, text: str) -> None:
         """Remember what goes before the model. Raises LockedError: what cannot be noted is not said."""
-        session = self.session
+        session_id = self.session_id
         with self.store.write() as change:
-            note_injection(change, session.id, group_id(change, session.id, self.group), injection, text)
+            self.note_in(change, session_id, injection, text)
+
+    def note_in(self, change: Change, session_id: int, injection: Injection, text: str) -> None:
+        """The same, with what else is written down."""
+        note_injection(change, session_id, group_id(change, session_id, self.group), injection, text)
 
 
 def group_id(change: Change, session_id: int, group: str | None) -> int | None:

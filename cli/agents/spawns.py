@@ -24,6 +24,7 @@ from ctxrank.cli.agents.injected_text import (
 from ctxrank.cli.agents.session import HookCall, group_id
 from ctxrank.indexer.records.injections import Injection
 from ctxrank.indexer.records.running_agents import RunningAgent, newest_document, note_running
+from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.records.spawns import forget_spawn, last_spawn, note_block_sent, remember_spawn, take_spawn
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.digests import digest_of
@@ -38,6 +39,7 @@ _UNNAMED = {CODEX: "default"}  # the type of an agent that is started where a sp
 _MAX_TASK_CHARS = 20_000
 _LEAST_CHARACTERS = 400  # a block that is cut to less says too little
 _TRIES = 3
+_NO_BLOCK = ("", None)
 
 
 def on_spawn(call: HookCall) -> Mapping[str, object] | None:
@@ -51,28 +53,34 @@ def on_spawn(call: HookCall) -> Mapping[str, object] | None:
         return None
     named = (text for name in _TYPE_FIELDS if (text := text_of(tool_input.get(name))))
     agent_type = next(named, _UNNAMED.get(call.event.runner, ""))
-    tool_use_id, session_id = call.event.text("tool_use_id"), call.session.id
+    tool_use_id, session = call.event.text("tool_use_id"), call.session
     task = cleaned_task(public_part(prompt)[:_MAX_TASK_CHARS], call.config.redaction_mode)
     running = RunningAgent(task, newest_document(call.store.primary))
     room = MAX_CHARACTERS - ROOM_FOR_JSON - sum(len(repr(item)) for item in tool_input.values())
-    block = _block(call, agent_type, prompt, room) if _way(call) == "prompt" else ""
+    block, injection = _block(call, session, agent_type, prompt, room) if _way(call) == "prompt" else _NO_BLOCK
     with call.store.write() as change:
-        if tool_use_id:
-            remember_spawn(change, session_id, tool_use_id, agent_type, running)
-        if block:
+        if injection is not None:
+            call.note_in(change, session.id, injection, block)
             note_block_sent(change, call.event.runner, digest_of(prompt.strip()))
+        if tool_use_id:
+            remember_spawn(change, session.id, tool_use_id, agent_type, running)
     return {**tool_input, field: f"{block}\n{prompt}"} if block else None
 
 
 def on_agent_start(call: HookCall) -> str:
     """The block for an agent that has started, where it did not get one with its prompt."""
     agent_type = call.event.text("agent_type")
-    session_id = call.session.id
+    session = call.session
     with call.store.write() as change:
-        running = take_spawn(change, session_id, agent_type)
+        running = take_spawn(change, session.id, agent_type)
         if call.agent_id:
-            note_running(change, session_id, call.agent_id, running)
-    return _block(call, agent_type, running.task, MAX_CONTEXT_CHARACTERS) if _way(call) == "start" else ""
+            note_running(change, session.id, call.agent_id, running)
+    if _way(call) != "start":
+        return ""
+    block, injection = _block(call, session, agent_type, running.task, MAX_CONTEXT_CHARACTERS)
+    if injection is not None:
+        call.note(injection, block)
+    return block
 
 
 def on_spawn_end(call: HookCall) -> None:
@@ -81,7 +89,7 @@ def on_spawn_end(call: HookCall) -> None:
     if call.event.runner == CODEX and '"agent_id"' in call.event.text("tool_response"):
         return
     if tool_use_id and call.event.text("tool_name") in SPAWNING_TOOLS:
-        session_id = call.session.id
+        session_id = call.session_id
         with call.store.write() as change:
             forget_spawn(change, session_id, tool_use_id)
 
@@ -94,9 +102,10 @@ def _way(call: HookCall) -> str:
     return "start" if drops_input else "prompt"
 
 
-def _block(call: HookCall, agent_type: str, task: str, room: int) -> str:
-    """The block for a task, in so many characters and noted; '' where it would be empty, or too short to say much."""
-    session = call.session
+def _block(call: HookCall, session: Session, agent_type: str, task: str, room: int) -> tuple[str, Injection | None]:
+    """The block for a task, in so many characters, and what is to be noted of it; _NO_BLOCK where it would be empty,
+    or too short to say much.
+    """
     if call.group is not None:
         with call.store.write() as change:
             group_id(change, session.id, call.group)
@@ -122,7 +131,6 @@ def _block(call: HookCall, agent_type: str, task: str, room: int) -> str:
             ids = [public_id("package", one.id) for one in result.packages]
             ids += [public_id("reasoning", one.id) for one in result.reasoning]
             ids += [public_id("error", one.id) for one in result.errors]
-            call.note(Injection(call.event.name, tuple(ids), result.used, len(text), receipt, call.agent_id), text)
-            return text
+            return text, Injection(call.event.name, tuple(ids), result.used, len(text), receipt, call.agent_id)
         budget = budget * room * 9 // (len(text) * 10)
-    return ""
+    return _NO_BLOCK

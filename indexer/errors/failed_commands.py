@@ -10,7 +10,6 @@ from collections.abc import Iterable
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.errors.tree_changes import TreeState
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.store import Change
@@ -20,6 +19,14 @@ from ctxrank.indexer.text.light_json import dumps, loads
 KEPT_FOR_US = 14 * DAY_US
 _KEPT = 500
 _MOST_RAN = 3  # of each, the last
+
+
+class TreeState(NamedTuple):
+    """A folder when a command failed: its commit ('' outside git), what differed from it, and what of that was gone."""
+
+    commit: str = ""
+    differing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 class FailedCommand(NamedTuple):

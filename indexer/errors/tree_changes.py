@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 
+from ctxrank.indexer.errors.failed_commands import TreeState
 from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, git_on, head_commit
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Skipped, Unreadable, walk
@@ -42,14 +43,6 @@ _UNTRACKED = Selection(
 )
 _MAX_WALKED = 200_000
 _SKIPPED_ENDS = (".pyc", ".log", ".tmp", ".swp", "~")
-
-
-class TreeState(NamedTuple):
-    """A folder when a command failed: its commit ('' outside git), what differed from it, and what of that was gone."""
-
-    commit: str = ""
-    differing: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
 
 
 class TreeChanges(NamedTuple):

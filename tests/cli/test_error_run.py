@@ -11,8 +11,9 @@ import pytest
 from builders import make_store, obey_interrupts
 from tables import first_quick
 
+from ctxrank.indexer.errors.failed_commands import TreeState
 from ctxrank.indexer.errors.listing import StoredError, list_errors
-from ctxrank.indexer.errors.tree_changes import TreeState, changes_between, note_tree
+from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
 from ctxrank.indexer.opening import open_store
 
 SCRIPT = "import sys\nprint('said')\nprint('noise', file=sys.stderr)\n\ndef load(cfg): return cfg['retries']\n\n"

@@ -14,7 +14,6 @@ from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import FailurePlace, resolve, sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import fingerprint
-from ctxrank.indexer.errors.tree_changes import TreeChanges, changed_lines, changes_between, note_tree
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +29,7 @@ from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
 
 if TYPE_CHECKING:
     from ctxrank.cli.actions.errors.passthrough import Finished
+    from ctxrank.indexer.errors.tree_changes import TreeChanges
 
 _NAMES_SHOWN = 8
 _LINES_SHOWN, _LINE_CHARS = 20, 160  # of what changed
@@ -126,6 +126,8 @@ def learn_from_failure(
 
 
 def _remember(store: Store, run: CommandRun, unit: str) -> None:
+    from ctxrank.indexer.errors.tree_changes import note_tree  # noqa: PLC0415  a failure that is not noted yet
+
     tree = note_tree(store.location.root, store.location.folder)
     tree = tree._replace(
         differing=tuple(name for name in tree.differing if not holds_secret(name, run.mode)),
@@ -144,6 +146,8 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
     failed = failed_commands.recall(store.primary, run.key, now=run.ended_at)
     if failed is None:
         return
+    from ctxrank.indexer.errors.tree_changes import changes_between  # noqa: PLC0415  after a failure alone
+
     # What the successful run wrote itself is no fix of it.
     changes = changes_between(store.location.root, failed.tree, failed.failed_at, run.started_at, store.location.folder)
     answer = _recognised(store, run, failed.unit)
@@ -167,9 +171,10 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
             note_changed(change, session_id, changes.names)
 
 
-def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedCommand, changes: TreeChanges) -> None:
+def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedCommand, changes: "TreeChanges") -> None:
     """Keep what was done between a failure and its end as a sighted solution: commands; lines, or the files' names."""
     from ctxrank.indexer.errors.solutions import NewKnownError, save_error  # noqa: PLC0415  after a success alone
+    from ctxrank.indexer.errors.tree_changes import changed_lines  # noqa: PLC0415  the same
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  the same
 
     named = ", ".join(changes.names[:_NAMES_SHOWN])

@@ -1,0 +1,56 @@
+"""How the command finds and loads its own modules: as Python does, from what Python keeps of the same source."""
+
+import os
+import py_compile
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
+
+from ctxrank.cli.entry import OwnModules
+
+
+def _loaded(folder: Path, name: str) -> ModuleType:
+    spec = OwnModules.find_spec(name, [str(folder)])
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_module_is_as_python_finds_it(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text("said = 1\n")
+    (tmp_path / "rooms").mkdir()
+    (tmp_path / "rooms" / "__init__.py").write_text("said = 2\n")
+    for last, said in (("words", 1), ("rooms", 2)):
+        name = f"ctxrank.{last}"
+        usual = PathFinder.find_spec(name, [str(tmp_path)])
+        own = OwnModules.find_spec(name, [str(tmp_path)])
+        assert usual is not None and own is not None
+        for field in ("name", "origin", "cached", "parent", "has_location"):
+            assert getattr(own, field) == getattr(usual, field), field
+        places = usual.submodule_search_locations
+        assert own.submodule_search_locations == (None if places is None else list(places))
+        module = _loaded(tmp_path, name)
+        assert (module.said, module.__file__) == (said, usual.origin)
+
+
+def test_what_was_kept_of_another_source_is_not_run(tmp_path: Path) -> None:
+    source = tmp_path / "words.py"
+    source.write_text("said = 1\n")
+    py_compile.compile(str(source))
+    kept = os.stat(source)
+    source.write_text("said = 2\n")
+    os.utime(source, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+    assert _loaded(tmp_path, "ctxrank.words").said == 1, "the same time and size: this is how Python knows it again"
+    os.utime(source, (1, 1))
+    assert _loaded(tmp_path, "ctxrank.words").said == 2
+    py_compile.compile(str(source), invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+    assert _loaded(tmp_path, "ctxrank.words").said == 2
+
+
+def test_it_leaves_to_python_what_is_not_its_own_and_what_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text("")
+    assert OwnModules.find_spec("other.words", [str(tmp_path)]) is None
+    assert OwnModules.find_spec("ctxrank", None) is None
+    assert OwnModules.find_spec("ctxrank.nothing", [str(tmp_path)]) is None
