@@ -5,9 +5,10 @@
                                             LEAST_PROMPTS of a kind, else none of it
     shuffled words                          words of this store's own findings, a third of them made up
 
-The floor is above both: other projects can be of another field than the next one, whose words are more like these.
-Of other projects' texts nothing is kept but the two numbers of the floor. It takes a second or two, so that a process
-of its own does it, with a low priority, started where the store has grown (`start_measuring`).
+They are pooled, half and half where there are enough: other projects say what people type, but the next one's words
+may be more like those of this store. Of other projects' texts nothing is kept but the two numbers of the floor. It
+takes a second or two, so that a process of its own does it, with a low priority, started where the store has grown
+(`start_measuring`).
 """
 
 import contextlib
@@ -42,7 +43,7 @@ from ctxrank.ranking.context.floor import (
 
 LEAST_PROMPTS = 100
 _MOST_PROMPTS = 300
-_SHUFFLED = 200
+_SHUFFLED = _MOST_PROMPTS
 _SHUFFLED_WORDS = (4, 5, 6, 7, 8, 10, 12, 14, 18, 24)
 _UNKNOWN_SHARE = 1 / 3
 _WORD = r"[^\W\d_][\w'-]+"
@@ -62,12 +63,17 @@ def measure_floor(store: Store, config: Config) -> Floor:
     pasted = _enough([prompt for prompt in foreign if "\n" in prompt.strip()])
     lines = _enough([prompt for prompt in foreign if "\n" not in prompt.strip()])
 
+    def near(prompts: list[str]) -> list[float]:
+        return [nearest(store, prompt, config) for prompt in prompts]
+
+    shuffled = near(shuffled_prompts(store))
+
     def exceeded_by_alpha(prompts: list[str]) -> float:
-        """Of n nearnesses the ⌈(1 − ALPHA) · (n + 1)⌉-th; 0 for none."""
-        found = sorted(nearest(store, prompt, config) for prompt in prompts)
+        """Of n nearnesses, those of the shuffled words among them, the ⌈(1 − ALPHA) · (n + 1)⌉-th; 0 for none."""
+        found = sorted(near(prompts) + shuffled)
         return found[min(ceil((1 - ALPHA) * (len(found) + 1)), len(found)) - 1] if found else 0.0
 
-    line = max(exceeded_by_alpha(lines), exceeded_by_alpha(shuffled_prompts(store)))
+    line = exceeded_by_alpha(lines)
     floor = Floor(
         line,
         max(exceeded_by_alpha(pasted), line),
