@@ -197,7 +197,7 @@ def measure(home: Path, tasks: list[Task]) -> Iterator[tuple[str, dict[str, floa
                 for place, one in enumerate(block.packages):
                     if one.id == wanted:
                         sums["first"] += place == 0
-                        sums["named"] += one.detail != "title"
+                        sums["named"] += 1
                         sums["passage"] += bool(one.passages)
                 sums["packages"] += len(block.packages)
                 sums["used"] += block.used

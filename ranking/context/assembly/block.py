@@ -99,7 +99,7 @@ def packages_heading(count: int, available: int, level: str = "") -> str:
 
 
 def package_title(package: IncludedDocument) -> str:
-    """A package at its lowest level of detail."""
+    """A package by its priority and its path, or its title."""
     return f"**[{package.priority.upper()}]** {one_line(shown_path(package.path) or package.title)}\n"
 
 
@@ -157,11 +157,11 @@ def strategy_entry(strategy: IncludedStrategy) -> str:
     return f"**[{one_line(strategy.topic)}]** {one_line(strategy.insight)}\n"
 
 
-def _package(package: IncludedDocument) -> str:
+def package_entry(package: IncludedDocument) -> str:
+    """A package as its detail says."""
     if package.detail == "line":
         return package_line(package)
-    summary = "" if package.detail == "title" else package_summary(package)
-    return package_title(package) + summary + "".join(map(passage, package.passages))
+    return package_title(package) + package_summary(package) + "".join(map(passage, package.passages))
 
 
 def _file(file: IncludedDocument) -> str:
@@ -178,7 +178,7 @@ class BlockClass(NamedTuple):
 
 # By the field of an assembly, in the order of a block. The heading of the packages is part of the frame.
 BLOCK_CLASSES = {
-    "packages": BlockClass(PACKAGE, "", _package),
+    "packages": BlockClass(PACKAGE, "", package_entry),
     "files": BlockClass("artifact", "### From the project\n", _file),
     "reasoning": BlockClass("reasoning", "### Prior Agent Reasoning ({} entries)\n", reasoning_entry),
     "errors": BlockClass("error", "### Error Patterns ({} match{})\n", error_entry),
@@ -196,7 +196,7 @@ def render(assembly: Assembly, level: str, *, says_nothing_fits: bool) -> tuple[
     parts = [opening(assembly.agent), zone_line(assembly.usage), REFERENCE_LINE, assembly.state]
     if assembly.available:
         parts.append(packages_heading(len(assembly.packages), assembly.available, level))
-        parts += map(_package, assembly.packages)
+        parts += map(package_entry, assembly.packages)
         parts.append(NOTHING_FITS if says_nothing_fits else "")
         parts.append(ONLY_LOW if is_only_low(assembly, level) else "")
     else:  # only a block with files does not say that nothing is known

@@ -4,7 +4,6 @@ Texts were redacted when they were stored; rows of an older rule set are redacte
 anything is truncated, counted or packed.
 """
 
-from collections.abc import Callable
 from itertools import accumulate
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -61,7 +60,7 @@ def package_candidate(
         filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), code, unrelated))
     )
     why = "; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group))))
-    shown = IncludedDocument(package.id, package.path, (), "title", 0, round(ranked.score, 6), labels, why, state)
+    shown = IncludedDocument(package.id, package.path, (), "summary", 0, round(ranked.score, 6), labels, why, state)
     shown = shown._replace(
         priority=package.priority,
         type=package.type,
@@ -71,30 +70,25 @@ def package_candidate(
         title=cleaned(package.title, package.ruleset, spawn.config.redaction_mode),
         explanation=ranked.explanation,
     )
-    line = _price(spawn, package, shown, block.package_line) if ranked.standing else 0
-    forms: tuple[IncludedDocument, ...] = (shown._replace(detail="line") if ranked.standing else shown,)
-    steps = [line]
+    forms: tuple[IncludedDocument, ...] = (shown._replace(detail="line"),)
+    steps = [_price(spawn, package, forms[0])]
     if has_detail or not ranked.standing:  # else no other form of it is shown, and none is priced
-        full = _price(spawn, package, shown, lambda one: block.package_title(one) + block.package_summary(one))
+        more = max(0, _price(spawn, package, shown) - steps[0])
         if ranked.standing and passages:  # from its line to its summary with the best passage in one step
-            passages[0] = passages[0]._replace(price=passages[0].price + max(0, full - line))
+            passages[0] = passages[0]._replace(price=passages[0].price + more)
         else:
-            title = line if ranked.standing else spawn.prices.of(block.package_title(shown))
-            forms = (*forms, shown._replace(detail="summary"))
-            steps = [title, max(0, full - title)]
+            forms, steps = (*forms, shown), [*steps, more]
     candidate = _candidate("packages", PACKAGE, forms, steps, passages, count)
     item = candidate.item._replace(has_line=bool(ranked.standing), is_first=ranked.standing == IS_NEAR)
     return candidate._replace(item=item)
 
 
-def _price(
-    spawn: Spawn, package: EligiblePackage, shown: IncludedDocument, write: Callable[[IncludedDocument], str]
-) -> int:
+def _price(spawn: Spawn, package: EligiblePackage, form: IncludedDocument) -> int:
     """Of what is written of a package: its summary costs what was counted where it is there whole."""
-    text = write(shown)
-    if shown.summary in ("", shown.title) or shown.summary != package.summary or package.summary not in text:
+    text = block.package_entry(form)
+    if form.summary in ("", form.title) or form.summary != package.summary or package.summary not in text:
         return spawn.prices.of(text)
-    return spawn.prices.of(write(shown._replace(summary=""))) + spawn.prices.of_stored(
+    return spawn.prices.of(block.package_entry(form._replace(summary=""))) + spawn.prices.of_stored(
         package.summary, package.tokens, package.counter
     )
 

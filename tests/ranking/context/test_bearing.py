@@ -37,6 +37,8 @@ _drawn = st.builds(
     st.sampled_from((("tech_lead",), ("developer",), ("qa_expert",), ("developer", "qa_expert"))),
 )
 _packages = st.lists(_drawn, min_size=1, max_size=10)
+# One that has nothing of the task: what is shown then is in the order of a block without one.
+_unrelated = st.lists(_drawn.map(lambda one: one._replace(words=list(_OTHERS))), min_size=1, max_size=6)
 
 
 def _save(store: Store, number: int, drawn: Drawn) -> int:
@@ -57,7 +59,7 @@ def _depth(shown: IncludedDocument | None) -> tuple[int, int, int]:
 
 
 @_random_stores
-@given(_packages, st.lists(st.integers(100, 1500), min_size=2, max_size=5))
+@given(st.one_of(_packages, _unrelated), st.lists(st.integers(100, 1500), min_size=2, max_size=5))
 def test_a_larger_budget_never_removes_or_lowers_an_item(packages: list[Drawn], budgets: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder, make_store(Path(folder)) as store:
         for number, drawn in enumerate(packages):
