@@ -1,7 +1,7 @@
 """Does a finding reach the block of the agent that needs it: tasks with one known package each.
 
     python benchmarks/road.py DATA STORES [NAME…]        the shares
-    python benchmarks/road.py --items DATA STORES NAME    what results/judged-rule.md judges, as JSON lines
+    python benchmarks/road.py --items DATA STORES NAME SEED    what results/judged-rule.md judges, as JSON lines
 
     issues      a reported issue (SWE-bench, Loc-Bench) looks for the note of the pull request that fixed it, among 300
                 of one program: the messages of its commits and the files it changed
@@ -204,11 +204,11 @@ def measure(home: Path, tasks: list[Task]) -> Iterator[tuple[str, dict[str, floa
             yield str(budget), {name: round(total / len(tasks), 3) for name, total in sums.items()}
 
 
-def print_items(data: Path, stores: Path, name: str) -> None:
+def print_items(data: Path, stores: Path, name: str, seed: str) -> None:
     """What twenty blocks show first and, of what is near the best, anywhere."""
     with open_store(str(stores / name / ".ctxrank" / "ctxrank.db")) as store:
         config = load_config(store)
-        for number, task in enumerate(random.Random("judged").sample(read_set(data, name).tasks, 20)):
+        for number, task in enumerate(random.Random(seed).sample(read_set(data, name).tasks, 20)):
             request = AssembleRequest(task.session, "developer", "G", task.text, "claude", budget=8000, as_of=_TODAY)
             block, spawn = make_assembly(store, request, config)
             assert spawn is not None
@@ -227,7 +227,7 @@ def print_items(data: Path, stores: Path, name: str) -> None:
 def main() -> None:
     """Check the digests, or write them where none are, and print the shares."""
     if sys.argv[1] == "--items":
-        print_items(Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4])
+        print_items(Path(sys.argv[2]), Path(sys.argv[3]), *sys.argv[4:])
         return
     data, stores, *names = sys.argv[1:]
     record = RESULTS / "road-sets.json"
