@@ -137,6 +137,16 @@ def test_every_tool_answers_in_words_and_in_fields_of_its_schema(call: Call, wit
     within(call, ask)
 
 
+def test_a_finding_that_quotes_a_failure_is_in_the_fields_too(call: Call, within: Within) -> None:
+    async def ask(client: Client) -> None:
+        given = {"output": "QueueError: the retry budget can be overrun"}
+        found = (await client.call_tool("match_error", given)).structured_content
+        assert found is not None and not found["known"] and [one["id"] for one in found["said_in"]] == ["package:16"]
+        assert "retry budget" in found["said_in"][0]["text"]
+
+    within(call, ask)
+
+
 def test_a_block_is_explained_by_its_receipt(call: Call, within: Within) -> None:
     async def ask(client: Client) -> None:
         found = (await client.call_tool("context", {"task": "the database is locked"})).structured_content
