@@ -89,7 +89,7 @@ def is_version(text: str, place: int) -> bool:
     return compiled(_VERSION).match(text, place, place + GUARD_CHARS) is not None
 
 
-_VERSION = r"(?:[a-z]{2,9}:)?[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+][\w.+-]{0,60})?" + _END
+_VERSION = r"(?:[a-z]{2,9}:)?[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+=][\w.+-]{0,60})?" + _END
 
 
 def is_code(text: str, place: int) -> bool:

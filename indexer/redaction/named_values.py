@@ -95,10 +95,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     operator = ":" if link["pair"] else link["operator"]
     near = text[max(0, place - _CHARS_BEFORE) : place]
     before = near[-1:]
-    # A part of a resource's name (arn:…:secret:name), and a type (AWS::MSK::ScramSecret).
-    if operator == ":" and (before == ":" or compiled(r"\b[au]rn:\S*\Z").search(near)):
-        return None
-    if "::" in near and compiled(_TYPE_PATH).match(near):
+    if (operator == before == ":") or compiled(PIECES["NO_NAME"]).match(near):
         return None
     if link["tail"][-2:].lower() == "id" and not word.startswith(("api", "access", "secret")):
         return None
@@ -128,7 +125,8 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
         body = _within(quote)
         if is_password and (phrase := _typed_with_spaces(text, start, quote)):
             return Secret(start, phrase, label, rule)
-        is_value = not (compiled(_NOT_QUOTED).match(text, start) or (quote == "`" and is_code(text, start)))
+        says_none = compiled(PIECES["LABEL" if link["kq"] else "NOT_QUOTED"]).match(text, start)
+        is_value = not (says_none or (quote == "`" and is_code(text, start)))
     else:
         body = PLAIN
         is_value = operator not in _COMPARISONS and (
@@ -177,7 +175,7 @@ def _is_in_a_word(before: str, word: str) -> bool:
     if compiled(_IN_BASE64).search(before):
         return True
     if not before or not before[-1].isalpha():
-        return False
+        return before[-1:].isdigit() and len(word) < 3
     is_joined = (word[0].isupper() and before[-1].islower()) or (word.isupper() and before[-1].isupper())
     if word.lower() == "pass":
         return compiled(PIECES["NOT_A_PASS" if is_joined else "A_PASS"]).match(before) is not None
@@ -240,7 +238,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
     if is_prose:
         if is_password and is_typed:
             return True
-        return looks_like_key(value) if quote else is_strong(value) or is_made(value)
+        return looks_like_key(value) if quote and word != "pass" else is_strong(value) or is_made(value)
     if link["operator"] in _COMPARISONS:
         return looks_like_key(value) or is_strong(value)
     if word in ("pass", "pw"):
@@ -308,9 +306,6 @@ def _typed_with_spaces(text: str, start: int, quote: str) -> int:
     return 0 if any(len(word) >= 4 and word.isalpha() and reads_like_a_word(word) for word in words) else end
 
 
-_TYPE_PATH = r".*::\w*\Z"
-
-
 def _named(word: str, before: str, tail: str) -> tuple[str, str]:
     """The rule and the label: a plain name has those of what was stored, any other those of what was shown."""
     if not tail and not (before == "_" or (before.isascii() and before.isalnum())):
@@ -327,9 +322,6 @@ def _named(word: str, before: str, tail: str) -> tuple[str, str]:
 
 # A comma, an ampersand and the like belong to a bare value unless the next `name=` follows them.
 _BARE = rf"{PLAIN}++(?>(?>(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\\\\?(?![nrtbfu])){PLAIN}++){{1,500}})*)"
-
-# Not what follows a string that happens to end in `password=`; not a sentence.
-_NOT_QUOTED = r"[,;:)\]}]|\w{1,20}:\"|\+(?i:[a-z_])\w{0,60}[().+,;\[]|[^\s\"'`]{0,200}+[ \t]"
 
 _LETTERS_ONLY = r"[A-Za-z]{6,64}+(?>(?:_[A-Za-z]{6,64}+)?)(?=[\s\"'\\,;&)}\]]|\.?\Z)"
 # A line that gives a name its value: of settings and of the environment.

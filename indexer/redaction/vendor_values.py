@@ -7,11 +7,12 @@ import re
 from functools import cache
 
 from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, found_at, is_stand_in, looks_like_key
+from ctxrank.indexer.redaction.pieces import PIECES
 from ctxrank.indexer.redaction.rules import VALUES, Rule
 
 # The rest of the name and the operator. `commit`, `sha` and the like say that no secret follows.
 _LINK = (
-    r"(?i)(?P<name>[ \t\w.-]{0,32}+)[\s'\"\])]{0,3}+(?:=>|:{1,3}=|\|\||[=>:,]|\?=)"
+    r"(?i)(?P<name>[ \t\w.-]{0,32}+)[\s'\"\])]{0,3}+(?:(?<!\)[ ])=>|:{1,3}=|\|\||[=>:,]|\?=)"
     r"(?=[`'\"\s=]{0,5}+[\w./%+=:-]{8})"
 )
 _NOT_SECRET_NAME = (
@@ -36,15 +37,17 @@ def vendors() -> dict[str, tuple[Rule, ...]]:
 
 def find_vendor_values(text: str, vendor: str, places: list[int]) -> list[Secret]:
     """The secrets behind a vendor's name, given the name's place."""
-    return list(found_at(text, places, 0, _REACH, lambda place: _value(text, vendor, place)))
+    return list(found_at(text, places, _CHARS_BEFORE, _REACH, lambda place: _value(text, vendor, place)))
 
 
+_CHARS_BEFORE = 40
 _REACH = 480  # the longest name, link and value together
 
 
 def _value(text: str, vendor: str, place: int) -> Secret | None:
     link = compiled(_LINK).match(text, place + len(vendor))
-    if link is None or compiled(_NOT_SECRET_NAME).match(link["name"]):
+    near = text[max(0, place - _CHARS_BEFORE) : place]
+    if link is None or compiled(_NOT_SECRET_NAME).match(link["name"]) or compiled(PIECES["NO_NAME"]).match(near):
         return None
     for value, pattern in _patterns(vendor):
         match = pattern.match(text, link.end())
