@@ -35,7 +35,6 @@ class Commands:
     def __init__(self, call: Call) -> None:
         self._call = call
         self._titles = lru_cache(_MOST_TITLES)(self._read_title)
-        self._session_titles = lru_cache(_MOST_TITLES)(self._read_session_title)
 
     def __call__(self, command: str, /, stdin: str = "", **given: object) -> Answer:
         """The answer of a command to its parameters. Raises what the command raises: CtxrankError."""
@@ -46,7 +45,7 @@ class Commands:
         return Answer(asked.payload, tuple(dict.fromkeys((*heard, *asked.notes))), asked.outcome, took)
 
     def title(self, id_: str) -> str:
-        """What a document is called; '' for one that is not there. Kept for moments: a dragged budget asks often."""
+        """What a document or a session is called; '' for one that is not there. Kept for moments: a page asks often."""
         return self._titles(id_, int(time.monotonic() / _TITLES_FOR_S))
 
     def open(self) -> Store:
@@ -57,25 +56,19 @@ class Commands:
         """What a session is called: its title, or else the name that somebody gave it; '' for none."""
         if not session:
             return ""
-        title = title or self._session_titles(session, int(time.monotonic() / _TITLES_FOR_S))
+        title = title or self.title(f"session:{session}")
         return title or (UNTITLED if _RUNNERS_ID.fullmatch(session) else session)
-
-    def _read_session_title(self, session: str, _moment: int) -> str:
-        try:
-            return str(self("session show", name=session).fields["session"].get("title") or "")
-        except CtxrankError:
-            return ""
 
     def _read_title(self, id_: str, _moment: int) -> str:
         if ":" not in id_:  # what a task reaches has a name of its own, and skills have none
             return ""
         is_strategy = id_.startswith("strategy:")  # whose title is its topic
         try:
-            document = self("show", document=id_, depth="full" if is_strategy else "meta").fields["document"]
+            found = self("show", document=id_, depth="full" if is_strategy else "meta").fields
         except CtxrankError:
             return ""
-        title: str = document.get("body", "") if is_strategy else document["title"]
-        return title
+        named: Json = found.get("document") or found["session"]
+        return str(named.get("body", "") if is_strategy else named.get("title") or "")
 
 
 class Parameters:
@@ -89,10 +82,5 @@ class Parameters:
 
     def whole(self, name: str) -> int | None:
         """A whole number from 0; None for anything else."""
-        found = self(name)
-        return int(found) if found.isdecimal() and len(found) < 10 else None
-
-    def moment(self, name: str) -> int | None:
-        """Milliseconds since 1970, as a script gives them; None for anything else."""
         found = self(name)
         return int(found) if found.isdecimal() and len(found) < 16 else None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ctxrank.extensions.web.answers import Answer, Commands, Json, Parameters
 from ctxrank.extensions.web.rendering import address, said
-from ctxrank.extensions.web.search_page import Segment
+from ctxrank.extensions.web.search_page import Segment, in_a_row
 from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -89,12 +89,8 @@ def _segments(made: Answer) -> list[Segment]:
     used, limit = budget["used"], max(budget["limit"], budget["used"], 1.0)
     by_class = [(name, tokens) for name, tokens in budget["by_class"].items() if tokens]
     rest = used - sum(tokens for _, tokens in by_class)
-    found: list[Segment] = []
-    at = 0.0
-    for name, tokens in [*by_class, *([("headings", rest)] if rest > 0 else [])]:
-        found.append(Segment(_COLOURS.get(name, "other"), f"{name} {tokens:,.0f}", at, tokens / limit))
-        at += tokens / limit
-    return found
+    parts = [*by_class, *([("headings", rest)] if rest > 0 else [])]
+    return in_a_row((_COLOURS.get(name, "other"), f"{name} {tokens:,.0f}", tokens / limit) for name, tokens in parts)
 
 
 def _items(answer: Json) -> Iterator[BlockItem]:

@@ -26,12 +26,12 @@ try:
     import jinja2 as _  # noqa: F401  asked before anything is served
 
     from ctxrank.cli.local_server import ended_by_signal, local_server
-    from ctxrank.extensions.web.application import application
-    from ctxrank.extensions.web.guard import Access
+    from ctxrank.extensions.web.application import application as application
+    from ctxrank.extensions.web.guard import Access as Access
 except ModuleNotFoundError as error:
     if error.name is None or error.name.startswith("ctxrank"):
         raise
-    raise UsageError("'ctxrank web' needs the extra web.", "Install it: pip install 'ctxrank[web]'") from error
+    raise UsageError("The pages need the extra web.", "Install it: pip install 'ctxrank[web]'") from error
 
 _ASK_S = 5
 _END_S = 3  # what is being answered gets so long when the process is told to end

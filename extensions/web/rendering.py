@@ -6,7 +6,8 @@ marks anything as safe, and a test sees to it.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from functools import partial
 from urllib.parse import urlencode
 
 import jinja2
@@ -15,9 +16,9 @@ from markupsafe import Markup
 
 from ctxrank.indexer.clock import DAY_US, SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.light_typing import NamedTuple, is_list
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import error_title, printable
-from ctxrank.ranking.retrieval.snippets import MARK
+from ctxrank.ranking.retrieval.snippets import MARK, Span, marked
 
 _AGES = (
     (365 * DAY_US, "year"), (30 * DAY_US, "month"), (DAY_US, "day"), (3600 * SECOND_US, "hour"),
@@ -26,6 +27,7 @@ _AGES = (
 
 _PATH_CHARS = 40  # of a long path
 _HEADLINE_CHARS = 300
+_CUT = "\0"  # no text of a store has one
 _RANK = re.compile(r"rank (\d+) of limit (\d+)")
 
 
@@ -43,7 +45,7 @@ def environment(called: Callable[..., str]) -> jinja2.Environment:
         trim_blocks=True, lstrip_blocks=True, finalize=_shown, auto_reload=False,
     )  # fmt: skip
     filters: dict[str, Callable[..., object]] = {
-        "ago": ago, "share": share, "count": count, "pieces": pieces, "snippet_pieces": snippet_pieces,
+        "ago": ago, "share": share, "count": count, "pieces": pieces, "snippet_pieces": partial(pieces, mark=MARK),
         "clock": clock, "said": said, "ms": milliseconds, "size": size, "plural": plural, "percent": percent,
         "short_path": short_path, "iso": format_us, "headline": headline,
     }  # fmt: skip
@@ -155,25 +157,7 @@ def size(value: float) -> str:
     return f"{value:,.1f} GB"
 
 
-def pieces(text: str, marks: object, mark: str = "") -> list[Piece]:
+def pieces(text: str, marks: tuple[Span, ...], mark: str = "") -> list[Piece]:
     """A text cut at its marked words; `mark` is the sign around each, which is left out."""
-    found: list[Piece] = []
-    at = 0
-    for start, end in _spans(marks):
-        if at <= start < end <= len(text):
-            found += [Piece(text[at:start], False), Piece(text[start + len(mark) : end - len(mark)], True)]
-            at = end
-    found.append(Piece(text[at:], False))
-    return [piece for piece in found if piece.text]
-
-
-def snippet_pieces(text: str, marks: object) -> list[Piece]:
-    """The same of a snippet, whose marked words have asterisks around them."""
-    return pieces(text, marks, MARK)
-
-
-def _spans(marks: object) -> Iterator[tuple[int, int]]:
-    spans: Iterable[object] = marks if is_list(marks) else ()
-    for span in spans:
-        if is_list(span) and len(span) == 2 and isinstance(span[0], int) and isinstance(span[1], int):
-            yield span[0], span[1]
+    parts = marked(text, marks, mark, _CUT, _CUT).split(_CUT)
+    return [Piece(part, bool(at % 2)) for at, part in enumerate(parts) if part]

@@ -1,6 +1,6 @@
 """The search page: what a query finds, its filters as chips, and what each score is made of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ctxrank.extensions.web import lately_page
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
@@ -118,13 +118,15 @@ def _notes(found: Json) -> Iterator[str]:
 
 def segments(shares: Json) -> list[Segment]:
     """The parts of a score one after another; what is nothing is left out."""
+    values = ((name, label, shares.get(name) or 0) for name, label in PARTS)
+    return in_a_row(part for part in values if part[2] >= 0.0005)
+
+
+def in_a_row(parts: Iterable[tuple[str, str, float]]) -> list[Segment]:
+    """Name, label and share of each part, each beginning where the one before ends."""
     made: list[Segment] = []
-    at = 0.0
-    for name, label in PARTS:
-        value = shares.get(name) or 0
-        if value >= 0.0005:
-            made.append(Segment(name, label, at, value))
-            at += value
+    for name, label, value in parts:
+        made.append(Segment(name, label, made[-1].start + made[-1].value if made else 0.0, value))
     return made
 
 

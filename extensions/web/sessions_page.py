@@ -74,7 +74,7 @@ def values(ask: Commands, given: Parameters) -> Json:
         lane = (one["agent"] if given("lanes") == "agent" else one["group_id"]) or ""
         one["title"] = headline(one["title"])
         one |= {"at_us": parse_time(one["at"], now=now), "link": _link(name, one, of), "lane": lane}
-    low, high = given.moment("from"), given.moment("to")
+    low, high = given.whole("from"), given.whole("to")  # milliseconds since 1970, as a script gives them
     least, most = (0 if low is None else low * 1000), (sys.maxsize if high is None else high * 1000)
     records = [one for one in found["records"] if least <= one["at_us"] <= most]
     shown |= {

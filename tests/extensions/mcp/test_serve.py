@@ -241,7 +241,7 @@ def test_without_the_pages_it_says_so_and_serves_the_rest(
     for module, reason in (("ctxrank.extensions.web.port", "This installation leaves"), ("jinja2", "ctxrank[web]")):
         with monkeypatch.context() as without:
             without.setitem(sys.modules, module, None)
-            without.delitem(sys.modules, "ctxrank.extensions.web.application", raising=False)
+            without.delitem(sys.modules, "ctxrank.extensions.web.command", raising=False)
             served = TestClient(app(Call(db=loaded.primary), "secret"), base_url="http://127.0.0.1")
         said = capsys.readouterr().err
         assert "no pages are served" in said and reason in said
