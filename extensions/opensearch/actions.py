@@ -4,7 +4,7 @@ import contextlib
 import gc
 from collections.abc import Generator
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError
 from ctxrank.extensions.opensearch.engine import connect, engine_for
@@ -99,13 +99,7 @@ def _reply(store: Store, done: Sent, settings: WideSettings) -> Reply:
     if len(refused) > _SHOWN_REFUSED:
         notes.append(f"{len(refused)} documents are set aside; --json names them all.")
     return Reply(
-        lambda: {
-            "index": name,
-            "changed": done.changed,
-            "unchanged": done.unchanged,
-            "waits": done.waits,
-            "refused": [{"id": id_, "reason": why} for id_, why in refused.items()],
-        },
+        lambda: Extended(done, {"index": name, "refused": list(refused.items())}),
         [f"Sent {done.changed:,} changes to {shown(settings.hosts)}, {done.unchanged:,} were there{waited}"],
         exit_code=CtxrankError.exit_code if refused else 0,
         notes=tuple(notes),
@@ -117,8 +111,7 @@ def _reply(store: Store, done: Sent, settings: WideSettings) -> Reply:
 
 def _refused(store: Store, done: Sent) -> dict[str, str]:
     """Why documents are set aside, by their public ids."""
-    ids = id_list([one.id for one in done.refused])
-    query = "SELECT id, kind, coalesce(record_id, id) FROM documents WHERE id IN (SELECT value FROM json_each(?))"
-    rows = store.primary.execute(query, (ids,)).fetchall()
-    names = {int(str(row[0])): public_id(str(row[1]), int(str(row[2]))) for row in rows}
-    return {names[one.id]: one.why for one in done.refused if one.id in names}
+    reasons = {one.id: one.why for one in done.refused}
+    query = "SELECT kind, coalesce(record_id, id), id FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    rows = store.primary.execute(query, (id_list(list(reasons)),))
+    return {public_id(str(kind), int(str(number))): reasons[int(str(id_))] for kind, number, id_ in rows}

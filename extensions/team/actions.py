@@ -5,7 +5,7 @@ import gc
 import os
 from collections.abc import Callable, Generator, Sequence
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Extended, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.cli.sigterm import at_sigterm
 from ctxrank.extensions.team import sync as exchange
@@ -229,16 +229,7 @@ def _synced_reply(done: Synced, state: TeamState, first: Sequence[str] = (), **m
     notes += _waiting_notes(done.waiting)
     notes += [*skipped[:_SHOWN_SKIPPED], *([f"{len(skipped)} lines were skipped."] if skipped else [])]
     return Reply(
-        lambda: {
-            **as_json(state),
-            "pushed": done.pushed,
-            "pulled": done.pulled,
-            "forgotten": done.is_forgotten,
-            "erased": done.is_erased,
-            "skipped": len(skipped),
-            "waiting": done.waiting,
-            **more,
-        },
+        lambda: Extended(done, {**as_json(state), "skipped": len(skipped), **more}),
         [*first, f"pushed    {done.pushed}", f"pulled    {done.pulled}", f"memory    {sentence(state)}"],
         exit_code=0 if done.is_forgotten and not done.waiting else LockedError.exit_code,
         notes=tuple(notes),
