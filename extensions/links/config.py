@@ -54,7 +54,7 @@ def load_linked_config(tree: ArtifactTree) -> LinkedConfig:
     top = values if is_dict(values) else {}
     check = top.get("check")
     check = {**top, **(check if is_dict(check) else {})}
-    given = check.get("severities") or check.get("rules") or {}
+    given: object = check.get("severities") or check.get("rules") or dict[str, object]()
     rated = entries(dict.fromkeys(RULES, _severity), "Write them as 'rule: severity' lines.")
     severities = RULES | rated(given, f"{path}: severities")
     is_bidirectional = switch(check.get("strict_bidirectional", False), f"{path}: strict_bidirectional")
