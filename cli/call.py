@@ -104,13 +104,6 @@ def _wake(store: "Store") -> None:
         sharing("team").wake(store)
 
 
-class Extended(NamedTuple):
-    """A record with fields that are not its own, for its JSON."""
-
-    record: object
-    more: Mapping[str, object]
-
-
 class Reply(NamedTuple):
     """What an action answers, in both forms; the form that is not asked for is not made."""
 

@@ -84,6 +84,13 @@ class Nullable(NamedTuple):
     shape: Shape
 
 
+class Extended(NamedTuple):
+    """A record with fields that are not its own, for its JSON."""
+
+    record: object
+    more: Mapping[str, object]
+
+
 class Command(NamedTuple):
     """A command: its action, `module:function`, gets a Call and the parameters by name, and returns a Reply."""
 

@@ -6,7 +6,8 @@ What a spawn depends on is forgiven: a bad value becomes its default, with a not
 import os
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any

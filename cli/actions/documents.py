@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.receipts import show as show_receipt
 from ctxrank.cli.actions.sessions import show_session
-from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import Any

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.anchor_passes import differences
 from ctxrank.indexer.records.anchors import CHANGED, GONE, Anchor, DriftedFinding, anchors_of, drifted_findings

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from ctxrank.cli.actions.given import given_text, number_of
-from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.light_typing import Any

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from shlex import quote
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group
-from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import cut, facts, text_lines
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us

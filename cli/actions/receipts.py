@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError

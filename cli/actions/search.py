@@ -3,8 +3,9 @@
 import os
 from collections.abc import Iterable, Iterator
 
-from ctxrank.cli.call import Call, Extended, Reply
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.command_table import CORE, command_table
+from ctxrank.cli.declare import Extended
 from ctxrank.indexer.clock import format_day, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any

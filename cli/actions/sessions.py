@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.project_skills import project_skills, seed
-from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import CtxrankError

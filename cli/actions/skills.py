@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import decoded, read_given, readable
-from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.bounds import MAX_QUERY_BYTES

@@ -11,8 +11,7 @@ record: its fields stay in their order.
 
 from collections.abc import Iterable
 
-from ctxrank.cli.call import Extended
-from ctxrank.cli.declare import Fields, Nullable, Shape
+from ctxrank.cli.declare import Extended, Fields, Nullable, Shape
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.light_typing import cast, is_dict, is_list, is_tuple
 

@@ -4,7 +4,8 @@ import gc
 import os
 from collections.abc import Iterable, Iterator
 
-from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.extensions.links.annotations import Governor, trace_path
 from ctxrank.extensions.links.check import CheckReport, check_tree
 from ctxrank.extensions.links.closure import reach

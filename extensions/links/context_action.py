@@ -1,6 +1,7 @@
 """`ctxrank context`: what a task's links reach, within a budget."""
 
-from ctxrank.cli.call import Call, Extended, Reply
+from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.declare import Extended
 from ctxrank.extensions.links.context import ContextRequest, make_context, record_context
 from ctxrank.extensions.links.pack import PackedArtifact
 from ctxrank.extensions.links.tree import open_store

@@ -4,7 +4,8 @@ import contextlib
 import gc
 from collections.abc import Generator
 
-from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError
 from ctxrank.extensions.opensearch.engine import connect, engine_for

@@ -5,7 +5,8 @@ import gc
 import os
 from collections.abc import Callable, Generator, Sequence
 
-from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.cli.sigterm import at_sigterm
 from ctxrank.extensions.team import sync as exchange

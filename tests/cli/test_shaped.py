@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 from jsonschema import Draft202012Validator
 
-from ctxrank.cli.call import Extended
-from ctxrank.cli.declare import Fields, Nullable
+from ctxrank.cli.declare import Extended, Fields, Nullable
 from ctxrank.cli.output.shaped import answer, shaped
 from ctxrank.cli.schema import value_schema
 

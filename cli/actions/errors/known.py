@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.errors.lookup import Whose, given_failure, record_words, save_solution
 from ctxrank.cli.actions.given import number_of, others_know
-from ctxrank.cli.call import Call, Extended, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import cut, facts, indented, times
 from ctxrank.indexer.clock import format_day, format_us, now_us
 from ctxrank.indexer.errors.failures import last_failure, resolve

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from ctxrank.cli.actions.errors.lookup import Whose, given_failure, look_up, record_sighting, record_words
-from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import indented, times
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.errors.failures import FailurePlace, SeenBefore, seen_before

@@ -3,7 +3,8 @@
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 
-from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.care import repair as care
 from ctxrank.indexer.care.compaction import optimize as compact

@@ -7,7 +7,8 @@ absent, the folder is not read, and what a store has of it stays as it was.
 import gc
 from collections.abc import Callable, Sequence
 
-from ctxrank.cli.call import Call, Extended
+from ctxrank.cli.call import Call
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.extensions import INDEX_STEP, is_in_use, provided
 from ctxrank.indexer.files.git_dates import DateReport, date_documents

@@ -4,7 +4,8 @@ import gc
 from collections.abc import Iterator, Mapping
 
 from ctxrank.cli.actions.given import read_given
-from ctxrank.cli.call import Call, Extended, Reply
+from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.clock import format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import LockedError, UsageError, refused_by_system

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from ctxrank.cli.agents.log import last_failures
-from ctxrank.cli.call import Call, Extended, Reply, shown
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.declare import Extended
 from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.catalogue import folder_tables
