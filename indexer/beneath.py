@@ -72,8 +72,7 @@ class Root:
         The last part of the path may be a link only where `follow_link` says so; one before it may always be.
         """
         folder, _, name = path.rpartition("/")
-        if folder != self._folder:
-            self._go_to(folder)
+        self._go_to(folder)
         try:
             descriptor = os.open(name, _FILE_NOT_LINK_FLAGS, dir_fd=self._descriptor)
         except OSError as error:
@@ -92,15 +91,13 @@ class Root:
 
     def open_folder(self, folder: str) -> int:
         """A descriptor to list a folder by ("" is the root), which the caller closes. Raises OSError."""
-        if folder != self._folder:
-            self._go_to(folder)
+        self._go_to(folder)
         return os.open(os.curdir, _LISTING_FLAGS, dir_fd=self._descriptor)
 
     def stat(self, path: str) -> os.stat_result:
         """What a path is; of a link, the link itself. Raises OSError."""
         folder, _, name = path.rpartition("/")
-        if folder != self._folder:
-            self._go_to(folder)
+        self._go_to(folder)
         return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
 
     def close(self) -> None:
@@ -109,7 +106,9 @@ class Root:
         self._folder, self._descriptor = None, -1
 
     def _go_to(self, folder: str) -> None:
-        """Hold a folder and those above it. Raises OSError."""
+        """Hold a folder and those above it, unless it is held. Raises OSError."""
+        if folder == self._folder:
+            return
         self._folder = None
         self._links = 0
         if not self._held:
@@ -219,20 +218,11 @@ def read_file(path: str, max_bytes: int) -> bytes:
         os.close(file.descriptor)
 
 
-def read_start(path: str, max_bytes: int) -> bytes:
-    """The first bytes of a regular file of the user's own. Raises OSError."""
+def read_part(path: str, max_bytes: int, *, is_end: bool = False) -> bytes:
+    """The first bytes of a regular file of the user's own, or the last ones. Raises OSError."""
     file = _regular(os.open(path, _FILE_FLAGS), path)
     try:
-        return os.pread(file.descriptor, max_bytes, 0)
-    finally:
-        os.close(file.descriptor)
-
-
-def read_end(path: str, max_bytes: int) -> bytes:
-    """The last bytes of a regular file of the user's own. Raises OSError."""
-    file = _regular(os.open(path, _FILE_FLAGS), path)
-    try:
-        return os.pread(file.descriptor, max_bytes, max(file.stat.st_size - max_bytes, 0))
+        return os.pread(file.descriptor, max_bytes, max(file.stat.st_size - max_bytes, 0) if is_end else 0)
     finally:
         os.close(file.descriptor)
 

@@ -10,7 +10,7 @@ import time
 from ctxrank.cli.agents.event import CODEX, object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import is_tagged
 from ctxrank.cli.agents.session import HookCall
-from ctxrank.indexer.beneath import read_start
+from ctxrank.indexer.beneath import read_part
 from ctxrank.indexer.records.spawns import last_spawn, note_block_arrival
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.light_json import loads
@@ -43,7 +43,7 @@ def note_arrival(call: HookCall) -> None:
 def given_texts(path: str) -> list[str]:
     """What an agent was given before it said anything, by its transcript; nothing where that cannot be read."""
     try:
-        lines = read_start(path, _START_BYTES).split(b"\n")
+        lines = read_part(path, _START_BYTES).split(b"\n")
     except (OSError, ValueError):
         return []
     given: list[str] = []

@@ -9,7 +9,7 @@ The line is in the session's file before the hook is called.
 from collections.abc import Mapping
 
 from ctxrank.cli.agents.event import object_of
-from ctxrank.indexer.beneath import read_end
+from ctxrank.indexer.beneath import read_part
 from ctxrank.indexer.text.light_json import dumps, loads
 
 # Of the file's end: few commands print so much that their line is longer than the first of these.
@@ -27,7 +27,7 @@ def exit_code_of(path: str, tool_use_id: str) -> int | None:
     id_ = dumps(tool_use_id).encode()
     for most in _END_BYTES:
         try:
-            end = read_end(path, most)
+            end = read_part(path, most, is_end=True)
         except (OSError, ValueError):
             return None
         for line in reversed(end.split(b"\n")):

@@ -10,7 +10,7 @@ when that was.
 import os
 from collections.abc import Iterator, Mapping
 
-from ctxrank.indexer.beneath import read_start
+from ctxrank.indexer.beneath import read_part
 from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, git_on, head_commit
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -132,6 +132,6 @@ def _cloned_at(repository: Repository) -> int:
 
 def _start(path: str) -> str:
     try:
-        return read_start(path, _MAX_CONFIG_BYTES).decode("utf-8", "replace")
+        return read_part(path, _MAX_CONFIG_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
