@@ -27,20 +27,20 @@ class LastSpawn(NamedTuple):
 
 def note_block_sent(change: Change, runner: str, prompt: str) -> None:
     """Note that a prompt was given back with a block."""
-    query = """
-        INSERT INTO settings (key, value) VALUES (?1, json_object('prompt', ?2))
-            ON CONFLICT (key) DO UPDATE SET value = json_set(value, '$.prompt', ?2)
-    """
-    change.connection.execute(query, (_SETTING + runner, prompt))
+    _note(change, runner, "prompt", prompt)
 
 
 def note_block_arrival(change: Change, runner: str, *, has_arrived: bool) -> None:
     """Note whether the agent of the last spawn saw its block."""
+    _note(change, runner, "has_arrived", int(has_arrived))
+
+
+def _note(change: Change, runner: str, name: str, value: str | int) -> None:
     query = """
-        INSERT INTO settings (key, value) VALUES (?1, json_object('has_arrived', ?2))
-            ON CONFLICT (key) DO UPDATE SET value = json_set(value, '$.has_arrived', ?2)
+        INSERT INTO settings (key, value) VALUES (?1, json_object(?2, ?3))
+            ON CONFLICT (key) DO UPDATE SET value = json_set(value, '$.' || ?2, ?3)
     """
-    change.connection.execute(query, (_SETTING + runner, int(has_arrived)))
+    change.connection.execute(query, (_SETTING + runner, name, value))
 
 
 def last_spawn(connection: apsw.Connection, runner: str) -> LastSpawn:
