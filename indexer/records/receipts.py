@@ -156,24 +156,11 @@ def insert(change: Change, owner: ReceiptOwner, new: Receipt) -> int:
     query = f"INSERT INTO receipts ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
     connection.execute(query, tuple(values.values()))
     receipt_id = connection.last_insert_rowid()
-    connection.execute(
-        """
-        DELETE FROM receipts
-         WHERE session_id IS ?1 AND group_id = ?2
-           AND id <= (SELECT id FROM receipts WHERE session_id IS ?1 AND group_id = ?2
-                       ORDER BY id DESC LIMIT 1 OFFSET ?3)
-        """,
-        (*owner, KEPT_PER_GROUP),
-    )
-    if owner.session_id is None:
-        connection.execute(
-            """
-            DELETE FROM receipts
-             WHERE session_id IS NULL
-               AND id <= (SELECT id FROM receipts WHERE session_id IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?)
-            """,
-            (KEPT_CONTEXTS,),
-        )
+    kept = [("session_id IS :session_id AND group_id = :group_id", KEPT_PER_GROUP)]
+    kept += [("session_id IS NULL", KEPT_CONTEXTS)] if owner.session_id is None else []
+    for alike, most in kept:
+        older = f"id <= (SELECT id FROM receipts WHERE {alike} ORDER BY id DESC LIMIT 1 OFFSET {most})"
+        connection.execute(f"DELETE FROM receipts WHERE {alike} AND {older}", owner._asdict())
     return receipt_id
 
 
