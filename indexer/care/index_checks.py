@@ -36,13 +36,12 @@ def examine_index(location: Location, busy_ms: int, *, is_deep: bool) -> Iterato
     if not os.path.exists(path) or os.path.getsize(path) == 0:
         yield find("index-file", "none")
         return
-    yield from guarded("index-file", path, _open(location, busy_ms, is_deep=is_deep), "broken")
 
+    def opened() -> Iterator[Finding]:
+        with closing(open_index_to_look(location, busy_ms)) as connection:
+            yield from guarded("index-sound", path, _examine(connection, path, is_deep=is_deep), "broken")
 
-def _open(location: Location, busy_ms: int, *, is_deep: bool) -> Iterator[Finding]:
-    path = location.index_file
-    with closing(open_index_to_look(location, busy_ms)) as connection:
-        yield from guarded("index-sound", path, _examine(connection, path, is_deep=is_deep), "broken")
+    yield from guarded("index-file", path, opened(), "broken")
 
 
 def _examine(connection: apsw.Connection, path: str, *, is_deep: bool) -> Iterator[Finding]:
