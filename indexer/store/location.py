@@ -246,12 +246,8 @@ def identity_in_file(primary: str) -> tuple[str, str]:
     connections of this process hold. The table `store` is the first that schema.sql makes, so its one row
     (id, uuid, seq, created_at, token) is alone on the second page. Raises apsw.Error, IndexError, ValueError.
     """
-    file = apsw.VFSFile("", primary, [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
-    try:
-        size = int.from_bytes(file.xRead(_HEADER_BYTES, 0)[16:18], "big")
-        page = file.xRead(size, size)
-    finally:
-        file.xClose()
+    size = int.from_bytes(_read(primary, _HEADER_BYTES, 0)[16:18], "big")
+    page = _read(primary, size, size)
     if not page.startswith(_LEAF_OF_ONE_ROW):
         raise ValueError("the second page has no single row")
     # The cell: payload size, rowid, then the payload: its header, which begins with its own size, and the values.
@@ -260,13 +256,17 @@ def identity_in_file(primary: str) -> tuple[str, str]:
     return row[uuid_at : uuid_at + UUID_CHARS].decode("ascii"), row[end - TOKEN_CHARS : end].decode("ascii")
 
 
+def _read(primary: str, size: int, offset: int) -> bytes:
+    file = apsw.VFSFile("", primary, [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+    try:
+        return file.xRead(size, offset)
+    finally:
+        file.xClose()
+
+
 def _is_database(primary: str) -> bool:
     try:
-        file = apsw.VFSFile("", primary, [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
-        try:
-            return file.xRead(len(_MAGIC), 0) == _MAGIC
-        finally:
-            file.xClose()
+        return _read(primary, len(_MAGIC), 0) == _MAGIC
     except apsw.Error:
         return False
 
