@@ -14,9 +14,6 @@ annotation and evaluates source text): together more than a bare interpreter's s
         x: int
         y: int = 0
 
-A record with a method `check_fields` runs it when it is made from values that a caller gives: it raises TypeError.
-`_make` and `_replace` do not run it.
-
 `contextmanager` is `contextlib.contextmanager`, for generators that are used in a `with` statement and in no other way.
 `cache` is `functools.cache`, for functions without arguments.
 """
@@ -64,8 +61,6 @@ else:
             defaults = {field: namespace[field] for field in fields if field in namespace}
             for place, field in enumerate(fields):
                 namespace[field] = _tuplegetter(place, "")
-            if "check_fields" in namespace:
-                namespace["__new__"] = _checked_new
             namespace.update(_fields=fields, _field_defaults=defaults, __match_args__=fields, __slots__=())
             return super().__new__(mcs, name, bases, namespace)
 
@@ -110,11 +105,6 @@ else:
         def __repr__(self) -> str:
             inner = ", ".join(f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
             return f"{type(self).__name__}({inner})"
-
-    def _checked_new(cls, *values: object, **named: object) -> object:
-        record = NamedTuple.__new__(cls, *values, **named)
-        record.check_fields()
-        return record
 
     class _Context:
         """A generator that yields once, as a context."""
@@ -177,11 +167,11 @@ def is_list(value: object) -> "TypeIs[list[object]]":
     return isinstance(value, list)
 
 
-def require_type(value: object, name: str, *types: type, of: str = "") -> None:
-    """Raises TypeError for a value of another type, by its name and the record that it is `of`; True is no number."""
+def require_type(value: object, name: str, *types: type) -> None:
+    """Raises TypeError for a value of another type, by its name; True is no number."""
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         wanted = " or ".join("None" if type_ is type(None) else type_.__name__ for type_ in types)
-        raise TypeError(f"{of}{'.' if of else ''}{name} is {wanted}, not {type(value).__name__}")
+        raise TypeError(f"{name} is {wanted}, not {type(value).__name__}")
 
 
 def is_tuple(value: object) -> "TypeIs[tuple[object, ...]]":

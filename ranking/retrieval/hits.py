@@ -3,8 +3,7 @@
 from collections.abc import Callable, Collection
 
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import DAMAGED_STEP
@@ -59,18 +58,6 @@ class SearchRequest(NamedTuple):
     def today(self) -> int:
         """The day that recency is measured from."""
         return (now_us() if self.as_of is None else self.as_of) // DAY_US
-
-    def check_fields(self) -> None:
-        """Raises TypeError for a value of another type, UsageError for a limit below 0."""
-        require_type(self.text, "text", str, of="SearchRequest")
-        require_type(self.limit, "limit", int, of="SearchRequest")
-        if self.limit < 0:
-            raise UsageError(f"The limit is {self.limit}.", "Give a whole number from 0.")
-        for name in ("since", "until", "as_of"):
-            require_type(getattr(self, name), name, int, type(None), of="SearchRequest")
-        for name in ("kinds", "session", "group", "agent", "type", "phase", "priority", "path"):
-            value: object = getattr(self, name)
-            require_type(value, name, str, tuple, list, type(None), of="SearchRequest")
 
 
 class PassageHit(NamedTuple):

@@ -1,13 +1,12 @@
 """Shapes: the request of an assembly, what its steps share, what a block can hold, and its answer."""
 
 from ctxrank.indexer.agents import UNKNOWN_AGENT_LIKE, Team, fold_agent
-from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.receipts import ReceiptEntry
 from ctxrank.indexer.records.sessions import Session, TaskGroup
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS, Budget, Usage, Zone
+from ctxrank.ranking.context.assembly.limits import Budget, Usage, Zone
 from ctxrank.ranking.context.budget import Item
 from ctxrank.ranking.context.prices import Prices
 
@@ -29,12 +28,6 @@ NEVER = 1 << 62  # a moment after all
 # rules that the block was made by; one of later rules is made by today's, and says so.
 BLOCK_VERSION = 5
 BY_BEARING = 4  # bearing on the task decides the detail, and deliveries are to a run
-_ALLOWED = {
-    "reach": REACHES,
-    "detail": (None, *DETAILS),
-    "reasoning_level": tuple(REASONING_TOKENS),
-    "testing_mode": TESTING_MODES,
-}
 
 
 class AssembleRequest(NamedTuple):
@@ -81,15 +74,6 @@ class AssembleRequest(NamedTuple):
     after: int | None = None
     rules: int = BLOCK_VERSION
     anchors: str | None = None
-
-    def check_fields(self) -> None:
-        """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
-        for name, types in FIELD_TYPES.items():
-            require_type(getattr(self, name), name, *types, of="AssembleRequest")
-        for name, allowed in _ALLOWED.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                raise UsageError(f"{name} is '{value}'.", f"Give one of {', '.join(filter(None, allowed))}.")
 
     @property
     def before(self) -> int:
