@@ -16,7 +16,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
-from ctxrank.indexer.store.freshness import ELSEWHERE, PACKAGES_ELSEWHERE, TEXT_PATH
+from ctxrank.indexer.store.freshness import ELSEWHERE, TEXT_PATH
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.passages import Passage, front_matter_end, split_passages
@@ -135,7 +135,7 @@ def packaged_ids(connection: apsw.Connection) -> set[int]:
 
 
 # What another store exported, or was saved without a file, has its own text: its file is not this machine's.
-_FILE_IS_HERE = f"path NOT LIKE '{TEXT_PATH}%' AND id NOT IN ({PACKAGES_ELSEWHERE})"
+_FILE_IS_HERE = f"path NOT LIKE '{TEXT_PATH}%' AND id > 0"
 
 
 def awaited_paths(connection: apsw.Connection) -> set[str]:
@@ -146,23 +146,11 @@ def awaited_paths(connection: apsw.Connection) -> set[str]:
     return set(read_column(connection, query, (), str))
 
 
-def make_room(change: Change, root: int, path: str) -> bool:
-    """Remove what another store exported of a path, and say whether it did: a path is one artifact."""
-    query = "SELECT id FROM artifacts WHERE root_id = ? AND path = ? AND reason = ?"
-    known = read_value(change.connection, query, (root, path, ELSEWHERE), int)
-    if known is None:
-        return False
-    release(change, known)
-    change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known,))
-    return True
-
-
 def record(change: Change, root: int, path: str, file: FileText, skipped: str = "") -> int:
     """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners.
 
     A file that has no text for us is `skipped` for a reason, so that it is not read again while it stays as it is.
     """
-    make_room(change, root, path)
     row: dict[str, int | str] = {
         "root_id": root, "path": path, "sha256": file.sha256, "encoding": file.encoding, "ruleset": RULESET_VERSION,
         **_columns(file.stamp, skipped),

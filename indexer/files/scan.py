@@ -64,7 +64,6 @@ class IndexReport(NamedTuple):
     skipped_before: tuple[str, ...] = ()  # those that an earlier run has reported, for the same reason
     stale_roots: tuple[str, ...] = ()  # folders that cannot be looked at now
     refused_roots: tuple[str, ...] = ()  # folders that the store names, and the user did not
-    made_room: tuple[str, ...] = ()  # what another store exported of that path went: a file is here now
     passages_written: int = 0
     files_read: int = 0
 
@@ -300,8 +299,6 @@ class _Scan:
         path = root.shown(found.path)
         if change.blocklist.holds_path(path):  # a purge may be newer
             return
-        if known is None and sha256 and artifacts.make_room(change, root_id, found.path):
-            self._paths["made_room"].append(path)
         if prepared is not None:
             if known is None and (moved := self._moved_from(change, root, root_id, prepared)) is not None:
                 artifacts.move(change, moved.id, moved.path, found.path)
@@ -360,7 +357,7 @@ class _Scan:
     def report(self) -> IndexReport:
         """The tally, in path order."""
         skipped = (Skipped(without_secret(path, self._mode), reason) for path, reason in self._skipped)
-        for field in ("added", "changed", "removed", "made_room", "skipped_before"):
+        for field in ("added", "changed", "removed", "skipped_before"):
             self._paths[field].sort()
         values: dict[str, object] = {field: tuple(paths) for field, paths in self._paths.items()}
         values |= {"moved": tuple(sorted(self._moved)), "skipped": tuple(sorted(skipped)), **self._counts}

@@ -10,15 +10,6 @@ from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.store import Store
 
-# The ledger's word for a package of an export that was here already, saved here: its file is this machine's.
-JOINED = "joined package"
-# Packages that another store exported, and that were not saved here, too.
-PACKAGES_ELSEWHERE = f"""
-    SELECT target_id FROM imported_rows
-     WHERE source > 'jsonl:' AND source < 'jsonl;' AND source <> 'jsonl:' || (SELECT uuid FROM store)
-       AND kind = 'package'
-       AND target_id NOT IN (SELECT target_id FROM imported_rows WHERE kind = '{JOINED}')
-"""
 # How the path begins of a package whose text is kept in the store, and in no file.
 TEXT_PATH = "text://"
 # How the path begins of a root that stands for another store, whose files are on another machine.
@@ -55,7 +46,7 @@ class FileStates:
         """
         primary = self.store.primary
         if artifact_id is None:
-            if package_id is None or not is_elsewhere(primary, package_id):
+            if package_id is None or package_id > 0:
                 return ""
             path: str = primary.execute("SELECT path FROM packages WHERE id = ?", (package_id,)).get
             return "elsewhere" if shown_path(path) else ""
@@ -102,11 +93,6 @@ def state_on_disk(folder: str, path: str, sha256: str, size: int, mtime_ns: int,
         return "current" if sha256_beneath(folder, path) == sha256 else "changed"
     except OSError:
         return "missing"
-
-
-def is_elsewhere(connection: apsw.Connection, package_id: int) -> bool:
-    """Whether a package is another store's alone."""
-    return package_id < 0 or bool(connection.execute(f"SELECT ? IN ({PACKAGES_ELSEWHERE})", (package_id,)).get)
 
 
 def gone_of(primary: apsw.Connection, kind: str, number: int) -> str:

@@ -34,10 +34,6 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
     absent = [without_secret(path, mode) for path in paths if not os.path.lexists(path)]
     is_wrong = bool(absent) and not (report.removed or report.moved)
     notes = [f"there is no {', '.join(absent)}, and it was never indexed."] if is_wrong else []
-    notes += [
-        f"{path} is this machine's file now: the text that another store exported of that path is gone."
-        for path in report.made_room
-    ]
     return Reply(
         lambda: answer_of(done, dry_run=dry_run),
         _lines(call, done, dry_run=dry_run),
