@@ -93,14 +93,6 @@ def remember(identity: Identity, primary: str) -> None:
             write_privately(path, "".join(f"{line}\n" for line in [*others, f"{identity.token} {place}"]))
 
 
-def places_of_stores() -> list[str]:
-    """The primary databases that the state folder has; they may have gone, or be others' by now."""
-    folder = state_folder()
-    stores = os.path.join(folder, "stores")
-    names = sorted(os.listdir(stores)) if folder and os.path.isdir(stores) else []
-    return list(dict.fromkeys(line.partition(" ")[2] for name in names for line in known_lines(name)))
-
-
 def make_folder_of_ours(folder: str) -> None:
     """Make a folder for its owner alone, with those above it. Raises OSError where others own it or can write it."""
     if not os.path.isdir(folder):

@@ -143,10 +143,7 @@ def is_trusted(primary: str) -> bool:
             raise untrusted(primary)
         return True
     is_harmless = not (_is_database(primary) or _size(f"{primary}-wal"))
-    folder = os.path.join(state_folder() or os.devnull, "stores")
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    places = {line.partition(" ")[2] for name in names for line in known_lines(name)}
-    if is_harmless or shown_place(primary) in places:
+    if is_harmless or shown_place(primary) in places_of_stores():
         return False
     raise UntrustedError(
         f"{primary} does not say whose store it is: it is damaged, or another user made it.",
@@ -300,6 +297,13 @@ def known_lines(uuid: str) -> list[str]:
     if not folder or not has_form(uuid, UUID_CHARS):
         return []
     return list(filter(None, read_state(os.path.join(folder, "stores", uuid)).split("\n")))
+
+
+def places_of_stores() -> list[str]:
+    """The primary databases that the state folder has; they may have gone, or be others' by now."""
+    folder = os.path.join(state_folder() or os.devnull, "stores")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return list(dict.fromkeys(line.partition(" ")[2] for name in names for line in known_lines(name)))
 
 
 def shown_place(path: str) -> str:

@@ -24,8 +24,7 @@ from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import file_uri, read_column, read_value
-from ctxrank.indexer.store.known_stores import places_of_stores
-from ctxrank.indexer.store.location import identity_of, is_known, refuse_foreign
+from ctxrank.indexer.store.location import identity_of, is_known, places_of_stores, refuse_foreign
 from ctxrank.indexer.store.one_process import start_for
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.systems import unbound_memory
