@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import apsw
 
+from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.facets import id_list
@@ -75,18 +76,22 @@ _ARTIFACT = """
 """
 
 
-def state_on_disk(folder: str, path: str, sha256: str, size: int, mtime_ns: int, inode: int) -> str:
-    """Whether a file below a folder is what it was when it had these bytes and this stat."""
+def state_on_disk(
+    folder: str, path: str, sha256: str, size: int, mtime_ns: int, inode: int, *, most_bytes: int = MAX_FILE_BYTES
+) -> str:
+    """Whether a file below a folder is what it was when it had these bytes and this stat; of a file of more bytes its
+    size alone says so.
+    """
     if path.startswith("/") or ".." in path.split("/"):
         return ""  # the store says where it is: that is no permission to look
     try:
         info = os.stat(os.path.join(folder, path))
     except OSError:
         return "missing"
-    if (info.st_size, info.st_mtime_ns, info.st_ino) == (size, mtime_ns, inode):
-        return "current"
     if info.st_size != size:
         return "changed"
+    if (info.st_mtime_ns, info.st_ino) == (mtime_ns, inode) or size > most_bytes:
+        return "current"
     from ctxrank.indexer.beneath import sha256_beneath  # noqa: PLC0415  only a file with another stat is read
 
     try:

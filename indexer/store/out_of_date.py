@@ -9,8 +9,8 @@ list proves nothing, and a file that was never indexed is not in it.
 import os
 import time
 
-from ctxrank.indexer.beneath import Root, sha256_beneath
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.freshness import state_on_disk
 from ctxrank.indexer.store.store import Store
 
 BUDGET_MS = 20
@@ -32,31 +32,16 @@ def files_out_of_date(store: Store, budget_ms: float = BUDGET_MS) -> list[OutOfD
     root = os.path.realpath(store.location.root)
     name = "." if root == os.path.realpath(store.location.project) else root
     query = """
-        SELECT a.path, a.size_bytes, a.mtime_ns, a.sha256
+        SELECT a.path, a.sha256, a.size_bytes, a.mtime_ns, a.inode
           FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
          WHERE r.path = ? AND a.state = 'indexed'
          ORDER BY a.id DESC LIMIT ?
     """
     found: list[OutOfDate] = []
-    with Root(root) as opened:
-        for path, *known in store.primary.execute(query, (name, _MAX_FILES)):
-            state = _state(opened, path, *known)
-            if state:
-                found.append(OutOfDate(path, state))
-            if len(found) == _MAX_NAMED or time.monotonic() > deadline:
-                break
+    for path, *known in store.primary.execute(query, (name, _MAX_FILES)):
+        state = state_on_disk(root, path, *known, most_bytes=_MAX_HASHED_BYTES)
+        if state in ("changed", "missing"):
+            found.append(OutOfDate(path, state))
+        if len(found) == _MAX_NAMED or time.monotonic() > deadline:
+            break
     return found
-
-
-def _state(root: Root, path: str, size_bytes: int, mtime_ns: int, sha256: str) -> str:
-    """'changed', 'missing', or '' for a file that is as it was, or too large to be sure in no time."""
-    try:
-        info = root.stat(path)
-        is_same = info.st_size == size_bytes
-        if is_same and info.st_mtime_ns != mtime_ns and info.st_size <= _MAX_HASHED_BYTES:
-            is_same = sha256_beneath(root.path, path) == sha256
-        return "" if is_same else "changed"
-    except (FileNotFoundError, NotADirectoryError):
-        return "missing"
-    except OSError:
-        return ""
