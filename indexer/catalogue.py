@@ -12,7 +12,7 @@ entry here, its table in the schema, and a module of its own that writes it. The
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import apsw
 
@@ -43,6 +43,7 @@ from ctxrank.indexer.declarations import (
     word,
     words,
 )
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.owners import owners
 from ctxrank.indexer.text.lines import error_title
@@ -461,6 +462,22 @@ def exported_kinds(kinds: Mapping[str, Kind] = KINDS) -> tuple[str, ...]:
 def aging_kinds(kinds: Mapping[str, Kind] = KINDS) -> tuple[str, ...]:
     """The kinds that have an age of their own: what is purged by number and pruned by age."""
     return tuple(kind.name for kind in kinds.values() if kind.ages_by and not kind.is_container)
+
+
+def chosen_kinds(
+    known: Mapping[str, Kind], kinds: Sequence[str], allowed: Sequence[str], what: str, *, has_session: bool
+) -> tuple[str, ...]:
+    """Those of the allowed kinds that are asked for (none: all), in their order; of a session what belongs to one.
+
+    Raises UsageError for one that is not `what` is wanted.
+    """
+    within = [kind for kind in allowed if not has_session or kind == "session" or known[kind].is_of_a_session]
+    for kind in kinds:
+        if kind not in allowed:
+            raise UsageError(f"'{kind}' is not {what}.", f"Kinds are {', '.join(allowed)}.")
+        if kind not in within:
+            raise UsageError(f"'{kind}' belongs to no session.", f"With --session, kinds are {', '.join(within)}.")
+    return tuple(kind for kind in within if kind in kinds or not kinds)
 
 
 def kinds_with_documents(kinds: Mapping[str, Kind] = KINDS) -> tuple[Kind, ...]:

@@ -18,9 +18,8 @@ from collections.abc import Generator, Sequence
 
 import apsw
 
-from ctxrank.indexer.catalogue import exported_kinds, kinds_of
+from ctxrank.indexer.catalogue import chosen_kinds, exported_kinds, kinds_of
 from ctxrank.indexer.clock import format_us, now_us
-from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.exported_records import Choice, Fields, RecordReader
 from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.records.sessions import find_session
@@ -63,14 +62,8 @@ def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[s
     require_owners(primary, "export")
     known = kinds_of(primary)
     every = exported_kinds(known)
-    allowed = every if not sessions else tuple(kind for kind in every if known[kind].is_of_a_session)
-    for kind in kinds:
-        if kind not in every:
-            raise UsageError(f"'{kind}' is not a kind of record.", f"Kinds are {', '.join(every)}.")
-        if kind not in allowed:
-            raise UsageError(f"'{kind}' belongs to no session.", f"With --session, kinds are {', '.join(allowed)}.")
+    chosen = chosen_kinds(known, kinds, every, "a kind of record", has_session=bool(sessions))
     ids = tuple(dict.fromkeys(find_session(primary, name).id for name in sessions))
-    chosen = tuple(kind for kind in allowed if kind in kinds or not kinds)
     return Choice(chosen, ids, is_selection=bool(sessions or kinds))
 
 

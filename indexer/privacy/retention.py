@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from ctxrank.indexer.agents import UNCONFIRMED
-from ctxrank.indexer.catalogue import KINDS, aging_kinds, kinds_of
+from ctxrank.indexer.catalogue import KINDS, aging_kinds, chosen_kinds, kinds_of
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.declarations import Kind
-from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.removal import HERE, note_removals, remove_records, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
@@ -69,7 +68,8 @@ def prune_older(
     Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
     """
     known = kinds_of(store.primary)
-    wanted = _wanted(known, kinds, session, (*aging_kinds(known), SESSION))
+    every = (*aging_kinds(known), SESSION)
+    wanted = chosen_kinds(known, kinds, every, "a kind that can be pruned", has_session=session is not None)
     rules = [_Rule(kind, f"{known[kind].ages_by} < ?", (before,)) for kind in wanted if kind != SESSION]
     if SESSION in wanted:
         rules.append(_empty_sessions(known, rules, before))
@@ -93,7 +93,8 @@ def prune_expired(
     """
     moment = now_us() if now is None else now
     rules: list[_Rule] = []
-    for kind in _wanted(KINDS, kinds, session, aging_kinds()):
+    wanted = chosen_kinds(KINDS, kinds, aging_kinds(), "a kind that can be pruned", has_session=session is not None)
+    for kind in wanted:
         conditions, values = list[str](), list[int]()
         if ttl_us.get(kind, 0) < 0:
             conditions.append(_OUTLIVED_ITERATIONS.format(table=KINDS[kind].table.name))
@@ -118,19 +119,6 @@ def prune_unconfirmed(store: Store, *, now: int | None = None) -> int:
     """
     rule = _Rule("reasoning", condition, (moment - UNCONFIRMED_DAYS * DAY_US, MAX_UNCONFIRMED))
     return _prune(store, [rule], None, is_dry_run=False).total
-
-
-def _wanted(
-    known: Mapping[str, Kind], kinds: Sequence[str], session: str | None, allowed: tuple[str, ...]
-) -> list[str]:
-    """The kinds to look at, in their usual order."""
-    within = [kind for kind in allowed if session is None or kind == SESSION or known[kind].is_of_a_session]
-    for kind in kinds:
-        if kind not in allowed:
-            raise UsageError(f"'{kind}' is not a kind that can be pruned.", f"Kinds are {', '.join(allowed)}.")
-        if kind not in within:
-            raise UsageError(f"'{kind}' belongs to no session.", f"With --session, kinds are {', '.join(within)}.")
-    return [kind for kind in within if kind in kinds or not kinds]
 
 
 def _empty_sessions(known: Mapping[str, Kind], rules: Sequence[_Rule], before: int) -> _Rule:
