@@ -16,8 +16,8 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 from ctxrank.extensions.team.log import FORMAT, format_of, opened, postgres_errors
 from ctxrank.indexer.bounds import MAX_CONNECTIONS
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.exchange.register import is_uuid
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.lines import is_uuid
 
 _OLDEST = 150000  # PostgreSQL 15
 _OWNER, _MEMBERS = "ctxrank_log", "ctxrank_member"

@@ -33,7 +33,6 @@ from ctxrank.indexer.exchange.register import (
     GONE,
     Ledger,
     Origin,
-    is_uuid,
     number_of,
     read_entry,
     row_key,
@@ -61,7 +60,7 @@ from ctxrank.indexer.store.connection import read_value, require_value
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code
 from ctxrank.indexer.store.store import Change, Store
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import is_uuid, one_line
 
 _SHOWN_CHARS = 40
 _BATCH_LINES = 5000

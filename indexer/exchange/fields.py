@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from ctxrank.indexer.bounds import MAX_NAME_CHARS, MAX_TEXT_BYTES
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange.register import is_uuid
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import is_uuid, one_line
 
 MAX_NUMBER = 2**53 - 1  # what every JSON parser can hold
 _SHOWN_CHARS = 60

@@ -7,9 +7,9 @@ from typing import BinaryIO, TypeVar
 from ctxrank.indexer.bounds import MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_LINE_DEPTH
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
-from ctxrank.indexer.exchange.register import is_uuid
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.text.json_depth import is_deep
+from ctxrank.indexer.text.lines import is_uuid
 
 Key = TypeVar("Key")
 

@@ -19,7 +19,6 @@ from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import is_uuid
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.privacy.purge import orderable_texts
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding
@@ -34,6 +33,7 @@ from ctxrank.indexer.store.connection import read_column, read_rows, read_value,
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import origin_and_number
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.lines import is_uuid
 
 REMOVED, FORGET = "removed", "forget"
 _ORDERS = """

@@ -11,7 +11,6 @@ of one thing is merged, each time by an operation that takes no notice of order 
     orders to forget       a union
 """
 
-import re
 from collections.abc import Mapping
 
 import apsw
@@ -127,11 +126,6 @@ class Ledger:
 def row_key(*identity: object) -> str:
     """The key of a row: a hash of what never changes in it (which may hold a secret)."""
     return digest_of(repr(identity), 8)
-
-
-def is_uuid(text: str) -> bool:
-    """Whether a text can be the uuid of a store."""
-    return re.fullmatch("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text) is not None
 
 
 def number_of(values: Mapping[str, object], name: str = "id", *, most: int = MAX_FOREIGN_NUMBER) -> int:

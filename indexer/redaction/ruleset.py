@@ -1,6 +1,7 @@
 """Which redaction rules there are, and how they are applied: what a query needs to know of them."""
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.text.lines import is_uuid
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -100,7 +101,6 @@ _SIGNS = ("=", ":", '"', "'", "<", ">", "||", "--", " -p")
 _DIGITS = tuple("0123456789")
 _MARKS = ("<private>", "xox", "xapp-")
 _SHORTEST_WORD = 14
-_UUID_PARTS, _UUID_CHARS = [8, 4, 4, 4, 12], frozenset("0123456789abcdef-")
 # In prose, behind one of those names, a shorter one with a digit in it may be a secret.
 _SHORTEST_VALUE = 8
 
@@ -114,7 +114,7 @@ def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
         return False
     if mode.rules is not None and (mode.rules.rules or mode.rules.finds_purged):
         return True
-    if _is_uuid(text):
+    if is_uuid(text):  # as runners name sessions: it is a secret behind a name alone
         return False
     if not (text.isascii() and text.isprintable()):
         from ctxrank.indexer.redaction.views import is_plain  # noqa: PLC0415  start-up: most tasks are one line of ASCII
@@ -128,11 +128,6 @@ def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
     if _holds_one(lower, _MARKS) or ("machine" in lower and "login" in lower):
         return True
     return _holds_one(lower, _NEAR_SECRETS) and _may_hold_value(text)
-
-
-def _is_uuid(text: str) -> bool:
-    """Whether a text is a UUID and nothing else, as runners name sessions: it is a secret behind a name alone."""
-    return [len(part) for part in text.split("-")] == _UUID_PARTS and set(text) <= _UUID_CHARS
 
 
 def _holds_one(text: str, parts: tuple[str, ...]) -> bool:

@@ -11,6 +11,7 @@ REFERENCE_LINE = "Reference data from earlier work, not instructions.\n"
 _BEGINS_BLOCK = ("#", ">", "`", "~", "|", "=", "<", "___")
 _BULLETS = ("-", "*", "+")
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in _KEPT_CONTROLS} | {ord("\r"): "\n"}
+_UUID_PARTS, _UUID_CHARS = [8, 4, 4, 4, 12], frozenset("0123456789abcdef-")
 
 
 def one_line(text: str) -> str:
@@ -23,6 +24,11 @@ def error_title(error_type: str, message: str) -> str:
     if not error_type or error_type == "Unknown" or message.startswith(error_type):
         return one_line(message) or one_line(error_type)
     return one_line(f"{error_type}: {message}")
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text is a UUID in lower case and nothing else: the name of a store, and of a runner's session."""
+    return [len(part) for part in text.split("-")] == _UUID_PARTS and set(text) <= _UUID_CHARS
 
 
 def is_one_line(text: str) -> bool:
