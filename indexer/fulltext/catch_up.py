@@ -262,14 +262,7 @@ class IndexUpdater:
 def index_rows(connection: apsw.Connection, documents: list[LoggedDocument]) -> list[IndexRow]:
     """Documents as rows of the index, in its order."""
     labels = read_map(connection, f"SELECT text, id FROM {PRIMARY}.labels", (), str, int)
-    rows: list[IndexRow] = []
-    for one in documents:
-        is_current = one.superseded_by is None
-        scope = scope_text(
-            one.kind, one.session_id, one.group_id, labels, agent=one.agent, type_=one.type, priority=one.priority,
-            is_current=is_current,
-        )  # fmt: skip
-        rows.append((index_rowid(one.session_id, one.id), scope, one))
+    rows = ((index_rowid(one.session_id, one.id), scope_text(one, labels), one) for one in documents)
     return sorted(rows, key=itemgetter(0))
 
 

@@ -18,8 +18,11 @@ from collections.abc import Iterable, Mapping
 
 import apsw
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import read_column
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.store.change_log import LoggedDocument
 
 KINDS = ("package", "artifact", "passage", "reasoning", "error", "strategy", "skill", "linked", "conversation")
 _KIND_CODES = {kind: code for code, kind in enumerate(KINDS, start=1)}
@@ -51,21 +54,11 @@ def kind_facet(kind: str) -> str:
     return f"k{_KIND_CODES.get(kind, 0)}"
 
 
-def scope_text(
-    kind: str,
-    session_id: int,
-    group_id: int,
-    labels: Mapping[str, int],
-    *,
-    agent: str,
-    type_: str,
-    priority: str,
-    is_current: bool,
-) -> str:
-    """The text of the `scope` column; `labels` maps agents, types and priorities to their ids."""
+def scope_text(of: "LoggedDocument", labels: Mapping[str, int]) -> str:
+    """The text of a document's `scope` column; `labels` maps agents, types and priorities to their ids."""
     return (
-        f"k{_KIND_CODES[kind]} s{session_id} g{group_id} a{labels.get(agent, 0)} t{labels.get(type_, 0)} "
-        f"p{labels.get(priority, 0)} c{int(is_current)}"
+        f"k{_KIND_CODES[of.kind]} s{of.session_id} g{of.group_id} a{labels.get(of.agent, 0)} t{labels.get(of.type, 0)} "
+        f"p{labels.get(of.priority, 0)} c{int(of.superseded_by is None)}"
     )
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.fulltext.index_file import TOKENIZER
+from ctxrank.indexer.store.change_log import LoggedDocument
 from ctxrank.indexer.store.facets import (
     KINDS,
     SENTINEL,
@@ -34,16 +35,15 @@ def test_ranges_of_sessions_do_not_touch(session: int) -> None:
 
 def test_the_scope_of_a_document_reads_like_this() -> None:
     labels = {"qa_expert": 5, "research": 9}
-    text = scope_text(
-        "passage", 14, 3, labels, agent="qa_expert", type_="research", priority="unheard of", is_current=True
-    )
-    assert text == "k3 s14 g3 a5 t9 p0 c1"
+    one = LoggedDocument(1, 2, "passage", 7, 14, 3, "qa_expert", "research", "unheard of", None, "", "", "", "")
+    assert scope_text(one, labels) == "k3 s14 g3 a5 t9 p0 c1"
 
 
 def test_every_facet_is_one_token_that_the_tokenizer_leaves_alone() -> None:
     connection = apsw.Connection("")
     tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
-    texts = [scope_text(kind, 10**9, 10**9, {}, agent="", type_="", priority="", is_current=False) for kind in KINDS]
+    one = LoggedDocument(1, 2, "", 7, 10**9, 10**9, "", "", "", 8, "", "", "", "")
+    texts = [scope_text(one._replace(kind=kind), {}) for kind in KINDS]
     for text in (*texts, SENTINEL):
         tokens = tokenizer(
             text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
