@@ -43,11 +43,9 @@ from ctxrank.ranking.context.assembly.order import (
     ZoneSelection,
     label,
     select_by_heuristic,
-    select_by_task,
 )
 from ctxrank.ranking.context.assembly.receipt import record_assembly
 from ctxrank.ranking.context.assembly.shapes import (
-    BY_BEARING,
     DEFAULT_MODEL,
     SECTIONS,
     AssembleRequest,
@@ -371,10 +369,7 @@ def _select(
             try:
                 with engine.snapshot() as statistics:
                     plan = make_plan(task_query(task), engine, statistics, tuned(spawn.config.ranking))
-                    has_levels = spawn.zone is Zone.CONSERVATIVE
-                    is_by_bearing = spawn.request.rules >= BY_BEARING and not has_levels
-                    select = select_by_bearing if is_by_bearing else select_by_task
-                    selection = select(spawn, plan, eligible)
+                    selection = select_by_bearing(spawn, plan, eligible)
                     files = None
                     if with_files:
                         from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with files

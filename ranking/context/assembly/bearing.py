@@ -10,14 +10,14 @@ Where no package has a bearing on the task (FLOOR), text says nothing: the order
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
+from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.order import (
-    ABOVE_ANY_FLOOR,
-    FLOOR,
     RankedPackage,
     ZoneSelection,
     half_scores,
     matching_groups,
     rank_packages,
+    select_for_zone,
     with_matches,
     with_reserved,
     without_unused_clones,
@@ -27,6 +27,10 @@ from ctxrank.ranking.formulas.blend import blended, calibrated
 from ctxrank.ranking.retrieval.plan import Plan
 
 FIRST, NEAR, BEARS = 0.95, 0.9, 0.3
+# Where the best T of a task (of the words that the index knows) is below this, none bears on it. Of the packages that
+# were judged useful beforehand (benchmarks/floor) none has less than 0.5; texts of one line have less.
+FLOOR = 0.25
+_ABOVE_ANY_FLOOR = ("critical", "high")
 # How a package stands to the task.
 IS_NEAR, IS_BEARING, IS_ROUTED = "near", "bearing", "routed"
 
@@ -42,10 +46,10 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     rows = rank_packages(eligible, texts, spawn.group, today, lowers_others=True)
     if calibrated(best, half_known) < FLOOR:
         rows, clones = without_unused_clones(rows)
-        said = [row._replace(is_best_known=row.package.priority not in ABOVE_ANY_FLOOR) for row in rows]
-        known = with_reserved(said, spawn.limit)
-        within = with_matches(spawn, plan, groups, known[: spawn.limit])
-        return ZoneSelection(within + known[spawn.limit :], [], "", clones)
+        said = [row._replace(is_best_known=row.package.priority not in _ABOVE_ANY_FLOOR) for row in rows]
+        selection = select_for_zone(spawn.zone, with_reserved(said, spawn.limit))
+        within = with_matches(spawn, plan, groups, selection.packages[: spawn.limit])
+        return selection._replace(packages=within + selection.packages[spawn.limit :], floored=clones)
 
     def share(row: RankedPackage) -> float:
         score = scores.get(row.package.document_id, 0.0)
@@ -67,6 +71,9 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
     ]
     hidden = tuple(row for row in unsaid if not _is_routed(spawn, row.package))
     known = with_matches(spawn, plan, groups, bearing) + with_matches(spawn, plan, {}, routed)
+    if spawn.zone is Zone.CONSERVATIVE:
+        plain = [row._replace(standing="") for row in known]
+        return select_for_zone(spawn.zone, with_reserved(plain, spawn.limit))._replace(floored=hidden)
     return ZoneSelection(known, [], "", hidden, is_by_bearing=True)
 
 

@@ -18,7 +18,7 @@ from ctxrank.indexer.records.receipts import ASSEMBLY, delivered_to_run, get_rec
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, SESSION_TITLE, public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.assembly.shapes import BY_BEARING, Spawn
+from ctxrank.ranking.context.assembly.shapes import Spawn
 
 
 class EligiblePackage(NamedTuple):
@@ -101,7 +101,7 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
         "before": request.before,
         "reach": request.reach,
         # Without an iteration each call is a run of its own.
-        "is_retry": request.run is None and (request.iteration > 0 or request.rules < BY_BEARING),
+        "is_retry": request.run is None and request.iteration > 0,
     }
     given = delivered_to_run(primary, session.id, request.run, request.before) if request.run is not None else ()
     packages: list[EligiblePackage] = []

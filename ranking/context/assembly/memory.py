@@ -10,7 +10,6 @@ from ctxrank.indexer.store.ids import IS_ACCEPTED, public_id
 from ctxrank.indexer.text.lines import shorten
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.shapes import (
-    BY_BEARING,
     BlockCandidate,
     CurrentFailure,
     IncludedError,
@@ -236,7 +235,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
     if store.primary.execute("SELECT 1 FROM error_patterns WHERE state = 'confirmed' LIMIT 1").fetchone() is None:
         return [], None
     from ctxrank.ranking.errors.confidence import confidence_in  # noqa: PLC0415  most spawns meet no error
-    from ctxrank.ranking.errors.relevance import ABOUT_THE_TASK, OF_THE_PROJECT, relevant_errors  # noqa: PLC0415  the same
+    from ctxrank.ranking.errors.relevance import OF_THE_PROJECT, relevant_errors  # noqa: PLC0415  the same
 
     query = f"""
         SELECT e.error_type, e.message, e.solution, e.confirmations, e.refutations, e.occurrences, e.state, d.ruleset
@@ -249,8 +248,6 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
     )
     confirmed: list[BlockCandidate] = []
     for id_, why in found:
-        if why != ABOUT_THE_TASK and request.rules < BY_BEARING:
-            continue
         row = store.primary.execute(query, (id_,)).fetchone()
         assert row is not None, "an error and its document are written together"
         type_, message, solution, confirmations, refutations, occurrences, state, ruleset = row

@@ -16,7 +16,7 @@ from ctxrank.indexer.text.lines import session_label
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.shapes import Spawn
-from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
+from ctxrank.ranking.formulas.blend import blended, half_score
 from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, Signals, heuristic
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
@@ -32,10 +32,6 @@ DELIVERED = "delivered before"  # in this iteration
 # A passage below this share of the package's best one says too little to be shown with it.
 _MIN_SHARE = 0.5
 _NAMED_WORDS = 3
-# A package whose bearing on the task (`select_by_task`) is below this only fills room, see `with_floor`. Of the
-# packages that were judged useful beforehand (benchmarks/floor) none has less than 0.5; texts of one line have less.
-FLOOR = 0.25
-ABOVE_ANY_FLOOR: tuple[str, ...] = ("critical", "high")
 UNRELATED = "nothing matches the task better"
 UNUSED_CLONE = "it came with the repository and was not used here"
 
@@ -61,7 +57,7 @@ class RankedPackage(NamedTuple):
 class ZoneSelection(NamedTuple):
     """The packages that a zone shows, best first, and those that it does not; `level` is Conservative's.
 
-    `floored` are those with too little of the task in them (`with_floor`).
+    `floored` are those that neither bear on the task nor are routed.
     """
 
     packages: list[RankedPackage]
@@ -121,26 +117,6 @@ def select_for_zone(zone: Zone, rows: list[RankedPackage]) -> ZoneSelection:
     return ZoneSelection(packages, [row for row in rows if row.package.priority != level], level)
 
 
-def with_floor(
-    rows: list[RankedPackage], bearing: Mapping[int, float]
-) -> tuple[list[RankedPackage], tuple[RankedPackage, ...]]:
-    """(those that a block may show, those that would only fill its room); `bearing` by document id is T as if the
-    task had no words that the index does not know.
-
-    What has no bearing on the task stays out unless it is critical or high. Where nothing has any, there is no floor:
-    the order is then that of the heuristic, and `is_best_known` says so.
-    """
-    shown: list[RankedPackage] = []
-    floored: list[RankedPackage] = []
-    for row in rows:
-        is_important = row.package.priority in ABOVE_ANY_FLOOR and not row.package.is_unused_clone
-        (shown if is_important or bearing.get(row.package.document_id, 0.0) >= FLOOR else floored).append(row)
-    if not shown:
-        known, clones = without_unused_clones(rows)
-        return [row._replace(is_best_known=True) for row in known], clones
-    return shown, tuple(floored)
-
-
 def without_unused_clones(rows: list[RankedPackage]) -> tuple[list[RankedPackage], tuple[RankedPackage, ...]]:
     """(the packages that may be shown whatever the task is, those that came with the repository and were not used)."""
     return (
@@ -181,20 +157,6 @@ def select_by_heuristic(spawn: Spawn, eligible: list[EligiblePackage]) -> ZoneSe
 
     explained = [row._replace(explanation=explain_heuristic(row.parts)) for row in selection.packages[:limit]]
     return selection._replace(packages=explained + selection.packages[limit:])
-
-
-def select_by_task(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) -> ZoneSelection:
-    """The packages in the order of a plan of the task's words, in the caller's snapshot; those within the limit also
-    with what matches. Raises INDEX_READ_ERRORS.
-    """
-    half, half_known = half_scores(plan)
-    groups = matching_groups(plan, eligible)
-    texts = {id_: calibrated(group.score, half) for id_, group in groups.items()}
-    bearing = {id_: calibrated(group.score, half_known) for id_, group in groups.items()}
-    ranked, floored = with_floor(rank_packages(eligible, texts, spawn.group, spawn.now // DAY_US), bearing)
-    selection = select_for_zone(spawn.zone, with_reserved(ranked, spawn.limit))
-    within = with_matches(spawn, plan, groups, selection.packages[: spawn.limit])
-    return selection._replace(packages=within + selection.packages[spawn.limit :], floored=floored)
 
 
 def half_scores(plan: Plan) -> tuple[float, float]:

@@ -16,7 +16,6 @@ from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.limits import MARKING
 from ctxrank.ranking.context.assembly.shapes import (
     BLOCK_VERSION,
-    BY_BEARING,
     DEFAULT_MODEL,
     FIELD_TYPES,
     AssembleRequest,
@@ -134,7 +133,7 @@ def _inputs(spawn: Spawn, result: Assembly) -> dict[str, str]:
     if spawn.group is not None:
         given["context references"] = " ".join(map(str, spawn.group.context_references))
     given["engine"] = f"{result.engine} {result.outcome}"
-    given["program"] = f"{_PROGRAM} {spawn.request.rules}, rules {RULESET_VERSION}, index {FINGERPRINT}"
+    given["program"] = f"{_PROGRAM} {BLOCK_VERSION}, rules {RULESET_VERSION}, index {FINGERPRINT}"
     return given
 
 
@@ -156,16 +155,9 @@ def request_of(receipt: Receipt) -> AssembleRequest:
         delivered_before=receipt.created_at,
         # Nothing given would look for the group's last failure as it is now.
         error_output=receipt.inputs.get("failure", "").encode(),
-        rules=_rules_of(receipt),
         anchors=receipt.inputs.get(ANCHORS, ""),
         **given,
     )
-
-
-def _rules_of(receipt: Receipt) -> int:
-    """The BLOCK_VERSION that a receipt's block is made again by."""
-    version = receipt.inputs.get("program", "").removeprefix(f"{_PROGRAM} ").partition(",")[0]
-    return int(version) if version.isdecimal() and int(version) < BY_BEARING else BLOCK_VERSION
 
 
 def mark(change: Change, delivery: BlockDelivery) -> None:

@@ -24,10 +24,8 @@ TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns as
 # The fields of a request that ask for a section, and the extension that makes it: see context/section.py.
 SECTIONS = {"task_id": "links"}
 NEVER = 1 << 62  # a moment after all
-# Grows by one when equal inputs give other bytes than before. A replay of a receipt from before BY_BEARING keeps to the
-# rules that the block was made by; one of later rules is made by today's, and says so.
-BLOCK_VERSION = 5
-BY_BEARING = 4  # bearing on the task decides the detail, and deliveries are to a run
+# Grows by one when equal inputs give other bytes than before: a replay of a receipt of another says so.
+BLOCK_VERSION = 6
 
 
 class AssembleRequest(NamedTuple):
@@ -39,10 +37,10 @@ class AssembleRequest(NamedTuple):
     is the current failure as it was printed; None is the last one that the group recorded. `task_id` is a task of
     `.contextia/`, whose linked artifacts come before the agent's heading. `with_files` False leaves out indexed files
     that are no package's. `run` names one run of an agent, which gets first what it has not been given; without it one
-    from its second iteration on is a run. `rules` are the BLOCK_VERSION that the block is made by. Deliveries from
-    `delivered_before` on (microseconds) do not count: a replay needs that. `after` is a receipt of the session: the
-    block has only what that one did not show and is newer, or was changed since. `anchors` are the states of code
-    that a receipt has, as code_state.py writes them: a replay reads them there.
+    from its second iteration on is a run. Deliveries from `delivered_before` on (microseconds) do not count: a replay
+    needs that. `after` is a receipt of the session: the block has only what that one did not show and is newer, or was
+    changed since. `anchors` are the states of code that a receipt has, as code_state.py writes them: a replay reads
+    them there.
     """
 
     session: str
@@ -72,7 +70,6 @@ class AssembleRequest(NamedTuple):
     with_files: bool = True
     run: str | None = None
     after: int | None = None
-    rules: int = BLOCK_VERSION
     anchors: str | None = None
 
     @property

@@ -16,7 +16,7 @@ from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import immediate
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.assembly.order import FLOOR
+from ctxrank.ranking.context.assembly.bearing import FLOOR
 from ctxrank.ranking.errors.relevance import ABOUT_THE_TASK
 from ctxrank.ranking.formulas.blend import blended
 from ctxrank.ranking.formulas.static_features import BLENDED, Signals, heuristic

@@ -4,10 +4,8 @@ from ctxrank.indexer.clock import DAY_US
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.order import (
-    FLOOR,
     rank_packages,
     select_for_zone,
-    with_floor,
     with_reserved,
     without_unused_clones,
 )
@@ -47,21 +45,6 @@ def _package(number: int, priority: str = "medium", *, days: int = 0, **values: 
 
 def _ranked(*packages: EligiblePackage, texts: dict[int, float] | None = None) -> list[int]:
     return [row.package.id for row in rank_packages([*packages], texts, None, _DAY)]
-
-
-def test_what_has_too_little_of_the_task_is_below_the_floor() -> None:
-    rows = rank_packages([*map(_package, range(1, 5)), _package(5, "high"), _package(6, "critical")], {}, None, _DAY)
-    shown, floored = with_floor(rows, {101: FLOOR, 102: FLOOR - 0.001, 103: 0.0})
-    assert {row.package.id for row in shown} == {1, 5, 6}
-    assert {row.package.id for row in floored} == {2, 3, 4}
-    assert not any(row.is_best_known for row in (*shown, *floored))
-
-
-def test_where_nothing_bears_on_the_task_there_is_no_floor() -> None:
-    rows = rank_packages([_package(1), _package(2)], {}, None, _DAY)
-    shown, floored = with_floor(rows, {101: FLOOR - 0.001})
-    assert [row.package.id for row in shown] == [2, 1] and floored == ()
-    assert all(row.is_best_known for row in shown)
 
 
 def test_packages_are_in_the_order_of_their_score_and_others_and_what_was_delivered_come_last() -> None:

@@ -103,16 +103,6 @@ def test_a_replay_gives_the_same_bytes_though_its_packages_were_marked_since(sto
     assert (replay.is_same, replay.text, replay.changes) == (True, block.text, ())
 
 
-@pytest.mark.parametrize("task", ["", "walrus"])
-def test_a_replay_keeps_to_the_rules_that_its_block_was_made_by(store: Store, task: str) -> None:
-    first, second = (block_for(store, task=task, rules=3) for _ in range(2))
-    assert len(first.packages) == len(second.packages) == 3 and first.text != second.text
-    for block in (first, second):
-        receipt = get_receipt(store.primary, block.receipt or 0)
-        assert receipt.inputs["program"].startswith("block 3,")
-        assert replay_receipt(store, receipt, Config()).text == block.text
-
-
 def test_a_replay_names_what_has_changed(store: Store) -> None:
     block_for(store, "qa_expert", is_marking=False)
     receipt = newest(store)

@@ -72,7 +72,6 @@ _REQUESTS: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("shop-2026-10", "developer", "QUEUE", {"task": _TASK, "model": "gpt-4o"}),
     ("shop-2026-10", "nobody", "QUEUE", {"iteration": 2}),
     ("shop-2026-10", "developer", "QUEUE", {"task": _TASK, "testing_mode": "disabled", "with_skills": True}),
-    ("shop-2026-10", "developer", "QUEUE", {"task": _TASK, "rules": 3}),
     ("shop-2026-10", "develoepr", "QUEUE", {"task": "queue"}),
 ]
 
