@@ -171,15 +171,10 @@ def match_error(caller: Caller, output: str, lang: str | None) -> Answer:
         f"  {' '.join(one['why'])}\n{one['solution']}"
         for one in fixes
     ]
-    said_in: list[_Json] = [
-        {
-            "id": one["id"],
-            "place": one["path"] or one["title"],
-            "text": _clipped(one["passage"] or one["summary"], _MAX_SOLUTION),
-        }
-        for one in found.get("said_in", ())
-    ]
-    quotes = [f"Not known, but said in a finding: {one['id']} {one['place']}\n{one['text']}" for one in said_in]
+    quoted = found.get("said_in", ())
+    said_in = [{**one, "passage": _clipped(one["passage"] or one["summary"], _MAX_SOLUTION)} for one in quoted]
+    heading = "Not known, but said in a finding:"
+    quotes = [f"{heading} {one['id']} {one['path'] or one['title']}\n{one['passage']}" for one in said_in]
     nothing = [REFERENCE_LINE, *quotes] if quotes else [f"Not known. {found['reason']}".rstrip()]
     text = "\n\n".join([REFERENCE_LINE, *paragraphs] if fixes else nothing)
     return Answer({"known": bool(fixes), "fixes": fixes, "reason": found["reason"], "said_in": said_in}, text)

@@ -142,7 +142,7 @@ def test_a_finding_that_quotes_a_failure_is_in_the_fields_too(call: Call, within
         given = {"output": "QueueError: the retry budget can be overrun"}
         found = (await client.call_tool("match_error", given)).structured_content
         assert found is not None and not found["known"] and [one["id"] for one in found["said_in"]] == ["package:16"]
-        assert "retry budget" in found["said_in"][0]["text"]
+        assert "retry budget" in found["said_in"][0]["passage"]
 
     within(call, ask)
 
