@@ -225,7 +225,8 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
         is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
         return compiled(r"[\w+=-]+").fullmatch(value) is not None and is_made(value) and not is_file and not says_none
     if link["weak"]:
-        if word == "key" and link["operator"] in (":", None) and not link["kq"] and not _has_authority(link):
+        is_bare_key = word == "key" and link["operator"] in (":", None) and not link["kq"]
+        if is_bare_key and not (compiled(PIECES["OPENS"]).fullmatch(value) or _has_authority(link)):
             return False
         is_plain_word = compiled(r"[\w+/=.~%-]+").fullmatch(value) is not None and not (is_prose and "/" in value)
         # In capitals or joined to another name: `vendor KEY …`, `vendorKey …`, `vendor_key …`.
