@@ -97,7 +97,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     before = near[-1:]
     if (operator == before == ":") or compiled(PIECES["NO_NAME"]).match(near):
         return None
-    if link["tail"][-2:].lower() == "id" and not word.startswith(("api", "access", "secret")):
+    if link["tail"][-2:].lower() == "id" and not word.startswith(("api", "access")):
         return None
     if link["weak"] and compiled(r"(?i)token|secret|password|key").search(link["tail"]):
         return None  # found by that word

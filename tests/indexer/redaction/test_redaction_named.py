@@ -111,6 +111,13 @@ def test_the_value_goes_and_everything_around_it_stays(text: str, clean: str) ->
         "asttokens=2.4.1=pypi_0",
         "echo $$GITHUB_TOKEN | docker login ghcr.io --password-stdin",
         "BUNDLE_WITHOUT: db:job:cable:storage",
+        "string EncryptSecureString(SecureString secureString)",
+        "use the format -secret key=value",
+        "ChangePasswordRequest auth_user_change_password = 1103;",
+        'req_auth = configurator(req_auth, "dns-rfc2136")',
+        'PASS = "CERTBOT_PASS_ASSERT"',
+        'private-key: "classpath:client2.key"',
+        "http://xxxxx:xxxxx@proxy.example.com:8080",
         "-----BEGIN PRIVATE KEY-----\nYour private key here\n-----END PRIVATE KEY-----",
     ],
 )
