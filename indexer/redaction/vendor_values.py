@@ -10,20 +10,6 @@ from ctxrank.indexer.redaction.guards import Secret, compiled, entropy, found_at
 from ctxrank.indexer.redaction.pieces import PIECES
 from ctxrank.indexer.redaction.rules import VALUES, Rule
 
-# The rest of the name and the operator. `commit`, `sha` and the like say that no secret follows.
-_LINK = (
-    r"(?i)(?P<name>[ \t\w.-]{0,32}+)[\s'\"\])]{0,3}+(?:(?<!\)[ ])=>|:{1,3}=|\|\||[=>:,]|\?=)"
-    r"(?=[`'\"\s=]{0,5}+[\w./%+=:-]{8})"
-)
-_NOT_SECRET_NAME = (
-    r"(?i).*(?:^|[_\W])(?:commit|sha\d*|md5|hash|digest|rev|revision|checksum|etag|integrity|uuid|trace|span)"
-    # author and authors, a file's name (auth.js: …), a version (auth v1.2.0 h1:…)
-    r"|or|.*\.[a-z]{1,5}\d?\Z|.*[ \t]v?\d+\.\d"
-)
-_DIGEST = r"(?i)(?:sha\d{1,3}|md5|h1)[-:_]"
-_DIGIT = r"(?=[^\s'\"`;]{0,80}?\d)"  # a word has none
-_END = r"(?:(?=[`'\"\s;,)\]}<&]|\\[nrt\"']|\Z))"
-
 
 @cache
 def vendors() -> dict[str, tuple[Rule, ...]]:
@@ -45,15 +31,16 @@ _REACH = 480  # the longest name, link and value together
 
 
 def _value(text: str, vendor: str, place: int) -> Secret | None:
-    link = compiled(_LINK).match(text, place + len(vendor))
-    near = text[max(0, place - _CHARS_BEFORE) : place]
-    if link is None or compiled(_NOT_SECRET_NAME).match(link["name"]) or compiled(PIECES["NO_NAME"]).match(near):
+    link = compiled(PIECES["VENDOR_LINK"]).match(text, place + len(vendor))
+    if link is None or compiled(PIECES["NO_SECRET_NAME"]).match(link["name"]):
+        return None
+    if compiled(PIECES["NO_NAME"]).match(text[max(0, place - _CHARS_BEFORE) : place]):
         return None
     for value, pattern in _patterns(vendor):
         match = pattern.match(text, link.end())
         if (
             match
-            and not compiled(_DIGEST).match(match["secret"])
+            and not compiled(PIECES["DIGEST"]).match(match["secret"])
             and entropy(match["secret"]) >= value.least_entropy
             and looks_like_key(match["secret"])
             and not is_stand_in(text, match.start("secret"))
@@ -64,7 +51,5 @@ def _value(text: str, vendor: str, place: int) -> Secret | None:
 
 @cache
 def _patterns(vendor: str) -> tuple[tuple[Rule, re.Pattern[str]], ...]:
-    return tuple(
-        (value, compiled(rf"(?i)[`'\"\s=]{{0,5}}(?P<secret>{_DIGIT}{value.pattern}){_END}"))
-        for value in vendors()[vendor]
-    )
+    begin, end = PIECES["VENDOR_VALUE"], PIECES["VENDOR_END"]
+    return tuple((value, compiled(f"{begin}{value.pattern}{end}")) for value in vendors()[vendor])
