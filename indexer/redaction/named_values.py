@@ -281,7 +281,7 @@ _LEAST_HEX = 32
 
 def _is_digest(value: str, link: re.Match[str]) -> bool:
     """Whether only hexadecimal digits stand behind a weak name, too few of them or the value of just `key` in JSON."""
-    digest = compiled(r"(?i)([a-z]\w{0,20}-)?[0-9a-f]+(?:_\w{1,20}){0,3}").fullmatch(value)
+    digest = compiled(PIECES["KEPT_UNDER"]).fullmatch(value)
     if digest is None:
         return False
     is_plain_name = link["kq"] and link.string[link.start() - 1 : link.start()] in ("'", '"')
