@@ -189,8 +189,8 @@ class Fts5Engine:
         if marked:
             query = f"SELECT term, id, df FROM main.terms WHERE term IN ({', '.join('?' * len(marked))}) AND df > 0"
             self._expected |= dict.fromkeys(marked)
-            found = self._execute(query, tuple(marked))
-            self._expected |= {text: IndexTerm._make((id_, text.lstrip(_ALL_MARKS), df)) for text, id_, df in found}
+            for text, id_, df in self._execute(query, tuple(marked)):
+                self._expected[text] = IndexTerm._make((id_, text.lstrip(_ALL_MARKS), df))
 
     def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
         """A term of a field by its text."""

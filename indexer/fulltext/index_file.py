@@ -12,7 +12,7 @@ import apsw
 
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, IndexHealth
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, cast
 from ctxrank.indexer.store.connection import file_uri, immediate, open_database
 from ctxrank.indexer.store.facets import SENTINEL
 from ctxrank.indexer.text.identifiers import FoundWords, find_words
@@ -45,6 +45,7 @@ FINGERPRINT = (
 # `term >= FIRST_UNMARKED` leaves the words of texts.
 MARKS = {TEXT: "", PATH: "/", DEFINITION: "#", HEADING: "%"}
 FIRST_UNMARKED = "0"
+_HAS_SENTINEL = f"(SELECT count(*) FROM main.fts WHERE fts MATCH 'scope:{SENTINEL}') = 1"
 
 
 # What a new index may help against. An I/O error is also what a file gives that was cut off or replaced.
@@ -129,8 +130,7 @@ class Index:
     def is_sound(self) -> bool:
         """Whether a term that must be there is: a zeroed structure record answers 0 rows to everything,
         and SQLite's and FTS5's own checks call it ok."""
-        query = "SELECT count(*) FROM main.fts WHERE fts MATCH ?"
-        return self.connection.execute(query, (f"scope:{SENTINEL}",)).fetchone() == (1,)
+        return self.connection.execute(f"SELECT {_HAS_SENTINEL}").fetchone() == (1,)
 
     def is_current(self) -> bool:
         """Whether it is sound and every committed change is in it, by one statement: each search asks it."""
@@ -139,10 +139,9 @@ class Index:
             SELECT i.applied_seq = s.seq
                    AND i.history_id = coalesce(
                        (SELECT history_id FROM {PRIMARY}.history_checkpoints WHERE seq >= s.seq LIMIT 1), 0)
-                   AND (SELECT count(*) FROM main.fts WHERE fts MATCH ?) = 1
+                   AND {_HAS_SENTINEL}
               FROM main.state AS i, {PRIMARY}.store AS s
-            """,
-            (f"scope:{SENTINEL}",),
+            """
         ).fetchone()
         return row == (1,)
 
@@ -164,8 +163,7 @@ class Index:
 
     def tokens(self, text: str) -> list[str]:
         """The terms that the index's own tokenizer makes of a text, in order."""
-        found: list[str] = self._tokenize(text.encode("utf-8", "replace"), include_offsets=False)
-        return found
+        return self._tokenize(text.encode("utf-8", "replace"), include_offsets=False)
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
@@ -184,8 +182,7 @@ class Index:
 
     def tokens_of_bytes(self, text: bytes) -> list[tuple[int, int, str]]:
         """The same of a text in UTF-8."""
-        found: list[tuple[int, int, str]] = self._tokenize(text, include_offsets=True)
-        return found
+        return self._tokenize(text, include_offsets=True)
 
     def word_with(self, term: str, text: str) -> str:
         """The first word of a text that the tokenizer makes this term of, in lower case; else the term."""
@@ -202,11 +199,11 @@ class Index:
         options = {"include_offsets": False, "include_colocated": False}
         return " ".join(tokenizer(surface.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, **options))
 
-    def _tokenize(self, text: bytes, *, include_offsets: bool) -> "Any":
+    def _tokenize(self, text: bytes, *, include_offsets: bool) -> list[Any]:
         if self._tokenizer is None:
             self._tokenizer = self.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
         options = {"include_offsets": include_offsets, "include_colocated": False}
-        return self._tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, **options)
+        return cast("list[Any]", self._tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, **options))
 
     def close(self) -> None:
         """Close the connection; the object is of no further use."""

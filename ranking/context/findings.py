@@ -180,7 +180,8 @@ def _candidates(store: Store, plan: Plan, among: frozenset[int] | None) -> Itera
     then those among findings alone, where files crowd them out.
     """
     if among is None and (rows := few_rows(store.primary, KINDS, _FEW_ROWS)) is not None:
-        yield scored_rows(plan, plan.engine.rows_of(rows))
+        scored = scored_rows(plan, plan.engine.rows_of(rows))
+        yield Candidates([row for row in scored if row.score], is_complete=True)
         return
     for scope in (_EVERYTHING, _FINDINGS) if among is None else (_FINDINGS._replace(document_ids=among),):
         yield find_candidates(plan, scope, threshold_of=_least_score)

@@ -14,9 +14,8 @@ def files_of_others(store: Store, documents: Iterable[int]) -> dict[int, str]:
     names = read_map(store.primary, "SELECT id, path FROM roots WHERE path NOT LIKE '@%'", (), int, str)
     if len(names) < 2:
         return {}
-    place = store.location
-    project = os.path.realpath(place.project)
-    own = project if place.root == place.project else os.path.realpath(place.root)
+    project = os.path.realpath(store.location.project)
+    own = project if store.location.root == store.location.project else os.path.realpath(store.location.root)
     if not _is_checkout(project, own):
         return {}
     folders = {id_: project if name == "." else name for id_, name in names.items()}

@@ -21,9 +21,9 @@ from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.ranking.retrieval.candidates.candidates import (
     Candidate,
     Candidates,
-    Scorer,
     best_first,
     find_candidates,
+    scored_rows,
 )
 from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.named_paths import lifted, with_named_paths
@@ -116,8 +116,7 @@ def with_rows_of_wholes(plan: Plan, scope: Scope, found: Candidates) -> Candidat
 
 def _scored(plan: Plan, query: RowQuery) -> list[Candidate]:
     """The rows that a query finds, by what they score."""
-    rows = plan.engine.rows(query, _MOST_ROWS)
-    return [Candidate(row[0], row[1], score) for row, score in zip(rows, Scorer(plan).scores(rows), strict=True)]
+    return scored_rows(plan, plan.engine.rows(query, _MOST_ROWS))
 
 
 def named_files(query: Query, text: str) -> list[list[NamedFile]]:

@@ -31,15 +31,14 @@ class HitGroup:
     question (file_kinds.py), and `kind` why.
     """
 
-    __slots__ = ("kind", "own", "own_share", "passages", "prior", "support")
+    own: Candidate | None = None
+    own_share = OWN_SHARE
+    prior = 1.0
+    kind = ""
 
     def __init__(self) -> None:
-        self.own: Candidate | None = None
-        self.own_share = OWN_SHARE
         self.passages: list[Candidate] = []
         self.support: list[tuple[float, Candidate, str]] = []
-        self.prior = 1.0
-        self.kind = ""
 
     @property
     def score(self) -> float:

@@ -29,8 +29,6 @@ _WHOLE = 0  # the rowid of a whole in an explanation: no row has it
 class PassageGroup(HitGroup):
     """What one passage was found by: itself, and what is around it."""
 
-    __slots__ = ()
-
     def __init__(self, passage: Candidate) -> None:
         super().__init__()
         self.passages.append(passage)

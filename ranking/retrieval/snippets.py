@@ -130,12 +130,11 @@ def pure_cut(
     What is shown of it and the marks, the line of the best match, lines, terms, and the part of the text that all these
     are of. `_snippets.c` does the same where it was compiled.
     """
-    text, is_in_bytes = raw.decode(), not raw.isascii()
-    matches = _in_characters(raw, found) if is_in_bytes else list(map(Match._make, found))
-    read = MatchedText(text, spans, matches, values, is_in_bytes)
+    matches = list(map(Match._make, found)) if raw.isascii() else _in_characters(raw, found)
+    read = MatchedText(raw.decode(), spans, matches, values, not raw.isascii())
     part = _part(read, by_lines)
     shown, marks, match_line, lines, terms = _snippet(read, part, first_line)
-    covered = text[min(part.start, part.lines[0][0]) : max(part.end, part.lines[-1][1])]
+    covered = read.text[min(part.start, part.lines[0][0]) : max(part.end, part.lines[-1][1])]
     return (shown, marks), match_line, lines, terms, covered
 
 
@@ -266,8 +265,6 @@ def _best_line(read: MatchedText, start: int, end: int) -> int:
         counts[line] = counts.get(line, 0) + 1
     if not terms:
         return text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1 if text.strip() else 0
-    if len(terms) == 1:
-        return next(iter(terms))
     worth = {at: sum(sorted([read.values[term] for term in held])) for at, held in terms.items()}
     return max(terms, key=lambda at: (worth[at], counts[at], -at))
 
@@ -299,8 +296,6 @@ def _shortened(line: SnippetLine) -> SnippetLine:
 
 def _merged(spans: list[Span]) -> list[Span]:
     """Spans in order; those that touch are one."""
-    if len(spans) < 2:
-        return spans
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:

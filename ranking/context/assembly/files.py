@@ -18,7 +18,7 @@ from ctxrank.indexer.store.ids import IS_ACCEPTED
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.order import best_passages, telling_words
 from ctxrank.ranking.formulas.blend import calibrated, half_score
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, Scorer, best_first
+from ctxrank.ranking.retrieval.candidates.candidates import Candidates, best_first, scored_rows
 from ctxrank.ranking.retrieval.checkouts import files_of_others
 from ctxrank.ranking.retrieval.grouping import grouped
 from ctxrank.ranking.retrieval.plan import Plan, clause_of, row_query
@@ -64,9 +64,7 @@ def find_files(plan: Plan, store: Store) -> FoundFiles:
     rows = _rows(plan)
     if rows is None:
         return FoundFiles((), f"the rarest words of the task are in more than {MAX_ROWS} documents")
-    scores = Scorer(plan).scores(rows)
-    found = [Candidate._make((row[0], row[1], score, ())) for row, score in zip(rows, scores, strict=True)]
-    candidates = best_first(found)
+    candidates = best_first(scored_rows(plan, rows))
     best = reranked(plan, Candidates(candidates[:_RERANKED], is_complete=False))
     groups = grouped(best.rows + candidates[_RERANKED:])
     half = half_score(plan.values)

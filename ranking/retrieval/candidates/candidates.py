@@ -157,17 +157,14 @@ def find_candidates(
         return Candidates([], is_complete=True)
     engine, query = plan.engine, row_query(plan, scope)
     scored = Scorer(plan).scores
-    is_complete, pruned_count = True, 0
+    is_complete, pruned_count, scores = True, 0, list[float]()
     if engine.row_limit is not None:
         rows = engine.best_rows(query, plan.tuning.weights, engine.row_limit)
         is_complete = len(rows) < engine.row_limit
-        scores = scored(rows)
     elif scope.is_narrow:
         rows, is_complete = _scoped_rows(plan, query, essential_share)
-        scores = scored(rows)
     elif not plan.required and sum(term.df + term.path_df for term in plan.terms) <= MAX_ENUMERATED:
         rows = engine.rows(query)
-        scores = scored(rows)
     else:
         from ctxrank.ranking.retrieval.candidates.threshold import (  # noqa: PLC0415  only where a store is large
             generate_candidates,
@@ -175,17 +172,15 @@ def find_candidates(
 
         rows, scores, is_complete, pruned_count = generate_candidates(plan, query, scored, threshold_of)
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
-    found, make = zip(rows, scores, strict=True), Candidate._make
+    found, make = zip(rows, scores or scored(rows), strict=True), Candidate._make
     held = [make((row[0], row[1], score, ())) for row, score in found if score or plan.required]
     return Candidates(held, is_complete, pruned_count)
 
 
-def scored_rows(plan: Plan, rows: list[Row]) -> Candidates:
-    """Those of these rows that hold a word of a query without phrases, scored."""
+def scored_rows(plan: Plan, rows: list[Row]) -> list[Candidate]:
+    """These rows with what they score, in their order."""
     scores = zip(rows, Scorer(plan).scores(rows), strict=True)
-    return Candidates(
-        [Candidate._make((row[0], row[1], score, ())) for row, score in scores if score], is_complete=True
-    )
+    return [Candidate._make((row[0], row[1], score, ())) for row, score in scores]
 
 
 def term_scores(plan: Plan, rowids: Iterable[int]) -> dict[int, list[TermScore]]:
