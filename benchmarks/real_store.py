@@ -3,18 +3,23 @@
 The store is the predecessor's from `--data`, imported with its files. Each question is made of words that follow one
 another in a passage, 4 to 12 unless its kind says more, so that common words stand beside rare ones as in a task.
 Beside it is a first attempt: one plain FTS5 table, the filters as columns of the table beside it, a join, bm25() and
-snippets. Both answer each question in turn, three times, and the fastest counts.
+snippets. All answer each question in turn, three times, and the fastest counts: the store that is open here, the table,
+and `serve`, of whose process the CPU time is taken.
 """
 
 import gc
+import json
 import os
 import random
 import re
+import socket
+import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
+from http.client import HTTPConnection
 
 import apsw
 from figures import Figure, Findings, figure
@@ -40,6 +45,10 @@ _KINDS = {
     "for one frequent word": 2.0, "for 32 words": 1.3, "for a phrase": 2.5, "for a prefix": 2.0,
 }  # fmt: skip
 _RARE, _FREQUENT = 5, 0.04  # passages that have the word, at most; the share of all that has it, at least
+_START_S = 20  # of `serve`
+
+# What answers a question, and the clock of the CPU time, in nanoseconds, that it takes.
+_Answering = tuple[Callable[[str, Asked], object], Callable[[], int]]
 
 
 def measure(workspace: Workspace) -> Findings:
@@ -48,15 +57,19 @@ def measure(workspace: Workspace) -> Findings:
     with (
         open_store(start=real.folder) as store,
         closing(naive_table(store, os.path.join(workspace.folder, "naive-real.db"))) as naive,
+        _served(workspace, real.folder) as served,
     ):
         questions = _Questions(store)
         figures = list(_assembled(store, [questions.of(_WORDS) for _ in range(workspace.sizes.calls)]))
         for kind, limit in _KINDS.items():
             asked = [questions.of_kind(kind) for _ in range(workspace.sizes.calls // 4)]
-            ours, peer = _in_turn([partial(_ask_search, store, kind), partial(_ask_naive, naive, kind)], asked)
+            here = (partial(_ask_search, store), time.thread_time_ns), (partial(_ask_naive, naive), time.thread_time_ns)
+            ours, peer, *by_serve = _in_turn([*here, *served], kind, asked)
             most = _MAX_SEARCH_P95_MS if kind == "in everything" else None
             figures.append(Figure(f"search {kind}, p95 of CPU", "ms", percentile(ours, _TAIL), tuple(ours), most))
             figures.append(Figure(f"peer: naive FTS5 {kind}, p95 of CPU", "ms", percentile(peer, _TAIL), tuple(peer)))
+            for cpu in by_serve:
+                figures.append(Figure(f"by serve {kind}, p95 of CPU", "ms", percentile(cpu, _TAIL), tuple(cpu)))
             ratios = [one / other for one, other in zip(ours, peer, strict=True)]
             figures.append(figure(f"search {kind} over naive FTS5, CPU", "x", ratios, limit=limit))
         (documents,) = store.primary.execute("SELECT count(*) FROM documents").fetchone() or (0,)
@@ -97,24 +110,52 @@ class _Questions:
         return asked._replace(query=query)
 
 
-def _in_turn(calls: list[Callable[[Asked], object]], questions: list[Asked]) -> list[list[float]]:
-    """CPU milliseconds of each call on each question."""
+def _in_turn(answering: list[_Answering], kind: str, questions: list[Asked]) -> list[list[float]]:
+    """CPU milliseconds of each that answers on each question."""
     for question in questions[:_WARM_UP_CALLS]:
-        for call in calls:
-            call(question)
+        for call, _ in answering:
+            call(kind, question)
     gc.collect()  # what an earlier call left is not this one's cost
-    found: list[list[float]] = [[] for _ in calls]
+    found: list[list[float]] = [[] for _ in answering]
     for question in questions:
-        turns = [[_cpu_ms(call, question) for call in calls] for _ in range(_TURNS)]
+        turns = [[_cpu_ms(partial(call, kind), question, clock) for call, clock in answering] for _ in range(_TURNS)]
         for times, taken in zip(found, zip(*turns, strict=True), strict=True):
             times.append(min(taken))
     return found
 
 
-def _cpu_ms(call: Callable[[Asked], object], question: Asked) -> float:
-    start = time.thread_time_ns()
+def _cpu_ms(call: Callable[[Asked], object], question: Asked, clock: Callable[[], int] = time.thread_time_ns) -> float:
+    start = clock()
     call(question)
-    return (time.thread_time_ns() - start) / 1e6
+    return (clock() - start) / 1e6
+
+
+@contextmanager
+def _served(workspace: Workspace, folder: str) -> Generator[list[_Answering], None, None]:
+    """`serve` of the store in a folder; none where it does not start, as without the extra mcp, and on no Linux."""
+    path = os.path.join(workspace.folder, "serve")
+    process = subprocess.Popen(workspace.ctxrank("serve", "--socket", path), cwd=folder, stderr=subprocess.DEVNULL)
+    with process, closing(HTTPConnection("localhost")) as connection, socket.socket(socket.AF_UNIX) as to_serve:
+        try:
+            until = time.monotonic() + _START_S
+            while to_serve.connect_ex(path) and process.poll() is None and time.monotonic() < until:
+                time.sleep(0.1)
+            connection.sock = to_serve
+            clock = partial(time.clock_gettime_ns, ~process.pid << 3 | 2)  # the process's own, as Linux numbers it
+            yield [(partial(_ask_served, connection), clock)] if process.poll() is None else []
+        finally:
+            process.terminate()
+
+
+def _ask_served(connection: HTTPConnection, kind: str, asked: Asked) -> object:
+    sessions = [asked.session] if kind == "in a session" else []
+    groups = [wanted] if (wanted := _group(kind, asked)) else []
+    given = {"query": [asked.query], "limit": _LIMIT, "sessions": sessions, "groups": groups, "is_unfolded": True}
+    connection.request("POST", "/api/search", json.dumps(given), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    text = answer.read()
+    assert answer.status == 200, text
+    return text
 
 
 def _assembled(store: Store, questions: list[Asked]) -> Iterator[Figure]:
