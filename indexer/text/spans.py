@@ -14,7 +14,9 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from functools import cached_property
+from itertools import compress, count, repeat
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple
@@ -29,6 +31,7 @@ _NO_WORDS = crc32(b"")
 _TERM_LINES = 16  # of a span, whose words are noted
 _MOST_ADDED = 3  # lines that a line may be broken into
 _NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to a span and still is
+_LEAST_KEPT = 0.5  # of the lines of a definition that has another name now
 _MOSTLY = 5  # neighbours, that make up for words
 _LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
 _DECORATORS = ("@", "#[")
@@ -60,7 +63,7 @@ class Fingerprint(NamedTuple):
     @classmethod
     def read(cls, text: str) -> "Fingerprint":
         """What `str` has written."""
-        return cls(*(tuple(int(one, 16) for one in part.split()) for part in text.split("|")))
+        return cls(*(tuple(map(int, part.split(), repeat(16))) for part in text.split("|")))
 
     def __str__(self) -> str:
         return "|".join(" ".join(f"{one:x}" for one in part) for part in self)
@@ -89,8 +92,12 @@ class Source:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self.lines = text.split("\n")
         self._text = text
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """All of them."""
+        return self._text.split("\n")
 
     @property
     def whole(self) -> Span:
@@ -105,7 +112,7 @@ class Source:
     @cached_property
     def _numbers(self) -> list[int]:
         """The lines with a text."""
-        return [number for number, line in enumerate(self._bare, 1) if line]
+        return [*compress(count(1), self._bare)]
 
     @cached_property
     def _sums(self) -> list[int]:
@@ -181,17 +188,22 @@ class Source:
     def defined(self, name: str) -> list[Span]:
         """The definitions of a name, the outermost ones: of `Store.open` those of `open` within `Store`."""
         *owners, own = SEPARATOR.split(name)
-        if own not in self._text:
-            return []
-        found = [at for at, line in enumerate(self.lines) if own in line and self._defines(at, own)]
+        found = [at for at in self._lines_with(own) if self._defines(at, own)]
         found = [at for at in found if not owners or self._is_within(at, owners[-1], own)]
         outermost = min((self._indent(at) for at in found), default=0)
         return [self._definition(at) for at in found if self._indent(at) == outermost]
 
+    def _lines_with(self, word: str) -> Iterator[int]:
+        """The lines that have a word, from 0, each once."""
+        at, last, line_end = 0, 0, -1
+        for place in _places_of(self._text, word):
+            if place > line_end:
+                at, last = at + self._text.count("\n", last, place), place
+                line_end = self._text.find("\n", place) % (len(self._text) + 1)
+                yield at
+
     def _defines(self, at: int, name: str) -> bool:
         line, below = self.lines[at], self.lines[at + 1 : at + 2]
-        if not _has_word(line, name):
-            return False
         body = "\n{" if below and below[0].strip() == "{" else ""
         if name in defined_names(f"{line}{body}", self.path).code:
             return True
@@ -200,13 +212,13 @@ class Source:
     def _is_within(self, at: int, owner: str, name: str) -> bool:
         """Whether a definition names its owner before it, or is further in than the definition of that."""
         indent = self._indent(at)
-        if _has_word(self.lines[at].partition(name)[0], owner):
+        if any(_places_of(self.lines[at].partition(name)[0], owner)):
             return True
         for above in range(at - 1, -1, -1):
             if not indent:
                 break
             if (now := self._indent(above)) < indent:
-                if self._defines(above, owner):
+                if any(_places_of(self.lines[above], owner)) and self._defines(above, owner):
                     return True
                 indent = now
         return False
@@ -253,31 +265,42 @@ class Source:
         if spans := self.defined(name) if name else []:
             found = (Located(span, self.difference(kept, span)) for span in spans)
             return min(found, key=lambda one: (one.changed, abs(one.span.start - near)))
-        located = self.exact(kept, near) or self._likest(kept)
+        if located := self.exact(kept, near):
+            return located
+        located = None if name and self.likeness(kept.words) < _LEAST_KEPT else self._likest(kept)
         return None if located and name and 2 * located.changed > len(kept.lines) else located
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
         now = self._lines_of(span)
+        if now == kept.lines:
+            return 0
         common = Counter(kept.lines) & Counter(now)
-        return 0 if now == kept.lines else max(len(now), len(kept.lines)) - common.total() or 1
+        return max(len(now), len(kept.lines)) - common.total() or 1
 
     def exact(self, kept: Fingerprint, near: int, least_chars: int = 0) -> Located | None:
         """Where the very lines of a span are: in the same surroundings, else at the nearest place."""
-        lines = kept.lines[:MAX_LINES]
-        size, found = len(lines), list[tuple[int, int, Span]]()
-        starts = lines[0] if lines else -1
-        if starts not in self._sums:
-            return None
-        for at, one in enumerate(self._sums):
-            if one == starts and tuple(self._sums[at : at + size]) == lines:
-                span = Span(self._numbers[at], self._numbers[at + size - 1])
-                found.append((self._neighbours(kept, at, at + size), -abs(span.start - near), span))
+        size = min(len(kept.lines), MAX_LINES)
+        found = [*self._places([*kept.lines[:size]])]
         if not found:
             return None
-        *_, span = max(found)
+
+        def nearness(at: int) -> tuple[int, int]:
+            return self._neighbours(kept, at, at + size), -abs(self._numbers[at] - near)
+
+        at = max(found, key=nearness) if len(found) > 1 else found[0]
+        span = Span(self._numbers[at], self._numbers[at + size - 1])
         length = sum(map(len, self._bare[span.start - 1 : span.end]))
         return Located(span) if length >= least_chars else None
+
+    def _places(self, lines: list[int]) -> Iterator[int]:
+        """Where lines with these checksums begin."""
+        at = -1
+        with suppress(ValueError):
+            while lines:
+                at = self._sums.index(lines[0], at + 1)
+                if self._sums[at : at + len(lines)] == lines:
+                    yield at
 
     def _neighbours(self, kept: Fingerprint, start: int, end: int) -> int:
         """How many of the lines that were around a span are around these; right next to them, they count twice."""
@@ -287,20 +310,20 @@ class Source:
 
     def _like(self, kept: Fingerprint) -> Iterator[_Likeness]:
         """The lines that have words of a span, as far as they are like it."""
-        size, terms = len(kept.lines), frozenset(kept.terms)
+        size, terms, none = len(kept.lines), frozenset(kept.terms), frozenset[bytes]()
         wanted = {word for word, term in self._terms.items() if term in terms}
         others = {*kept.before, *kept.after}.difference(kept.words)
         lines = zip(self._words, self._words_in, strict=True)
-        shared = [words not in others and len(wanted.intersection(line)) for words, line in lines]
+        shared = [none if words in others else wanted.intersection(line) for words, line in lines]
         least = max(_LEAST_WORDS, len(terms) / 4)
-        for start in (start for start, count in enumerate(shared) if count):
+        for start in (start for start, common in enumerate(shared) if common):
             for end in range(start + size, min(start + size + _MOST_ADDED, len(shared)) + 1):
-                if sum(shared[start:end]) < least:  # they cannot be as like it as that
+                stop = min(end, start + _TERM_LINES)
+                if len(none.union(*shared[start:stop])) < least:  # they cannot be as like it as that
                     continue
-                here = set[bytes]().union(*self._words_in[start : min(end, start + _TERM_LINES)])
-                common = len(wanted & here)
-                likeness = 200 * common // (len(terms) + len(here))
-                if common >= _LEAST_WORDS and likeness >= _LEAST_LIKENESS:
+                here = none.union(*self._words_in[start:stop])
+                likeness = 200 * len(wanted & here) // (len(terms) + len(here))
+                if likeness >= _LEAST_LIKENESS:
                     neighbours = self._neighbours(kept, start, end)
                     if (score := likeness + _NEIGHBOUR * neighbours) >= _LEAST_SCORE:
                         yield _Likeness(score, neighbours, start, end)
@@ -324,14 +347,14 @@ def _without_space(text: str) -> bytes:
     return text.encode("utf-8", "replace").translate(None, b" \t\r\f\v")
 
 
-def _has_word(line: str, word: str) -> bool:
-    """Whether a word is in a line, and not within a longer one."""
-    before, found, after = line.partition(word)
-    while found:
-        if not (_is_in_word(before[-1:]) or _is_in_word(after[:1])):
-            return True
-        before, found, after = after.partition(word)
-    return False
+def _places_of(text: str, word: str) -> Iterator[int]:
+    """Where a word is in a text, and not within a longer one: behind how many characters, one more than that."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (_is_in_word(text[at - 1 : at]) or _is_in_word(text[end : end + 1])):
+            yield at + 1
+        at = text.find(word, end)
 
 
 def _is_in_word(char: str) -> bool:
