@@ -31,7 +31,9 @@ _MAX_READ = 800  # pattern numbers read for one question
 MAX_SAME = 64  # patterns of one fingerprint that are compared
 CANDIDATES = 12
 LEAST_TOLD = 3  # errors of a tool from which what it says is known
-_KEPT_FEATURES = tuple("codes conditions values frames details notes message missing outcome reasons file".split())
+_KEPT_FEATURES = tuple(
+    "codes conditions values frames details notes message missing outcome reasons file raised_in".split()
+)
 
 
 class Whose(NamedTuple):
@@ -229,5 +231,6 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
             tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),
             tuple(found.get("notes", ())), template, instance, found["message"],
             found.get("missing", ""), found.get("outcome", ""), tuple(found.get("reasons", ())), found.get("file", ""),
+            found.get("raised_in", ""),
         )  # fmt: skip
         yield KnownError(pattern_id, signature, *record)._replace(varying=tuple(found.get("varying", ())))

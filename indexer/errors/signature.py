@@ -10,6 +10,7 @@ again.
 
 import itertools
 import re
+from collections.abc import Iterator
 
 from ctxrank.indexer.errors.masks import lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
@@ -26,15 +27,17 @@ from ctxrank.indexer.text.digests import sha256_of
 # for all shells; what was expected is missing; 8: lines and positions are no values; 9: the name of which a
 # message says that it is not there is missing; titles, places and structures are no messages;
 # 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure;
-# 12: what is said beside a message.
-NORMALISER_VERSION = 13
+# 12: what is said beside a message; 14: what a log puts before a line is no message, what stands below one is.
+NORMALISER_VERSION = 14
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
 _MAX_TERMS = 48
 _FRAMES_KEPT = 8
+_MOST_PASSED_ON = 4
 
 STOPWORDS = listed("stopwords")
+NEGATIONS = listed("negations")
 _SAID = Expressions("signature")
 _GROUPS = words("groups_of_diagnostics")
 _SHARED_NOTATIONS = frozenset(("cc", "tsc", "rust"))
@@ -65,6 +68,7 @@ class Signature(NamedTuple):
     outcome: str = ""  # a fingerprint of all that was said at this place, where there is one: 8 is not 9
     reasons: tuple[str, ...] = ()  # what the report says beside the message, as it came
     file: str = ""  # the name of the one that it speaks of
+    raised_in: str = ""  # the place in others' code that raised it, where one did
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -136,12 +140,37 @@ def sign(unit: ErrorUnit) -> Signature:
         _outcome(unit, frames, template.text),
         unit.reasons,
         re.split(r"[/\\]", file)[-1],
+        "" if not unit.frames or unit.frames[-1].is_ours else unit.frames[-1].place,
     )
 
 
 def without_suggestion(message: str) -> str:
     """A message without what it guesses was meant: a newer interpreter says more of the same failure."""
     return _SAID["suggestion"].sub("", message) or message
+
+
+def as_passed_on(known: Signature, asked: Signature) -> Signature:
+    """A stored error as it is said where a new one is: of what passes a message on, one puts more before it.
+
+    "failed to set up x: port is in use" is "port is in use". It is itself where the rest is not the same in words.
+    """
+    if known.headline == asked.headline or (known.error_type, known.codes) != (asked.error_type, asked.codes):
+        return known
+    for longer, shorter in ((asked, known), (known, asked)):
+        inner = next((said for said in _inner(longer.message) if masked(said).words == shorter.words), "")
+        outer = longer.message.removesuffix(inner)
+        if inner and NEGATIONS.isdisjoint(masked(outer).words):
+            said = inner if longer is known else outer + known.message
+            template = masked(said)
+            return known._replace(headline=template.text, values=template.values, message=said)
+    return known
+
+
+def _inner(message: str) -> Iterator[str]:
+    """What stands behind the first colon of a message, behind the second, and so on."""
+    for _ in range(_MOST_PASSED_ON):
+        message = message.partition(": ")[2]
+        yield message
 
 
 def terms_of(signature: Signature) -> tuple[str, ...]:

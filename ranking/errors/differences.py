@@ -201,4 +201,5 @@ def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
         return True
     last, other = (re.split(r"[/\\]", _SAID["line"].sub("", path).rstrip("/\\"))[-1] for path in (mine, theirs))
     is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None
-    return last == other or (is_file and not about.is_absent)
+    # What is no file is a name in code: com/example/Main.
+    return last == other or (not about.is_absent if is_file else about.names_vary)

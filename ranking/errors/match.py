@@ -19,7 +19,7 @@ from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.parse.tables import words
-from ctxrank.indexer.errors.signature import RAISED_ANYWHERE, Signature
+from ctxrank.indexer.errors.signature import RAISED_ANYWHERE, Signature, as_passed_on
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.calibration import (
@@ -187,7 +187,8 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         by_id |= {one.pattern_id: one for one in lookup.similar(connection, whose, asked)}
     looked_up = list(by_id.values())
     needs_more = needs_more or (not asked.reasons and _is_told_of_several(asked, looked_up))
-    for known in looked_up:
+    for stored in looked_up:
+        known = stored._replace(signature=as_passed_on(stored.signature, asked))
         likeness = compare(asked, known.signature)
         score = score_of(likeness)
         if needs_more and likeness.frames != 2:
@@ -263,6 +264,10 @@ def _too_little(asked: Signature, known: Signature, likeness: Likeness) -> str:
         return ""
     if asked.missing and not _is_local(asked):
         return ""  # the same thing is missing, wherever it is asked for
+    # Of a name others' code says that it has none: another version of that is installed, wherever it is asked.
+    is_of_others = asked.raised_in == known.raised_in and any(map(str.isidentifier, asked.values))
+    if likeness.is_instance and asked.raised_in and is_of_others:
+        return ""
     if likeness.frames == 1 or (likeness.is_instance and asked.frames == known.frames):
         return ""
     least = _LEAST_OUTSIDE if asked.error_type in _CAUSED_OUTSIDE else _LEAST_SPECIFIC

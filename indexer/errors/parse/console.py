@@ -8,6 +8,7 @@ tools say what went wrong: a compiler first, a test runner last.
 
 import re
 
+from ctxrank.indexer.errors.parse.log_lines import as_said
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.text.escapes import without_escapes
 
@@ -36,7 +37,7 @@ def clean(text: str) -> str:
     text = without_escapes(text).replace("\r\n", "\n")
     if "\b" in text:  # a spinner, or the bold type of old manual pages
         text = re.sub(r"[^\n\b]\x08", "", text).replace("\b", "")
-    return "\n".join(_without_timestamps([_clean_line(line) for line in text.split("\n")]))
+    return "\n".join(_without_timestamps([as_said(_clean_line(line)) for line in text.split("\n")]))
 
 
 def _clean_line(line: str) -> str:

@@ -213,7 +213,11 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
             continue
         if match := _PRINTED["traceback"].match(line) or _PRINTED["headless"].match(line):
             unit, end = _traceback(lines, at, match["margin"])
-        elif _PRINTED["stack head"].match(line) and _PRINTED["stack below"].match("\n".join(lines[at + 1 : at + 7])):
+        elif (head := _PRINTED["stack head"].match(line)) is not None and (
+            # Its calls stand below it, or its message.
+            _PRINTED["stack below"].match("\n".join(lines[at + 1 : at + 7]))
+            or (line.endswith(":") and not head["message"])
+        ):
             unit, end = _stack(lines, at)
         elif (ruby := _PRINTED["ruby"].match(line)) is not None and ".rb" in line:
             unit, end = _ruby(lines, at, ruby)
@@ -295,7 +299,7 @@ def _stack(lines: list[str], start: int) -> tuple[ErrorUnit, int]:
     match = _PRINTED["stack head"].match(lines[head])
     assert match is not None, "the line was matched when it became the head"
     message = match["message"] or ""
-    is_java = any(frame.file.endswith(JAVA_FILES) for frame in frames)
+    is_java = re.match(r"[a-z]\w*\.", match["type"]) or any(frame.file.endswith(JAVA_FILES) for frame in frames)
     unit = ErrorUnit(
         "trace", "java" if is_java else "node", _first_said(message, detail), match["type"].rpartition(".")[2],
         tuple(filter(None, (match["code"],))) + _codes_in(message), tuple(reversed(frames)), tuple(detail + outer),

@@ -158,6 +158,37 @@ def test_a_condition_by_name_speaks_for_a_message_in_a_longer_one(store: Store) 
     assert grades(store, f"web_1 | Error from chokidar (/app): {reached}") == ["near"]
 
 
+_BOUND = "driver failed programming external connectivity on endpoint {} ({:064x}): Bind for 0.0.0.0:{} failed: {}"
+
+
+def test_who_passes_a_message_on_is_no_part_of_it(store: Store) -> None:
+    in_use = "port is already allocated"
+    said = _BOUND.format("shop-gateway-1", 0x5493, 8080, in_use)
+    save(store, f"Error response from daemon: failed to set up container networking: {said}")
+    asked = f"Error response from daemon: {_BOUND.format('web_db', 0xA0994, 9432, in_use)}"
+    assert grades(store, asked) == ["near"]
+    assert grades(store, asked.replace("daemon: ", "daemon: never: ")) == []
+    assert grades(store, asked.replace(in_use, "port is reserved")) == []
+
+
+def test_a_name_that_others_code_does_not_have_is_missing_wherever_it_is_asked(store: Store) -> None:
+    raised = 'Traceback (most recent call last):\n  File "/srv/{}.py", line 3, in {}\n    rows.append(row)\n{}{}\n'
+    inside = '  File "/venv/lib/python3.11/site-packages/pandas/core/generic.py", line 5989, in __getattr__\n'
+    message = "AttributeError: 'DataFrame' object has no attribute 'append'"
+    save(store, raised.format("shop/prices", "load", inside, message))
+    assert grades(store, raised.format("wallet/rates", "main", inside, message)) == ["template"]
+    assert grades(store, raised.format("wallet/rates", "main", "", message)) == []
+    assert grades(store, raised.format("wallet/rates", "main", inside, message.replace("append", "ix"))) == []
+
+
+def test_a_message_below_its_exception_is_its_message(store: Store) -> None:
+    compiled = "has been compiled by a more recent version of the Java Runtime (class file version {}.0)"
+    head = 'Exception in thread "main" java.lang.UnsupportedClassVersionError:'
+    at = "\tat java.lang.ClassLoader.defineClass1(Native Method)\n"
+    save(store, f"{head} com/shop/Main {compiled.format(55)}\n{at}")
+    assert grades(store, f"{head}\norg/wallet/Start {compiled.format(53)}\n") == ["template"]
+
+
 def test_the_same_message_in_the_same_function_is_as_sure_as_from_anywhere(store: Store) -> None:
     text = (
         "Error: error:0308010C:digital envelope routines::unsupported\n"
