@@ -44,6 +44,8 @@ def _clean_line(line: str) -> str:
     if "\r" in line:
         # A progress bar writes its line again and again; what stays is the last state that says anything.
         line = next((part for part in reversed(line.split("\r")) if part.strip()), "")
+    if not line.isascii():
+        line = _PRINTED["spinner"].sub("", line)
     if len(line) > MAX_LINE_LENGTH:
         line = line[: MAX_LINE_LENGTH - _LINE_TAIL] + _CUT + line[-_LINE_TAIL:]
     if not line.isprintable():
