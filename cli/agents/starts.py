@@ -10,6 +10,7 @@ from ctxrank.cli.agents.stops import take_in_notes
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.cloned_notes import is_unused_clone, where_from
+from ctxrank.indexer.store.allowed_roots import removed_worktrees
 from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
 from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, public_id, whose
@@ -41,6 +42,10 @@ def on_start(call: HookCall) -> str:
 
     Notes that others have written are taken in first, those of a fresh clone as well.
     """
+    if removed_worktrees(call.store.location, call.store.primary):
+        from ctxrank.indexer.files.scan import forget_removed_worktrees  # noqa: PLC0415  once for each
+
+        forget_removed_worktrees(call.store)
     take_in_notes(call)
     if is_outdated(call.store):
         from ctxrank.ranking.context.floor_measurement import start_measuring  # noqa: PLC0415  once in a store's growth

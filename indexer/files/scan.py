@@ -28,7 +28,13 @@ from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple, cache
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
-from ctxrank.indexer.store.allowed_roots import allowed_folder, is_new_worktree, is_removed_worktree, note_worktree
+from ctxrank.indexer.store.allowed_roots import (
+    allowed_folder,
+    is_new_worktree,
+    is_removed_worktree,
+    note_worktree,
+    removed_worktrees,
+)
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.location import BACKUPS, FOLDER, own_files
@@ -98,6 +104,14 @@ def index_artifacts(
     return scan.report()
 
 
+def forget_removed_worktrees(store: Store) -> None:
+    """Remove what is stored of worktrees that git has removed; no other file is looked at. Raises LockedError."""
+    scan = _Scan(store, RedactionMode.PATTERN_ONLY, False, None)
+    for root in _roots(store, is_whole=False)[1:]:
+        scan.run(root, scan.plan(root, ()) or Changes([], [], [], [], [], []))
+    scan.catch_up()
+
+
 def _start(root: str, path: str) -> str:
     """A path given by a person, relative to the root; "" is the root itself."""
     wanted, top = os.path.abspath(path), os.path.abspath(root)
@@ -127,15 +141,14 @@ class _Root(NamedTuple):
 
 
 def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
-    """The root that the store was opened with and, for a whole run, the others that hold artifacts."""
+    """The root that the store was opened with, and removed worktrees; for a whole run all that hold artifacts."""
     project = store.location.project
     main = artifacts.root_name(store.location.root, project)
     ids = read_map(store.primary, "SELECT path, id FROM roots WHERE path NOT LIKE '@%' ORDER BY id", (), str, int)
     roots = [_Root(ids.pop(main, None), store.location.root, True)]
-    if is_whole:
-        for name, id_ in ids.items():
-            folder = allowed_folder(store.location, store.primary, name)
-            roots.append(_Root(id_, folder or name, False, is_allowed=folder is not None))
+    for name in ids if is_whole else removed_worktrees(store.location, store.primary):
+        folder = allowed_folder(store.location, store.primary, name)
+        roots.append(_Root(ids[name], folder or name, False, is_allowed=folder is not None))
     return roots
 
 

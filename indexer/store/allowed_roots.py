@@ -84,6 +84,12 @@ def _worktrees(connection: apsw.Connection) -> list[str]:
     return read_column(connection, query, (_WORKTREES,), str)
 
 
+def removed_worktrees(location: Location, connection: apsw.Connection) -> list[str]:
+    """The roots that were worktrees, and that git has removed: nothing of them is shown, the next run forgets them."""
+    names = read_column(connection, "SELECT path FROM roots WHERE path NOT LIKE '@%' AND path <> '.'", (), str)
+    return [name for name in names if is_removed_worktree(location, connection, name)]
+
+
 def is_removed_worktree(location: Location, connection: apsw.Connection, name: str) -> bool:
     """Whether a root was a worktree that git has removed: it is gone, git lists it no more, and no user named it.
 

@@ -268,8 +268,13 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         priors = Priors(plan, call.question, groups, known)
     others: dict[int, str] = {}
     if has_roots(call.question.store.primary):
-        from ctxrank.ranking.retrieval.checkouts import files_of_others  # noqa: PLC0415  most projects have one checkout
+        from ctxrank.ranking.retrieval.checkouts import (  # noqa: PLC0415  most projects have one checkout
+            files_of_others,
+            files_of_removed,
+        )
 
+        for id_ in files_of_removed(call.question.store, groups):
+            del groups[id_]
         others = files_of_others(call.question.store, groups)
     page = _Page(found, groups, first, [], known, priors, others)
     page.shown.extend(_hits(call, page, limit))

@@ -1,5 +1,6 @@
 """A linked worktree is a root that goes with its folder; git itself makes and removes it."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 from builders import answer_of, make_store
 
+from ctxrank.cli.agents.hook import answer_of as answer_to
+from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import open_store
@@ -47,6 +50,54 @@ def test_the_files_of_a_removed_worktree_are_gone_and_those_of_an_absent_one_are
             assert index_artifacts(store).stale_roots == ()
             for table in ("artifacts", "roots"):
                 assert require_value(store.primary, f"SELECT count(*) FROM {table}", (), int) == 1
+
+
+def test_nothing_of_a_removed_worktree_is_shown_and_the_next_run_forgets_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main, linked = tmp_path / "main", tmp_path / "linked"
+    main.mkdir()
+    _git(main, "init")
+    (main / "a.md").write_text("zebras graze near the river\n")
+    _git(main, "add", ".")
+    _git(main, "commit", "-m", "a")
+    make_store(main).close()
+
+    def known(table: str) -> int:
+        with open_store(start=str(main)) as store:
+            return require_value(store.primary, f"SELECT count(*) FROM {table}", (), int)
+
+    def run_start() -> None:
+        event = {"hook_event_name": "SessionStart", "session_id": "runner", "cwd": str(main)}
+        assert answer_to(json.dumps(event).encode(), None, Call()) == ""
+
+    def run_part() -> None:
+        with open_store(start=str(main)) as store:
+            index_artifacts(store, [str(main / "a.md")])
+
+    for forget in (run_start, run_part):
+        _git(main, "worktree", "add", "--force", str(linked), "-B", "work")
+        (linked / "b.md").write_text("zebras and okapis graze near the river\n")
+        for own in (main, linked):
+            with open_store(start=str(own)) as store:
+                index_artifacts(store)
+        _git(main, "worktree", "remove", "--force", str(linked))
+        assert (known("roots"), known("artifacts")) == (2, 3)
+        with open_store(start=str(main)) as store:
+            for request in (
+                SearchRequest("zebras"),
+                SearchRequest("path:*.md"),
+                SearchRequest("", kinds=("artifact",)),
+            ):
+                assert [hit.path for hit in search(store, request).hits] == ["a.md"]
+            monkeypatch.setenv("CTXRANK_FTS5", "off")
+            assert [hit.path for hit in search(store, SearchRequest("zebras")).hits] == ["a.md"]
+            monkeypatch.delenv("CTXRANK_FTS5")
+        monkeypatch.chdir(main)
+        spawn = ("assemble", "--session", "new", "--agent", "developer", "--task", "okapis and zebras near the river")
+        assert [one["path"] for one in answer_of(lambda: run(["--json", *spawn])).json()["files"]] == ["a.md"]  # noqa: B023  called at once
+        forget()
+        assert (known("roots"), known("artifacts")) == (1, 1)
 
 
 def test_a_folder_that_was_no_worktree_may_come_back_and_its_files_are_kept(
