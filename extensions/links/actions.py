@@ -11,7 +11,7 @@ from ctxrank.extensions.links.check import CheckReport, check_tree
 from ctxrank.extensions.links.closure import reach
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.sync import sync_tree
-from ctxrank.extensions.links.tree import ArtifactTree, open_store, require_tree
+from ctxrank.extensions.links.tree import ArtifactTree, require_tree
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
@@ -52,7 +52,7 @@ def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least
     if is_suggesting:
         return _suggest(call, least)
     gc.enable()  # this may take a while: see cli/entry.py
-    with open_store(call) as store:
+    with call.open() as store:
         report = check_tree(store, require_tree(store.location), load_config(store).redaction_mode)
     errors, warnings = report.count("error"), report.count("warning")
     is_ok = not (errors or (strict and warnings))
@@ -87,7 +87,7 @@ def _number(count: int, noun: str) -> str:
 
 def _trace(call: Call, path: str) -> Reply:
     """Find the artifacts that govern a file; 1 where none does."""
-    with open_store(call) as store:
+    with call.open() as store:
         tree = require_tree(store.location)
         wanted = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), path), tree.folder)
         wanted = contained_path(tree.folder, wanted)
@@ -114,7 +114,7 @@ def _governor_line(one: Governor) -> str:
 
 def _suggest(call: Call, least: int) -> Reply:
     """What search found again and again, and which list it belongs into; 1 where there is nothing."""
-    with open_store(call) as store:
+    with call.open() as store:
         tree = require_tree(store.location)
         found = suggest(store, tree, load_config(store).redaction_mode, least)
     return list_reply(

@@ -4,7 +4,6 @@ from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.extensions.links.context import ContextRequest, make_context, record_context
 from ctxrank.extensions.links.pack import PackedArtifact
-from ctxrank.extensions.links.tree import open_store
 from ctxrank.indexer.records.receipts import Recording
 
 
@@ -22,7 +21,7 @@ def context(
     """Pack what the task reaches, and keep a receipt of it."""
     form = "markdown" if format_ == "markdown" else "compact"
     request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
-    with open_store(call) as store:
+    with call.open() as store:
         draft = make_context(store, request)
         engine = "fts5" if store.wide is None else "opensearch"
         recording = Recording(None, None, "") if no_receipt else record_context(store, draft)

@@ -11,15 +11,12 @@ import stat
 import sys
 
 from ctxrank.extensions.links.artifact import FOLDER
-from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, NotFoundError
+from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Unreadable, walk
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
-
-if TYPE_CHECKING:
-    from ctxrank.cli.call import Call
 
 _PLACES = ("system/specs", "system/norms", "system/rationale", "work/tasks")
 # An ignore file does not hide an artifact. One that is too large to be read is met, so that `check` names it.
@@ -49,20 +46,6 @@ def require_tree(location: Location, start: str | None = None) -> ArtifactTree:
             f"Linked artifacts are Markdown in {FOLDER}/system/ (specs, norms, rationale) and {FOLDER}/work/tasks.",
         )
     return tree
-
-
-def open_store(call: "Call") -> Store:
-    """The store that a call means; where only `.contextia` is there, the NoStoreError says where to make one."""
-    try:
-        return call.open()
-    except NoStoreError as error:
-        folder = _folder_above(os.getcwd())
-        if not folder:
-            raise
-        raise NoStoreError(
-            f"{error.message} What is read from {os.path.join(folder, FOLDER)} is kept in a store.",
-            f"Make one next to it with 'ctxrank init {folder}'.",
-        ) from error
 
 
 def tree_at(location: Location, folder: str) -> ArtifactTree:

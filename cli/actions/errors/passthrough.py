@@ -122,13 +122,6 @@ def _signals_to(process: "subprocess.Popen[bytes]") -> Generator[None, None, Non
 
 def _is_in_foreground() -> bool:
     """Whether a terminal's keys reach our process group."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
+    with contextlib.suppress(OSError), open("/dev/tty", "rb", buffering=0) as terminal:
+        return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    return False

@@ -139,18 +139,17 @@ def import_database(call: Call, database: str, salvage: bool) -> Reply:
             raise DamagedError(error.message, hint) from error
         root = call.root or store.location.root
     reply = import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
-    if not is_read:
-        unread = (
-            f"{report.files_missing} files were not looked for, as you named no folder:"
-            " 'ctxrank import bazinga DB --root DIR' reads them below DIR."
-        )
-        return reply._replace(notes=(*reply.notes, unread)) if report.files_missing else reply
     if not report.files_missing:
         return reply
     missing = (
         f"{report.files_missing} files are not where their packages say, below {root}; "
         "'ctxrank index --root DIR' brings them in from where they are."
     )
+    if not is_read:
+        missing = (
+            f"{report.files_missing} files were not looked for, as you named no folder:"
+            " 'ctxrank import bazinga DB --root DIR' reads them below DIR."
+        )
     return reply._replace(notes=(*reply.notes, missing))
 
 

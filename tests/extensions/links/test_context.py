@@ -188,15 +188,6 @@ def test_the_tokens_that_are_asked_for_are_enough(store: Store, capsys: pytest.C
     assert run(["context", "TASK-042", "--budget", str(int(needed[1]) - 1)]) == 2
 
 
-def test_a_tree_without_a_store_says_where_to_make_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copy_fixture(tmp_path)
-    monkeypatch.chdir(tmp_path / "src")
-    assert run(["context", "TASK-042"]) == 3
-    assert f"ctxrank init {tmp_path}" in capsys.readouterr().err
-
-
 def test_a_store_without_a_tree_says_what_one_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
