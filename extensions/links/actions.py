@@ -1,6 +1,5 @@
 """`ctxrank check`: whether the links of `.contextia/` hold, what governs a file, and which links are missing."""
 
-import gc
 import os
 from collections.abc import Iterable, Iterator
 
@@ -51,7 +50,6 @@ def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least
         return _trace(call, path)
     if is_suggesting:
         return _suggest(call, least)
-    gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
         report = check_tree(store, require_tree(store.location), load_config(store).redaction_mode)
     errors, warnings = report.count("error"), report.count("warning")

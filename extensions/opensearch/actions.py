@@ -1,7 +1,6 @@
 """`ctxrank wide …`: a store's index in a cluster sent, looked at, and rid of what was deleted."""
 
 import contextlib
-import gc
 from collections.abc import Generator
 
 from ctxrank.cli.call import Call, Reply, shown
@@ -39,7 +38,6 @@ def sync(call: Call, *, rebuild: bool, forget: bool) -> Reply:
 
     Raises UsageError where no cluster is named, CtxrankError where it does not answer.
     """
-    gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
         settings = load_config(store).wide
         if settings is None:

@@ -1,7 +1,6 @@
 """`ctxrank team …`: a log made, joined, exchanged with, followed and left."""
 
 import contextlib
-import gc
 import os
 from collections.abc import Callable, Generator, Sequence
 
@@ -69,7 +68,6 @@ def init(call: Call, project: str, machines: tuple[str, ...]) -> Reply:
 
 def join(call: Call, project: str, code: str | None, snapshot: str | None) -> Reply:
     """Let this store share a project from now on, and exchange for the first time."""
-    gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
         trust_as_used(store)
         with connect(_dsn(store), project) as log:
@@ -91,7 +89,6 @@ def sync(call: Call, follow: bool) -> Reply:
     """Exchange with the log and wait for it; 7 where something that was forgotten is still in a file here."""
     if follow:
         return _follow(call)
-    gc.enable()
     with call.open() as store, connected(store) as log:
         done = _synchronize(call, store, log)
         state = state_of(store)
@@ -146,7 +143,6 @@ def status(call: Call, unconfirmed: bool) -> Reply:
 
 def _follow(call: Call) -> Reply:
     """Keep the store in step until SIGTERM (0) or Ctrl-C (130). Raises LockedError where another process does."""
-    gc.enable()
     with call.open() as store:
         state_of(store)
         dsn, lock = _dsn(store), os.path.join(store.location.folder, TEAM_LOCK)

@@ -53,7 +53,6 @@ def web(call: Call, port: int, is_writing: bool, is_quiet: bool) -> Reply:
         call.note(f"the page of {folder}, of the 'ctxrank serve' that runs.")
         _open(call, folder, *served, is_quiet=is_quiet)
         return Reply()
-    gc.enable()  # see cli/entry.py
     access = Access()
     server = local_server(application(call, access, is_writing=is_writing, is_awaited=True), end_s=_END_S)
     with listening(port) as listener, ended_by_signal(server):

@@ -1,6 +1,5 @@
 """`ctxrank doctor`: whether the store is well, and what to do where it is not."""
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.cli.call import Call, Reply, shown
@@ -31,7 +30,6 @@ class _Diagnosis(NamedTuple):
 
 def doctor(call: Call, deep: bool, repair: str | None) -> Reply:
     """Examine the store, and repair it where that is asked for."""
-    gc.enable()  # this may take a while: see cli/entry.py
     if repair in ("rebuild", "optimize"):
         return rebuild(call) if repair == "rebuild" else optimize(call)
     repair = repair.removeprefix("--") if repair else None

@@ -1,7 +1,6 @@
 """`ctxrank import jsonl` and `export`: a store as JSON Lines."""
 
 import contextlib
-import gc
 import os
 import sys
 from collections.abc import Iterable
@@ -23,7 +22,6 @@ from ctxrank.indexer.systems import sync
 
 def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = (), accept: bool = False) -> Reply:
     """Bring in the lines of an export; 5 where the file is not whole, 7 where orders to forget wait."""
-    gc.enable()  # this may take a while: see cli/entry.py
     with _opened(file) as source, call.open() as store, progress_bar("importing", call) as advance:
         trust_as_used(store)
         mode = load_config(store).redaction_mode
@@ -52,7 +50,6 @@ def export(
     call: Call, kinds: tuple[str, ...], output: str | None, force: bool, since: int | None = None, **options: Any
 ) -> Reply:
     """Write the lines as they come, to stdout or into a file that is whole or is not there."""
-    gc.enable()  # this may take a while: see cli/entry.py
     target = None if output in (None, "-") else output
     if target is not None:
         _refuse_to_replace(target, force=force)

@@ -1,6 +1,5 @@
 """`ctxrank index`: artifacts in step with the disk."""
 
-import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,6 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
         if dry_run:
             raise UsageError("--watch and --dry-run exclude each other.", "Give one of them.")
         return follow(call, paths)
-    gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store, progress_bar("indexing", call) as advance:
         if call.root is not None and not dry_run:
             allow(store.location, store.primary, call.root)

@@ -4,7 +4,6 @@ The step is a port: what is read from a folder of its own, besides the files tha
 absent, the folder is not read, and what a store has of it stays as it was.
 """
 
-import gc
 from collections.abc import Callable, Sequence
 
 from ctxrank.cli.call import Call
@@ -68,7 +67,6 @@ def bring_up_to_date(
 
 def index_for_search(call: Call, store: Store, mode: RedactionMode) -> None:
     """What `search --fresh` does first: the whole root, and only what has changed in it."""
-    gc.enable()  # as in `index`
     with progress_bar("indexing", call) as advance:
         bring_up_to_date(store, mode, progress=advance)
 

@@ -1,6 +1,5 @@
 """`ctxrank origins`: which other stores' records are here, what was decided of them, and which orders wait."""
 
-import gc
 from collections.abc import Sequence
 
 from ctxrank.cli.call import Call, Reply, shown
@@ -54,7 +53,6 @@ def _of_orders(store: Store, does: str, which: str) -> Reply:
         chosen = [one for one in waiting if which in (str(one.number), "all")]
         if not chosen:
             raise NotFoundError(f"No order {which} waits.", "'ctxrank origins pending' shows their numbers.")
-        gc.enable()  # this may take a while: see cli/entry.py
         if does == "agree":
             carry_out(store, chosen)
         else:

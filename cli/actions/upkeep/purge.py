@@ -1,6 +1,5 @@
 """`ctxrank purge` and `prune`: what is stored is removed to the last byte, secrets are taken out, what is old goes."""
 
-import gc
 from collections.abc import Iterator, Mapping
 
 from ctxrank.cli.actions.given import read_given
@@ -39,7 +38,6 @@ def purge(
         raise UsageError(
             "One thing at a time.", "Give an ID, or one of --session, --path, --secret, --origin, --redact."
         )
-    gc.enable()  # this may take a while: see cli/entry.py
     if "secret" in named:  # from a file or from stdin: on a command line others would see it
         step = "It takes the name of a file that holds the secret, or '-' for stdin; never the secret itself."
         with refused_by_system("The file of --secret cannot be read", step, UsageError):
@@ -156,7 +154,6 @@ def prune(call: Call, older_than: str | None, expired: bool, kinds: tuple[str, .
             "Give one of them; 'ctxrank prune --older-than 90d --dry-run' counts what would go.",
         )
     options["is_dry_run"] = options.pop("dry_run")
-    gc.enable()  # this may take a while: see cli/entry.py
     wanted = [kind.strip().lower() for kind in kinds]
     now = now_us()
     before = now if older_than is None else parse_time(older_than, now=now)

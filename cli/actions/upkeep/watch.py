@@ -7,7 +7,6 @@ One process follows a store: a lock file in its folder, which the system gives f
 """
 
 import contextlib
-import gc
 import os
 import sys
 import time
@@ -55,7 +54,6 @@ def follow(call: Call, paths: tuple[str, ...]) -> Reply:
         raise UsageError(
             "'index --watch' needs watchfiles, which is not installed.", "Install it: pip install 'ctxrank[watch]'"
         ) from error
-    gc.enable()  # see cli/entry.py
     with call.open() as store:
         folder, root = store.location.folder, os.path.realpath(store.location.root)
         if call.root is not None:

@@ -7,7 +7,6 @@ only what is new or changed there. A row that is changed there is written over w
 fall; a session, pattern or strategy that was here before is joined as it is, but a session that ended there ends here.
 """
 
-import gc
 import json
 import os
 import shlex
@@ -125,7 +124,6 @@ def _skills_config(run: ImportRun, db_path: str) -> Iterator[Line]:
 
 def import_database(call: Call, database: str, salvage: bool) -> Reply:
     """Bring in the database, or what can be read of a damaged one."""
-    gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store, progress_bar("importing", call) as advance:
         trust_as_used(store)
         is_read = call.root is not None or _is_of_project(database, store.location)
