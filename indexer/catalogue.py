@@ -52,9 +52,21 @@ _ID = numbers("id")
 _FILE = numbers("size_bytes", "mtime_ns", "inode")
 
 
+def _package_title(row: Row) -> str:
+    return str(row.get("title") or os.path.basename(str(row["path"])))
+
+
+def _lost_package(lost: LostRecord) -> Row:
+    return {"scope": "group" if lost.group_id else "global"}
+
+
 def _reasoning_title(row: Row) -> str:
     named = f" ({row['agent_name']})" if row["agent_name"] else ""
     return f"{row['agent']} {row['phase']}{named}"
+
+
+def _is_unconfirmed(row: Row) -> bool:
+    return str(row["agent_name"]).startswith(UNCONFIRMED)
 
 
 def _references(row: Row) -> str:
@@ -63,6 +75,10 @@ def _references(row: Row) -> str:
         return ""
     references: list[object] = json.loads(str(row["refs"]))
     return f"\n\nRefers to: {', '.join(map(str, references))}"
+
+
+def _error_title(row: Row) -> str:
+    return error_title(str(row["error_type"]), str(row["message"]))
 
 
 def _lost_error(lost: LostRecord) -> Row:
@@ -75,6 +91,22 @@ def _lost_error(lost: LostRecord) -> Row:
         "lang": lost.type or None,
         "last_seen": lost.created_at,
     }
+
+
+def _strategy_title(row: Row) -> str:
+    return f"{row['topic']} strategy"
+
+
+def _lost_strategy(lost: LostRecord) -> Row:
+    return {"name": f"rebuilt_{lost.number}", "project": "default", "last_seen": lost.created_at}
+
+
+def _skill_title(row: Row) -> str:
+    return str(row["skill"])
+
+
+def _lost_skill(lost: LostRecord) -> Row:
+    return {"iteration": 0}
 
 
 _KINDS = (
@@ -138,9 +170,9 @@ _KINDS = (
             ),
         ),
         document=DocumentShape(
-            title=lambda row: str(row.get("title") or os.path.basename(str(row["path"]))), body="summary",
-            agent="producer", type="type", priority="priority", path="path", superseded_by="superseded_by",
-            fill=lambda lost: {"scope": "group" if lost.group_id else "global"},
+            title=_package_title, body="summary", agent="producer", type="type",
+            priority="priority", path="path", superseded_by="superseded_by",
+            fill=_lost_package,
         ),
         revised=(
             "group_id", "type", "producer", "priority", "scope", "summary", "title", "size_bytes", "version",
@@ -163,7 +195,7 @@ _KINDS = (
         ),
         document=DocumentShape(
             title=_reasoning_title, body="content", appendix=_references, agent="agent", type="phase",
-            is_low=lambda row: str(row["agent_name"]).startswith(UNCONFIRMED),
+            is_low=_is_unconfirmed,
         ),
         ages_by="created_at", blocked=("content",),
     ),
@@ -195,7 +227,7 @@ _KINDS = (
             ),
         ),
         document=DocumentShape(
-            title=lambda row: error_title(str(row["error_type"]), str(row["message"])), body="solution", type="lang",
+            title=_error_title, body="solution", type="lang",
             fill=_lost_error,
         ),
         identity=("pattern_hash", "project"), ages_by="last_seen", ttl_days="ttl_days", blocked=("message", "solution"),
@@ -231,10 +263,7 @@ _KINDS = (
             counted_as="strategy",
         ),
         document=DocumentShape(
-            title=lambda row: f"{row['topic']} strategy", body="insight", type="topic",
-            fill=lambda lost: {
-                "name": f"rebuilt_{lost.number}", "project": "default", "last_seen": lost.created_at,
-            },
+            title=_strategy_title, body="insight", type="topic", fill=_lost_strategy
         ),
         identity=("name",), ages_by="last_seen", blocked=("insight",),
         counts=("helpfulness",), texts=("insight", "lang", "framework"),
@@ -251,8 +280,8 @@ _KINDS = (
             counted_as="skill",
         ),
         document=DocumentShape(
-            title=lambda row: str(row["skill"]), body="output", agent="agent", type="skill",
-            fill=lambda lost: {"iteration": 0},
+            title=_skill_title, body="output", agent="agent", type="skill",
+            fill=_lost_skill,
         ),
         ages_by="created_at", blocked=("output",),
     ),
