@@ -123,58 +123,16 @@ def save_package(
     """
     checked, notes = _checked(new, team, mode)
     if text is not None:
-        checked, file = _of_text(checked, text, mode)
-        return _save(store, checked, file, create_session, mode, notes, then)
-    path = contained_path(store.location.root, new.path)
-    shown = without_secret(path, mode)
-    if shown != path:
-        raise UsageError(f"The name of the file '{shown}' holds a secret.", "Rename the file.")
-    read = read_text_file(store.location.root, path)
-    if not isinstance(read, FileText):
-        full = os.path.join(store.location.root, path)
-        why = f"There is no file {path} below {store.location.root}."
-        if os.path.isdir(full):
-            why = f"{path} is a folder."
-        elif os.path.lexists(full):
-            why = f"{path} is not indexed: {read.reason}."
-        if needs_file:
-            raise UsageError(
-                f"{why} Nothing was saved.", "Name a file with text, or give the text: package save - --title TITLE."
-            )
-        notes.append(f"{why} Only its summary can be found. 'ctxrank index' brings it in once it is there.")
-    file = read if isinstance(read, FileText) else None
-    return _save(store, checked._replace(path=path), file, create_session, mode, notes, then)
-
-
-def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackage, FileText | None]:
-    """A package whose text is in the store, and that as a file. Raises UsageError without a text or a title."""
-    title = one_line(redact(new.title, mode, secret_values(text, mode)).text).strip()
-    if not title:
-        raise UsageError("A text needs a title.", "Give --title TITLE.")
-    if not text.strip():
-        raise UsageError("There is no text.", "Give a sentence in quotes, or pipe it in: ctxrank save < notes.md")
-    data = text.encode("utf-8", "replace")
-    file = FileText(text.replace("\r\n", "\n"), "", FileStamp(len(data), 0, 0, now_us()), "utf-8")
-    path = new.path if new.path.startswith(TEXT_PATH) else text_path(title)
-    return new._replace(path=path, title=title), file
-
-
-def text_path(title: str) -> str:
-    """What a package has for a path whose text is in the store; no path below a root has two slashes in a row."""
-    words = "".join(char if char.isalnum() else " " for char in title.lower()).split()
-    return TEXT_PATH + ("-".join(words) or "untitled")[:_MAX_SLUG_CHARS]
-
-
-def _save(
-    store: Store,
-    new: NewPackage,
-    read: FileText | None,
-    create_session: bool,
-    mode: RedactionMode,
-    notes: list[str],
-    then: Callable[[Change, int], None] | None,
-) -> SavedPackage:
-    """Redact, write and make findable what was checked; without a file there is only the summary."""
+        new, file = _of_text(checked, text, mode)
+    else:
+        path, file = _file_of(store.location.root, new.path, mode)
+        new = checked._replace(path=path)
+        if not isinstance(file, FileText):
+            if needs_file:
+                step = "Name a file with text, or give the text: package save - --title TITLE."
+                raise UsageError(f"{file} Nothing was saved.", step)
+            notes.append(f"{file} Only its summary can be found. 'ctxrank index' brings it in once it is there.")
+    read = file if isinstance(file, FileText) else None
     known = secret_values(new.summary, mode)
     is_text = new.path.startswith(TEXT_PATH)
     prepared = None
@@ -188,16 +146,7 @@ def _save(
         session, group_id = require_place(
             change, new.session, new.group, create=create_session, created_at=new.created_at
         )
-        # A file that a second group saves, or that is saved for the whole session, is a package of its own: no group
-        # loses what it had. What a note became as it was read is replaced, too, whoever's session that was.
-        query = """
-            SELECT id, version, iif(session_id <> ?1 AND priority = 'low', 'medium', priority) FROM packages
-             WHERE superseded_by IS NULL AND id > 0 AND (session_id = ?1 AND path = ?2 AND group_id IS ?3
-                OR id IN (SELECT target_id FROM imported_rows WHERE source = 'notes' AND kind = 'package')
-                   AND path = ?2 AND group_id IS NULL)
-             ORDER BY session_id = ?1 AND group_id IS ?3 DESC, id DESC LIMIT 1
-        """
-        replaced = change.connection.execute(query, (session.id, new.path, group_id)).fetchone()
+        replaced = change.connection.execute(_REPLACED, (session.id, new.path, group_id)).fetchone()
         supersedes, version, priority = replaced or (None, 0, "medium")
         root = None if is_text else artifacts.root_id(change, store.location.root, store.location.project)
         values: dict[str, Value] = {**new._asdict(), "session_id": session.id, "group_id": group_id}
@@ -218,6 +167,53 @@ def _save(
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     passages = len(prepared.passages) if prepared else 0
     return SavedPackage(package_id, new.path, version + 1, supersedes, new.consumers, passages, tuple(notes))
+
+
+# A file that a second group saves, or that is saved for the whole session, is a package of its own: no group loses what
+# it had. What a note became as it was read is replaced, too, whoever's session that was.
+_REPLACED = """
+    SELECT id, version, iif(session_id <> ?1 AND priority = 'low', 'medium', priority) FROM packages
+     WHERE superseded_by IS NULL AND id > 0 AND (session_id = ?1 AND path = ?2 AND group_id IS ?3
+        OR id IN (SELECT target_id FROM imported_rows WHERE source = 'notes' AND kind = 'package')
+           AND path = ?2 AND group_id IS NULL)
+     ORDER BY session_id = ?1 AND group_id IS ?3 DESC, id DESC LIMIT 1
+"""
+
+
+def _file_of(root: str, given: str, mode: RedactionMode) -> tuple[str, FileText | str]:
+    """The path of a file below the root, and the file, or a sentence on why there is none. Raises UsageError."""
+    path = contained_path(root, given)
+    shown = without_secret(path, mode)
+    if shown != path:
+        raise UsageError(f"The name of the file '{shown}' holds a secret.", "Rename the file.")
+    read = read_text_file(root, path)
+    if isinstance(read, FileText):
+        return path, read
+    full = os.path.join(root, path)
+    if os.path.isdir(full):
+        return path, f"{path} is a folder."
+    if os.path.lexists(full):
+        return path, f"{path} is not indexed: {read.reason}."
+    return path, f"There is no file {path} below {root}."
+
+
+def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackage, FileText | str]:
+    """A package whose text is in the store, and that as a file. Raises UsageError without a text or a title."""
+    title = one_line(redact(new.title, mode, secret_values(text, mode)).text).strip()
+    if not title:
+        raise UsageError("A text needs a title.", "Give --title TITLE.")
+    if not text.strip():
+        raise UsageError("There is no text.", "Give a sentence in quotes, or pipe it in: ctxrank save < notes.md")
+    data = text.encode("utf-8", "replace")
+    file = FileText(text.replace("\r\n", "\n"), "", FileStamp(len(data), 0, 0, now_us()), "utf-8")
+    path = new.path if new.path.startswith(TEXT_PATH) else text_path(title)
+    return new._replace(path=path, title=title), file
+
+
+def text_path(title: str) -> str:
+    """What a package has for a path whose text is in the store; no path below a root has two slashes in a row."""
+    words = "".join(char if char.isalnum() else " " for char in title.lower()).split()
+    return TEXT_PATH + ("-".join(words) or "untitled")[:_MAX_SLUG_CHARS]
 
 
 def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPackage, list[str]]:
