@@ -16,6 +16,7 @@ from ctxrank.indexer.records.sessions import NewSession, Session, TaskGroup, fin
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_map
+from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.text.lines import one_line, shorten
 
@@ -137,11 +138,12 @@ def create_group(
 ) -> Reply:
     """Make a group."""
     with call.open() as store:
-        numbers = tuple(get_package(store.primary, local_ref(store.primary, one).number).id for one in references)
+        numbers = [get_package(store.primary, local_ref(store.primary, one).number).id for one in references]
         text = redact(title, load_config(store).redaction_mode).text
         with store.write() as change:
             owner = records.require_session(change, session, create=create_session)
-            id_ = records.create_group(change, owner.id, name, title=text, status=status, context_references=numbers)
+            said = {"title": text, "status": status, "context_references": id_list(numbers)}
+            id_ = records.create_group(change, owner.id, name, **said)
     made = {"id": id_, "session_id": session, "group_id": name}
     return Reply(lambda: made, [f"Made group {shown(name)} in {shown(session)}"])
 

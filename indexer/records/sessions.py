@@ -4,12 +4,15 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
 from ctxrank.indexer.store.connection import Page, read_column, read_map, read_page, read_row, read_value
 from ctxrank.indexer.store.ids import SESSION_TITLE
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import is_one_line
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.store.rows import Value
 
 MODES = ("simple", "parallel")
 SESSION_STATUSES = ("active", "completed", "failed")
@@ -242,37 +245,22 @@ def require_group(change: Change, session_id: int, name: str, *, created_at: int
     found = find_group(change.connection, session_id, name)
     if found is not None:
         return found.id
-    return create_group(change, session_id, name, created_at=created_at)
+    return create_group(change, session_id, name, created_at=created_at or now_us())
 
 
-def create_group(
-    change: Change,
-    session_id: int,
-    name: str,
-    *,
-    title: str = "",
-    status: str = "pending",
-    context_references: tuple[int, ...] = (),
-    created_at: int | None = None,
-) -> int:
-    """Write a group; returns its id. Raises UsageError for a bad name or status, or a name that is taken."""
+def create_group(change: Change, session_id: int, name: str, **said: "Value") -> int:
+    """Write a group with what is said of it by column; returns its id. Raises UsageError for a bad name or status, or a
+    name that is taken.
+    """
     if is_session_wide(name):
         raise UsageError(f"'{name}' is not a group's name: it means the whole session.", "Choose a name such as AUTH.")
     _check_name(change, name, "a group's")
-    require_word(status, GROUP_STATUSES, "a group's status", "Statuses")
+    require_word(str(said.get("status", "pending")), GROUP_STATUSES, "a group's status", "Statuses")
     if find_group(change.connection, session_id, name) is not None:
         raise UsageError(f"There is a group '{name}' already.", "Use it, or choose another name.")
-    from ctxrank.indexer.store.rows import Value, insert  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.store.rows import insert  # noqa: PLC0415  start-up: writing only
 
-    values: dict[str, Value] = {
-        "session_id": session_id,
-        "name": name,
-        "title": title,
-        "status": status,
-        "context_references": f"[{', '.join(map(str, context_references))}]",
-        "created_at": now_us() if created_at is None else created_at,
-    }
-    return insert(change.connection, "groups", values)
+    return insert(change.connection, "groups", {"created_at": now_us(), **said, "session_id": session_id, "name": name})
 
 
 def update_group(
