@@ -59,8 +59,7 @@ def read_changes(connection: apsw.Connection, schema: str, *, after: int, most: 
     documents: list[LoggedDocument] = []
     documents_end, chars = _EVERYTHING, 0
     query = f"""
-        SELECT seq, id, kind, owner_id, session_id, group_id, agent, type, priority, superseded_by,
-               title, body, path, identifiers
+        SELECT {", ".join(LoggedDocument._fields)}
           FROM {schema}.documents
          WHERE seq > ?
          ORDER BY seq

@@ -51,17 +51,17 @@ def check_consumers(team: Team) -> None:
 
 
 def _agent(value: object, name: str) -> str:
-    agent = fold_agent(str(value))
-    if agent not in AGENTS:
-        raise UsageError(f"{name} is '{agent}'.", f"Agents are {', '.join(AGENTS)}.")
-    return agent
+    return _known(fold_agent(str(value)), name, AGENTS, "Agents")
 
 
 def _type(value: object, name: str) -> str:
-    type_ = str(value).strip().lower()
-    if type_ not in PACKAGE_TYPES:
-        raise UsageError(f"{name} is '{type_}'.", f"Types are {', '.join(PACKAGE_TYPES)}.")
-    return type_
+    return _known(str(value).strip().lower(), name, PACKAGE_TYPES, "Types")
+
+
+def _known(word: str, name: str, known: tuple[str, ...], plural: str) -> str:
+    if word not in known:
+        raise UsageError(f"{name} is '{word}'.", f"{plural} are {', '.join(known)}.")
+    return word
 
 
 def _consumers(value: object, name: str) -> tuple[str, ...]:
