@@ -192,11 +192,9 @@ class RecordReader:
 
     def _known(self, uuid: str, kind: str, row_id: int) -> tuple[str, int] | None:
         """The number or key there of a row here, and the number of the last change that came."""
-        query = (
-            "SELECT source_key, digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND target_id = ?"
-        )
+        query = "SELECT source_key, digest FROM imported_rows WHERE source = ? AND kind = ? AND target_id = ?"
         found = self._primary.execute(query, (source_of(uuid), kind, row_id)).fetchone()
-        return None if found is None else (str(found[0]), Entry(*found[1:]).seq)
+        return None if found is None else (found[0], Entry(found[1], row_id).seq)
 
     def _counted(self, kind: Kind, row_id: int, seq: int) -> Iterator[tuple[Fields, Fields]]:
         own = merge.own_of(self._primary, kind, row_id)
