@@ -25,49 +25,43 @@ _OBJECTS_BEFORE_COLLECTION = 100_000
 # Commands with a parser of their own, found by name: loading click would cost twice a bare interpreter's start.
 _OWN_PARSER = {"bazinga": "ctxrank.extensions.bazinga.run"}
 _OWN_PARSER["hook"] = "ctxrank.cli.agents.hook"  # its exit code is 0, whatever its words are
+_BYTECODE = f".{sys.implementation.cache_tag}.pyc"
+_HEAD_BYTES = 16  # of a file of bytecode: for which Python it is, and of which source
 
 
 class OwnModules(SourceFileLoader):
-    """Finds the modules of this package, and runs the bytecode that Python has kept of them; all else is Python's."""
-
-    _BYTECODE = f".{sys.implementation.cache_tag}.pyc"
+    """Finds the modules of this package of whose very source Python has kept bytecode; all else is left to Python."""
 
     @classmethod
     def find_spec(cls, name: str, path: "Sequence[str] | None" = None, target: object = None) -> ModuleSpec | None:
-        """A module whose source is beside its package; None for any other, which Python looks for."""
+        """A module beside its package; None where Python is to look for it, or to compile it."""
         if not (path and name.startswith("ctxrank.")):
             return None
         last = name.rpartition(".")[2]
         for folder, file in ((path[0], last), (f"{path[0]}/{last}", "__init__")):
-            source = f"{folder}/{file}.py"
+            source, cached = f"{folder}/{file}.py", f"{folder}/__pycache__/{file}{_BYTECODE}"
             try:
                 found = os.stat(source)
+                with open(cached, "rb", 0) as opened:
+                    kept = opened.read()
             except OSError:
                 continue
-            is_package = file != last
-            spec = ModuleSpec(name, cls(name, source), origin=source, loader_state=found, is_package=is_package)
-            spec.has_location, spec.cached = True, f"{folder}/__pycache__/{file}{cls._BYTECODE}"
-            if is_package:
+            stamps = b"".join([(one % 2**32).to_bytes(4, "little") for one in (int(found.st_mtime), found.st_size)])
+            if kept[:_HEAD_BYTES] != MAGIC_NUMBER + bytes(4) + stamps:
+                return None
+            spec = ModuleSpec(name, cls(name, source), origin=source, loader_state=kept, is_package=file != last)
+            spec.has_location, spec.cached = True, cached
+            if file != last:
                 spec.submodule_search_locations = [folder]
             return spec
         return None
 
     def exec_module(self, module: "ModuleType") -> None:
-        """Run what was kept of the very source that is there, else do as Python does."""
+        """Run what was kept."""
         spec = module.__spec__
-        assert spec is not None and spec.cached is not None, "a module that `find_spec` has found"
-        source: os.stat_result = spec.loader_state
-        stamps = (0, int(source.st_mtime), source.st_size)
-        begins = MAGIC_NUMBER + b"".join([(number % 2**32).to_bytes(4, "little") for number in stamps])
-        try:
-            with open(spec.cached, "rb", 0) as file:
-                kept = file.read()
-        except OSError:
-            kept = b""
-        if kept.startswith(begins):
-            exec(loads(kept[len(begins) :]), module.__dict__)
-        else:
-            super().exec_module(module)
+        assert spec is not None, "a module that `find_spec` has found"
+        kept, spec.loader_state = spec.loader_state, None
+        exec(loads(kept[_HEAD_BYTES:]), module.__dict__)
 
 
 def main() -> None:

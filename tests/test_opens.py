@@ -52,7 +52,7 @@ PERMITTED = {
     "indexer/errors/parse/tables.py rows": "as above",
     "indexer/errors/parse/kept.py read_kept": "what the program itself has compiled, where Python keeps its code",
     "indexer/errors/parse/kept.py _keep": "makes that file, beside the one whose place it takes",
-    "cli/entry.py OwnModules.exec_module": "the bytecode of its own modules, where Python keeps it",
+    "cli/entry.py OwnModules.find_spec": "the bytecode of its own modules, where Python keeps it",
     "indexer/text/vocabulary_image.py kept_image": "what the program itself has made, beside Python's code of it",
     "indexer/text/vocabulary_image.py keep_image": "makes that file, beside the one whose place it takes",
     "indexer/text/tables.py _lines": "the program's own tables",
