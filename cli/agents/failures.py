@@ -150,7 +150,8 @@ def _folder(call: HookCall) -> str:
 
 
 def _run(call: HookCall, command: str) -> "CommandRun":
-    from ctxrank.cli.actions.errors.run import CommandRun, shown_command  # noqa: PLC0415  only after a failure
+    from ctxrank.cli.actions.errors.run import CommandRun  # noqa: PLC0415  only after a failure
+    from ctxrank.indexer.errors.failed_commands import shown_command  # noqa: PLC0415  as above
 
     session = call.session.name  # first: a session is older than what fails in it
     ended_at = now_us()
@@ -181,8 +182,7 @@ def _note_ran(call: HookCall, command: str, waiting: Mapping[str, str]) -> None:
     parts = [part for part in simple_commands(command, "")[1] if not is_looking(part)]
     if not parts:
         return
-    from ctxrank.cli.actions.errors.run import shown_command  # noqa: PLC0415  what only looks has helped nobody
-    from ctxrank.indexer.errors.failed_commands import note_ran  # noqa: PLC0415  as above
+    from ctxrank.indexer.errors.failed_commands import note_ran, shown_command  # noqa: PLC0415  looking helps nobody
 
     doing = [shown_command(part, call.config.redaction_mode) for part in parts]
     for key, failed in waiting.items():

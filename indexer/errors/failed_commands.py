@@ -11,14 +11,18 @@ import apsw
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.light_json import dumps, loads
+from ctxrank.indexer.text.lines import one_line
 
 # What has not succeeded by then was given up, or fixed in another way.
 KEPT_FOR_US = 14 * DAY_US
 _KEPT = 500
 _MOST_RAN = 3  # of each, the last
+_MAX_COMMAND_CHARS = 200
 
 
 class TreeState(NamedTuple):
@@ -42,6 +46,12 @@ class FailedCommand(NamedTuple):
     tree: TreeState
     failed_at: int
     ran: tuple[str, ...] = ()
+
+
+def shown_command(command: str, mode: RedactionMode) -> str:
+    """A command's line as it is kept: redacted, and bounded."""
+    text = one_line(redact(command.replace("\0", "\ufffd"), mode).text)  # a rule may need the line's end
+    return text if len(text) <= _MAX_COMMAND_CHARS else f"{text[:_MAX_COMMAND_CHARS]}…"
 
 
 def remember(change: Change, failed: FailedCommand) -> None:

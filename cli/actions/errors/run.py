@@ -9,7 +9,7 @@ from ctxrank.cli.actions.errors.lookup import record_sighting
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import failed_commands
-from ctxrank.indexer.errors.failed_commands import FailedCommand
+from ctxrank.indexer.errors.failed_commands import FailedCommand, shown_command
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import FailurePlace, resolve, sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
@@ -19,12 +19,10 @@ from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.conversations import note_changed
 from ctxrank.indexer.records.sessions import project_in_force, session_id_of
-from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
 
 if TYPE_CHECKING:
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 
 _NAMES_SHOWN = 8
 _LINES_SHOWN, _LINE_CHARS = 20, 160  # of what changed
-_MAX_COMMAND_CHARS = 200
 RAN_NEXT = "Ran next, unconfirmed: "  # how a solution begins that is what ran between a failure and its end
 
 
@@ -95,12 +92,6 @@ def _learn(call: Call, store: Store, command: tuple[str, ...], finished: "Finish
         judged = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
         is_known = "known as" if fix.match.word == "known" else fix.match.word
         call.note(f"{is_known} {public_id('error', fix.match.pattern_id)} ({judged}): {fix.solution}")
-
-
-def shown_command(command: str, mode: RedactionMode) -> str:
-    """A command's line as it is kept: redacted, and bounded."""
-    text = one_line(redact(command.replace("\0", "\ufffd"), mode).text)  # a rule may need the line's end
-    return text if len(text) <= _MAX_COMMAND_CHARS else f"{text[:_MAX_COMMAND_CHARS]}…"
 
 
 def learn_from_failure(
