@@ -300,7 +300,7 @@ def _typed_with_spaces(text: str, start: int, quote: str) -> int:
     """Where a quoted password with spaces in it ends, or 0: none of its words is one of a sentence."""
     end = text.find(quote, start, start + _MOST_WORDS_CHARS)
     words = text[start:end].split() if end > 0 else []
-    if len(words) < 2 or "\n" in text[start:end] or "\\" in text[start:end]:
+    if len(words) < 2 or compiled(r"[^\n\\\d]*+\d[^\n\\]*+").fullmatch(text, start, end) is None:
         return 0
     if not is_strong("".join(words)) or compiled(r"[\"'`<>{}\[\],:;=()]").search(text, start, end):
         return 0
