@@ -113,7 +113,6 @@ def test_the_value_goes_and_everything_around_it_stays(text: str, clean: str) ->
         "BUNDLE_WITHOUT: db:job:cable:storage",
         "passphrase: this.certificate?.passphrase2,",
         "'current_password' => 'bail|required|current_password'",
-        "renameIndex('oauth2_access_tokens', 'idx_368a4209a76ed395')",
         "postgresql://neondb_owner:xxxxxxxxxxxx@ep-adjective.aws.neon.tech",
         "http://proxy_username:proxy_password@proxy.com:8080",
         '":RSA:!ADH:!PSK:!RSAPSK:!DES-CBC3-SHA:!SRP"',
