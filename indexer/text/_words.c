@@ -263,14 +263,13 @@ static PyObject *count_classes(PyObject *Py_UNUSED(module), PyObject *raw)
 /* A piece of a text between separators of ASCII, and what the tokenizer makes of it. What is in such pieces repeats, and
    nothing outside of one changes what it gives, so each is asked of the tokenizer once. */
 typedef struct {
+    PyObject *tokens;       /* NULL where it is not known yet */
+    uint64_t beginning;     /* its first eight bytes: most are no longer, and are told by what is here, a line of a cache */
     uint32_t start, length; /* of its bytes among the letters; length 0: a free place of the table */
-    uint64_t question;      /* the last one that it was met in */
-    uint64_t asked;         /* the last time that the tokenizer was asked for it */
-    uint8_t is_wanted;      /* there */
-    uint8_t has_parts;      /* whether `tokens` knows the parts of compounds, or there are none */
-    uint8_t is_term;        /* whether it is one token; then `tokens` is its term, else a tuple of them */
+    uint32_t asked;         /* the last time that the tokenizer was asked for it */
     uint16_t bit;           /* of its term among those that may be wanted */
-    PyObject *tokens;
+    uint8_t has_parts : 1;  /* whether `tokens` knows the parts of compounds, or there are none */
+    uint8_t is_term : 1;    /* whether it is one token; then `tokens` is its term, else a tuple of them */
 } Piece;
 
 enum { WANTED_BITS = 1 << 12 };
@@ -279,10 +278,8 @@ typedef struct {
     PyObject_HEAD
     PyObject *describe;   /* a function: a list of pieces, whether with parts → what each is */
     PyObject *wanted;     /* what was asked last: a dict of terms */
-    int with_parts;
     uint64_t may_want[WANTED_BITS / 64]; /* the bit of each of these terms, by its hash: most words are told by it */
-    uint64_t question;    /* how often that has changed */
-    uint64_t asked;       /* how often the tokenizer was asked */
+    uint32_t asked;       /* how often the tokenizer was asked */
     Limits limits;
     Piece *pieces;        /* open addressing, its size a power of two */
     size_t size, used;
@@ -292,24 +289,41 @@ typedef struct {
 
 enum { PIECES_MAX = 1 << 15, LETTERS_MAX = 1 << 20 };
 
-static Piece *find_piece(const WordFinder *self, const char *text, size_t length)
+/* Where a piece is in the table, or would be; `beginning` is for a new one. */
+static Piece *find_piece(const WordFinder *self, const char *text, size_t length, uint64_t *beginning)
 {
-    uint64_t hash = length, part;
+    uint64_t hash = length, part = 0;
     const char *at = text;
     size_t left = length;
     for (; left >= 8; at += 8, left -= 8) {
         memcpy(&part, at, 8);
+        if (at == text)
+            *beginning = part;
         hash = (hash ^ part) * 0xD6E8FEB86659FD93u;
         hash ^= hash >> 32;
     }
     for (part = 0; left > 0; left--)
         part = part << 8 | (uint8_t)*at++;
+    if (length < 8)
+        *beginning = part;
     hash = (hash ^ part) * 0xD6E8FEB86659FD93u;
     size_t place = (size_t)(hash ^ hash >> 32) & (self->size - 1);
-    for (; self->pieces[place].length != 0; place = (place + 1) & (self->size - 1))
-        if (self->pieces[place].length == length && memcmp(self->letters + self->pieces[place].start, text, length) == 0)
+    for (const Piece *piece; (piece = &self->pieces[place])->length != 0; place = (place + 1) & (self->size - 1))
+        if (piece->length == length && piece->beginning == *beginning &&
+            (length <= 8 || memcmp(self->letters + piece->start + 8, text + 8, length - 8) == 0))
             break;
     return &self->pieces[place];
+}
+
+/* A table of free places, each in one line of a cache; NULL with an exception. */
+static Piece *new_table(size_t size)
+{
+    Piece *pieces = aligned_alloc(64, size * sizeof(Piece));
+    if (pieces == NULL)
+        PyErr_NoMemory();
+    else
+        memset(pieces, 0, size * sizeof(Piece));
+    return pieces;
 }
 
 static void forget_pieces(WordFinder *self)
@@ -323,17 +337,16 @@ static void forget_pieces(WordFinder *self)
 /* A place for a new piece; NULL with an exception. */
 static Piece *new_piece(WordFinder *self, const char *text, size_t length)
 {
+    uint64_t beginning = 0;
     if (self->used * 2 >= self->size) {
-        Piece *before = self->pieces, *larger = calloc(2 * self->size, sizeof(Piece));
-        if (larger == NULL) {
-            PyErr_NoMemory();
+        Piece *before = self->pieces, *larger = new_table(2 * self->size);
+        if (larger == NULL)
             return NULL;
-        }
         self->pieces = larger;
         self->size *= 2;
         for (size_t i = 0; i < self->size / 2; i++)
             if (before[i].length != 0)
-                *find_piece(self, self->letters + before[i].start, before[i].length) = before[i];
+                *find_piece(self, self->letters + before[i].start, before[i].length, &beginning) = before[i];
         free(before);
     }
     if (self->letters_used + length > self->letters_size) {
@@ -347,8 +360,8 @@ static Piece *new_piece(WordFinder *self, const char *text, size_t length)
         self->letters_size = size;
     }
     memcpy(self->letters + self->letters_used, text, length);
-    Piece *piece = find_piece(self, text, length);
-    *piece = (Piece){.start = (uint32_t)self->letters_used, .length = (uint32_t)length};
+    Piece *piece = find_piece(self, text, length, &beginning);
+    *piece = (Piece){.beginning = beginning, .start = (uint32_t)self->letters_used, .length = (uint32_t)length};
     self->letters_used += length;
     self->used++;
     return piece;
@@ -374,16 +387,17 @@ static int learn(WordFinder *self, const char *at, const char *end, int with_par
 {
     PyObject *unknown = PyList_New(0), *found = NULL;
     int failed = unknown == NULL;
-    self->asked++;
+    uint32_t asked = ++self->asked;
+    uint64_t beginning = 0;
     while (!failed && (at = end_of_run(at, end, IN_PIECE, 0)) < end) {
         const char *next = end_of_run(at, end, IN_PIECE, 1);
         size_t length = (size_t)(next - at);
-        Piece *piece = find_piece(self, at, length);
-        int is_asked = piece->asked == self->asked; /* it is in the list already */
+        Piece *piece = find_piece(self, at, length, &beginning);
+        int is_asked = piece->asked == asked; /* it is in the list already */
         if (piece->length == 0)
             failed = (piece = new_piece(self, at, length)) == NULL;
         if (!failed && !is_asked && !is_known(self, piece, at, next, with_parts)) {
-            piece->asked = self->asked;
+            piece->asked = asked;
             failed = append(unknown, at, next);
         }
         at = next;
@@ -397,16 +411,15 @@ static int learn(WordFinder *self, const char *at, const char *end, int with_par
         PyObject *tokens = PyList_GetItem(found, i);
         failed = PyBytes_AsStringAndSize(PyList_GetItem(unknown, i), &text, &length) < 0 ||
                  !(PyUnicode_Check(tokens) || PyTuple_Check(tokens));
-        Piece *piece = failed ? NULL : find_piece(self, text, (size_t)length);
+        Piece *piece = failed ? NULL : find_piece(self, text, (size_t)length, &beginning);
         if (!failed && piece->length == 0)
             failed = (piece = new_piece(self, text, (size_t)length)) == NULL;
         if (failed)
             break;
         PyObject *before = piece->tokens;
         piece->tokens = Py_NewRef(tokens);
-        piece->is_term = (uint8_t)PyUnicode_Check(tokens);
-        piece->has_parts = (uint8_t)with_parts;
-        piece->question = 0;
+        piece->is_term = PyUnicode_Check(tokens) != 0;
+        piece->has_parts = with_parts != 0;
         piece->bit = piece->is_term ? bit_of(tokens) : 0;
         Py_XDECREF(before); /* last, since nothing of the table is used after it */
     }
@@ -415,23 +428,6 @@ static int learn(WordFinder *self, const char *at, const char *end, int with_par
     if (failed && !PyErr_Occurred())
         PyErr_SetString(PyExc_TypeError, "a piece is described by its term or by a tuple of tokens");
     return failed ? -1 : 0;
-}
-
-/* Whether a tuple of (start, end, term) in a tuple of them has a wanted one; -1 with an exception. */
-static int holds_wanted(PyObject *tokens, PyObject *wanted, int with_parts)
-{
-    int held = 0;
-    for (Py_ssize_t i = 0; held == 0 && i < PyTuple_Size(tokens); i++) {
-        PyObject *token = PyTuple_GetItem(tokens, i);
-        Py_ssize_t count = PyTuple_Size(token);
-        if (count < 0)
-            return -1;
-        for (Py_ssize_t j = 0; held == 0 && j < (with_parts ? count : 1); j++) {
-            PyObject *term = PyTuple_GetItem(PyTuple_GetItem(token, j), 2);
-            held = term == NULL ? -1 : PyDict_Contains(wanted, term);
-        }
-    }
-    return held;
 }
 
 typedef struct {
@@ -488,10 +484,13 @@ static int match_token(Finding *finding, size_t base, PyObject *token, PyObject 
     return add_span(finding, first, last);
 }
 
-static int match_piece(Finding *finding, size_t start, const Piece *piece, PyObject *wanted, int with_parts)
+static int match_piece(Finding *finding, size_t start, const Piece *piece, PyObject *wanted, const uint64_t *may_want,
+                       int with_parts)
 {
-    if (piece->is_term) {
-        if (piece->is_wanted && add_match(finding, start, start + piece->length, piece->tokens) < 0)
+    if (piece->is_term) { /* most are told by their bit */
+        int may_be = (int)(may_want[piece->bit / 64] >> piece->bit % 64 & 1);
+        int is_wanted = may_be ? PyDict_Contains(wanted, piece->tokens) : 0;
+        if (is_wanted < 0 || (is_wanted && add_match(finding, start, start + piece->length, piece->tokens) < 0))
             return -1;
         return add_span(finding, start, start + piece->length);
     }
@@ -513,45 +512,32 @@ static PyObject *find_words(WordFinder *self, PyObject *arguments)
         return NULL;
     if (self->used > PIECES_MAX || self->letters_used > LETTERS_MAX)
         forget_pieces(self); /* hashes in logs never end */
-    if (wanted != self->wanted || with_parts != self->with_parts) {
+    if (wanted != self->wanted) {
         PyObject *before = self->wanted, *term, *value;
         self->wanted = Py_NewRef(wanted);
-        self->with_parts = with_parts;
-        self->question++;
         memset(self->may_want, 0, sizeof(self->may_want));
         for (Py_ssize_t place = 0; PyDict_Next(wanted, &place, &term, &value);)
             self->may_want[bit_of(term) / 64] |= (uint64_t)1 << bit_of(term) % 64;
         Py_XDECREF(before);
     }
-    uint64_t question = self->question;
+    uint64_t beginning = 0;
     Finding finding = {.matches = PyList_New(0)};
     int failed = finding.matches == NULL;
     const char *end = text + length;
     for (const char *at = text; !failed && (at = end_of_run(at, end, IN_PIECE, 0)) < end;) {
         const char *next = end_of_run(at, end, IN_PIECE, 1);
-        Piece *piece = find_piece(self, at, (size_t)(next - at));
+        Piece *piece = find_piece(self, at, (size_t)(next - at), &beginning);
         if (!is_known(self, piece, at, next, with_parts)) {
             if ((failed = learn(self, at, end, with_parts)) < 0)
                 break;
-            piece = find_piece(self, at, (size_t)(next - at));
+            piece = find_piece(self, at, (size_t)(next - at), &beginning);
         }
         if (piece->tokens == NULL) {
             PyErr_SetString(PyExc_RuntimeError, "a word was forgotten while it was looked for");
             failed = 1;
             break;
         }
-        if (piece->question != question) {
-            int held = !piece->is_term ? holds_wanted(piece->tokens, wanted, with_parts)
-                       : self->may_want[piece->bit / 64] >> piece->bit % 64 & 1 ? PyDict_Contains(wanted, piece->tokens)
-                                                                                : 0;
-            if (held < 0) {
-                failed = 1;
-                break;
-            }
-            piece->is_wanted = (uint8_t)held;
-            piece->question = question;
-        }
-        failed = match_piece(&finding, (size_t)(at - text), piece, wanted, with_parts) < 0;
+        failed = match_piece(&finding, (size_t)(at - text), piece, wanted, self->may_want, with_parts) < 0;
         at = next;
     }
     PyObject *found = failed ? NULL
@@ -575,7 +561,7 @@ static PyObject *create_finder(PyTypeObject *type, PyObject *arguments, PyObject
     self->describe = Py_NewRef(describe);
     self->limits = limits;
     self->size = 1 << 11;
-    self->pieces = calloc(self->size, sizeof(Piece));
+    self->pieces = new_table(self->size);
     self->letters_size = 1 << 13;
     self->letters = malloc(self->letters_size);
     if (self->pieces == NULL || self->letters == NULL) {
