@@ -36,7 +36,8 @@ _KEY = "anchors"  # of the last pass
 _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
-_LEAST_LIKENESS = 0.5  # of a span and another file that has its name, of the lines around it and what its file is now
+_LEAST_LIKENESS = 0.5  # of a span and another file that has its name
+_LEAST_SUCCESSOR = 0.6  # of the lines around it and what its file is now
 _LEAST_NAMESAKE = 0.1  # of these and a file of the same name
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
@@ -193,10 +194,10 @@ class _Elsewhere:
         base, language = os.path.basename(anchor.now_path), language_of(anchor.now_path).kind
         if anchor.kind == "name":
             named = self._sources(anchor, _definers(self._store, name))
-        else:  # a command is in files of one name, a setting stays where its file does
-            is_anywhere = anchor.kind == "setting" and is_gone
-            paths = [path for path in self.paths if (is_table(path) if is_anywhere else path.endswith(base))]
-            named = self._sources(anchor, paths if name else ())
+        else:  # a command is in files of one name, a setting stays where its file does, as long as that is there
+            is_setting = anchor.kind == "setting"
+            paths = [path for path in self.paths if (is_table(path) if is_setting else path.endswith(base))]
+            named = self._sources(anchor, paths if name and (is_gone or not is_setting) else ())
         found = [one for one in named if one.defined(name)]
         if len(found) != 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
             found = [one for one in found if one.likeness(kept.words) >= _LEAST_LIKENESS]
@@ -210,7 +211,7 @@ class _Elsewhere:
             likest = max(self._sources(anchor, new), key=likeness, default=None)
             if likest is not None:
                 is_namesake, *shares = likeness(likest)
-                found = [likest] if max(shares) >= (_LEAST_NAMESAKE if is_namesake else _LEAST_LIKENESS) else []
+                found = [likest] if max(shares) >= (_LEAST_NAMESAKE if is_namesake else _LEAST_SUCCESSOR) else []
         places = [
             (located.changed, at, source, located)
             for at, source in enumerate(found)

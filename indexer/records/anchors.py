@@ -155,7 +155,9 @@ def followed(anchor: Anchor, source: "Source | None", elsewhere: "Elsewhere | No
 
     kept = Fingerprint.read(anchor.fingerprint)
     located = None if source is None else anchor.within(source, kept)
-    is_weak = anchor.kind != "path" and (located is None or not anchor.wanted and 2 * located.changed > len(kept.lines) > _FEW_LINES)
+    is_weak = anchor.kind != "path" and (
+        located is None or (not anchor.wanted and 2 * located.changed > len(kept.lines) > _FEW_LINES)
+    )
     if elsewhere is not None and (source is None or is_weak):
         other = elsewhere(anchor, kept, source is None)
         if other is not None and (located is None or other[1].changed < located.changed):

@@ -123,6 +123,16 @@ def test_a_line_that_was_edited_is_not_looked_for_in_other_files(store: Store, t
     assert states(store) == [("src/config.py:6", "changed", "src/config.py", 6)]
 
 
+def test_a_setting_is_gone_where_its_file_is_there_without_it(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{\n  "main": "lib.js",\n  "type": "module"\n}\n')
+    save(store, "`main = lib.js` in package.json")
+    index(store)
+    (tmp_path / "package.json").write_text('{\n  "type": "module"\n}\n')
+    (tmp_path / "src" / "package.json").write_text('{\n  "main": "lib.js"\n}\n')
+    index(store)
+    assert states(store) == [("main", "gone", "package.json", 2)]
+
+
 def test_what_is_gone_is_found_when_it_comes_back_elsewhere(store: Store, tmp_path: Path) -> None:
     save(store, "`load` in src/config.py")
     (tmp_path / "src" / "config.py").unlink()
