@@ -79,16 +79,20 @@ def phrase(anchor: Anchor) -> str:
     path = one_line(anchor.path)
     what = name if anchor.kind in ("path", "line") else f"{path} `{name}`"
     if anchor.state == "gone":
-        return f"{what} is gone"
+        return f"{what} is gone{_commit(anchor)}"
     place = "" if anchor.now_path == anchor.path else f" (now in {one_line(anchor.now_path)})"
     if anchor.state == "same":
         return f"{what} is as it was"
     if anchor.state == "moved":
         return f"{what} is at {one_line(anchor.now_path)}:{anchor.now_start} now"
     lines = max(anchor.end_line - anchor.start_line + 1, anchor.differing)
-    said = f"{what}{place} has changed since: {anchor.differing} of {lines} lines"
+    return f"{what}{place} has changed since: {anchor.differing} of {lines} lines{_commit(anchor)}"
+
+
+def _commit(anchor: Anchor) -> str:
+    """The commit that an anchor was changed by, and when; '' where it is not known."""
     if anchor.changed_at is None:
-        return said
+        return ""
     days = (anchor.changed_at - anchor.made_at) // DAY_US
     later = "the same day" if days < 1 else "a day later" if days == 1 else f"{days} days later"
-    return f"{said}, commit {anchor.changed_by[:_COMMIT_CHARS]}, {later}"
+    return f", commit {anchor.changed_by[:_COMMIT_CHARS]}, {later}"

@@ -23,6 +23,7 @@ from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.spans import MAX_LINES, Source, Span
 from ctxrank.ranking.context.assembly.assemble import assemble
+from ctxrank.ranking.context.assembly.code_state import phrase
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest, Assembly
 from ctxrank.ranking.context.replay import replay_receipt
 from ctxrank.ranking.errors.answer import Asked, recognise
@@ -157,6 +158,8 @@ def test_the_commit_that_changed_it_is_named(store: Store, tmp_path: Path) -> No
     (anchor,) = anchors(store)
     assert (anchor.state, anchor.changed_by, anchor.commit_id != "") == ("changed", head.stdout.strip(), True)
     assert f"changed since: 1 of 4 lines, commit {anchor.changed_by[:8]}, the same day" in block(store).text
+    gone = phrase(anchor._replace(state="gone"))
+    assert gone.endswith(f"`load` is gone, commit {anchor.changed_by[:8]}, the same day")
 
 
 def test_a_change_that_was_indexed_before_its_commit_gets_the_commits_name(store: Store, tmp_path: Path) -> None:
