@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 STATES = SAME, MOVED, CHANGED, GONE = "same", "moved", "changed", "gone"
 LOOK_MS = 10
-_FEW_LINES = 2  # that another file has by chance, where something is left at their place
 _MAX_BYTES = 1024 * 1024  # of a file
 _MAX_LOOKED_BYTES = 128 * 1024  # of a file that a block looks at
 
@@ -155,13 +154,8 @@ def followed(anchor: Anchor, source: "Source | None", elsewhere: "Elsewhere | No
 
     kept = Fingerprint.read(anchor.fingerprint)
     located = None if source is None else anchor.within(source, kept)
-    is_weak = anchor.kind != "path" and (
-        located is None or (not anchor.wanted and 2 * located.changed > len(kept.lines) > _FEW_LINES)
-    )
-    if elsewhere is not None and (source is None or is_weak):
-        other = elsewhere(anchor, kept, source is None)
-        if other is not None and (located is None or other[1].changed < located.changed):
-            source, located = other
+    if elsewhere is not None and (source is None or (located is None and anchor.kind != "path")):
+        source, located = elsewhere(anchor, kept, source is None) or (source, located)
     if located is None or source is None:
         return anchor._replace(state=GONE, differing=len(kept.lines))
     span, differing = located
