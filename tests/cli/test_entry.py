@@ -2,12 +2,22 @@
 
 import os
 import py_compile
+import sys
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 from ctxrank.cli.entry import OwnModules
+
+_KEPT_BY_TIME = py_compile.PycInvalidationMode.TIMESTAMP
+
+
+@pytest.fixture(autouse=True)
+def _bytecode_beside_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "pycache_prefix", None)
 
 
 def _loaded(folder: Path, name: str) -> ModuleType:
@@ -22,7 +32,7 @@ def test_a_module_is_as_python_finds_it(tmp_path: Path) -> None:
     (tmp_path / "rooms").mkdir()
     for source, said in ((tmp_path / "words.py", 1), (tmp_path / "rooms" / "__init__.py", 2)):
         source.write_text(f"said = {said}\n")
-        py_compile.compile(str(source))
+        py_compile.compile(str(source), invalidation_mode=_KEPT_BY_TIME)
     for last, said in (("words", 1), ("rooms", 2)):
         name = f"ctxrank.{last}"
         usual = PathFinder.find_spec(name, [str(tmp_path)])
@@ -40,7 +50,7 @@ def test_what_was_kept_of_another_source_is_not_run(tmp_path: Path) -> None:
     source = tmp_path / "words.py"
     source.write_text("said = 1\n")
     assert OwnModules.find_spec("ctxrank.words", [str(tmp_path)]) is None
-    py_compile.compile(str(source))
+    py_compile.compile(str(source), invalidation_mode=_KEPT_BY_TIME)
     kept = os.stat(source)
     source.write_text("said = 2\n")
     os.utime(source, ns=(kept.st_atime_ns, kept.st_mtime_ns))
@@ -53,7 +63,7 @@ def test_what_was_kept_of_another_source_is_not_run(tmp_path: Path) -> None:
 
 def test_it_leaves_to_python_what_is_not_its_own_and_what_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text("")
-    py_compile.compile(str(tmp_path / "words.py"))
+    py_compile.compile(str(tmp_path / "words.py"), invalidation_mode=_KEPT_BY_TIME)
     assert OwnModules.find_spec("other.words", [str(tmp_path)]) is None
     assert OwnModules.find_spec("ctxrank", None) is None
     assert OwnModules.find_spec("ctxrank.nothing", [str(tmp_path)]) is None
