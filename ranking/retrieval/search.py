@@ -266,16 +266,13 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         best = sorted([(group.score, id_) for id_, group in groups.items()], reverse=True)[:_LEAST_CHOICE_OF_FILES]
         known.update({one.id: one for one in plan.engine.signals([id_ for _, id_ in best])})
         priors = Priors(plan, call.question, groups, known)
-    others: dict[int, str] = {}
+    others: Mapping[int, str] = {}
     if has_roots(call.question.store.primary):
-        from ctxrank.ranking.retrieval.checkouts import (  # noqa: PLC0415  most projects have one checkout
-            files_of_others,
-            files_of_removed,
-        )
+        from ctxrank.ranking.retrieval.checkouts import files_elsewhere  # noqa: PLC0415  most projects have one checkout
 
-        for id_ in files_of_removed(call.question.store, groups):
+        removed, others = files_elsewhere(call.question.store, groups)
+        for id_ in removed:
             del groups[id_]
-        others = files_of_others(call.question.store, groups)
     page = _Page(found, groups, first, [], known, priors, others)
     page.shown.extend(_hits(call, page, limit))
     return page

@@ -19,7 +19,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.order import best_passages, telling_words
 from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.retrieval.candidates.candidates import Candidates, best_first, scored_rows
-from ctxrank.ranking.retrieval.checkouts import files_of_others, files_of_removed
+from ctxrank.ranking.retrieval.checkouts import files_elsewhere
 from ctxrank.ranking.retrieval.grouping import grouped
 from ctxrank.ranking.retrieval.plan import Plan, clause_of, row_query
 from ctxrank.ranking.retrieval.rerank import reranked
@@ -96,11 +96,10 @@ def _accepted(store: Store, ids: list[int]) -> list[int]:
     found: list[int] = []
     for start in range(0, len(ids), MAX_FILES):
         portion = ids[start : start + MAX_FILES]
-        others = files_of_others(store, portion)
-        gone = files_of_removed(store, portion)
+        removed, others = files_elsewhere(store, portion)
         rows = store.primary.execute(query, (own, id_list(portion)))
         held = {id_ for id_, is_foreign, is_here in rows if not (is_here and (is_foreign or id_ in others))}
-        found += [id_ for id_ in portion if id_ in held and id_ not in gone]
+        found += [id_ for id_ in portion if id_ in held and id_ not in removed]
         if len(found) >= MAX_FILES:
             break
     return found[:MAX_FILES]

@@ -21,7 +21,7 @@ from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, heuristic
-from ctxrank.ranking.retrieval.checkouts import files_of_others, files_of_removed
+from ctxrank.ranking.retrieval.checkouts import files_elsewhere
 from ctxrank.ranking.retrieval.cleaning import cleaned_parent
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.hits import (
@@ -116,11 +116,10 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
                 alike = _alike(parents, words)
                 excluding = {one.id for one, _, texts in documents() if one.id in alike and _is_excluded(texts, words)}
                 matches = {id_: match for id_, match in alike.items() if id_ not in excluding}
-    gone = files_of_removed(store, matches)
-    found = [parent for parent in parents if parent.id in matches and parent.id not in gone]
+    removed, elsewhere = files_elsewhere(store, matches)
+    found = [parent for parent in parents if parent.id in matches and parent.id not in removed]
     known = {parent.id: heuristic(signals_of(parent, request.today), BLENDED) for parent in found}
     scores = {id_: blended(matches[id_].text, parts.total, SEARCH_TEXT_WEIGHT) for id_, parts in known.items()}
-    elsewhere = files_of_others(store, matches)
 
     def order(one: ParentDocument) -> tuple[bool, float, bool, int, int]:
         return one.superseded_by is not None, -scores[one.id], one.id in elsewhere, -one.created_at, -one.id

@@ -6,7 +6,7 @@ from ctxrank.indexer.store.freshness import FileStates
 from ctxrank.indexer.store.parents import ParentDocument, parents_in_scope
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.static_features import heuristic
-from ctxrank.ranking.retrieval.checkouts import files_of_others, files_of_removed
+from ctxrank.ranking.retrieval.checkouts import files_elsewhere
 from ctxrank.ranking.retrieval.cleaning import cleaned_parent
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.hits import (
@@ -27,9 +27,8 @@ def list_documents(question: Question) -> SearchResult:
     store, request, query, filters, config = question
     today = request.today
     parents, corrupt = ([], []) if filters.is_impossible else parents_in_scope(store.primary, filters.scope)
-    ids = [parent.id for parent in parents]
-    gone, others = files_of_removed(store, ids), files_of_others(store, ids)
-    parents = [parent for parent in parents if parent.id not in gone]
+    removed, others = files_elsewhere(store, [parent.id for parent in parents])
+    parents = [parent for parent in parents if parent.id not in removed]
 
     def order(parent: ParentDocument) -> tuple[bool, float, bool, int, int]:
         known = heuristic(signals_of(parent, today)).total
