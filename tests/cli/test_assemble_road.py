@@ -81,6 +81,7 @@ def test_after_a_receipt_comes_only_what_is_new_since_its_block(
     nothing = _assemble(capsys, "--task", TASK, "--after", str(receipt))
     assert (nothing["after"], nothing["outcome"], nothing["available"]) == (receipt, "no_match", 0)
     assert f"Only what is new since receipt:{receipt}." in nothing["text"]
+    assert "No package is new since then." in nothing["text"] and "No context packages" not in nothing["text"]
     _save("new.md", "The walrus pool locks the heron queue at night.", "medium", "qa_expert")
     run(
         [

@@ -48,6 +48,7 @@ SWITCHED_OFF = (
     "The agent will proceed with task and specialization context only.\n"
 )
 NO_PACKAGES = "### Relevant Packages (0/0)\n\nNo context packages found for this session/group.\n"
+NO_NEW_PACKAGES = "### Relevant Packages (0/0)\n\nNo package is new since then.\n"
 NOTHING_FITS = "No package fits into the token budget.\n"
 ONLY_LOW = "Only packages of low priority are known; this zone leaves them out.\n"
 HIDDEN = "Not shown: {}. All of them: `{}`\n"
@@ -199,6 +200,8 @@ def render(assembly: Assembly, level: str, *, says_nothing_fits: bool) -> tuple[
         parts += map(package_entry, assembly.packages)
         parts.append(NOTHING_FITS if says_nothing_fits else "")
         parts.append(ONLY_LOW if is_only_low(assembly, level) else "")
+    elif assembly.after is not None:
+        parts.append(NO_NEW_PACKAGES)
     else:  # only a block with files does not say that nothing is known
         parts.append(NO_PACKAGES if assembly.files else EMPTY)
     for name, class_ in BLOCK_CLASSES.items():
