@@ -8,7 +8,7 @@ No history decides what has become of a span; git is asked only which commit it 
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import unified_diff
 
 from ctxrank.indexer.clock import DAY_US, now_us
@@ -33,6 +33,7 @@ from ctxrank.indexer.text.spans import SEPARATOR, Fingerprint, Located, Source, 
 
 FINDINGS = ("package", "reasoning", "error")
 _KEY = "anchors"  # of the last pass
+_FOLLOWED = Anchor._fields[Anchor._fields.index("state") :]
 _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
@@ -62,23 +63,24 @@ def anchor_document(store: Store, ref: DocumentRef) -> None:
 
 def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
     """Make the anchors of findings: what they still name keeps its anchor, what they no longer name loses it."""
-    dropped = {(one.document_id, one.kind, one.name): one.id for one in anchors_of(store.primary, ids)}
+    dropped = {(one.document_id, one.kind, one.name): one for one in anchors_of(store.primary, ids)}
     made: list[dict[str, Value]] = []
     commit, moment = _commit(tree.folder), now_us()
     for id_ in ids:
         texts = read_map(store.primary, _TEXTS, (id_,), str, str)
         named = mentions("\n\n".join(texts))
-        known = {one for one in named if dropped.pop((id_, one.kind, one.text), None) is not None}
-        for one, source, span in _resolved(store, tree, named)[:_MOST]:
-            if one not in known and source.path not in texts.values():
-                place = source.path, *span
+        known = {one: anchor for one in named if (anchor := dropped.pop((id_, one.kind, one.text), None)) is not None}
+        for one, path, span in _resolved(store, tree, named, known)[:_MOST]:
+            if one not in known and path not in texts.values() and (source := tree.source(path)) is not None:
                 kept = source.fingerprint(span, is_named=one.kind not in ("line", "quote"))
-                was = (id_, one.kind, one.text, *place, str(kept), commit, moment)
-                row = (*was, SAME, *place, 0, "", None, moment, *tree.stamp(source.path))
+                was = (id_, one.kind, one.text, path, *span, str(kept), commit, moment)
+                row = (*was, SAME, path, *span, 0, "", None, moment, *tree.stamp(path))
                 made.append(dict(zip(Anchor._fields[1:], row, strict=True)))
     if dropped or made:
         with store.write() as change:
-            change.connection.execute(f"DELETE FROM anchors WHERE id IN ({', '.join(map(str, dropped.values()))})")
+            change.connection.execute(
+                f"DELETE FROM anchors WHERE id IN ({', '.join(str(one.id) for one in dropped.values())})"
+            )
             for values in made:
                 if not change.blocklist.holds_path(str(values["path"])):
                     rows.insert(change.connection, "anchors", values)
@@ -93,33 +95,38 @@ def _commit(folder: str) -> str:
         return ""
 
 
-def _resolved(store: Store, tree: Tree, named: list[Mention]) -> list[tuple[Mention, Source, Span]]:
-    """Those of the mentions that are in the tree, each with its file and its span.
+def _resolved(
+    store: Store, tree: Tree, named: list[Mention], known: Mapping[Mention, Anchor]
+) -> list[tuple[Mention, str, Span]]:
+    """Those of the mentions that are in the tree, each with its file and its span; the known ones where they are.
 
     A file has none where something in it is named, nor has what lies within a definition that is named.
     """
     paths = {one: _path_of(store, tree, one.wanted) for one in named if one.kind in ("line", "path")}
     files = list(dict.fromkeys(filter(None, paths.values())))
-    found: list[tuple[Mention, Source, Span]] = []
+    found: list[tuple[Mention, str, Span]] = []
     for one in named:
-        own = paths.get(one)
-        if one.kind == "command":
-            own = COMMAND_FILES.get(one.text.split(" ")[0], "package.json")
-        places = list(_places(tree, one, files if own is None else [own]))
+        if anchor := known.get(one):
+            places = [(anchor.now_path, Span(anchor.now_start, anchor.now_end))]
+        else:
+            own = paths.get(one)
+            if one.kind == "command":
+                own = COMMAND_FILES.get(one.text.split(" ")[0], "package.json")
+            places = list(_places(tree, one, files if own is None else [own]))
         if one.kind == "name" and not places:
             definers = _definers(store, one.wanted)
             is_clear = len(definers) == 1 or SEPARATOR.search(one.wanted)
             places = list(_places(tree, one, definers if is_clear else []))
         if len(places) == 1:
             found.append((one, *places[0]))
-            files.append(places[0][0].path)
-    inner = [(source.path, span) for one, source, span in found if one.kind != "path"]
-    outer = [(source.path, span) for one, source, span in found if one.kind == "name"]
+            files.append(places[0][0])
+    inner = [(path, span) for one, path, span in found if one.kind != "path"]
+    outer = [(path, span) for one, path, span in found if one.kind == "name"]
 
-    def is_named_closer(one: Mention, source: Source, span: Span) -> bool:
+    def is_named_closer(one: Mention, path: str, span: Span) -> bool:
         if one.kind == "path":
-            return any(path == source.path for path, _ in inner)
-        around = (path == source.path and of.start <= span.start <= span.end <= of.end for path, of in outer)
+            return any(path == other for other, _ in inner)
+        around = (path == other and of.start <= span.start <= span.end <= of.end for other, of in outer)
         return one.kind != "name" and any(around)
 
     return [row for row in found if not is_named_closer(*row)]
@@ -141,21 +148,21 @@ def _path_of(store: Store, tree: Tree, named: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[Source, Span]]:
+def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, Span]]:
     """Where a mention is in these files; of a definition, in the first of them that has one."""
     for path in dict.fromkeys(paths):
         source = tree.source(path)
         if source is None:
             continue
         if one.kind == "path":
-            yield source, source.whole
+            yield path, source.whole
         elif one.kind == "line":
             span = source.trimmed(Span(one.line, one.end))
-            yield from [(source, span)] if source.fingerprint(span, is_named=True).lines else ()
+            yield from [(path, span)] if source.fingerprint(span, is_named=True).lines else ()
         elif one.kind == "quote":
-            yield from ((source, span) for span in source.holding(one.wanted))
+            yield from ((path, span) for span in source.holding(one.wanted))
         elif spans := source.defined(one.wanted):
-            yield source, spans[0]
+            yield path, spans[0]
             return
 
 
@@ -245,14 +252,19 @@ def follow_anchors(store: Store) -> None:
     values = json.dumps([*touched]), bool(elsewhere.paths), this.head != last.head
     changed: list[Anchor] = []
     for anchor in list(read_rows(store.primary, query, values, Anchor)):
-        now = followed(anchor, tree.source(anchor.now_path), elsewhere.find)
-        size_bytes, mtime_ns = tree.stamp(now.now_path)
-        changed.append(now._replace(size_bytes=size_bytes, mtime_ns=mtime_ns))
+        is_touched = anchor.now_path in touched
+        if is_touched or anchor.state == GONE:
+            source = tree.source(anchor.now_path)
+            anchor = followed(anchor, source, elsewhere.find, is_looked_for=is_touched)
+            size_bytes, mtime_ns = tree.stamp(anchor.now_path)
+            anchor = anchor._replace(size_bytes=size_bytes, mtime_ns=mtime_ns)
+        changed.append(anchor)
     if this.head != last.head:
         changed = list(_with_commits(store, changed, last.head))
     with store.write() as change:
-        for anchor in changed:
-            rows.update(change.connection, "anchors", anchor.id, anchor._asdict())
+        written = ", ".join(f"{name} = ?" for name in _FOLLOWED)
+        followed_values = ((*anchor[-len(_FOLLOWED) :], anchor.id) for anchor in changed)
+        change.connection.executemany(f"UPDATE anchors SET {written} WHERE id = ?", followed_values)
         held = "UPDATE anchors SET held_at = ? WHERE state IN ('same', 'moved') AND held_at < ?"
         change.connection.execute(held, (this.moment, this.moment - this.moment % DAY_US))
         put_setting(change.connection, _KEY, json.dumps(this))

@@ -148,12 +148,14 @@ def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_M
     return seen
 
 
-def followed(anchor: Anchor, source: "Source | None", elsewhere: "Elsewhere | None" = None) -> Anchor:
-    """An anchor as it is in its file, or where it has gone to from there; the stamp is as it was."""
+def followed(
+    anchor: Anchor, source: "Source | None", elsewhere: "Elsewhere | None" = None, *, is_looked_for: bool = True
+) -> Anchor:
+    """An anchor as it is in its file, if it is looked for there, or where it has gone to; the stamp is as it was."""
     from ctxrank.indexer.text.spans import Fingerprint  # noqa: PLC0415  start-up: most files are as they were
 
     kept = Fingerprint.read(anchor.fingerprint)
-    located = None if source is None else anchor.within(source, kept)
+    located = anchor.within(source, kept) if source is not None and is_looked_for else None
     if elsewhere is not None and (source is None or (located is None and anchor.kind != "path")):
         source, located = elsewhere(anchor, kept, source is None) or (source, located)
     if located is None or source is None:

@@ -13,10 +13,10 @@ name, else by its own lines, else between the lines that were around it, in what
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from functools import cached_property
-from itertools import compress, count, repeat
+from functools import cached_property, lru_cache
+from itertools import accumulate, compress, count, repeat
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple
@@ -33,6 +33,7 @@ _MOST_ADDED = 3  # lines that a line may be broken into
 _NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to a span and still is
 _LEAST_KEPT = 0.5  # of the lines of a definition that has another name now
 _MOSTLY = 5  # neighbours, that make up for words
+_MOST_ALONE = 100 + 2 * _NEIGHBOUR  # percent of what has none of the lines around it, but brackets next to it
 _LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
 _DECORATORS = ("@", "#[")
 _CLOSERS = (")", "]", "}")
@@ -87,6 +88,19 @@ class _Likeness(NamedTuple):
     end: int
 
 
+class _Terms(dict[int, frozenset[int]]):
+    """Checksums of the words of lines, each when it is first asked for."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def __missing__(self, at: int) -> frozenset[int]:
+        line = self._lines[at].lower().encode("utf-8", "replace").translate(_WORDS_ALONE)
+        self[at] = terms = frozenset(map(_term, line.split()))
+        return terms
+
+
 class Source:
     """The text of a file, by lines."""
 
@@ -126,19 +140,9 @@ class Source:
         return [words[number - 1] for number in self._numbers]
 
     @cached_property
-    def _split(self) -> list[bytes]:
-        """The lines, with blanks between the words alone, in lower case."""
-        return self._text.lower().encode("utf-8", "replace").translate(_WORDS_ALONE).split(b"\n")
-
-    @cached_property
-    def _words_in(self) -> list[list[bytes]]:
-        """The words of each line with a text."""
-        return [self._split[number - 1].split() for number in self._numbers]
-
-    @cached_property
-    def _terms(self) -> dict[bytes, int]:
-        """Checksums of all words, of 16 bits."""
-        return {word: crc32(word) & 0xFFFF for word in {*b"\n".join(self._split).split()}}
+    def _terms(self) -> "_Terms":
+        """Checksums of the words of each line with a text."""
+        return _Terms([*compress(self.lines, self._bare)])
 
     @cached_property
     def _known(self) -> frozenset[int]:
@@ -148,6 +152,10 @@ class Source:
         """How far in a line is; one without a text as far as can be."""
         line = self.lines[at]
         return len(line) - len(text) if (text := line.lstrip()) else len(self._text)
+
+    def _lead(self, at: int) -> str:
+        """The white space before a line."""
+        return self.lines[at][: self._indent(at)]
 
     def likeness(self, words: Collection[int]) -> float:
         """The share of the words of some lines that are here."""
@@ -160,7 +168,11 @@ class Source:
         lines, words = self._lines_of(span), self._words[first : min(last, first + MAX_LINES)]
         terms = self._terms_of(first, last)
         kept = Fingerprint(lines, tuple(before), tuple(words), tuple(after), tuple(terms))
-        others = () if is_named else (one for one in self._like(kept) if one.end <= first or one.start >= last)
+        others = (
+            ()
+            if is_named
+            else (one for one in self._like(kept, range(len(self._numbers))) if one.end <= first or one.start >= last)
+        )
         return kept._replace(own=tuple(terms.difference(*(self._terms_of(one.start, one.end) for one in others))))
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
@@ -169,14 +181,17 @@ class Source:
         rest = bare[MAX_LINES:]
         return *map(crc32, bare[:MAX_LINES]), *([crc32(b"\n".join(rest))] if rest else ())
 
-    def _terms_of(self, start: int, end: int) -> set[int]:
-        """Checksums of the words of some of the lines with a text, of 16 bits."""
-        numbers = self._numbers[start : min(end, start + _TERM_LINES)]
-        return {crc32(word) & 0xFFFF for number in numbers for word in self._split[number - 1].split()}
+    def _terms_of(self, start: int, end: int) -> frozenset[int]:
+        """Checksums of the words of some of the lines with a text."""
+        return frozenset[int]().union(*map(self._terms.__getitem__, range(start, min(end, start + _TERM_LINES))))
 
     def known(self, kept: Fingerprint) -> Fingerprint:
         """The checksums of what is here, and 0 for those of all else."""
-        sums, words, terms = {*self._sums}, {*self._words}, {*self._terms.values()}
+        sums, words, terms = (
+            {*self._sums},
+            {*self._words},
+            frozenset[int]().union(*map(self._terms.__getitem__, range(len(self._numbers)))),
+        )
         of_each = zip(kept, (sums, words, words, words, terms, terms), strict=True)
         return Fingerprint(*(tuple(one if one in here else 0 for one in part) for part, here in of_each))
 
@@ -211,35 +226,40 @@ class Source:
 
     def _is_within(self, at: int, owner: str, name: str) -> bool:
         """Whether a definition names its owner before it, or is further in than the definition of that."""
-        indent = self._indent(at)
         if any(_places_of(self.lines[at].partition(name)[0], owner)):
             return True
+        indent, lead = self._indent(at), self._lead(at)
         for above in range(at - 1, -1, -1):
             if not indent:
                 break
-            if (now := self._indent(above)) < indent:
+            if not self.lines[above].startswith(lead) and (now := self._indent(above)) < indent:
                 if any(_places_of(self.lines[above], owner)) and self._defines(above, owner):
                     return True
-                indent = now
+                indent, lead = now, self._lead(above)
         return False
 
     def _definition(self, at: int) -> Span:
         """From the decorators above a definition to the bracket that closes it, else to the last line that is further
         in than its first.
         """
-        indent, last, quotes = self._indent(at), at, 0
+        indent, lead = self._indent(at), self._lead(at)
         is_open = self.lines[at].rstrip().endswith("{")
         is_python = language_of(self.path).kind == "python"
-        for place in range(at, len(self.lines)):
-            line, depth = self.lines[place].strip(), self._indent(place)
-            if place > at and depth <= indent and not quotes % 2:
+        quotes, counted, end = 0, at, len(self.lines)
+        for place in range(at + 1, end):
+            if self.lines[place].startswith((f"{lead} ", f"{lead}\t")) or (depth := self._indent(place)) > indent:
+                continue
+            if is_python:  # what is in a long string may begin anywhere
+                passed = "\n".join(self.lines[counted:place])
+                quotes, counted = quotes + passed.count('"""') + passed.count("'''"), place
+            line = self.lines[place].strip()
+            if not quotes % 2:
                 is_on = depth == indent and line.startswith(_CLOSERS)
                 if depth < indent or not (is_on or is_open or (line == "{" and place == at + 1)):
+                    end = place
                     break
                 is_open = is_open and not (is_on and not line.endswith("{"))
-            last = place if line else last
-            if is_python:  # what is in a long string may begin anywhere
-                quotes += line.count('"""') + line.count("'''")
+        last = next(place for place in range(end - 1, at - 1, -1) if place == at or self.lines[place].strip())
         return Span(self._decorated(at) + 1, last + 1)
 
     def _decorated(self, at: int) -> int:
@@ -308,33 +328,57 @@ class Source:
         near = before[-1:] == [*kept.before[-1:]] != [], after[:1] == [*kept.after[:1]] != []
         return len({*before, *after}.intersection(kept.before + kept.after) - {_NO_WORDS}) + sum(near)
 
-    def _like(self, kept: Fingerprint) -> Iterator[_Likeness]:
-        """The lines that have words of a span, as far as they are like it."""
-        size, terms, none = len(kept.lines), frozenset(kept.terms), frozenset[bytes]()
-        wanted = {word for word, term in self._terms.items() if term in terms}
+    def _like(self, kept: Fingerprint, starts: Iterable[int]) -> Iterator[_Likeness]:
+        """The lines from some places on that have words of a span, as far as they are like it."""
+        size, terms = len(kept.lines), frozenset(kept.terms)
         others = {*kept.before, *kept.after}.difference(kept.words)
-        lines = zip(self._words, self._words_in, strict=True)
-        shared = [none if words in others else wanted.intersection(line) for words, line in lines]
         least = max(_LEAST_WORDS, len(terms) / 4)
-        for start in (start for start, common in enumerate(shared) if common):
-            for end in range(start + size, min(start + size + _MOST_ADDED, len(shared)) + 1):
-                stop = min(end, start + _TERM_LINES)
-                if len(none.union(*shared[start:stop])) < least:  # they cannot be as like it as that
-                    continue
-                here = none.union(*self._words_in[start:stop])
-                likeness = 200 * len(wanted & here) // (len(terms) + len(here))
-                if likeness >= _LEAST_LIKENESS:
+        for start in starts:
+            is_here = 0 <= start <= len(self._numbers) - size
+            if not is_here or self._words[start] in others or terms.isdisjoint(self._terms[start]):
+                continue
+            here, own = set[int](), set[int]()  # words of the lines; of those that were not around the span
+            for end in range(start + 1, min(start + size + _MOST_ADDED, len(self._numbers)) + 1):
+                if end - start <= _TERM_LINES:
+                    here |= self._terms[end - 1]
+                    own |= terms & self._terms[end - 1] if self._words[end - 1] not in others else set()
+                likeness = 200 * len(terms & here) // (len(terms) + len(here)) if end - start >= size else 0
+                if likeness >= _LEAST_LIKENESS and len(own) >= least:
                     neighbours = self._neighbours(kept, start, end)
                     if (score := likeness + _NEIGHBOUR * neighbours) >= _LEAST_SCORE:
                         yield _Likeness(score, neighbours, start, end)
 
+    def _near(self, kept: Fingerprint) -> set[int]:
+        """The places from which lines are that have one of the lines next to them that were around a span."""
+        around, size = {*kept.before, *kept.after} - {_NO_WORDS}, len(kept.lines)
+        starts: set[int] = set()
+        for at in (at for at, words in enumerate(self._words) if words in around):
+            starts.update(range(at - size - _MOST_ADDED - _CONTEXT_LINES + 1, at - size + 1))
+            starts.update(range(at + 1, at + 1 + _CONTEXT_LINES))
+        return starts
+
+    def _hopeful(self, kept: Fingerprint) -> list[int]:
+        """The places from which so many words of a span are that lines may be like it without its neighbours."""
+        terms, width = frozenset(kept.terms), min(len(kept.lines) + _MOST_ADDED, _TERM_LINES)
+        shared = [*map(len, map(terms.intersection, map(self._terms.__getitem__, range(len(self._numbers)))))]
+        sums, least = [0, *accumulate(shared)], max(_LEAST_WORDS, len(terms) / 3)
+        return [at for at, own in enumerate(shared) if own and sums[min(at + width, len(shared))] - sums[at] >= least]
+
     def _likest(self, kept: Fingerprint) -> Located | None:
         """The lines that are most like a span: with a word of its own, or among its neighbours."""
-        one = max(self._like(kept), default=None)
+        one = max(self._like(kept, self._near(kept)), default=None)
+        if one is None or one.score <= _MOST_ALONE:
+            one = max(self._like(kept, {*self._near(kept), *self._hopeful(kept)}), default=None)
         if one is None or not (one.neighbours >= _MOSTLY or self._terms_of(one.start, one.end).intersection(kept.own)):
             return None
         span = Span(self._numbers[one.start], self._numbers[one.end - 1])
         return Located(span, self.difference(kept, span))
+
+
+@lru_cache(maxsize=1 << 14)
+def _term(word: bytes) -> int:
+    """The checksum of a word, of 16 bits."""
+    return crc32(word) & 0xFFFF
 
 
 def is_table(path: str) -> bool:
