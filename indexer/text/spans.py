@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from itertools import accumulate, compress, count, repeat
+from itertools import compress, count, groupby, repeat
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple
@@ -33,7 +33,6 @@ _MOST_ADDED = 3  # lines that a line may be broken into
 _NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to a span and still is
 _LEAST_KEPT = 0.5  # of the lines of a definition that has another name now
 _MOSTLY = 5  # neighbours, that make up for words
-_MOST_ALONE = 100 + 2 * _NEIGHBOUR  # percent of what has none of the lines around it, but brackets next to it
 _LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
 _DECORATORS = ("@", "#[")
 _CLOSERS = (")", "]", "}")
@@ -91,13 +90,12 @@ class _Likeness(NamedTuple):
 class _Terms(dict[int, frozenset[int]]):
     """Checksums of the words of lines, each when it is first asked for."""
 
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: Iterable[bytes]) -> None:
         super().__init__()
-        self._lines = lines
+        self._lines = [*lines]
 
     def __missing__(self, at: int) -> frozenset[int]:
-        line = self._lines[at].lower().encode("utf-8", "replace").translate(_WORDS_ALONE)
-        self[at] = terms = frozenset(map(_term, line.split()))
+        self[at] = terms = frozenset(map(_term, self._lines[at].split()))
         return terms
 
 
@@ -142,7 +140,8 @@ class Source:
     @cached_property
     def _terms(self) -> "_Terms":
         """Checksums of the words of each line with a text."""
-        return _Terms([*compress(self.lines, self._bare)])
+        lines = self._text.lower().encode("utf-8", "replace").translate(_WORDS_ALONE).split(b"\n")
+        return _Terms(compress(lines, self._bare))
 
     @cached_property
     def _known(self) -> frozenset[int]:
@@ -177,13 +176,15 @@ class Source:
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
         """Checksums of the lines of a span; of all behind MAX_LINES one."""
-        bare = [*filter(None, self._bare[span.start - 1 : span.end])]
+        text = _without_space("\n".join(self.lines[span.start - 1 : span.end]))
+        bare = [*filter(None, text.split(b"\n"))]
         rest = bare[MAX_LINES:]
         return *map(crc32, bare[:MAX_LINES]), *([crc32(b"\n".join(rest))] if rest else ())
 
     def _terms_of(self, start: int, end: int) -> frozenset[int]:
         """Checksums of the words of some of the lines with a text."""
-        return frozenset[int]().union(*map(self._terms.__getitem__, range(start, min(end, start + _TERM_LINES))))
+        last = min(end, start + _TERM_LINES, len(self._numbers))
+        return frozenset[int]().union(*map(self._terms.__getitem__, range(start, last)))
 
     def known(self, kept: Fingerprint) -> Fingerprint:
         """The checksums of what is here, and 0 for those of all else."""
@@ -334,8 +335,13 @@ class Source:
         others = {*kept.before, *kept.after}.difference(kept.words)
         least = max(_LEAST_WORDS, len(terms) / 4)
         for start in starts:
-            is_here = 0 <= start <= len(self._numbers) - size
-            if not is_here or self._words[start] in others or terms.isdisjoint(self._terms[start]):
+            if (
+                start + size > len(self._numbers)
+                or self._words[start] in others
+                or terms.isdisjoint(self._terms[start])
+            ):
+                continue
+            if len(terms & self._terms_of(start, start + size + _MOST_ADDED)) < least:
                 continue
             here, own = set[int](), set[int]()  # words of the lines; of those that were not around the span
             for end in range(start + 1, min(start + size + _MOST_ADDED, len(self._numbers)) + 1):
@@ -348,27 +354,32 @@ class Source:
                     if (score := likeness + _NEIGHBOUR * neighbours) >= _LEAST_SCORE:
                         yield _Likeness(score, neighbours, start, end)
 
-    def _near(self, kept: Fingerprint) -> set[int]:
-        """The places from which lines are that have one of the lines next to them that were around a span."""
+    def _around(self, kept: Fingerprint) -> list[int]:
+        """How many lines next to those from each place on may be ones that were around a span."""
         around, size = {*kept.before, *kept.after} - {_NO_WORDS}, len(kept.lines)
-        starts: set[int] = set()
+        counts = [0] * len(self._words)
         for at in (at for at, words in enumerate(self._words) if words in around):
-            starts.update(range(at - size - _MOST_ADDED - _CONTEXT_LINES + 1, at - size + 1))
-            starts.update(range(at + 1, at + 1 + _CONTEXT_LINES))
-        return starts
-
-    def _hopeful(self, kept: Fingerprint) -> list[int]:
-        """The places from which so many words of a span are that lines may be like it without its neighbours."""
-        terms, width = frozenset(kept.terms), min(len(kept.lines) + _MOST_ADDED, _TERM_LINES)
-        shared = [*map(len, map(terms.intersection, map(self._terms.__getitem__, range(len(self._numbers)))))]
-        sums, least = [0, *accumulate(shared)], max(_LEAST_WORDS, len(terms) / 3)
-        return [at for at, own in enumerate(shared) if own and sums[min(at + width, len(shared))] - sums[at] >= least]
+            for first, last in (
+                (at - size - _MOST_ADDED - _CONTEXT_LINES + 1, at - size),
+                (at + 1, at + _CONTEXT_LINES),
+            ):
+                for start in range(max(first, 0), min(last + 1, len(counts))):
+                    counts[start] += 1
+        return counts
 
     def _likest(self, kept: Fingerprint) -> Located | None:
-        """The lines that are most like a span: with a word of its own, or among its neighbours."""
-        one = max(self._like(kept, self._near(kept)), default=None)
-        if one is None or one.score <= _MOST_ALONE:
-            one = max(self._like(kept, {*self._near(kept), *self._hopeful(kept)}), default=None)
+        """The lines that are most like a span: with a word of its own, or among its neighbours.
+
+        They are looked for where most of the lines around are known, and on to where none can be as like it.
+        """
+        one: _Likeness | None = None
+        around = self._around(kept)
+        for most, starts in groupby(
+            sorted(range(len(around)), key=around.__getitem__, reverse=True), around.__getitem__
+        ):
+            if one is not None and one.score > 100 + _NEIGHBOUR * (most + 2):
+                break
+            one = max([*self._like(kept, starts), *filter(None, [one])], default=None)
         if one is None or not (one.neighbours >= _MOSTLY or self._terms_of(one.start, one.end).intersection(kept.own)):
             return None
         span = Span(self._numbers[one.start], self._numbers[one.end - 1])
