@@ -379,7 +379,8 @@ class Source:
         ):
             if one is not None and one.score > 100 + _NEIGHBOUR * (most + 2):
                 break
-            one = max([*self._like(kept, starts), *filter(None, [one])], default=None)
+            found = [*self._like(kept, starts)]
+            one = max(found if one is None else [one, *found], default=None)
         if one is None or not (one.neighbours >= _MOSTLY or self._terms_of(one.start, one.end).intersection(kept.own)):
             return None
         span = Span(self._numbers[one.start], self._numbers[one.end - 1])
