@@ -18,10 +18,12 @@ _NOTE = (
     "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES ('notes', ?, ?, ?, ?)"
 )
 _NOTED = "SELECT digest FROM imported_rows WHERE source = 'notes' AND kind = '{}' AND source_key = {}"
+# By which commit a package `p` came with the repository; null for one that was found here.
+COMMIT = f"({_NOTED.format(_COMMIT, 'CAST(p.id AS TEXT)')})"
 # Whether a package `p` came with the repository and was not used here before the moment `:before`. What was used has
 # that moment for its digest.
 IS_UNUSED_CLONE = f"""
-    EXISTS ({_NOTED.format(_COMMIT, "CAST(p.id AS TEXT)")})
+    EXISTS {COMMIT}
     AND NOT EXISTS ({_NOTED.format(_USED, "CAST(p.id AS TEXT)")} AND CAST(digest AS INTEGER) < :before)
     AND NOT EXISTS (SELECT 1 FROM deliveries AS v WHERE v.package_id = p.id AND v.delivered_at < :before)
 """
@@ -39,11 +41,13 @@ def undesignate(change: Change, package: int) -> None:
 
 def where_from(primary: apsw.Connection, package: int) -> str:
     """By which commit a package came, and whose; '' for one that was found here."""
-    commit = read_value(primary, _NOTED.format(_COMMIT, "?"), (str(package),), str)
-    if commit is None:
-        return ""
-    author = read_value(primary, "SELECT producer FROM packages WHERE id = ?", (package,), str)
-    return f"came with the repository: {commit[:_SHOWN_CHARS]} by {author}"
+    row = primary.execute(f"SELECT {COMMIT}, producer FROM packages AS p WHERE id = ?", (package,)).fetchone()
+    return "" if row is None else came_by(*row)
+
+
+def came_by(commit: str | None, author: str) -> str:
+    """How a package says that it came by a commit, and whose; '' without one."""
+    return f"came with the repository: {commit[:_SHOWN_CHARS]} by {author}" if commit else ""
 
 
 def is_unused_clone(primary: apsw.Connection, package: int) -> bool:

@@ -32,7 +32,6 @@ _PRICES = (
     PER_WIDE_SPACE, PER_WIDE_CHARACTER,
 )  # fmt: skip
 
-_COMPILED_FROM_BYTES = 200  # a shorter text is not worth loading it
 
 # The estimate is fitted to come out right on average. A budget needs a count that the exact one is not above: with a
 # margin, and with what some texts cost beyond the average. On 85,233 lines of documents and code (2026-11) 79 single
@@ -69,9 +68,8 @@ def estimate_tokens(text: str) -> int:
     if not text:
         return 0
     raw = text.encode("utf-8", "surrogatepass")
-    compiled = compiled_classes() if len(raw) >= _COMPILED_FROM_BYTES else None
     # Rounded once: the builtin sum rounds otherwise since Python 3.12, and a count is the same on each.
-    tokens = math.fsum(map(mul, _PRICES, (compiled or classes_in_python)(raw)))
+    tokens = math.fsum(map(mul, _PRICES, (compiled_classes() or classes_in_python)(raw)))
     return max(math.ceil(tokens), math.ceil(len(raw) / LONGEST_TOKEN_BYTES))
 
 
@@ -79,7 +77,7 @@ def estimate_tokens(text: str) -> int:
 def compiled_classes() -> Callable[[bytes], tuple[int, ...]] | None:
     """The compiled twin of `classes_in_python`; None where this installation was made without a C compiler."""
     try:
-        from ctxrank.indexer.text._words import count_classes  # noqa: PLC0415  not for the few words of a header
+        from ctxrank.indexer.text._words import count_classes  # noqa: PLC0415  most commands count no tokens
     except ImportError:
         return None
     return count_classes
@@ -141,6 +139,8 @@ def _runs(marks: bytes, *, at_least: int = 1) -> int:
 
 def _beyond(marks: bytes, first: int) -> int:
     """The marks that are not among the first so many of their run."""
+    if _MARK * (first + 1) not in marks:  # as mostly
+        return 0
     number = int.from_bytes(marks, "big")  # one byte for each place, so that all of them move at once
     for _ in range(first):
         number &= number >> 8  # takes the first mark off each run

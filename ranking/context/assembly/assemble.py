@@ -70,6 +70,7 @@ __all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembl
 
 CATCH_UP_MS = 50
 ROUTED_SHARE = 0.2
+_EXPECTED = 200  # packages whose files are looked up at once: few blocks come to more
 _NAMES = ("agent", "group", "model", "project", "lang", "framework", *SECTIONS, "run")
 
 
@@ -306,6 +307,8 @@ def _package_candidates(
     The limit is of what is shown with detail where the task decides, else of all.
     """
     states = FileStates(spawn.store)
+    first = [row.package.artifact for row in selection.packages[:_EXPECTED]]
+    states.expect([artifact for artifact in first if artifact is not None])
 
     def candidate_of(row: RankedPackage, *, has_detail: bool = True) -> BlockCandidate:
         return package_candidate(spawn, row, states, code.get(row.package.document_id, ""), has_detail=has_detail)

@@ -7,8 +7,8 @@ anything is truncated, counted or packed.
 from itertools import accumulate
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.records.cloned_notes import where_from
-from ctxrank.indexer.store.connection import require_value
+from ctxrank.indexer.records.cloned_notes import came_by
+from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
@@ -49,13 +49,12 @@ def package_candidate(
         # Where nothing says which, the file's beginning.
         is_unsaid = ranked.words is None or (bool(ranked.standing) and not ranked.passage_ids)
         others = -1 if detail == "full" else 1 if is_unsaid else 0
-        passages = _passages(spawn, package.document_id, ranked.passage_ids, others)
+        passages, count = _passages(spawn, package.document_id, ranked.passage_ids, others)
         if ranked.standing or not shown_path(package.path):
             passages = [one for one in passages if _says_something(one, package.summary)]
-        count = require_value(primary, "SELECT count(*) FROM documents WHERE owner_id = ?", (package.document_id,), int)
     state = states.of(package.artifact, package.id)
     unrelated = UNRELATED if ranked.is_best_known else ""
-    came = where_from(primary, package.id) or whose(primary, package.id)
+    came = came_by(package.commit, package.producer) or whose(primary, package.id)
     labels = "; ".join(
         filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), code, unrelated))
     )
@@ -98,7 +97,8 @@ def _says_something(passage: IncludedPassage, summary: str) -> bool:
     text = passage.text.strip()
     if text.startswith("---\n") and "\n---" in text:
         text = text.partition("\n---")[2].strip("-\n ")
-    said = " ".join(line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#"))
+    lines = [line.strip() for line in text.splitlines() if not line.startswith("#")]
+    said = " ".join(filter(None, lines))
     return bool(said) and said not in " ".join(summary.split())
 
 
@@ -116,7 +116,7 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
         labels = FILE_STATES.get(state, "")
         passages: list[IncludedPassage] = []
         if spawn.zone is Zone.NORMAL and spawn.request.detail != "summary":
-            passages = _passages(spawn, one.document_id, one.passage_ids, 0)
+            passages, _ = _passages(spawn, one.document_id, one.passage_ids, 0)
         why = "; ".join(filter(None, (labels, f"matches {', '.join(one.words)}")))
         shown = IncludedDocument(number, path, (), "path", 0, round(one.text, 6), labels, why, state)
         steps = [spawn.prices.of(block.file_title(shown))]
@@ -138,20 +138,23 @@ def _candidate(
     return BlockCandidate(item, forms, "", forms[0].reason, tuple(passages), count)
 
 
-def _passages(spawn: Spawn, document_id: int, best: tuple[int, ...], others: int) -> list[IncludedPassage]:
-    """The best passages of a document, then so many others in the file's order; -1 is all."""
-    condition = "" if others else f"AND id IN ({', '.join(map(str, best))})"
+def _passages(spawn: Spawn, document_id: int, best: tuple[int, ...], others: int) -> tuple[list[IncludedPassage], int]:
+    """The best passages of a document, then so many others in the file's order (-1 is all), and how many it has."""
+    condition = "" if others else "AND id IN (SELECT value FROM json_each(?2))"
     query = f"""
-        SELECT id, title, start_line, end_line, body, ruleset, tokens, token_counter
-          FROM documents WHERE owner_id = ? {condition} ORDER BY start_line, id LIMIT {others or -1}
+        SELECT id, title, start_line, end_line, body, ruleset, tokens, token_counter,
+               (SELECT count(*) FROM documents WHERE owner_id = ?1)
+          FROM documents WHERE owner_id = ?1 {condition} ORDER BY start_line, id LIMIT {others or -1}
     """
+    values = (document_id,) if others else (document_id, id_list(best))
     mode = spawn.config.redaction_mode
     stored: dict[int, IncludedPassage] = {}
-    for id_, heading, start, end, body, ruleset, tokens, counter in spawn.store.primary.execute(query, (document_id,)):
+    rows = spawn.store.primary.execute(query, values).fetchall()
+    for id_, heading, start, end, body, ruleset, tokens, counter, _ in rows:
         text = cleaned(body, ruleset, mode)
         if text != body:  # what was counted is not what is shown
             tokens, counter = estimate_tokens(text), ESTIMATE
         shown = IncludedPassage(id_, cleaned(heading, ruleset, mode), start, end, "")
         price = spawn.prices.of_stored(text, tokens, counter) + spawn.prices.of(block.passage(shown))
         stored[id_] = shown._replace(text=text, price=price, counter=counter)
-    return [stored.pop(id_) for id_ in best if id_ in stored] + list(stored.values())
+    return [stored.pop(id_) for id_ in best if id_ in stored] + list(stored.values()), rows[0][-1] if rows else 0

@@ -13,7 +13,7 @@ eligible where the task is about it alone (order.py).
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.cloned_notes import IS_UNUSED_CLONE
+from ctxrank.indexer.records.cloned_notes import COMMIT, IS_UNUSED_CLONE
 from ctxrank.indexer.records.receipts import ASSEMBLY, delivered_to_run, get_receipt
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, SESSION_TITLE, public_id
@@ -48,6 +48,7 @@ class EligiblePackage(NamedTuple):
     tokens: int  # of its summary, as `counter` has counted them
     counter: str
     artifact: int | None = None  # its file's
+    commit: str | None = None  # by which it came with the repository
 
 
 _QUERY = f"""
@@ -68,7 +69,7 @@ _QUERY = f"""
            d.title, {IS_UNUSED_CLONE},
            coalesce((SELECT max(a.held_at) FROM anchors AS a WHERE a.document_id = d.id), 0),
            coalesce((SELECT min(a.state = 'gone') FROM anchors AS a WHERE a.document_id = d.id), 0),
-           d.tokens, d.token_counter, p.artifact_id
+           d.tokens, d.token_counter, p.artifact_id, {COMMIT}
       FROM packages AS p
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id
