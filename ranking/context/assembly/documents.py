@@ -51,7 +51,8 @@ def package_candidate(
         others = -1 if detail == "full" else 1 if is_unsaid else 0
         passages, count = _passages(spawn, package.document_id, ranked.passage_ids, others)
         if ranked.standing or not shown_path(package.path):
-            passages = [one for one in passages if _says_something(one, package.summary)]
+            known = " ".join(package.summary.split())
+            passages = [one for one in passages if _says_something(one, known)]
     state = states.of(package.artifact, package.id)
     unrelated = UNRELATED if ranked.is_best_known else ""
     came = came_by(package.commit, package.producer) or whose(primary, package.id)
@@ -93,13 +94,15 @@ def _price(spawn: Spawn, package: EligiblePackage, form: IncludedDocument) -> in
 
 
 def _says_something(passage: IncludedPassage, summary: str) -> bool:
-    """Whether a passage is more than a heading, front matter, or the summary once more."""
+    """Whether a passage is more than a heading, front matter, or the summary, which is on one line, once more."""
     text = passage.text.strip()
     if text.startswith("---\n") and "\n---" in text:
         text = text.partition("\n---")[2].strip("-\n ")
-    lines = [line.strip() for line in text.splitlines() if not line.startswith("#")]
-    said = " ".join(filter(None, lines))
-    return bool(said) and said not in " ".join(summary.split())
+    lines = (line.strip() for line in text.splitlines() if not line.startswith("#"))
+    said = filter(None, lines)
+    first = next(said, "")
+    # Mostly its first line says that it is not the summary, and the others are not read.
+    return bool(first) and (first not in summary or " ".join((first, *said)) not in summary)
 
 
 def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[BlockCandidate]:
@@ -140,11 +143,12 @@ def _candidate(
 
 def _passages(spawn: Spawn, document_id: int, best: tuple[int, ...], others: int) -> tuple[list[IncludedPassage], int]:
     """The best passages of a document, then so many others in the file's order (-1 is all), and how many it has."""
-    condition = "" if others else "AND id IN (SELECT value FROM json_each(?2))"
+    # Without its index on owners: it leads to all passages of the document.
+    condition = "owner_id = ?1" if others else "+owner_id = ?1 AND id IN (SELECT value FROM json_each(?2))"
     query = f"""
         SELECT id, title, start_line, end_line, body, ruleset, tokens, token_counter,
                (SELECT count(*) FROM documents WHERE owner_id = ?1)
-          FROM documents WHERE owner_id = ?1 {condition} ORDER BY start_line, id LIMIT {others or -1}
+          FROM documents WHERE {condition} ORDER BY start_line, id LIMIT {others or -1}
     """
     values = (document_id,) if others else (document_id, id_list(best))
     mode = spawn.config.redaction_mode
