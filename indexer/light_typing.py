@@ -61,7 +61,8 @@ else:
             defaults = {field: namespace[field] for field in fields if field in namespace}
             for place, field in enumerate(fields):
                 namespace[field] = _tuplegetter(place, "")
-            namespace.update(_fields=fields, _field_defaults=defaults, __match_args__=fields, __slots__=())
+            last = tuple(defaults.values())
+            namespace.update(_fields=fields, _field_defaults=defaults, _last=last, __match_args__=fields, __slots__=())
             return super().__new__(mcs, name, bases, namespace)
 
     class NamedTuple(metaclass=_RecordType):
@@ -70,11 +71,13 @@ else:
         __slots__ = ()
         _fields: tuple[str, ...] = ()
         _field_defaults: dict = {}  # noqa: RUF012  # one for each class, made by the metaclass
+        _last: tuple = ()  # the defaults alone
 
         def __new__(cls, *values: object, **named: object) -> object:
             fields = cls._fields
-            if not named and len(values) == len(fields):
-                return tuple.__new__(cls, values)
+            missing = len(fields) - len(values)
+            if not named and 0 <= missing <= len(cls._last):
+                return tuple.__new__(cls, values + cls._last[len(cls._last) - missing :])
             if not values and len(named) == len(fields):
                 try:  # all of them by name: a quarter of the time that the rest takes
                     return tuple.__new__(cls, [named[field] for field in fields])

@@ -74,6 +74,8 @@ _FIRST_TAG = "\U000e0000"
 
 def _hides_nothing(text: str) -> bool:
     """Whether a text has no control and no character that invisible.py can take out: most texts have none."""
+    if text.isascii() and text.isprintable():
+        return True
     # What is not ASCII is cut out as bytes: a set of all characters of a passage takes five times as long.
     others = text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII).decode("utf-8", "surrogatepass")
     return not others or (others.isprintable() and _PRINTABLE_BLANKS.isdisjoint(others) and max(others) < _FIRST_TAG)

@@ -6,7 +6,7 @@ anything is truncated, counted or packed.
 
 from itertools import accumulate
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.records.cloned_notes import came_by
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
@@ -153,7 +153,7 @@ def _passages(spawn: Spawn, document_id: int, best: tuple[int, ...], others: int
     values = (document_id,) if others else (document_id, id_list(best))
     mode = spawn.config.redaction_mode
     stored: dict[int, IncludedPassage] = {}
-    rows = spawn.store.primary.execute(query, values).fetchall()
+    rows: list[tuple[Any, ...]] = spawn.store.primary.execute(query, values).fetchall()
     for id_, heading, start, end, body, ruleset, tokens, counter, _ in rows:
         text = cleaned(body, ruleset, mode)
         if text != body:  # what was counted is not what is shown
