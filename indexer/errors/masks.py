@@ -65,6 +65,8 @@ def masked(message: str) -> Masked:
 
 def tokens(message: str) -> Iterator[re.Match[str]]:
     """The words and values of a message, each with its kind as the match's last group."""
+    if "(" in message:
+        message = _TOKENS["figures"].sub("", message)
     if _STANDS_FOR in message:
         message = _TOKENS["stood for"].sub("", message)
     if message.startswith("expected "):

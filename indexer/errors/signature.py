@@ -27,8 +27,9 @@ from ctxrank.indexer.text.digests import sha256_of
 # for all shells; what was expected is missing; 8: lines and positions are no values; 9: the name of which a
 # message says that it is not there is missing; titles, places and structures are no messages;
 # 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure;
-# 12: what is said beside a message; 14: what a log puts before a line is no message, what stands below one is.
-NORMALISER_VERSION = 14
+# 12: what is said beside a message; 14: what a log puts before a line is no message, what stands below one is;
+# 15: sizes and what passes a report on are none.
+NORMALISER_VERSION = 15
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -153,7 +154,13 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
     """A stored error as it is said where a new one is: of what passes a message on, one puts more before it.
 
     "failed to set up x: port is in use" is "port is in use". It is itself where the rest is not the same in words.
+    What a report says of several names it says of each.
     """
+    if asked.missing != known.missing:
+        line = next((one for one in known.reasons if asked.missing and missing_name(one) == asked.missing), "")
+        if (template := masked(line)).words == known.words:
+            known = known._replace(values=template.values, message=line, missing=asked.missing)
+    known = _as_said_by(_SAID["speaker"].match(asked.message), known)
     if known.headline == asked.headline or (known.error_type, known.codes) != (asked.error_type, asked.codes):
         return known
     for longer, shorter in ((asked, known), (known, asked)):
@@ -164,6 +171,15 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
             template = masked(said)
             return known._replace(headline=template.text, values=template.values, message=said)
     return known
+
+
+def _as_said_by(speaker: re.Match[str] | None, known: Signature) -> Signature:
+    """A stored error with the name of the program that says it now, before its message and in it."""
+    before = _SAID["speaker"].match(known.message)
+    if speaker is None or before is None or speaker[1] == before[1]:
+        return known
+    said = re.sub(rf"(?<![\w.-]){re.escape(before[1])}(?![\w-])", speaker[1].replace("\\", r"\\"), known.message)
+    return known._replace(headline=masked(said).text, message=said)
 
 
 def _inner(message: str) -> Iterator[str]:

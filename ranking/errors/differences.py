@@ -89,6 +89,7 @@ class _About(NamedTuple):
     names_vary: bool  # names in code of a language whose messages are known
     is_absent: bool  # something is missing
     is_one_name: bool  # a single name or path stands in it
+    passing: frozenset[str] = frozenset()  # kinds of values that vary in this message
     may_be_longer: bool = False  # a condition by its name says what is wrong, whoever passes the message on
 
 
@@ -97,6 +98,7 @@ def _about(text: str, said: "tuple[_Token, ...]", *, names_vary: bool = False) -
         names_vary=names_vary,
         is_absent=_SAID["absent"].search(text) is not None,
         is_one_name=sum(token.kind in _NAMES for token in said) == 1,
+        passing=_HOSTS if _SAID["distrust"].search(text) else frozenset(),
     )
 
 
@@ -159,7 +161,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
         )
         return about.names_vary or is_where
     is_code = one.before in _CODES
-    if one.kind == other.kind and one.kind in _VARYING and not is_code:
+    if one.kind == other.kind and one.kind in (_VARYING | about.passing) and not is_code:
         return True
     mine, theirs = one.bare, other.bare
     # Of what is missing the whole name counts: libx264, not libx265.
@@ -184,6 +186,7 @@ def _is_typed(one: _Token, other: _Token) -> bool:
 _TYPED = listed("typed")
 _TYPES = listed("builtin types")
 _NAMES = ("quoted", "path", "url")
+_HOSTS = frozenset(("url", "ip", "port"))
 _BEFORE_PLACES = ("in", "at", "from")
 _BEFORE_TYPES = ("type", "to", "from", "between", "expected", "found")
 

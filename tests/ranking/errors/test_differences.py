@@ -22,6 +22,14 @@ def signed(text: str) -> Signature:
         ("a.ts(1,2): error TS2304: Cannot find name 'x'.", "b.ts(3,4): error TS2304: Cannot find name 'y'."),
         ("E: Invalid operation saerch", "E: Invalid operation isntall"),
         ("Error: require() of a.js from /srv/x/app.js is not supported", "Error: require() of a.js is not supported"),
+        (
+            "Get https://a.example/v1: certificate signed by unknown authority",
+            "Get https://b.example/v2: certificate signed by unknown authority",
+        ),
+        (
+            "Error: no memory for 74.00 MiB (2 GiB in all; 71.50 MiB free; 38.53 MiB cached)",
+            "Error: no memory for 2.87 GiB (14.76 GiB in all; 19.75 MiB free; 13.71 GiB taken by the pool)",
+        ),
         ("error: no such option --verbos, did you mean --verbose?", "error: no such option --verbos"),
     ],
 )  # fmt: skip

@@ -171,6 +171,21 @@ def test_who_passes_a_message_on_is_no_part_of_it(store: Store) -> None:
     assert grades(store, asked.replace(in_use, "port is reserved")) == []
 
 
+def test_who_says_a_message_is_no_part_of_it_and_of_several_names_each_is_known(store: Store) -> None:
+    said = "{0}: /lib/libc.so.6: version `GLIBC_2.3{1}' not found (required by {0})\n"
+    save(store, said.format("keeper", 2) + said.format("keeper", 4))
+    assert grades(store, said.format("cart", 4)) == ["near"]
+    assert grades(store, said.format("cart", 8)) == []
+
+
+def test_what_npm_passes_on_is_the_failure(store: Store) -> None:
+    said = "gyp ERR! stack Error: Could not find any Python installation to use\n"
+    save(store, f"gyp ERR! configure error\n{said}")
+    frame = "gyp ERR! stack     at Finder.fail (C:\\shop\\find.js:330:47)\n"
+    passed_on = f"gyp ERR! configure error\n{said}{frame}".replace("gyp", "npm ERR! gyp")
+    assert grades(store, passed_on) == ["exact"]
+
+
 def test_a_name_that_others_code_does_not_have_is_missing_wherever_it_is_asked(store: Store) -> None:
     raised = 'Traceback (most recent call last):\n  File "/srv/{}.py", line 3, in {}\n    rows.append(row)\n{}{}\n'
     inside = '  File "/venv/lib/python3.11/site-packages/pandas/core/generic.py", line 5989, in __getattr__\n'
