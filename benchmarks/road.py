@@ -46,7 +46,9 @@ SETS: dict[str, tuple[str, ...] | range] = {
     "questions-fresh": range(5, 10),
     "issues-newest": ("dask/dask", "tobymao/sqlglot", "modin-project/modin", "sqlfluff/sqlfluff"),
     "questions-newest": range(10),
+    "issues-forms": ("huggingface/diffusers", "python/mypy", "flet-dev/flet", "keras-team/keras"),
 }
+_OF_LOCBENCH = (*SETS["issues-newest"], *SETS["issues-forms"])
 BUDGETS = (8000, 2000)
 RESULTS = Path(__file__).parent / "results"
 _TASKS, _NOTES = 63, 300  # of a set; of a program
@@ -102,7 +104,7 @@ def read_set(data: Path, name: str) -> TaskSet:
 def _issues(data: Path, repository: str) -> TaskSet:
     git = data / "git" / repository.replace("/", "+")
     issues: dict[str, str] = {}
-    for name in ("locbench",) if repository in SETS["issues-newest"] else ("swebench_lite", "swebench_verified"):
+    for name in ("locbench",) if repository in _OF_LOCBENCH else ("swebench_lite", "swebench_verified"):
         for line in (data / "swe" / f"{name}.jsonl").read_text("utf-8").splitlines():
             issue = json.loads(line)
             if issue["repo"] == repository:
