@@ -29,7 +29,7 @@ from ctxrank.ranking.retrieval.rerank import reranked
 
 # Of the coverage of the best finding, whether that one may be shown or not: what is next best is not what is meant.
 LEAST_SHARE_OF_BEST = 0.6
-_MAX_WORDS = 400  # of a prompt; the rarest 32 terms are what counts
+_FENCED_WORDS = 10  # of a fenced block of a prompt: the end of a log is its message
 _MOST_COMPARED = 12
 _MOST_OF_VALUE = 4.0  # what a finding scores for each q·idf of the prompt's words, at most
 _ROWS_LOOKED_AT = 60
@@ -138,7 +138,7 @@ def near_findings(
     among: frozenset[int] | None = None,
 ) -> Iterator[NearFinding]:
     """The findings that are nearer than that to a prompt, the best first. Raises INDEX_READ_ERRORS."""
-    plan = make_plan(task_query(prompt, _MAX_WORDS), engine, statistics, tuned(config.ranking))
+    plan = make_plan(task_query(prompt, _FENCED_WORDS), engine, statistics, tuned(config.ranking))
     plan = plan._replace(
         terms=tuple(term for term in plan.terms if _is_telling(term.text)),
         unknown=tuple(filter(_is_telling, plan.unknown)),

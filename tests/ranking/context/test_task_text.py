@@ -4,7 +4,7 @@ from time import process_time
 
 import pytest
 
-from ctxrank.ranking.context.task_text import TITLE_TIMES, task_query
+from ctxrank.ranking.context.task_text import PROSE_TIMES, TITLE_TIMES, task_query
 
 _ISSUE = """The walrus pool locks
 
@@ -20,7 +20,21 @@ def _words(task: str) -> list[str]:
 
 def test_a_title_counts_more_than_what_follows() -> None:
     words = _words(_ISSUE)
-    assert words.count("walrus") == TITLE_TIMES and words.count("Seen") == 1
+    assert words.count("walrus") == TITLE_TIMES and words.count("Seen") == PROSE_TIMES
+
+
+def test_of_a_form_its_lines_count_nothing_and_what_is_fenced_once() -> None:
+    log = "```shell\n[debug] heron loads\nheron: pool locked\n```"
+    form = f"### What happened?\n**Steps**\n- [x] I searched\n{log}\nIt hangs\n"
+    words = _words(f"The walrus pool locks\n\n{form}")
+    assert words.count("hangs") == PROSE_TIMES and words.count("locked") == words.count("[debug]") == 1
+    assert not {"happened?", "**Steps**", "searched"} & set(words)
+    assert [term.text for term in task_query(f"The walrus\n{form}", 2).terms][-2:] == ["pool", "locked"]
+
+
+def test_a_long_text_says_first_what_it_is_about() -> None:
+    words = _words("The walrus pool locks\n" + "\n".join(f"w{number}" for number in range(1000)))
+    assert (words.count("w99"), words.count("w100"), words.count("w999")) == (PROSE_TIMES, 1, 0)
 
 
 def test_forms_addresses_places_of_installation_and_lone_digits_are_left_out() -> None:
@@ -31,7 +45,7 @@ def test_forms_addresses_places_of_installation_and_lone_digits_are_left_out() -
 
 @pytest.mark.parametrize("title", ["You are the developer of group G", "word " * 31])
 def test_a_role_or_a_paragraph_is_no_title(title: str) -> None:
-    assert _words(f"{title}\nThe walrus pool locks").count(title.split()[-1]) in (1, 31)
+    assert _words(f"{title}\nThe walrus pool locks").count(title.split()[-1]) in (PROSE_TIMES, 31 * PROSE_TIMES)
 
 
 def test_a_task_of_one_line_is_what_it_is() -> None:
