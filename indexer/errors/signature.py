@@ -160,7 +160,6 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
         line = next((one for one in known.reasons if asked.missing and missing_name(one) == asked.missing), "")
         if (template := masked(line)).words == known.words:
             known = known._replace(values=template.values, message=line, missing=asked.missing)
-    known = _as_said_by(_SAID["speaker"].match(asked.message), known)
     if known.headline == asked.headline or (known.error_type, known.codes) != (asked.error_type, asked.codes):
         return known
     for longer, shorter in ((asked, known), (known, asked)):
@@ -171,15 +170,6 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
             template = masked(said)
             return known._replace(headline=template.text, values=template.values, message=said)
     return known
-
-
-def _as_said_by(speaker: re.Match[str] | None, known: Signature) -> Signature:
-    """A stored error with the name of the program that says it now, before its message and in it."""
-    before = _SAID["speaker"].match(known.message)
-    if speaker is None or before is None or speaker[1] == before[1]:
-        return known
-    said = re.sub(rf"(?<![\w.-]){re.escape(before[1])}(?![\w-])", speaker[1].replace("\\", r"\\"), known.message)
-    return known._replace(headline=masked(said).text, message=said)
 
 
 def _inner(message: str) -> Iterator[str]:

@@ -171,11 +171,25 @@ def test_who_passes_a_message_on_is_no_part_of_it(store: Store) -> None:
     assert grades(store, asked.replace(in_use, "port is reserved")) == []
 
 
-def test_who_says_a_message_is_no_part_of_it_and_of_several_names_each_is_known(store: Store) -> None:
-    said = "{0}: /lib/libc.so.6: version `GLIBC_2.3{1}' not found (required by {0})\n"
-    save(store, said.format("keeper", 2) + said.format("keeper", 4))
-    assert grades(store, said.format("cart", 4)) == ["near"]
-    assert grades(store, said.format("cart", 8)) == []
+def test_of_several_names_that_are_missing_each_is_known(store: Store) -> None:
+    said = "keeper: /lib/libc.so.6: version `GLIBC_2.3{}' not found (required by keeper)\n"
+    save(store, said.format(2) + said.format(4))
+    assert grades(store, said.format(4)) == ["exact"]
+    assert grades(store, said.format(8)) == []
+
+
+@pytest.mark.parametrize(
+    "known, other",
+    [
+        ("libfoo.so.1: cannot open shared object file: No such file or directory", "libbar.so.2"),
+        ("database: connection refused", "redis"),
+        ("numpy: no matching distribution", "scipy"),
+        ("eslint: rule not found in plugin", "prettier"),
+    ],
+)
+def test_what_stands_before_a_message_is_what_it_is_about(store: Store, known: str, other: str) -> None:
+    save(store, known)
+    assert grades(store, f"{other}:{known.partition(':')[2]}") == []
 
 
 def test_what_npm_passes_on_is_the_failure(store: Store) -> None:
