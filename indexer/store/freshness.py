@@ -34,10 +34,12 @@ class FileStates:
         self._folders: dict[str, str | None] = {".": store.location.project}  # None: not to be read
         self._artifacts: dict[int, tuple[Any, ...]] = {}
 
-    def expect(self, artifact_ids: Iterable[int]) -> None:
-        """Read by one statement what is known of artifacts that will be asked for."""
+    def expect(self, artifact_ids: Iterable[int | None]) -> None:
+        """Read by one statement what is known of artifacts that will be asked for; None is none."""
         query = f"{_ARTIFACT} WHERE a.id IN (SELECT value FROM json_each(?))"
-        self._artifacts |= {row[-1]: row for row in self.store.primary.execute(query, (id_list(artifact_ids),))}
+        self._artifacts |= {
+            row[-1]: row for row in self.store.primary.execute(query, (id_list(filter(None, artifact_ids)),))
+        }
 
     def of(self, artifact_id: int | None, package_id: int | None = None) -> str:
         """current, changed, missing; elsewhere for what another store exported, of which no file here is looked at; ''

@@ -34,8 +34,6 @@ def is_uuid(text: str) -> bool:
 
 def is_one_line(text: str) -> bool:
     """Whether a text is one line as it is, with nothing in it that hides or reorders."""
-    if text.isascii():
-        return text.isprintable()
     return printable(text) == text and "\n" not in text and "\t" not in text
 
 

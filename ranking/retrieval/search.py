@@ -292,7 +292,7 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Fold
         if term.column in ("", "body"):
             values |= {stem: max(term.value, values.get(stem, 0.0)) for stem in term.stems}
     states = FileStates(store)
-    states.expect([parent.artifact_id for parent in parents.values() if parent.artifact_id is not None])
+    states.expect(parent.artifact_id for parent in parents.values())
     for row in ranked:
         parent = cleaned_parent(parents[row.signals.id], config.redaction_mode)
 

@@ -307,8 +307,7 @@ def _package_candidates(
     The limit is of what is shown with detail where the task decides, else of all.
     """
     states = FileStates(spawn.store)
-    first = [row.package.artifact for row in selection.packages[:_EXPECTED]]
-    states.expect([artifact for artifact in first if artifact is not None])
+    states.expect(row.package.artifact for row in selection.packages[:_EXPECTED])
 
     def candidate_of(row: RankedPackage, *, has_detail: bool = True) -> BlockCandidate:
         return package_candidate(spawn, row, states, code.get(row.package.document_id, ""), has_detail=has_detail)

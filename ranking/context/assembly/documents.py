@@ -10,7 +10,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.records.cloned_notes import came_by
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
-from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
+from ctxrank.indexer.store.ids import public_id, whose
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED
@@ -40,7 +40,7 @@ def package_candidate(
 
     `code` is what became of what it is about.
     """
-    package, primary = ranked.package, spawn.store.primary
+    package = ranked.package
     detail = spawn.request.detail or "passage"
     passages: list[IncludedPassage] = []
     count = 0
@@ -55,7 +55,7 @@ def package_candidate(
             passages = [one for one in passages if _says_something(one, known)]
     state = states.of(package.artifact, package.id)
     unrelated = UNRELATED if ranked.is_best_known else ""
-    came = came_by(package.commit, package.producer) or whose(primary, package.id)
+    came = came_by(package.commit, package.producer) or whose(spawn.store.primary, package.id)
     labels = "; ".join(
         filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), code, unrelated))
     )
@@ -78,9 +78,8 @@ def package_candidate(
             passages[0] = passages[0]._replace(price=passages[0].price + more)
         else:
             forms, steps = (*forms, shown), [*steps, more]
-    candidate = _candidate("packages", PACKAGE, forms, steps, passages, count)
-    item = candidate.item._replace(has_line=bool(ranked.standing), is_first=ranked.standing == IS_NEAR)
-    return candidate._replace(item=item)
+    stands = {"has_line": bool(ranked.standing), "is_first": ranked.standing == IS_NEAR}
+    return _candidate("packages", forms, steps, passages, count, **stands)
 
 
 def _price(spawn: Spawn, package: EligiblePackage, form: IncludedDocument) -> int:
@@ -123,21 +122,22 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
         why = "; ".join(filter(None, (labels, f"matches {', '.join(one.words)}")))
         shown = IncludedDocument(number, path, (), "path", 0, round(one.text, 6), labels, why, state)
         steps = [spawn.prices.of(block.file_title(shown))]
-        candidates.append(_candidate("files", "artifact", (shown,), steps, passages, -1))
+        candidates.append(_candidate("files", (shown,), steps, passages, -1))
     return candidates
 
 
 def _candidate(
     name: str,
-    kind: str,
     forms: tuple[IncludedDocument, ...],
     steps: list[int],
     passages: list[IncludedPassage],
     count: int,
+    **stands: bool,
 ) -> BlockCandidate:
     levels = (*(form.detail for form in forms), *("passage",) * len(passages))
     prices = tuple(accumulate((*steps, *(passage.price for passage in passages))))
-    item = Item(public_id(kind, forms[0].id), levels, prices, kind=name)
+    id_ = public_id(block.BLOCK_CLASSES[name].kind, forms[0].id)
+    item = Item(id_, levels, prices, kind=name, **stands)
     return BlockCandidate(item, forms, "", forms[0].reason, tuple(passages), count)
 
 
