@@ -39,7 +39,7 @@ _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
 _LEAST_LIKENESS = 0.5  # of a span and another file that has its name
 _LEAST_SUCCESSOR = 0.6  # of the lines around it and what its file is now
-_LEAST_NAMESAKE = 0.1  # of these and a file of the same name
+_LEAST_NAMESAKE = 0.1  # of these and a file of the same name, or that alone has the name now
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
 _INDEXED = """
@@ -195,7 +195,8 @@ class _Elsewhere:
         """The file that has an anchor now: its name and some of its lines or, of an anchor without a name, its very
         lines; where its file is gone, the new file that is most like what it was.
 
-        A name that is a member's or begins with a capital is enough where one file alone defines it.
+        A name that is a member's or begins with a capital is enough where one file alone defines it; another one in a
+        new file where its own is gone, with a few of the lines around it.
         """
         name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
         base, language = os.path.basename(anchor.now_path), language_of(anchor.now_path).kind
@@ -206,8 +207,11 @@ class _Elsewhere:
             paths = [path for path in self.paths if (is_table(path) if is_setting else path.endswith(base))]
             named = self._sources(anchor, paths if name and (is_gone or not is_setting) else ())
         found = [one for one in named if one.defined(name)]
-        if len(found) != 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
-            found = [one for one in found if one.likeness(kept.words) >= _LEAST_LIKENESS]
+        is_only = len(found) == 1
+        if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
+            is_successor = anchor.kind == "name" and is_gone and is_only and self.paths[found[0].path]
+            own, least = (around, _LEAST_NAMESAKE) if is_successor else (kept.words, _LEAST_LIKENESS)
+            found = [one for one in found if one.likeness(own) >= least]
         if not found and (is_gone or not name):
             new = (path for path, is_new in self.paths.items() if is_new and language_of(path).kind == language)
 

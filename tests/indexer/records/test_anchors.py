@@ -144,6 +144,18 @@ def test_what_is_gone_is_found_when_it_comes_back_elsewhere(store: Store, tmp_pa
     assert states(store) == [("load", "moved", "new.py", 4)]
 
 
+@pytest.mark.parametrize("rest, state", [("return parse(text)", "changed"), ("return None", "gone")])
+def test_a_rewritten_function_is_found_where_its_file_has_another_name(
+    store: Store, tmp_path: Path, rest: str, state: str
+) -> None:
+    save(store, "`load` in src/config.py")
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    (tmp_path / "src" / "settings.py").write_text(f"def load(name, kind=0):\n    name = find(name)\n    {rest}\n")
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
+
+
 def test_the_commit_that_changed_it_is_named(store: Store, tmp_path: Path) -> None:
     identity = ("-c", "user.name=A", "-c", "user.email=a@example.com")
     for subject in ("one", "two"):
