@@ -44,6 +44,12 @@ def parse(text):
 """
 
 
+@pytest.fixture(autouse=True)
+def time_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine looks at all of a few files, too."""
+    monkeypatch.setattr(look_again, "__defaults__", (60_000.0,))
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     (tmp_path / "src").mkdir()
