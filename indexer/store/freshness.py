@@ -36,10 +36,8 @@ class FileStates:
 
     def expect(self, artifact_ids: Iterable[int | None]) -> None:
         """Read by one statement what is known of artifacts that will be asked for; None is none."""
-        query = f"{_ARTIFACT} WHERE a.id IN (SELECT value FROM json_each(?))"
-        self._artifacts |= {
-            row[-1]: row for row in self.store.primary.execute(query, (id_list(filter(None, artifact_ids)),))
-        }
+        rows = self.store.primary.execute(_ARTIFACTS, (id_list(filter(None, artifact_ids)),))
+        self._artifacts |= {row[-1]: row for row in rows}
 
     def of(self, artifact_id: int | None, package_id: int | None = None) -> str:
         """current, changed, missing; elsewhere for what another store exported, of which no file here is looked at; ''
@@ -53,10 +51,9 @@ class FileStates:
                 return ""
             path: str = primary.execute("SELECT path FROM packages WHERE id = ?", (package_id,)).get
             return "elsewhere" if shown_path(path) else ""
-        row = (
-            self._artifacts.get(artifact_id)
-            or primary.execute(f"{_ARTIFACT} WHERE a.id = ?", (artifact_id,)).fetchone()
-        )
+        if artifact_id not in self._artifacts:
+            self.expect([artifact_id])
+        row = self._artifacts.get(artifact_id)
         if row is None:
             return ""
         root, path, size, mtime_ns, inode, sha256, came, _ = row
@@ -72,9 +69,9 @@ class FileStates:
         return "" if folder is None else state_on_disk(folder, str(path), sha256, size, mtime_ns, inode)
 
 
-_ARTIFACT = """
+_ARTIFACTS = """
     SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.reason, a.id
-      FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
+      FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id WHERE a.id IN (SELECT value FROM json_each(?))
 """
 
 

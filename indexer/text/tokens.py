@@ -152,14 +152,6 @@ def cautious_tokens(text: str) -> float:
     return MARGIN * estimate_tokens(text) + surcharge(text)
 
 
-def shape(text: str) -> bytes:
-    """An ASCII text with one letter for all letters of a case and one digit for all: what the count depends on.
-
-    SPEC-BILLING-001 and SPEC-INVOICE-042 have one shape, and so one price.
-    """
-    return text.encode("ascii").translate(_SHAPE)
-
-
 def surcharge(text: str) -> float:
     """What a text that is not of the usual make costs beyond its estimate."""
     raw = text.encode("utf-8", "replace")

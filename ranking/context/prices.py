@@ -7,10 +7,7 @@ A text that an exact counter has counted costs that; indexer/text/tokens.py desc
 
 from math import ceil
 
-from ctxrank.indexer.text.tokens import ESTIMATE, MARGIN, cautious_tokens, shape, surcharge
-
-# Headings and names of one shape are counted once: a block has dozens of them.
-_SHORT_CHARS = 120
+from ctxrank.indexer.text.tokens import ESTIMATE, MARGIN, cautious_tokens, surcharge
 
 
 class Prices:
@@ -18,13 +15,12 @@ class Prices:
 
     def __init__(self, factor: float) -> None:
         self._factor = factor
-        self._by_shape: dict[bytes, int] = {}
 
     def of(self, *texts: str) -> int:
         """Of parts of a block that no counter has seen; each with the blank line after it, '' is nothing."""
-        return sum(self._of_one(text) for text in texts if text)
+        return sum(self.of_counted(cautious_tokens(text)) for text in texts if text)
 
-    def of_counted(self, tokens: int) -> int:
+    def of_counted(self, tokens: float) -> int:
         """Of a part that was counted exactly or cautiously, with the blank line after it."""
         return ceil(tokens * self._factor) + 1
 
@@ -32,12 +28,3 @@ class Prices:
         """Of a text whose tokens `counter` has counted, without a blank line; an estimate gets its margin here."""
         cautious = MARGIN * tokens + surcharge(text) if counter == ESTIMATE else tokens
         return ceil(cautious * self._factor)
-
-    def _of_one(self, text: str) -> int:
-        if len(text) > _SHORT_CHARS or not text.isascii():
-            return ceil(cautious_tokens(text) * self._factor) + 1
-        key = shape(text)
-        price = self._by_shape.get(key)
-        if price is None:
-            price = self._by_shape[key] = ceil(cautious_tokens(text) * self._factor) + 1
-        return price

@@ -55,7 +55,9 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         score = scores.get(row.package.document_id, 0.0)
         return 0.0 if row.package.is_unused_clone and calibrated(score, half_known) < FLOOR else score / best
 
-    bearing = [_standing(row, share(row)) for row in rows if share(row) >= BEARS]
+    bearing = [
+        row._replace(standing=IS_NEAR if share(row) >= NEAR else IS_BEARING) for row in rows if share(row) >= BEARS
+    ]
     bearing.sort(
         key=lambda row: (row.package.is_delivered, row.package.is_gone, share(row) < FIRST, -row.score, *_newest(row))
     )
@@ -75,10 +77,6 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         plain = [row._replace(standing="") for row in known]
         return select_for_zone(spawn.zone, with_reserved(plain, spawn.limit))._replace(floored=hidden)
     return ZoneSelection(known, [], "", hidden, is_by_bearing=True)
-
-
-def _standing(row: RankedPackage, share: float) -> RankedPackage:
-    return row._replace(standing=IS_NEAR if share >= NEAR else IS_BEARING)
 
 
 def _newest(row: RankedPackage) -> tuple[int, int]:

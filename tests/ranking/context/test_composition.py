@@ -15,7 +15,7 @@ from tables import each_row
 
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.tokens import cautious_tokens, model_factor, shape
+from ctxrank.indexer.text.tokens import cautious_tokens, model_factor
 from ctxrank.indexer.text.vocabulary import local_counter
 from ctxrank.ranking.context.assembly.composition import left_out
 from ctxrank.ranking.context.assembly.limits import Budget, Zone
@@ -187,11 +187,6 @@ def test_a_block_without_room_for_a_package_says_so(rich: Store) -> None:
     limits = (block_for(rich, budget=limit, limit=1, is_marking=False, model="gpt-4o") for limit in range(60, 200))
     block = next(block for block in limits if "No package fits" in block.text)
     assert block.packages == () and f"(0/{len(_KINDS)})" in block.text
-
-
-@given(st.text(st.characters(max_codepoint=127), max_size=60))
-def test_texts_of_one_shape_have_one_count(text: str) -> None:
-    assert cautious_tokens(text) == cautious_tokens(shape(text).decode())
 
 
 def _reasons(*left: Step, room: int, barred: int = 0) -> list[str]:
