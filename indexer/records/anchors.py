@@ -164,13 +164,8 @@ def followed(
     is_place = not anchor.wanted and anchor.kind != "path"
     is_moved = source.path != anchor.path or (is_place and span.start != anchor.start_line)
     state = CHANGED if differing else MOVED if is_moved else SAME
-    changed_by, changed_at = (anchor.changed_by, anchor.changed_at) if differing else ("", None)
+    if not differing:
+        anchor = anchor._replace(changed_by="", changed_at=None)
     return anchor._replace(
-        state=state,
-        now_path=source.path,
-        now_start=span.start,
-        now_end=span.end,
-        differing=differing,
-        changed_by=changed_by,
-        changed_at=changed_at,
+        state=state, now_path=source.path, now_start=span.start, now_end=span.end, differing=differing
     )

@@ -167,12 +167,9 @@ class Source:
         lines, words = self._lines_of(span), self._words[first : min(last, first + MAX_LINES)]
         terms = self._terms_of(first, last)
         kept = Fingerprint(lines, tuple(before), tuple(words), tuple(after), tuple(terms))
-        others = (
-            ()
-            if is_named
-            else (one for one in self._like(kept, range(len(self._numbers))) if one.end <= first or one.start >= last)
-        )
-        return kept._replace(own=tuple(terms.difference(*(self._terms_of(one.start, one.end) for one in others))))
+        alike = () if is_named else self._like(kept, range(len(self._numbers)))
+        others = (self._terms_of(one.start, one.end) for one in alike if one.end <= first or one.start >= last)
+        return kept._replace(own=tuple(terms.difference(*others)))
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
         """Checksums of the lines of a span; of all behind MAX_LINES one."""
@@ -188,11 +185,8 @@ class Source:
 
     def known(self, kept: Fingerprint) -> Fingerprint:
         """The checksums of what is here, and 0 for those of all else."""
-        sums, words, terms = (
-            {*self._sums},
-            {*self._words},
-            frozenset[int]().union(*map(self._terms.__getitem__, range(len(self._numbers)))),
-        )
+        sums, words = {*self._sums}, {*self._words}
+        terms = set[int]().union(*map(self._terms.__getitem__, range(len(self._words))))
         of_each = zip(kept, (sums, words, words, words, terms, terms), strict=True)
         return Fingerprint(*(tuple(one if one in here else 0 for one in part) for part, here in of_each))
 
@@ -335,13 +329,9 @@ class Source:
         others = {*kept.before, *kept.after}.difference(kept.words)
         least = max(_LEAST_WORDS, len(terms) / 4)
         for start in starts:
-            if (
-                start + size > len(self._numbers)
-                or self._words[start] in others
-                or terms.isdisjoint(self._terms[start])
-            ):
+            if start + size > len(self._numbers) or self._words[start] in others:
                 continue
-            if len(terms & self._terms_of(start, start + size + _MOST_ADDED)) < least:
+            if not terms & self._terms[start] or len(terms & self._terms_of(start, start + size + _MOST_ADDED)) < least:
                 continue
             here, own = set[int](), set[int]()  # words of the lines; of those that were not around the span
             for end in range(start + 1, min(start + size + _MOST_ADDED, len(self._numbers)) + 1):
@@ -359,11 +349,9 @@ class Source:
         around, size = {*kept.before, *kept.after} - {_NO_WORDS}, len(kept.lines)
         counts = [0] * len(self._words)
         for at in (at for at, words in enumerate(self._words) if words in around):
-            for first, last in (
-                (at - size - _MOST_ADDED - _CONTEXT_LINES + 1, at - size),
-                (at + 1, at + _CONTEXT_LINES),
-            ):
-                for start in range(max(first, 0), min(last + 1, len(counts))):
+            above = range(at - size - _MOST_ADDED - _CONTEXT_LINES + 1, at - size + 1)
+            for start in (*above, *range(at + 1, at + 1 + _CONTEXT_LINES)):
+                if 0 <= start < len(counts):
                     counts[start] += 1
         return counts
 
@@ -374,9 +362,8 @@ class Source:
         """
         one: _Likeness | None = None
         around = self._around(kept)
-        for most, starts in groupby(
-            sorted(range(len(around)), key=around.__getitem__, reverse=True), around.__getitem__
-        ):
+        order = sorted(range(len(around)), key=around.__getitem__, reverse=True)
+        for most, starts in groupby(order, around.__getitem__):
             if one is not None and one.score > 100 + _NEIGHBOUR * (most + 2):
                 break
             found = [*self._like(kept, starts)]
