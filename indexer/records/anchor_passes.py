@@ -78,9 +78,8 @@ def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
                 made.append(dict(zip(Anchor._fields[1:], row, strict=True)))
     if dropped or made:
         with store.write() as change:
-            change.connection.execute(
-                f"DELETE FROM anchors WHERE id IN ({', '.join(str(one.id) for one in dropped.values())})"
-            )
+            gone = ", ".join(str(one.id) for one in dropped.values())
+            change.connection.execute(f"DELETE FROM anchors WHERE id IN ({gone})")
             for values in made:
                 if not change.blocklist.holds_path(str(values["path"])):
                     rows.insert(change.connection, "anchors", values)
@@ -106,12 +105,12 @@ def _resolved(
     files = list(dict.fromkeys(filter(None, paths.values())))
     found: list[tuple[Mention, str, Span]] = []
     for one in named:
+        own = paths.get(one)
+        if one.kind == "command":
+            own = COMMAND_FILES.get(one.text.split(" ")[0], "package.json")
         if anchor := known.get(one):
             places = [(anchor.now_path, Span(anchor.now_start, anchor.now_end))]
         else:
-            own = paths.get(one)
-            if one.kind == "command":
-                own = COMMAND_FILES.get(one.text.split(" ")[0], "package.json")
             places = list(_places(tree, one, files if own is None else [own]))
         if one.kind == "name" and not places:
             definers = _definers(store, one.wanted)
@@ -258,17 +257,15 @@ def follow_anchors(store: Store) -> None:
     for anchor in list(read_rows(store.primary, query, values, Anchor)):
         is_touched = anchor.now_path in touched
         if is_touched or anchor.state == GONE:
-            source = tree.source(anchor.now_path)
-            anchor = followed(anchor, source, elsewhere.find, is_looked_for=is_touched)
+            anchor = followed(anchor, tree.source(anchor.now_path), elsewhere.find, is_looked_for=is_touched)
             size_bytes, mtime_ns = tree.stamp(anchor.now_path)
             anchor = anchor._replace(size_bytes=size_bytes, mtime_ns=mtime_ns)
         changed.append(anchor)
     if this.head != last.head:
         changed = list(_with_commits(store, changed, last.head))
     with store.write() as change:
-        written = ", ".join(f"{name} = ?" for name in _FOLLOWED)
-        followed_values = ((*anchor[-len(_FOLLOWED) :], anchor.id) for anchor in changed)
-        change.connection.executemany(f"UPDATE anchors SET {written} WHERE id = ?", followed_values)
+        written = ((*anchor[-len(_FOLLOWED) :], anchor.id) for anchor in changed)
+        change.connection.executemany(f"UPDATE anchors SET {' = ?, '.join(_FOLLOWED)} = ? WHERE id = ?", written)
         held = "UPDATE anchors SET held_at = ? WHERE state IN ('same', 'moved') AND held_at < ?"
         change.connection.execute(held, (this.moment, this.moment - this.moment % DAY_US))
         put_setting(change.connection, _KEY, json.dumps(this))

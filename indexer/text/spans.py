@@ -152,10 +152,6 @@ class Source:
         line = self.lines[at]
         return len(line) - len(text) if (text := line.lstrip()) else len(self._text)
 
-    def _lead(self, at: int) -> str:
-        """The white space before a line."""
-        return self.lines[at][: self._indent(at)]
-
     def likeness(self, words: Collection[int]) -> float:
         """The share of the words of some lines that are here."""
         return len(self._known.intersection(words)) / max(len(set(words)), 1)
@@ -221,40 +217,35 @@ class Source:
 
     def _is_within(self, at: int, owner: str, name: str) -> bool:
         """Whether a definition names its owner before it, or is further in than the definition of that."""
+        indent = self._indent(at)
         if any(_places_of(self.lines[at].partition(name)[0], owner)):
             return True
-        indent, lead = self._indent(at), self._lead(at)
         for above in range(at - 1, -1, -1):
             if not indent:
                 break
-            if not self.lines[above].startswith(lead) and (now := self._indent(above)) < indent:
+            if (now := self._indent(above)) < indent:
                 if any(_places_of(self.lines[above], owner)) and self._defines(above, owner):
                     return True
-                indent, lead = now, self._lead(above)
+                indent = now
         return False
 
     def _definition(self, at: int) -> Span:
         """From the decorators above a definition to the bracket that closes it, else to the last line that is further
         in than its first.
         """
-        indent, lead = self._indent(at), self._lead(at)
+        indent, last, quotes = self._indent(at), at, 0
         is_open = self.lines[at].rstrip().endswith("{")
         is_python = language_of(self.path).kind == "python"
-        quotes, counted, end = 0, at, len(self.lines)
-        for place in range(at + 1, end):
-            if self.lines[place].startswith((f"{lead} ", f"{lead}\t")) or (depth := self._indent(place)) > indent:
-                continue
-            if is_python:  # what is in a long string may begin anywhere
-                passed = "\n".join(self.lines[counted:place])
-                quotes, counted = quotes + passed.count('"""') + passed.count("'''"), place
-            line = self.lines[place].strip()
-            if not quotes % 2:
+        for place in range(at, len(self.lines)):
+            line, depth = self.lines[place].strip(), self._indent(place)
+            if place > at and depth <= indent and not quotes % 2:
                 is_on = depth == indent and line.startswith(_CLOSERS)
                 if depth < indent or not (is_on or is_open or (line == "{" and place == at + 1)):
-                    end = place
                     break
                 is_open = is_open and not (is_on and not line.endswith("{"))
-        last = next(place for place in range(end - 1, at - 1, -1) if place == at or self.lines[place].strip())
+            last = place if line else last
+            if is_python:  # what is in a long string may begin anywhere
+                quotes += line.count('"""') + line.count("'''")
         return Span(self._decorated(at) + 1, last + 1)
 
     def _decorated(self, at: int) -> int:
