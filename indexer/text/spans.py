@@ -87,18 +87,6 @@ class _Likeness(NamedTuple):
     end: int
 
 
-class _Terms(dict[int, frozenset[int]]):
-    """Checksums of the words of lines, each when it is first asked for."""
-
-    def __init__(self, lines: Iterable[bytes]) -> None:
-        super().__init__()
-        self._lines = [*lines]
-
-    def __missing__(self, at: int) -> frozenset[int]:
-        self[at] = terms = frozenset(map(_term, self._lines[at].split()))
-        return terms
-
-
 class Source:
     """The text of a file, by lines."""
 
@@ -138,10 +126,10 @@ class Source:
         return [words[number - 1] for number in self._numbers]
 
     @cached_property
-    def _terms(self) -> "_Terms":
-        """Checksums of the words of each line with a text."""
+    def _plain(self) -> list[bytes]:
+        """The lines with a text, with blanks between the words alone, in lower case."""
         lines = self._text.lower().encode("utf-8", "replace").translate(_WORDS_ALONE).split(b"\n")
-        return _Terms(compress(lines, self._bare))
+        return [*compress(lines, self._bare)]
 
     @cached_property
     def _known(self) -> frozenset[int]:
@@ -176,13 +164,11 @@ class Source:
 
     def _terms_of(self, start: int, end: int) -> frozenset[int]:
         """Checksums of the words of some of the lines with a text."""
-        last = min(end, start + _TERM_LINES, len(self._numbers))
-        return frozenset[int]().union(*map(self._terms.__getitem__, range(start, last)))
+        return frozenset[int]().union(*map(_terms_in, self._plain[start : min(end, start + _TERM_LINES)]))
 
     def known(self, kept: Fingerprint) -> Fingerprint:
         """The checksums of what is here, and 0 for those of all else."""
-        sums, words = {*self._sums}, {*self._words}
-        terms = set[int]().union(*map(self._terms.__getitem__, range(len(self._words))))
+        sums, words, terms = {*self._sums}, {*self._words}, set[int]().union(*map(_terms_in, self._plain))
         of_each = zip(kept, (sums, words, words, words, terms, terms), strict=True)
         return Fingerprint(*(tuple(one if one in here else 0 for one in part) for part, here in of_each))
 
@@ -322,13 +308,14 @@ class Source:
         for start in starts:
             if start + size > len(self._numbers) or self._words[start] in others:
                 continue
-            if not terms & self._terms[start] or len(terms & self._terms_of(start, start + size + _MOST_ADDED)) < least:
+            lines = [*map(_terms_in, self._plain[start : start + size + _MOST_ADDED])]
+            if not terms & lines[0] or len(terms & self._terms_of(start, start + len(lines))) < least:
                 continue
             here, own = set[int](), set[int]()  # words of the lines; of those that were not around the span
-            for end in range(start + 1, min(start + size + _MOST_ADDED, len(self._numbers)) + 1):
+            for end, line in enumerate(lines, start + 1):
                 if end - start <= _TERM_LINES:
-                    here |= self._terms[end - 1]
-                    own |= terms & self._terms[end - 1] if self._words[end - 1] not in others else set()
+                    here |= line
+                    own |= terms & line if self._words[end - 1] not in others else set()
                 likeness = 200 * len(terms & here) // (len(terms) + len(here)) if end - start >= size else 0
                 if likeness >= _LEAST_LIKENESS and len(own) >= least:
                     neighbours = self._neighbours(kept, start, end)
@@ -365,10 +352,10 @@ class Source:
         return Located(span, self.difference(kept, span))
 
 
-@lru_cache(maxsize=1 << 14)
-def _term(word: bytes) -> int:
-    """The checksum of a word, of 16 bits."""
-    return crc32(word) & 0xFFFF
+@lru_cache(maxsize=1 << 12)
+def _terms_in(line: bytes) -> frozenset[int]:
+    """Checksums of the words of a line, of 16 bits."""
+    return frozenset(crc32(word) & 0xFFFF for word in line.split())
 
 
 def is_table(path: str) -> bool:
