@@ -147,6 +147,8 @@ def sign(unit: ErrorUnit) -> Signature:
 
 def without_suggestion(message: str) -> str:
     """A message without what it guesses was meant: a newer interpreter says more of the same failure."""
+    if "(" in message:
+        message = _SAID["arguments"].sub(r"\2: \4", message)
     return _SAID["suggestion"].sub("", message) or message
 
 
@@ -160,12 +162,13 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
         line = next((one for one in known.reasons if asked.missing and missing_name(one) == asked.missing), "")
         if (template := masked(line)).words == known.words:
             known = known._replace(values=template.values, message=line, missing=asked.missing)
-    if known.headline == asked.headline or (known.error_type, known.codes) != (asked.error_type, asked.codes):
+    are_told = (known.error_type, asked.error_type), (known.codes, asked.codes)
+    if known.headline == asked.headline or any(one and other and one != other for one, other in are_told):
         return known
     for longer, shorter in ((asked, known), (known, asked)):
         inner = next((said for said in _inner(longer.message) if masked(said).words == shorter.words), "")
         outer = longer.message.removesuffix(inner)
-        if inner and NEGATIONS.isdisjoint(masked(outer).words):
+        if inner and NEGATIONS.isdisjoint(masked(_SAID["unable"].sub("", outer)).words):
             said = inner if longer is known else outer + known.message
             template = masked(said)
             return known._replace(headline=template.text, values=template.values, message=said)

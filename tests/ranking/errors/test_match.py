@@ -200,6 +200,46 @@ def test_what_npm_passes_on_is_the_failure(store: Store) -> None:
     assert grades(store, passed_on) == ["exact"]
 
 
+@pytest.mark.parametrize(
+    ("known", "asked", "grade"),
+    [
+        (  # a driver's arguments, with and without its traceback
+            'Traceback (most recent call last):\n  File "/srv/a.py", line 3, in load\n    connect()\n'
+            """db.Error: ('01000', "Can't open lib 'Driver 17 for carts' : file not found (0)")\n""",
+            """Error: ('01000', "Can't open lib 'Driver 17 for carts' : file not found (0)")""",
+            "near",
+        ),
+        (  # below what passes a failure on, what failed
+            "Cart location not found. Define it with cart.dir in the local.properties file.",
+            "* What went wrong:\nA problem occurred configuring project ':app'.\n"
+            "> Cart location not found. Define it with cart.dir in the local.properties file.\n\n* Try:\nRun again\n",
+            "near",
+        ),
+        (  # what is tried again is no failure, and the class of an object no message
+            "E: Could not get lock /var/lib/cart. It is held by process 2448 (upgrade)\n",
+            "E: Could not get lock /var/lib/cart. It is held by process 1719 (upgrade)\n"
+            "Attempt 1 failed! Trying again in 5s... (1/5)\n",
+            "template",
+        ),
+        (
+            "Error: Could not find a build of the cart in the shop. Try the command build first\n",
+            "web      | Error: Could not find a build of the cart in the shop. Try the command build first\n"
+            "web      |     at async start (/app/start.js:196:31) {\nweb      |   type: 'Error'\nweb      | }\n",
+            "exact",
+        ),
+        (
+            "Message: session not created: this driver only supports version 89 of the browser",
+            "java.lang.IllegalStateException: Could not start. Message: session not created: this driver only supports"
+            " version 115 of the browser\n\tat cart.Main.run(Main.java:140)\n",
+            "near",
+        ),
+    ],
+)
+def test_a_failure_is_the_one_that_is_passed_on(store: Store, known: str, asked: str, grade: str) -> None:
+    save(store, known)
+    assert grades(store, asked) == [grade]
+
+
 def test_a_name_that_others_code_does_not_have_is_missing_wherever_it_is_asked(store: Store) -> None:
     raised = 'Traceback (most recent call last):\n  File "/srv/{}.py", line 3, in {}\n    rows.append(row)\n{}{}\n'
     inside = '  File "/venv/lib/python3.11/site-packages/pandas/core/generic.py", line 5989, in __getattr__\n'
