@@ -42,8 +42,6 @@ _PLACES_IN_TEXT = listed("places in text")
 _LEVELLED = dict(rows("levelled"))
 _SINGLE_LETTER_WORDS = frozenset("ai")
 _PLACEHOLDERS = {"path": "<path>", "url": "<url>", "number": "<num>"}
-# GCC and Clang: what a type's name stands for. The name alone is the value.
-_STANDS_FOR = " {aka "
 
 
 def masked(message: str) -> Masked:
@@ -65,10 +63,7 @@ def masked(message: str) -> Masked:
 
 def tokens(message: str) -> Iterator[re.Match[str]]:
     """The words and values of a message, each with its kind as the match's last group."""
-    if "(" in message:
-        message = _TOKENS["figures"].sub("", message)
-    if _STANDS_FOR in message:
-        message = _TOKENS["stood for"].sub("", message)
+    message = _TOKENS["aside"].sub("", message)
     if message.startswith("expected "):
         message = _TOKENS["found token"].sub(r"\1", message)
     return _TOKENS["token"].finditer(with_quoted_slots(message))

@@ -147,8 +147,7 @@ def sign(unit: ErrorUnit) -> Signature:
 
 def without_suggestion(message: str) -> str:
     """A message without what it guesses was meant: a newer interpreter says more of the same failure."""
-    if "(" in message:
-        message = _SAID["arguments"].sub(r"\2: \4", message)
+    message = _SAID["arguments"].sub(r"\2: \4", message)
     return _SAID["suggestion"].sub("", message) or message
 
 
@@ -158,10 +157,11 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
     "failed to set up x: port is in use" is "port is in use". It is itself where the rest is not the same in words.
     What a report says of several names it says of each.
     """
-    if asked.missing != known.missing:
-        line = next((one for one in known.reasons if asked.missing and missing_name(one) == asked.missing), "")
-        if (template := masked(line)).words == known.words:
-            known = known._replace(values=template.values, message=line, missing=asked.missing)
+    for line in known.reasons:
+        if missing_name(line) == asked.missing != known.missing and masked(line).words == known.words:
+            known = known._replace(values=masked(line).values, message=line, missing=asked.missing)
+    if known.message == asked.message:  # whose report it stands in is another tool's
+        known = known._replace(language=asked.language)
     are_told = (known.error_type, asked.error_type), (known.codes, asked.codes)
     if known.headline == asked.headline or any(one and other and one != other for one, other in are_told):
         return known

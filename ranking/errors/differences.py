@@ -156,10 +156,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     """Whether a difference in this place is one of those that occur from run to run."""
     if one is None or other is None:
         alone = one or other
-        is_where = (
-            alone is not None and alone.kind == "path" and alone.before in _BEFORE_PLACES and not about.is_one_name
-        )
-        return about.names_vary or is_where
+        return about.names_vary or (alone is not None and alone.kind == "path" and _says_where(alone, about))
     is_code = one.before in _CODES
     if one.kind == other.kind and one.kind in (_VARYING | about.passing) and not is_code:
         return True
@@ -195,12 +192,17 @@ def _without_numbers(text: str) -> str:
     return _SAID["numbers"].sub("0", text)
 
 
+def _says_where(path: _Token, about: _About) -> bool:
+    """Whether a path says where something is, not what: by its line, or by the word before it."""
+    is_line = _SAID["line"].search(path.bare) is not None
+    return is_line or (path.before in _BEFORE_PLACES and not about.is_one_name)
+
+
 def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
     """Of paths the last part counts, where one may be missing; not where it says in which file, or is passing."""
     if _SAID["temporary"].match(mine) and _SAID["temporary"].match(theirs):
         return True
-    is_where = one.before in _BEFORE_PLACES and not about.is_one_name
-    if one.is_place or _SAID["line"].search(mine) or is_where:
+    if one.is_place or _says_where(one, about):
         return True
     last, other = (re.split(r"[/\\]", _SAID["line"].sub("", path).rstrip("/\\"))[-1] for path in (mine, theirs))
     is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None

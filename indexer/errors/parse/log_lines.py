@@ -10,7 +10,7 @@ is one of errors stays, since it announces one.
 from ctxrank.indexer.errors.parse.tables import Expressions
 
 _LINES = Expressions("log_lines")
-_FORMS = ("stamped", "process", "joined", "counted", "keyed")
+_FORMS = ("passed on", "stamped", "process", "joined", "counted", "keyed")
 _OF_ERRORS = ("ERR", "FAT", "CRI", "PAN", "ALE", "EME", "SEV")
 
 

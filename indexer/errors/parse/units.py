@@ -7,7 +7,6 @@ follows, and is kept as detail. Output that announces nothing is one unit: its l
 """
 
 import bisect
-import itertools
 import re
 
 from ctxrank.indexer.errors.parse import kept
@@ -349,7 +348,8 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         end += 1
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
-    message = headline.message or _with_causes(detail)
+    causes = _PRINTED["cause"].findall("\n".join(detail[1:]))
+    message = headline.message or ": ".join(line.strip() for line in (*detail[:1], *causes))
     is_free = not tool and not headline.codes and headline.error_type not in WORDED_BY_LANGUAGE
     message, begin, end = in_full(message, lines, start, end, may_be_title=is_free)
     if way("wraps", tool) != NOTHING and not headline.message:
@@ -368,17 +368,6 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         tuple(detail), headline.place, _bounded(lines[begin:end]), start, notation.rank, notation.why,
     )  # fmt: skip
     return unit, end
-
-
-def _with_causes(paragraph: list[str]) -> str:
-    """The first line of a paragraph, and what is marked below it as the cause; '' of an empty one."""
-    said = paragraph[0].strip() if paragraph else ""
-    for above, line in itertools.pairwise(paragraph):
-        if cause := _PRINTED["cause"].match(line):
-            said = f"{said.rstrip('.')}: {cause[1]}"
-        elif said.endswith(":") and _PRINTED["cause"].match(above):
-            said = f"{said} {line.strip()}"
-    return said
 
 
 _MAX_LAST_LINES = 200  # of output that announces nothing
