@@ -8,7 +8,7 @@
 
 A task of one line is what it is. Issues that look for the note of what fixed them (benchmarks/road.py, 2026-11; 56, 63
 and 53 issues, the share of those whose note is first, and is named in 2,000 tokens): .732 and .946, .556 and .810, .717
-and .887 with the title six times and all else once; .696 and .964, .619 and .841, .774 and .906 so.
+and .887 with the title six times and all else once; .732 and .964, .619 and .841, .774 and .906 so.
 """
 
 from ctxrank.ranking.retrieval.query import Query, bounded_text, plain_query
@@ -18,10 +18,10 @@ _TITLE_WORDS = 30  # what is longer is a paragraph
 _ROLE = ("you are", "you're", "act as")  # says who reads the task, and not what it is
 _PROSE_WORDS = 100
 _MAX_WORDS = 400  # of all else; the rarest 32 terms are what counts
-_FENCES = ("```", "~~~")
-_FORM = r"\s*(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$|[-*+] \[[ xX]?\] )"
+_FENCED = r"\n[ \t]*(?:```|~~~)[^\n`]*(\n.*?)(?:\n[ \t]*(?:```|~~~)|\Z)"
 _SAYS_NOTHING = (
-    r"<!--.{0,2000}?-->"  # what a form asks for
+    r"<!--.{0,2000}?-->"  # what a form asks for, its headings and lines to tick
+    r"|\n[ \t]*(?:#{1,6}[ \t][^\n]*|\*\*[^*\n]{1,80}\*\*:?[ \t\r]*(?=\n|\Z)|[-*+] \[[ xX]?\] [^\n]*)"
     r"|https?://\S+"
     r"|(?<![^\s\"'])[^\s\"']*/(?:(?:site|dist)-packages|python\d[\d.]*)/"
     r"|(?<![A-Za-z_0-9])\d(?![A-Za-z_0-9])"
@@ -35,28 +35,10 @@ def task_query(task: str, fenced_words: int = _MAX_WORDS) -> Query:
         return plain_query(task, _MAX_WORDS)
     import re  # noqa: PLC0415  start-up: a task of one line needs no pattern
 
-    title, _, rest = re.sub(_SAYS_NOTHING, " ", task, flags=re.DOTALL).partition("\n")
+    title, end, rest = re.sub(_SAYS_NOTHING, " ", task, flags=re.DOTALL).partition("\n")
     is_title = len(title.split()) <= _TITLE_WORDS and not title.lower().startswith(_ROLE)
-    prose, fenced = _parts(rest, fenced_words)
-    said = plain_query(prose).terms
-    once = (said[_PROSE_WORDS:] + plain_query(fenced).terms)[:_MAX_WORDS]
+    prose = plain_query(re.sub(_FENCED, "\n", end + rest, flags=re.DOTALL)).terms
+    fenced = [" ".join(text.split()[-fenced_words:]) for text in re.findall(_FENCED, end + rest, re.DOTALL)]
+    once = (prose[_PROSE_WORDS:] + plain_query("\n".join(fenced)).terms)[:_MAX_WORDS]
     times = TITLE_TIMES if is_title else PROSE_TIMES
-    return Query(plain_query(title).terms * times + said[:_PROSE_WORDS] * PROSE_TIMES + once)
-
-
-def _parts(text: str, fenced_words: int) -> tuple[str, str]:
-    """Prose, and what stands in fences; of a form's lines nothing."""
-    import re  # noqa: PLC0415  start-up: a task of one line needs no pattern
-
-    prose: list[str] = []
-    fenced: list[list[str]] = []
-    is_fenced = False
-    for line in text.splitlines():
-        if line.lstrip().startswith(_FENCES) and "`" not in line.strip("` \t"):
-            is_fenced = not is_fenced
-            fenced.append([])
-        elif is_fenced:
-            fenced[-1] += line.split()
-        elif not re.match(_FORM, line):
-            prose.append(line)
-    return "\n".join(prose), "\n".join(" ".join(words[-fenced_words:]) for words in fenced)
+    return Query(plain_query(title).terms * times + prose[:_PROSE_WORDS] * PROSE_TIMES + once)
