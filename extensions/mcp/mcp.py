@@ -5,7 +5,6 @@ HTTP (`sdk.py`). A failure is a tool's error in words, for the model to read. A 
 its own first turn: nothing is loaded for it but the declarations.
 """
 
-import gc
 import os
 import sys
 import time
@@ -43,7 +42,6 @@ _TEMPLATE: Json = {
 
 def serve_stdio(call: Call, session: str | None) -> Reply:
     """Serve one runner over stdin and stdout until it closes them."""
-    gc.enable()  # see cli/entry.py
     served = Served(call, session or new_session())
     # The two streams are the protocol's alone: what else reads or prints, in a child process too, gets others.
     with os.fdopen(os.dup(0), "rb") as lines, os.fdopen(os.dup(1), "wb") as answers:

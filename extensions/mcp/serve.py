@@ -82,7 +82,6 @@ _STATUS = {"usage": 400, "not_found": 404, "no_store": 404, "untrusted": 403, "l
 
 def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> Reply:
     """Serve until SIGTERM (0) or Ctrl-C (130). Raises LockedError where another process serves this store."""
-    gc.enable()  # see cli/entry.py
     with call.open() as store:
         folder = store.location.folder
         log = store.config.team_dsn if store.config.team_log is not None else ""

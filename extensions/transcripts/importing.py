@@ -5,7 +5,6 @@ and unconfirmed: a search finds it, and no prompt is given it. A fix is what the
 two sessions; until then it is what "ran next, unconfirmed". Each file is read on from where the last import ended.
 """
 
-import gc
 import json
 import os
 from collections import Counter
@@ -98,7 +97,6 @@ class Known(NamedTuple):
 
 def import_transcripts(call: Call, folder: str | None, runner: str, since: str, dry_run: bool) -> Reply:
     """Bring in what is new in the transcripts of this project."""
-    gc.enable()  # see cli/entry.py
     oldest = parse_time(since, now=now_us())
     with call.open() as store:
         config = load_config(store)
@@ -132,7 +130,6 @@ def on_session_end(call: HookCall) -> None:
     if not call.settings.learn:
         return
     if os.path.isfile(path):
-        gc.enable()
         oldest = now_us() - UNCONFIRMED_DAYS * DAY_US
         importer = _Importer(call.store, call.config, call.settings, oldest, call.event.runner)
         of_subagents = os.path.join(path.removesuffix(".jsonl"), "subagents")
