@@ -269,8 +269,8 @@ if TYPE_CHECKING:
             """The terms that the index makes of a text, in order."""
             ...
 
-        def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
-            """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
+        def tokens_at(self, text: bytes) -> list[tuple[int, int, str]]:
+            """Terms with the offsets (start, end) that they cut from a text in UTF-8."""
             ...
 
         def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> "FoundWords":

@@ -164,11 +164,11 @@ class MemoryEngine:
 
     def tokens(self, text: str) -> list[str]:
         """The terms of a text."""
-        return [token for _, _, token in self.tokens_at(text)]
+        return [token for _, _, token in _cut(self._porter, text)]
 
-    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
+    def tokens_at(self, text: bytes) -> list[tuple[int, int, str]]:
         """Terms with their offsets in bytes."""
-        return _cut(self._porter, text)
+        return _cut(self._porter, text.decode())
 
     def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
         """The same, and which of them are wanted."""
@@ -221,9 +221,8 @@ class MemoryEngine:
         """The first word with this term in the first document that holds it."""
         holding = [held for held in self._held.values() if any(term in tokens for tokens in held.tokens.values())]
         first = min(holding, key=lambda held: held.rowid)
-        text = " ".join(getattr(first.document, column) for column in TEXT_COLUMNS)
-        encoded = text.encode()
-        start, end = next((start, end) for start, end, token in self.tokens_at(text) if token == term)
+        encoded = " ".join(getattr(first.document, column) for column in TEXT_COLUMNS).encode()
+        start, end = next((start, end) for start, end, token in self.tokens_at(encoded) if token == term)
         return encoded[start:end].decode().lower()
 
     # Rows

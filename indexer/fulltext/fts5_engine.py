@@ -169,8 +169,8 @@ class Fts5Engine:
         """The terms that FTS5's own tokenizer makes of a text, in order."""
         return self.index().tokens(text)
 
-    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
-        """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
+    def tokens_at(self, text: bytes) -> list[tuple[int, int, str]]:
+        """Terms with the offsets (start, end) that they cut from a text in UTF-8."""
         return self.index().tokens_at(text)
 
     def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> "FoundWords":

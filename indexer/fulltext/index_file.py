@@ -6,7 +6,7 @@ assembly answer without it.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import apsw
 
@@ -95,7 +95,7 @@ class Index:
         self.path = path
         self.generation = generation  # as it was when it was opened
         self._identity = _identity(path)
-        self._tokenizer: apsw.FTS5Tokenizer | None = None
+        self._made_tokenizer: Callable[..., list[Any]] | None = None
         self._finder: WordFinder | None = None
         self._searched_bytes = 0  # without it
 
@@ -163,31 +163,28 @@ class Index:
 
     def tokens(self, text: str) -> list[str]:
         """The terms that the index's own tokenizer makes of a text, in order."""
-        return self._tokenize(text.encode("utf-8", "replace"), include_offsets=False)
+        encoded, reason = text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT
+        return self._tokenizer(encoded, reason, None, include_offsets=False, include_colocated=False)
 
-    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
-        """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
-        return self.tokens_of_bytes(text.encode("utf-8", "replace"))
+    def tokens_at(self, text: bytes) -> list[tuple[int, int, str]]:
+        """Terms with the offsets (start, end) that they cut from a text in UTF-8."""
+        return self._tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
 
     def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
         """The tokens of a text in UTF-8, and which of them are wanted, by their terms."""
         if self._finder is None:
             self._searched_bytes += len(text)
             if len(text) < _FINDER_FROM_BYTES and self._searched_bytes < _FINDER_FROM_ALL_BYTES:
-                return find_words(self.tokens_of_bytes, text, wanted, with_parts=with_parts)
+                return find_words(self.tokens_at, text, wanted, with_parts=with_parts)
             from ctxrank.indexer.text.word_finder import WordFinder  # noqa: PLC0415  only where texts are read
 
-            self._finder = WordFinder(self.tokens_of_bytes)
+            self._finder = WordFinder(self.tokens_at)
         return self._finder.find(text, wanted, with_parts=with_parts)
-
-    def tokens_of_bytes(self, text: bytes) -> list[tuple[int, int, str]]:
-        """The same of a text in UTF-8."""
-        return self._tokenize(text, include_offsets=True)
 
     def word_with(self, term: str, text: str) -> str:
         """The first word of a text that the tokenizer makes this term of, in lower case; else the term."""
         encoded = text.encode("utf-8", "replace")
-        for start, end, token in self.tokens_of_bytes(encoded):
+        for start, end, token in self.tokens_at(encoded):
             if token == term:
                 return encoded[start:end].decode("utf-8", "replace").lower()
         return term
@@ -199,11 +196,13 @@ class Index:
         options = {"include_offsets": False, "include_colocated": False}
         return " ".join(tokenizer(surface.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, **options))
 
-    def _tokenize(self, text: bytes, *, include_offsets: bool) -> list[Any]:
-        if self._tokenizer is None:
-            self._tokenizer = self.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
-        options = {"include_offsets": include_offsets, "include_colocated": False}
-        return cast("list[Any]", self._tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, **options))
+    @property
+    def _tokenizer(self) -> Callable[..., list[Any]]:
+        """FTS5's own, as the index uses it."""
+        if self._made_tokenizer is None:
+            made = self.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
+            self._made_tokenizer = cast("Callable[..., list[Any]]", made)
+        return self._made_tokenizer
 
     def close(self) -> None:
         """Close the connection; the object is of no further use."""

@@ -144,9 +144,8 @@ class _Expander:
         """A word of the corpus with this term, in lower case: as the first document that holds it writes it."""
         rows = self._engine.rows(RowQuery(TermClause((term,), (surface,))), 1)
         for _, *columns in self._engine.texts([row[0] for row in rows], _MAX_CHARS).values():
-            text = "\n".join(columns)
-            encoded = text.encode("utf-8", "replace")
-            for start, end, token in self._engine.tokens_at(text):
+            encoded = "\n".join(columns).encode("utf-8", "replace")
+            for start, end, token in self._engine.tokens_at(encoded):
                 if token == term:
                     return encoded[start:end].decode("utf-8", "replace").lower()
         return surface

@@ -429,7 +429,7 @@ def query_names(query: Query) -> dict[str, float]:
 
 def _names_of_words(query: Query) -> dict[str, float]:
     """What a few words are the name of when they are written together."""
-    words = [term.text.lower() for term in query.terms if term.is_plain_word]
+    words = [term.text.lower() for term in query.terms if term.is_plain and term.text.isalpha()]
     if not 1 < len(words) == len(query.terms) <= _MAX_NAME_WORDS:
         return {}
     return {"".join(words): 1.0, "_".join(words): 1.0}
@@ -452,7 +452,7 @@ def _name_places(text: str) -> list[tuple[int, int]]:
 def _tokens(term: Term, engine: Engine, position: int = 0, place: int = 0) -> list[Token]:
     """The tokens of the `place`-th term of a query; of a prefix only the last one is open."""
     encoded = term.text.encode("utf-8", "replace")
-    cuts = engine.tokens_at(term.text)
+    cuts = engine.tokens_at(encoded)
     tokens: list[Token] = []
     for start, end, token in cuts:
         surface = encoded[start:end].decode("utf-8", "replace")

@@ -87,11 +87,6 @@ class Term(NamedTuple):
         """Whether it is one word as a whole, for any column."""
         return not (self.is_phrase or self.is_prefix or self.column)
 
-    @property
-    def is_plain_word(self) -> bool:
-        """Whether it is letters alone, for any column."""
-        return self.is_plain and self.text.isalpha()
-
     def __str__(self) -> str:
         column = f"{self.column}:" if self.column else ""
         text = _quoted(self.text) if self.is_phrase else self.text
