@@ -3,7 +3,7 @@
     title        the first line counts TITLE_TIMES: it says in a few words what the rest is about
     prose        its first _PROSE_WORDS count PROSE_TIMES: what is wrong comes before how to see it, and where
     the rest     further words, and code and logs in fences, count once
-    left out     a form's headings, lines to tick and comments, addresses, where a program is installed, and digits
+    left out     headings, what a form has ticked, its comments, addresses, where a program is installed, and digits
                  alone: they are rare enough in findings to decide what is near, and say nothing of this task
 
 A task of one line is what it is. Issues that look for the note of what fixed them (benchmarks/road.py, 2026-11; 56, 63
@@ -19,9 +19,9 @@ _ROLE = ("you are", "you're", "act as")  # says who reads the task, and not what
 _PROSE_WORDS = 100
 _MAX_WORDS = 400  # of all else; the rarest 32 terms are what counts
 _FENCED = r"\n[ \t]*(?:```|~~~)[^\n`]*(\n.*?)(?:\n[ \t]*(?:```|~~~)|\Z)"
+_HEADING = r"\n[ \t]*(?:#{1,6}[ \t][^\n]*|\*\*[^*\n]{1,80}\*\*:?[ \t\r]*(?=\n|\Z))"
 _SAYS_NOTHING = (
-    r"<!--.{0,2000}?-->"  # what a form asks for, its headings and lines to tick
-    r"|\n[ \t]*(?:#{1,6}[ \t][^\n]*|\*\*[^*\n]{1,80}\*\*:?[ \t\r]*(?=\n|\Z)|[-*+] \[[ xX]?\] [^\n]*)"
+    r"<!--.{0,2000}?-->|\n[ \t]*[-*+] \[[xX]\] [^\n]*"  # what a form asks for, and what was ticked
     r"|https?://\S+"
     r"|(?<![^\s\"'])[^\s\"']*/(?:(?:site|dist)-packages|python\d[\d.]*)/"
     r"|(?<![A-Za-z_0-9])\d(?![A-Za-z_0-9])"
@@ -37,7 +37,8 @@ def task_query(task: str, fenced_words: int = _MAX_WORDS) -> Query:
 
     title, end, rest = re.sub(_SAYS_NOTHING, " ", task, flags=re.DOTALL).partition("\n")
     is_title = len(title.split()) <= _TITLE_WORDS and not title.lower().startswith(_ROLE)
-    prose = plain_query(re.sub(_FENCED, "\n", end + rest, flags=re.DOTALL)).terms
+    prose = plain_query(re.sub(f"{_FENCED}|{_HEADING}", "\n", end + rest, flags=re.DOTALL)).terms
+    prose = prose or plain_query(re.sub(_FENCED, "\n", rest, flags=re.DOTALL)).terms  # a plan by headings
     fenced = [" ".join(text.split()[-fenced_words:]) for text in re.findall(_FENCED, end + rest, re.DOTALL)]
     once = (prose[_PROSE_WORDS:] + plain_query("\n".join(fenced)).terms)[:_MAX_WORDS]
     times = TITLE_TIMES if is_title else PROSE_TIMES

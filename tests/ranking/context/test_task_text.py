@@ -32,6 +32,12 @@ def test_of_a_form_its_lines_count_nothing_and_what_is_fenced_once() -> None:
     assert [term.text for term in task_query(f"The walrus\n{form}", 2).terms][-2:] == ["pool", "locked"]
 
 
+def test_of_a_plan_what_is_to_be_done_counts() -> None:
+    words = _words("Pools\n\n## Steps\n- [ ] unlock the walrus\n- [x] feed the heron\n")
+    assert words.count("walrus") == PROSE_TIMES and "heron" not in words
+    assert _words("Pools\n## Unlock the walrus\n## Feed the heron").count("heron") == PROSE_TIMES
+
+
 def test_a_long_text_says_first_what_it_is_about() -> None:
     words = _words("The walrus pool locks\n" + "\n".join(f"w{number}" for number in range(1000)))
     assert (words.count("w99"), words.count("w100"), words.count("w999")) == (PROSE_TIMES, 1, 0)
@@ -55,7 +61,9 @@ def test_a_task_of_one_line_is_what_it_is() -> None:
     )
 
 
-@pytest.mark.parametrize("part", ["<!--", "a/", "/python3", "1 ", "t\n", "site-packages/", " "])
+@pytest.mark.parametrize(
+    "part", ["<!--", "a/", "/python3", "1 ", "t\n", "site-packages/", " ", "```\n", "\n**", "\n# ", "\n- [ ] "]
+)
 def test_no_text_takes_long(part: str) -> None:
     begun = process_time()
     task_query("a\n" + part * (60_000 // len(part)))
