@@ -108,14 +108,15 @@ def row_bounds(
     try:
         segments = [
             (
-                array("q", sorted(_deleted(connection, segment))).tobytes(),
+                _deleted(connection, parts),
                 [
                     (place, *found)
                     for place, word in enumerate(words)
+                    for segment in parts
                     if (found := _list(connection, segment, _MAIN + word.term.encode())) is not None
                 ],
             )
-            for segment in _segments(connection)
+            for parts in _segments(connection)
         ]
         tables = impact_tables(connection, words, weights, saturation)
         return BoundArrays(*loops.row_bounds(segments, tables, _ALL_ROWS if most is None else most))
@@ -165,23 +166,32 @@ def _impacts(
         yield highest
 
 
-def _segments(connection: apsw.Connection) -> list[_Segment]:
-    """The parts of the index, from FTS5's record of its structure."""
+def _segments(connection: apsw.Connection) -> list[list[_Segment]]:
+    """The parts of the index, from FTS5's record of its structure, each with all that its rows are in.
+
+    While segments are being merged, a row has its first words in the new one, the last one of the next level, and the
+    others still in its own.
+    """
     record = connection.execute("SELECT block FROM main.fts_data WHERE id = ?", (_STRUCTURE,)).get
     is_second = record[4:8] == _SECOND_FORMAT
     numbers = _varints(record, 8 if is_second else 4)
     levels = next(numbers)
     next(numbers)  # segments
     next(numbers)  # writes
-    segments: list[_Segment] = []
+    groups: list[list[_Segment]] = []
+    merging: list[_Segment] = []
     for _ in range(levels):
-        next(numbers)  # those that are being merged
+        inputs = next(numbers)
+        segments: list[_Segment] = []
         for _ in range(next(numbers)):
             id_, first, last = next(numbers), next(numbers), next(numbers)
             tombstone_pages = [next(numbers) for _ in range(5)][2] if is_second else 0
-            if first:
-                segments.append(_Segment(id_, first, last, tombstone_pages))
-    return segments
+            segments.append(_Segment(id_, first, last, tombstone_pages))
+        if merging:
+            groups.append([*merging, segments.pop()])
+        merging = segments[:inputs]
+        groups += [[segment] for segment in segments[inputs:]]
+    return [[segment for segment in group if segment.first] for group in groups]
 
 
 def _varints(record: bytes, at: int) -> Iterator[int]:
@@ -190,7 +200,14 @@ def _varints(record: bytes, at: int) -> Iterator[int]:
         yield value
 
 
-def _deleted(connection: apsw.Connection, segment: _Segment) -> Iterator[int]:
+def _deleted(connection: apsw.Connection, parts: list[_Segment]) -> bytes:
+    """The rows that were deleted from a part. Raises ValueError where a row may be in another segment of it anew."""
+    if len(parts) > 1 and any(segment.tombstone_pages for segment in parts):
+        raise ValueError("what is being merged has deleted rows")
+    return array("q", sorted(row for segment in parts for row in _deleted_of(connection, segment))).tobytes()
+
+
+def _deleted_of(connection: apsw.Connection, segment: _Segment) -> Iterator[int]:
     """The rows that were deleted from a segment: a hash on several pages, whose empty places are 0."""
     for page in range(segment.tombstone_pages):
         id_ = (segment.id + _TOMBSTONES << _SEGMENT_BITS) + page

@@ -227,6 +227,21 @@ def _read(loops: Any, pages: list[bytes], tables: bytes) -> object:
     return found, rows, bounds
 
 
+def test_a_row_has_one_bound_while_its_segments_are_being_merged(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        chance = random.Random(3)
+        for start in range(1, 1201, 300):
+            _write(store, chance, range(start, start + 300))
+        text, engine = "balmo kiwi plum", fts5_of(store)
+        before = _held(_row_bounds(engine, text, None))
+        connection, parts = engine.index().connection, list[int]()
+        for pages in (-1, *[1] * 60):
+            connection.execute("INSERT INTO main.fts (fts, rank) VALUES ('merge', ?)", (pages,))
+            parts.append(max(map(len, vars(postings)["_segments"](connection))))
+            assert _held(_row_bounds(engine, text, None)) == before
+        assert parts[0] > 1 == parts[-1], "a merge has begun, and has ended"
+
+
 def test_a_structure_that_is_not_as_expected_is_left_to_fts5(changed: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     def segments(_: object) -> list[object]:
         raise IndexError
