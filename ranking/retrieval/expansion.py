@@ -46,8 +46,6 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # unknown one may be right and only missing (`amounts` is no `accounts`), so it takes more. Nothing is looked for two
 # edits away: of 4,700 questions it answered 14 otherwise, and none better (2026-11).
 _LEAST_TYPED, _LEAST_AMONG_KNOWN = 4, 5
-# Letters of a stem that stands in from one edit in the first letter (`spider` is no `epider` of epid).
-_LEAST_STEM_FOR_FIRST = 5
 _LEAST_INNER = 5  # letters of a part
 _LEAST_HALF = 4  # of a word that is two
 _LEAST_PART = 3  # of one that is more: `anyone` is no `any one`
@@ -277,9 +275,7 @@ class _Expander:
         forms = _edited(typed)
         forms_of: dict[str, list[str]] = {}
         for form, stem in zip(forms, self._stems(forms), strict=False):
-            if form[0] == typed[0] or (
-                len(typed) > _LEAST_TYPED and len(stem) >= _LEAST_STEM_FOR_FIRST
-            ):  # `cess` is no `less`
+            if form[0] == typed[0] or len(typed) > _LEAST_TYPED:  # `cess` is no `less`
                 forms_of.setdefault(stem, []).append(form)
         terms = self._engine.look_up_any(forms_of) or self._engine.look_up_any(forms_of, PATH)
         terms.sort(key=lambda term: (all(form[0] != typed[0] for form in forms_of[term.term]), -term.df, term.term))
