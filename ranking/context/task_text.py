@@ -8,7 +8,7 @@
 
 A task of one line is what it is. Issues that look for the note of what fixed them (benchmarks/road.py, 2026-11; 56, 63
 and 53 issues, the share of those whose note is first, and is named in 2,000 tokens): .732 and .946, .556 and .810, .717
-and .887 with the title six times and all else once; .732 and .964, .619 and .841, .774 and .906 so.
+and .887 with the title six times and all else once; .714 and .964, .619 and .841, .774 and .906 so.
 """
 
 from ctxrank.ranking.retrieval.query import Query, bounded_text, plain_query
