@@ -47,8 +47,6 @@ _CHUNK_FILES = 200
 _CHUNK_BYTES = 2_000_000
 # The index catches up after this much text: its merges cost less in large portions, its backlog stays small.
 _FOLLOW_BYTES = 16_000_000
-# A second process takes smaller ones, since what it is left with at the end is waited for.
-_FOLLOW_MEANWHILE_BYTES = 5_000_000
 # From here on a second process earns its start: half of a run's time is following.
 _LARGE_BYTES = 4_000_000
 _GONE_CHUNK = 500
@@ -253,7 +251,7 @@ class _Scan:
                     self._apply(change, root, root_id, one)
             self._counts["files_read"] += len(chunk)
             self._unfollowed += size
-            if self._unfollowed >= _FOLLOW_MEANWHILE_BYTES and self.notify is not None and self.notify():
+            if self.notify is not None and self.notify():
                 self._unfollowed = 0
             elif self._unfollowed >= _FOLLOW_BYTES:
                 self.catch_up()

@@ -38,10 +38,6 @@ _LONG_BOUND_BATCH_DOCUMENTS = 1000
 # After a run this long the segments it wrote are merged (5 ms for a thousand documents; queries ran a quarter faster).
 _MERGED_AFTER_DOCUMENTS = 20_000
 _MERGED_AT_ONCE_PAGES = 1000
-# FTS5 merges segments of one level from the fourth on. A batch this large makes one that is not merged as it comes: the
-# first index of a tree is a few of them, and a merge would leave as many free pages as they have.
-_UNMERGED_DOCUMENTS = 1000
-_MERGES_FROM = "INSERT INTO main.fts (fts, rank) VALUES ('automerge', ?)"
 
 
 IndexRow = tuple[int, str, LoggedDocument]  # a document as a row of the index: its number, its scope
@@ -248,15 +244,10 @@ class IndexUpdater:
             titles += is_title
             titles_length += is_title * length
         self._terms.finish()
-        is_large = len(rows) >= _UNMERGED_DOCUMENTS
-        if is_large:
-            self._connection.execute(_MERGES_FROM, (0,))
         self._connection.executemany(
             "INSERT OR REPLACE INTO main.fts (rowid, body, title, path, identifiers, scope) VALUES (?, ?, ?, ?, ?, ?)",
             [(rowid, text.body, text.title, text.path, text.identifiers, scope) for rowid, scope, text in rows],
         )
-        if is_large:
-            self._connection.execute(_MERGES_FROM, (4,))
         self._connection.executemany(
             "INSERT OR REPLACE INTO main.forward (id, owner_id, length, is_title, terms) VALUES (?, ?, ?, ?, ?)",
             entries,

@@ -183,18 +183,6 @@ def test_a_long_run_leaves_one_segment_and_everything_in_it(store: Store, monkey
     assert (index_contents(store), index_of(store).connection.execute(segments).get) == (whole, 1)
 
 
-def test_large_batches_are_not_merged_as_they_come(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(18):
-        save(store, f"{number}.md", f"finding {number} of the retry queue")
-    whole, index = index_contents(store), index_of(store)
-    monkeypatch.setattr(catch_up, "_UNMERGED_DOCUMENTS", 3)
-    with index.connection:
-        catch_up.clear(index.connection)
-    IndexUpdater(index).run(None, size=3)
-    asked = "SELECT count(DISTINCT segid), (SELECT v FROM main.fts_config WHERE k = 'automerge') FROM main.fts_idx"
-    assert (index_contents(store), index.connection.execute(asked).fetchone()) == (whole, (13, 4))
-
-
 def test_terms_beyond_ascii_are_counted_as_fts5_has_them(store: Store) -> None:
     save(store, "a.md", "Größe naïve café — 日本語 x²y ﬁne İstanbul CAFÉ cafe\u0301 a\u0301")
     contents = index_contents(store)
