@@ -37,9 +37,10 @@ def task_query(task: str, fenced_words: int = _MAX_WORDS) -> Query:
 
     title, end, rest = re.sub(_SAYS_NOTHING, " ", task, flags=re.DOTALL).partition("\n")
     is_title = len(title.split()) <= _TITLE_WORDS and not title.lower().startswith(_ROLE)
-    prose = plain_query(re.sub(f"{_FENCED}|{_HEADING}", "\n", end + rest, flags=re.DOTALL)).terms
-    prose = prose or plain_query(re.sub(_FENCED, "\n", rest, flags=re.DOTALL)).terms  # a plan by headings
-    fenced = [" ".join(text.split()[-fenced_words:]) for text in re.findall(_FENCED, end + rest, re.DOTALL)]
+    parts = re.split(_FENCED, end + rest, flags=re.DOTALL)  # prose and what is fenced, in turn
+    plain = "\n".join(parts[::2])
+    prose = plain_query(re.sub(_HEADING, "\n", plain)).terms or plain_query(plain).terms  # else a plan by headings
+    fenced = [" ".join(text.split()[-fenced_words:]) for text in parts[1::2]]
     once = (prose[_PROSE_WORDS:] + plain_query("\n".join(fenced)).terms)[:_MAX_WORDS]
     times = TITLE_TIMES if is_title else PROSE_TIMES
     return Query(plain_query(title).terms * times + prose[:_PROSE_WORDS] * PROSE_TIMES + once)

@@ -97,8 +97,7 @@ def _says_something(passage: IncludedPassage, summary: str) -> bool:
     text = passage.text.strip()
     if text.startswith("---\n") and "\n---" in text:
         text = text.partition("\n---")[2].strip("-\n ")
-    lines = (line.strip() for line in text.splitlines() if not line.startswith("#"))
-    said = filter(None, lines)
+    said = filter(None, (line.strip() for line in text.splitlines() if not line.startswith("#")))
     first = next(said, "")
     # Mostly its first line says that it is not the summary, and the others are not read.
     return bool(first) and (first not in summary or " ".join((first, *said)) not in summary)
