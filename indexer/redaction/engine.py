@@ -379,11 +379,16 @@ def _find_anchors(part: str) -> Iterator[tuple[int, int]]:
         for number, start, _ in find_in_parts(scanner, part, longest, overlapping=True):
             yield number, start
         return
-    for number, anchor in enumerate(anchors):
-        start = part.find(anchor)
+    short, by_head = _heads()
+    for number in short:
+        start = part.find(anchors[number])
         while start >= 0:
             yield number, start
-            start = part.find(anchor, start + 1)
+            start = part.find(anchors[number], start + 1)
+    for start in range(len(part)):
+        for number in by_head.get(part[start : start + _HEAD_CHARS], ()):
+            if part.startswith(anchors[number], start):
+                yield number, start
 
 
 _KEY_BLOCK = "-----begin"
@@ -405,9 +410,22 @@ def _anchors() -> tuple[tuple[str, ...], int]:
     return tuple(dict.fromkeys(words)), max(map(len, words))
 
 
-# An automaton takes as long to make as all anchors to be looked for in so many characters, and a DFA, which looks
-# through a text twice as fast, six times as long.
-_CHARS_WITHOUT_AUTOMATON = 8_000
+_HEAD_CHARS = 3
+
+
+@cache
+def _heads() -> tuple[list[int], dict[str, list[int]]]:
+    """The anchors that are shorter than a head, and those that begin with each, by their numbers."""
+    short: list[int] = []
+    by_head: defaultdict[str, list[int]] = defaultdict(list)
+    for number, anchor in enumerate(_anchors()[0]):
+        (short if len(anchor) < _HEAD_CHARS else by_head[anchor[:_HEAD_CHARS]]).append(number)
+    return short, by_head
+
+
+# An automaton takes as long to make as so many characters to be looked through one after the other, and a DFA, which
+# looks through a text twice as fast, six times as long.
+_CHARS_WITHOUT_AUTOMATON = 16_000
 _CHARS_WITHOUT_DFA = 1_000_000
 _looked_through = [0]
 
