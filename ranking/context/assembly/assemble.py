@@ -34,7 +34,7 @@ from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
 from ctxrank.ranking.context.assembly import block, memory
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED, select_by_bearing
 from ctxrank.ranking.context.assembly.composition import compose, fitting
-from ctxrank.ranking.context.assembly.documents import file_candidates, package_candidate
+from ctxrank.ranking.context.assembly.documents import Passages, file_candidates, package_candidate
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligible_packages, news_since
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone, make_budget, usage
 from ctxrank.ranking.context.assembly.order import (
@@ -70,7 +70,7 @@ __all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembl
 
 CATCH_UP_MS = 50
 ROUTED_SHARE = 0.2
-_EXPECTED = 200  # packages whose files are looked up at once: few blocks come to more
+_EXPECTED = 200  # packages whose files and passages are looked up at once: few blocks come to more
 _NAMES = ("agent", "group", "model", "project", "lang", "framework", *SECTIONS, "run")
 
 
@@ -306,15 +306,20 @@ def _package_candidates(
 
     The limit is of what is shown with detail where the task decides, else of all.
     """
-    states = FileStates(spawn.store)
-    states.expect(row.package.artifact for row in selection.packages[:_EXPECTED])
+    has_limit = spawn.request.limit is not None or not selection.is_by_bearing
+    most_detailed = spawn.limit if has_limit else len(selection.packages)
+    states, passages = FileStates(spawn.store), Passages(spawn)
+    expected = selection.packages[:_EXPECTED]
+    states.expect(row.package.artifact for row in expected)
+    if spawn.zone is Zone.NORMAL and spawn.request.detail not in ("summary", "full"):
+        passages.expect(id_ for row in expected[:most_detailed] for id_ in row.passage_ids)
 
     def candidate_of(row: RankedPackage, *, has_detail: bool = True) -> BlockCandidate:
-        return package_candidate(spawn, row, states, code.get(row.package.document_id, ""), has_detail=has_detail)
+        state = code.get(row.package.document_id, "")
+        return package_candidate(spawn, row, states, passages, state, has_detail=has_detail)
 
     if not selection.is_by_bearing:
         return [candidate_of(row) for row in selection.packages[: spawn.limit]], []
-    most_detailed = len(selection.packages) if spawn.request.limit is None else spawn.limit
     candidates: list[BlockCandidate] = []
     unnamed: list[Omitted] = []
     # The lines of those before: where they take all, none behind them gets one, and it is not made up.

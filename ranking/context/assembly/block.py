@@ -4,7 +4,7 @@ Everything that comes from the store is data: on one line it cannot start a head
 it is in a fence longer than any run of backticks in it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -192,22 +192,26 @@ def heading(name: str, count: int) -> str:
     return BLOCK_CLASSES[name].heading.format(count, "" if count == 1 else "es") if name in BLOCK_CLASSES else ""
 
 
-def render(assembly: Assembly, level: str, *, says_nothing_fits: bool) -> tuple[str, ...]:
-    """The block of a zone that has packages, in parts that make it when they are put together."""
+def render(
+    assembly: Assembly, texts: Mapping[str, Sequence[str]], level: str, *, says_nothing_fits: bool
+) -> tuple[str, ...]:
+    """The block of a zone that has packages, in parts that make it when they are put together.
+
+    `texts` are what is written of each item by its class.
+    """
     parts = [opening(assembly.agent), zone_line(assembly.usage), REFERENCE_LINE, assembly.state]
     if assembly.available:
         parts.append(packages_heading(len(assembly.packages), assembly.available, level))
-        parts += map(package_entry, assembly.packages)
+        parts += texts["packages"]
         parts.append(NOTHING_FITS if says_nothing_fits else "")
         parts.append(ONLY_LOW if is_only_low(assembly, level) else "")
     elif assembly.after is not None:
         parts.append(NO_NEW_PACKAGES)
     else:  # only a block with files does not say that nothing is known
         parts.append(NO_PACKAGES if assembly.files else EMPTY)
-    for name, class_ in BLOCK_CLASSES.items():
-        shown = getattr(assembly, name)
-        if name != "packages" and shown:
-            parts += [heading(name, len(shown)), *map(class_.text, shown)]
+    for name in BLOCK_CLASSES:
+        if name != "packages" and texts[name]:
+            parts += [heading(name, len(texts[name])), *texts[name]]
     parts.append(OVERFLOW.format(assembly.overflow) if assembly.overflow > 0 else "")
     parts.append(hidden_line(assembly.hidden or {}, assembly.listing))
     parts.append(assembly.skills)

@@ -59,6 +59,7 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
     purchase = spend(order, frame, budget.limit)
     bought = with_cut_passage(candidates, purchase, len(order.barred), budget.limit, price)
     shown: dict[str, list[Any]] = {name: [] for name in CLASSES}
+    texts: dict[str, list[str]] = {name: [] for name in CLASSES}
     by_class = dict.fromkeys(CLASSES, 0)
     entries: list[ReceiptEntry] = []
     counters: set[str] = set()
@@ -67,6 +68,7 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         if at != NOT_SHOWN:
             record = one.shown_at(at, cost)
             shown[one.item.kind].append(record)
+            texts[one.item.kind].append(written(one, at))
             entries.append(ReceiptEntry(one.item.id, True, one.detail or record.detail, cost, one.reason))
             counters.update(passage.counter for passage in one.passages[: max(0, at + 1 - len(one.forms))])
     # Where no package fits, a line that says so is the last thing that the budget is spent on.
@@ -87,7 +89,13 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         overflow=_overflow(empty, len(shown["packages"])),
         hidden=_hidden(empty, shown["packages"]),
     )
-    return filled._replace(parts=block.render(filled, level, says_nothing_fits=says_so))
+    return filled._replace(parts=block.render(filled, texts, level, says_nothing_fits=says_so))
+
+
+def written(candidate: BlockCandidate, level: int) -> str:
+    """What a block says of a candidate at a level of its item."""
+    passages = candidate.passages_at(level)
+    return "".join((candidate.texts[-1], *map(block.passage, passages))) if passages else candidate.texts[level]
 
 
 class Bought(NamedTuple):
@@ -114,11 +122,10 @@ def with_cut_passage(
     number = step.at - len(one.forms)
     if number < 0:  # a form is shown whole or not at all
         return bought
-    class_ = block.BLOCK_CLASSES[one.item.kind]
     whole = one.passages[number]
-    before = price.of(class_.text(one.shown_at(step.at - 1, 0)))
+    before = price.of(written(one, step.at - 1))
     # A part has about as many tokens for each that caution takes it for as the whole has.
-    share = _CUT_MARGIN * whole.price / (price.of(class_.text(one.shown_at(step.at, 0))) - before)
+    share = _CUT_MARGIN * whole.price / (price.of(written(one, step.at)) - before)
 
     def cut_to(end: int) -> tuple[BlockCandidate, int]:
         text = whole.text[:end]
@@ -126,7 +133,7 @@ def with_cut_passage(
         passage = whole._replace(text=f"{text}\n{CUT}", end_line=last, counter=ESTIMATE)
         passages = (*one.passages[:number], passage, *one.passages[number + 1 :])
         shorter = one._replace(passages=passages, passage_count=-1)  # in no case all of it
-        cautious = price.of(class_.text(shorter.shown_at(step.at, 0))) - before
+        cautious = price.of(written(shorter, step.at)) - before
         return shorter, min(cautious, ceil(share * cautious) + _CUT_TOKENS)
 
     room = limit - purchase.used

@@ -4,6 +4,7 @@ Texts were redacted when they were stored; rows of an older rule set are redacte
 anything is truncated, counted or packed.
 """
 
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
@@ -33,7 +34,13 @@ FILE_STATES = {"changed": "the file has changed since", "missing": "the file is 
 
 
 def package_candidate(
-    spawn: Spawn, ranked: RankedPackage, states: FileStates, code: str = "", *, has_detail: bool = True
+    spawn: Spawn,
+    ranked: RankedPackage,
+    states: FileStates,
+    known_passages: "Passages",
+    code: str = "",
+    *,
+    has_detail: bool = True,
 ) -> BlockCandidate:
     """A package as the block could show it: its title, with its summary, with its passages; one that stands to a task
     in a line first, and without `has_detail` in no other way.
@@ -49,7 +56,7 @@ def package_candidate(
         # Where nothing says which, the file's beginning.
         is_unsaid = ranked.words is None or (bool(ranked.standing) and not ranked.passage_ids)
         others = -1 if detail == "full" else 1 if is_unsaid else 0
-        passages, count = _passages(spawn, package.document_id, ranked.passage_ids, others)
+        passages, count = known_passages.of(package.document_id, ranked.passage_ids, others)
         if ranked.standing or not shown_path(package.path):
             known = " ".join(package.summary.split())
             passages = [one for one in passages if _says_something(one, known)]
@@ -60,31 +67,44 @@ def package_candidate(
         filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), code, unrelated))
     )
     why = "; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group))))
-    shown = IncludedDocument(package.id, package.path, (), "summary", 0, round(ranked.score, 6), labels, why, state)
-    shown = shown._replace(
-        priority=package.priority,
-        type=package.type,
-        producer=package.producer,
-        summary=truncated(cleaned(package.summary, package.ruleset, spawn.config.redaction_mode), spawn.zone),
-        created_at=package.created_at,
-        title=cleaned(package.title, package.ruleset, spawn.config.redaction_mode),
-        explanation=ranked.explanation,
+    mode = spawn.config.redaction_mode
+    title = cleaned(package.title, package.ruleset, mode)
+    summary = truncated(cleaned(package.summary, package.ruleset, mode), spawn.zone)
+    line = IncludedDocument(
+        package.id,
+        package.path,
+        (),
+        "line",
+        0,
+        round(ranked.score, 6),
+        labels,
+        why,
+        state,
+        title,
+        package.priority,
+        package.type,
+        package.producer,
+        summary,
+        package.created_at,
+        ranked.explanation,
     )
-    forms: tuple[IncludedDocument, ...] = (shown._replace(detail="line"),)
-    steps = [_price(spawn, package, forms[0])]
+    forms, texts = [line], [block.package_entry(line)]
+    steps = [_price(spawn, package, line, texts[0])]
     if has_detail or not ranked.standing:  # else no other form of it is shown, and none is priced
-        more = max(0, _price(spawn, package, shown) - steps[0])
+        shown = line._replace(detail="summary")
+        texts.append(block.package_entry(shown))
+        more = max(0, _price(spawn, package, shown, texts[1]) - steps[0])
         if ranked.standing and passages:  # from its line to its summary with the best passage in one step
             passages[0] = passages[0]._replace(price=passages[0].price + more)
         else:
-            forms, steps = (*forms, shown), [*steps, more]
+            forms.append(shown)
+            steps.append(more)
     stands = {"has_line": bool(ranked.standing), "is_first": ranked.standing == IS_NEAR}
-    return _candidate("packages", forms, steps, passages, count, **stands)
+    return _candidate("packages", forms, texts, steps, passages, count, **stands)
 
 
-def _price(spawn: Spawn, package: EligiblePackage, form: IncludedDocument) -> int:
-    """Of what is written of a package: its summary costs what was counted where it is there whole."""
-    text = block.package_entry(form)
+def _price(spawn: Spawn, package: EligiblePackage, form: IncludedDocument, text: str) -> int:
+    """Of the text of a form of a package: its summary costs what was counted where it is there whole."""
     if form.summary in ("", form.title) or form.summary != package.summary or package.summary not in text:
         return spawn.prices.of(text)
     return spawn.prices.of(block.package_entry(form._replace(summary=""))) + spawn.prices.of_stored(
@@ -106,7 +126,7 @@ def _says_something(passage: IncludedPassage, summary: str) -> bool:
 def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[BlockCandidate]:
     """The files as the block could show them, as far as they are there; in the Soft_Warning zone their paths alone."""
     candidates: list[BlockCandidate] = []
-    states = FileStates(spawn.store)
+    states, known_passages = FileStates(spawn.store), Passages(spawn)
     for one in found:
         query = "SELECT record_id, path FROM documents WHERE id = ?"
         row = spawn.store.primary.execute(query, (one.document_id,)).fetchone()
@@ -117,17 +137,18 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
         labels = FILE_STATES.get(state, "")
         passages: list[IncludedPassage] = []
         if spawn.zone is Zone.NORMAL and spawn.request.detail != "summary":
-            passages, _ = _passages(spawn, one.document_id, one.passage_ids, 0)
+            passages, _ = known_passages.of(one.document_id, one.passage_ids, 0)
         why = "; ".join(filter(None, (labels, f"matches {', '.join(one.words)}")))
         shown = IncludedDocument(number, path, (), "path", 0, round(one.text, 6), labels, why, state)
-        steps = [spawn.prices.of(block.file_title(shown))]
-        candidates.append(_candidate("files", (shown,), steps, passages, -1))
+        text = block.file_title(shown)
+        candidates.append(_candidate("files", [shown], [text], [spawn.prices.of(text)], passages, -1))
     return candidates
 
 
 def _candidate(
     name: str,
-    forms: tuple[IncludedDocument, ...],
+    forms: list[IncludedDocument],
+    texts: list[str],
     steps: list[int],
     passages: list[IncludedPassage],
     count: int,
@@ -137,27 +158,50 @@ def _candidate(
     prices = tuple(accumulate((*steps, *(passage.price for passage in passages))))
     id_ = public_id(block.BLOCK_CLASSES[name].kind, forms[0].id)
     item = Item(id_, levels, prices, kind=name, **stands)
-    return BlockCandidate(item, forms, "", forms[0].reason, tuple(passages), count)
+    return BlockCandidate(item, tuple(forms), tuple(texts), "", forms[0].reason, tuple(passages), count)
 
 
-def _passages(spawn: Spawn, document_id: int, best: tuple[int, ...], others: int) -> tuple[list[IncludedPassage], int]:
-    """The best passages of a document, then so many others in the file's order (-1 is all), and how many it has."""
-    # Without its index on owners: it leads to all passages of the document.
-    condition = "owner_id = ?1" if others else "+owner_id = ?1 AND id IN (SELECT value FROM json_each(?2))"
-    query = f"""
-        SELECT id, title, start_line, end_line, body, ruleset, tokens, token_counter,
-               (SELECT count(*) FROM documents WHERE owner_id = ?1)
-          FROM documents WHERE {condition} ORDER BY start_line, id LIMIT {others or -1}
-    """
-    values = (document_id,) if others else (document_id, id_list(best))
-    mode = spawn.config.redaction_mode
-    stored: dict[int, IncludedPassage] = {}
-    rows: list[tuple[Any, ...]] = spawn.store.primary.execute(query, values).fetchall()
-    for id_, heading, start, end, body, ruleset, tokens, counter, _ in rows:
+class Passages:
+    """The passages of documents, as a block could show them: for all of one block."""
+
+    def __init__(self, spawn: Spawn) -> None:
+        self._spawn = spawn
+        self._rows: dict[int, tuple[Any, ...]] = {}
+
+    def expect(self, ids: Iterable[int]) -> None:
+        """Read passages that will be asked for, by their own ids, in one statement."""
+        query = f"{_PASSAGES} WHERE id IN (SELECT value FROM json_each(?))"
+        rows: list[tuple[Any, ...]] = self._spawn.store.primary.execute(query, (id_list(ids),)).fetchall()
+        self._rows |= {row[0]: row for row in rows}
+
+    def of(self, document_id: int, best: tuple[int, ...], others: int) -> tuple[list[IncludedPassage], int]:
+        """The best passages of a document, then so many others in the file's order (-1 is all), and how many it has."""
+        known: Mapping[int, tuple[Any, ...]] = self._rows
+        rows: list[tuple[Any, ...]] = []
+        if others:
+            query = f"{_PASSAGES} WHERE owner_id = ? ORDER BY start_line, id LIMIT ?"
+            rows = self._spawn.store.primary.execute(query, (document_id, others)).fetchall()
+            known = {row[0]: row for row in rows}
+        elif any(id_ not in known for id_ in best):
+            self.expect(best)
+        found: list[tuple[Any, ...]] = [known[id_] for id_ in best if id_ in known and known[id_][1] == document_id]
+        found += [row for row in rows if row[0] not in best]
+        return list(map(self._shown, found)), found[0][2] if found else 0
+
+    def _shown(self, row: "tuple[Any, ...]") -> IncludedPassage:
+        id_, _, _, heading, start, end, body, ruleset, tokens, counter = row
+        prices, mode = self._spawn.prices, self._spawn.config.redaction_mode
         text = cleaned(body, ruleset, mode)
         if text != body:  # what was counted is not what is shown
             tokens, counter = estimate_tokens(text), ESTIMATE
-        shown = IncludedPassage(id_, cleaned(heading, ruleset, mode), start, end, "")
-        price = spawn.prices.of_stored(text, tokens, counter) + spawn.prices.of(block.passage(shown))
-        stored[id_] = shown._replace(text=text, price=price, counter=counter)
-    return [stored.pop(id_) for id_ in best if id_ in stored] + list(stored.values()), rows[0][-1] if rows else 0
+        heading = cleaned(heading, ruleset, mode)
+        frame = block.passage(IncludedPassage(id_, heading, start, end, ""))
+        price = prices.of_stored(text, tokens, counter) + prices.of(frame)
+        return IncludedPassage(id_, heading, start, end, text, price, counter)
+
+
+_PASSAGES = """
+    SELECT id, owner_id, (SELECT count(*) FROM documents AS o WHERE o.owner_id = d.owner_id), title, start_line,
+           end_line, body, ruleset, tokens, token_counter
+      FROM documents AS d
+"""

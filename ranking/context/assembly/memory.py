@@ -198,10 +198,11 @@ def _reasoning(spawn: Spawn, entry: _Entry, limits: tuple[int, ...], *, is_first
         for limit in limits[:count]
     )
     # A longer form never costs less than the shorter one.
-    prices = tuple(accumulate((spawn.prices.of(block.reasoning_entry(form)) for form in forms), max))
+    texts = tuple(map(block.reasoning_entry, forms))
+    prices = tuple(accumulate(map(spawn.prices.of, texts), max))
     levels = tuple(f"{limit} characters" for limit in limits[:count])
     item = Item(public_id("reasoning", entry.id), levels, prices, kind="reasoning", is_first=is_first)
-    return BlockCandidate(item, forms, entry.phase, f"{entry.phase} by {entry.agent}")
+    return BlockCandidate(item, forms, texts, entry.phase, f"{entry.phase} by {entry.agent}")
 
 
 def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], CurrentFailure | None]:
@@ -265,8 +266,9 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
 def _entry(spawn: Spawn, name: str, shown: IncludedError | IncludedStrategy, reason: str) -> BlockCandidate:
     """What is shown whole or not at all."""
     class_ = block.BLOCK_CLASSES[name]
-    item = Item(public_id(class_.kind, shown.id), ("entry",), (spawn.prices.of(class_.text(shown)),), kind=name)
-    return BlockCandidate(item, (shown,), "entry", reason)
+    text = class_.text(shown)
+    item = Item(public_id(class_.kind, shown.id), ("entry",), (spawn.prices.of(text),), kind=name)
+    return BlockCandidate(item, (shown,), (text,), "entry", reason)
 
 
 def _current_failure(spawn: Spawn) -> tuple[str, str]:

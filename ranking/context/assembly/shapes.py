@@ -214,25 +214,32 @@ class IncludedSkills(NamedTuple):
 class BlockCandidate(NamedTuple):
     """What could be in the block: its forms, the shortest first; after the last one passage more at each level.
 
-    A receipt names it with `reason` and `detail`, '' for that of what is shown. `passage_count` is that of the whole
-    file: all of them shown is full detail.
+    `texts` are what is written of each form, the last that of the form which the passages follow. A receipt names it
+    with `reason` and `detail`, '' for that of what is shown. `passage_count` is that of the whole file: all of them
+    shown is full detail.
     """
 
     item: Item
     forms: "tuple[Any, ...]"
+    texts: tuple[str, ...]
     detail: str
     reason: str
     passages: tuple[IncludedPassage, ...] = ()
     passage_count: int = 0
 
     def shown_at(self, level: int, tokens: int) -> "Any":
-        """As the block shows it at a level of its item; passages are in the order of the file."""
-        form = self.forms[min(level, len(self.forms) - 1)]._replace(tokens=tokens)
-        count = level + 1 - len(self.forms)
-        if count <= 0:
-            return form
-        passages = sorted(self.passages[:count], key=lambda one: (one.start_line, one.id))
-        return form._replace(passages=tuple(passages), detail="full" if count == self.passage_count else "passage")
+        """As the block shows it at a level of its item."""
+        form = self.forms[min(level, len(self.forms) - 1)]
+        passages = self.passages_at(level)
+        if not passages:
+            return form._replace(tokens=tokens)
+        detail = "full" if len(passages) == self.passage_count else "passage"
+        return form._replace(tokens=tokens, passages=passages, detail=detail)
+
+    def passages_at(self, level: int) -> tuple[IncludedPassage, ...]:
+        """The passages that are shown at a level of its item, in the order of the file."""
+        count = max(0, level + 1 - len(self.forms))
+        return tuple(sorted(self.passages[:count], key=lambda one: (one.start_line, one.id)))
 
 
 class Omitted(NamedTuple):

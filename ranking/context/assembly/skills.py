@@ -97,7 +97,9 @@ def skills_section(spawn: Spawn, task: str) -> "tuple[list[BlockCandidate], dict
     candidates: list[BlockCandidate] = []
     if text:
         item = Item("skills", ("checklist",), (spawn.prices.of(f"{text}\n"),), kind="skills")
-        candidates.append(BlockCandidate(item, (IncludedSkills(f"{text}\n"),), "checklist", "asked for"))
+        candidates.append(
+            BlockCandidate(item, (IncludedSkills(f"{text}\n"),), (f"{text}\n",), "checklist", "asked for")
+        )
     return candidates, {"missing_skills": left_out, "configured_skills": tuple(configured)}
 
 
