@@ -14,7 +14,6 @@ import apsw
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.store.connection import read_column
-from ctxrank.indexer.store.known_stores import alone_in, make_folder_of_ours, write_privately
 from ctxrank.indexer.store.location import (
     Location,
     has_worktree,
@@ -109,6 +108,12 @@ def is_removed_worktree(location: Location, connection: apsw.Connection, name: s
 
 def allow(location: Location, connection: apsw.Connection, folder: str) -> None:
     """Write down that files may be read from a folder that the user named. Raises UsageError, CtxrankError."""
+    from ctxrank.indexer.store.known_stores import (  # noqa: PLC0415  start-up: a query writes nothing down
+        alone_in,
+        make_folder_of_ours,
+        write_privately,
+    )
+
     real = os.path.realpath(folder)
     if real == os.path.realpath(location.project) or real in _recorded(connection):
         return
