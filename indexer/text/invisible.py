@@ -38,7 +38,7 @@ def _ranges() -> dict[str, _Ranges]:
 
 # It is a pattern without dots, and looks like a space; no rule of Unicode's calls it ignorable.
 _BRAILLE_BLANK = "\u2800"
-_ASCII = bytes(range(0x80))
+_ASCII, _SHOWN_ASCII = bytes(range(0x80)), bytes(range(0x20, 0x7F))
 
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 
@@ -77,7 +77,7 @@ def without_invisible(text: str) -> str:
     """The text without what shows nothing, but for joiners, selectors and tags where Unicode's rules put them."""
     if text.isascii() and text.isprintable():
         return text
-    hidden = {char for char in set(text) if is_invisible(char)}
+    hidden = {char for char in _beyond(text, _SHOWN_ASCII) if is_invisible(char)}
     return _without(text, hidden) if hidden else text
 
 
@@ -86,12 +86,15 @@ def without_ignorable(text: str) -> str:
     if text.isascii():
         return text
     if len(text) < _SHORT_CHARS:
-        # What is not ASCII is cut out as bytes: a set of all characters takes five times as long.
-        others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
-        hidden = {char for char in set(others) if is_ignorable(char) or char == _BRAILLE_BLANK}
+        hidden = {char for char in _beyond(text, _ASCII) if is_ignorable(char) or char == _BRAILLE_BLANK}
     else:
         hidden = set(_ignorable().findall(text))
     return _without(text, hidden) if hidden else text
+
+
+def _beyond(text: str, plain: bytes) -> set[str]:
+    # What is plain is cut out as bytes: a set of all characters takes five times as long.
+    return set(text.encode("utf-8", "surrogatepass").translate(None, plain).decode("utf-8", "surrogatepass"))
 
 
 # Compiling the pattern takes as long as going through this many characters without it.

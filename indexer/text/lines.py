@@ -42,11 +42,13 @@ def printable(text: str) -> str:
 
     Joiners, variation selectors and tags stay where a text needs them (invisible.py). Every line's end is a newline.
     """
-    if _hides_nothing(text):
+    others = _others(text)
+    if _is_shown(others):
         return text
-    text = text.replace("\r\n", "\n").translate(_CONTROLS)
-    if text.isascii() or _hides_nothing(text):
-        return text
+    if not _CONTROLS.keys().isdisjoint(map(ord, others)):  # looking each character up takes a hundred times as long
+        text = text.replace("\r\n", "\n").translate(_CONTROLS)
+        if _is_shown(_others(text)):
+            return text
     from ctxrank.indexer.text.invisible import without_invisible  # noqa: PLC0415  start-up: few texts hide something
 
     return without_invisible(text.replace("\u2028", "\n").replace("\u2029", "\n"))
@@ -54,7 +56,7 @@ def printable(text: str) -> str:
 
 def searchable(text: str) -> str:
     """The text as an index and a query take it: a word is whole whatever invisible character it contains."""
-    if text.isascii() or _hides_nothing(text):
+    if text.isascii() or _is_shown(_others(text)):
         return text
     from ctxrank.indexer.text.invisible import without_ignorable  # noqa: PLC0415  start-up: few texts hide something
 
@@ -70,12 +72,16 @@ _PRINTABLE_BLANKS = frozenset(
 _FIRST_TAG = "\U000e0000"
 
 
-def _hides_nothing(text: str) -> bool:
-    """Whether a text has no control and no character that invisible.py can take out: most texts have none."""
+def _others(text: str) -> str:
+    """What of a text is neither ASCII that is shown nor a newline or tab."""
     if text.isascii() and text.isprintable():
-        return True
-    # What is not ASCII is cut out as bytes: a set of all characters of a passage takes five times as long.
-    others = text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII).decode("utf-8", "surrogatepass")
+        return ""
+    # It is cut out as bytes: a set of all characters of a passage takes five times as long.
+    return text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII).decode("utf-8", "surrogatepass")
+
+
+def _is_shown(others: str) -> bool:
+    """Whether no control and no character that invisible.py can take out is among others: in most texts none is."""
     return not others or (others.isprintable() and _PRINTABLE_BLANKS.isdisjoint(others) and max(others) < _FIRST_TAG)
 
 
