@@ -2,7 +2,7 @@
 
    compound_words    identifiers.py: the words that have parts
    identifiers       identifiers.py: the parts of all words of a text of ASCII
-   count_classes     tokens.py: what an estimate of tokens is made of
+   count_classes     tokens.py: what an estimate of tokens and its surcharge are made of
    WordFinder        word_finder.py: which words of a text a query asks for */
 
 #define Py_LIMITED_API 0x030B0000
@@ -216,6 +216,33 @@ static PyObject *identifiers(PyObject *Py_UNUSED(module), PyObject *arguments)
     return joined;
 }
 
+static Py_ssize_t beyond(Py_ssize_t run, Py_ssize_t first)
+{
+    return run > first ? run - first : 0;
+}
+
+static int is_of_machine_word(char character)
+{
+    return is(character, WORD) || character == '+' || character == '/' || character == '=';
+}
+
+/* The characters beyond the first twelve of each machine word; one has 24 at least. */
+static Py_ssize_t in_machine_words(const char *at, const char *end)
+{
+    Py_ssize_t found = 0;
+    while (end - at >= 24) {
+        const char *last = at + 23; /* what is of none, with all before it, is in none */
+        while (last >= at && is_of_machine_word(*last))
+            last--;
+        const char *next = last < at ? at + 24 : last + 1;
+        while (last < at && next < end && is_of_machine_word(*next))
+            next++;
+        found += last < at ? next - at - 12 : 0;
+        at = next;
+    }
+    return found;
+}
+
 static PyObject *count_classes(PyObject *Py_UNUSED(module), PyObject *raw)
 {
     char *bytes;
@@ -224,7 +251,7 @@ static PyObject *count_classes(PyObject *Py_UNUSED(module), PyObject *raw)
         return NULL;
     const char *at = bytes, *end = at + length, *next;
     Py_ssize_t words = 0, beyond_six = 0, triples = 0, punctuation_runs = 0, punctuation = 0, newlines = 0, spaces = 0;
-    Py_ssize_t wide = 0;
+    Py_ssize_t wide = 0, capitals = 0, marks = 0, lone_digits = 0, dense = 0, astral = 0;
     int before = OTHER;
     for (; at < end; at = next) {
         int kind = kinds[(uint8_t)*at] & ~IN_PIECE;
@@ -233,17 +260,23 @@ static PyObject *count_classes(PyObject *Py_UNUSED(module), PyObject *raw)
         switch (kind) {
         case UPPER: /* each capital after a small letter begins a word, and so does one after anything else */
             words++;
+            capitals += beyond(run, 3);
             break;
         case LOWER:
             words += before != UPPER;
-            beyond_six += run > 6 ? run - 6 : 0;
+            beyond_six += beyond(run, 6);
             break;
         case DIGIT:
             triples += (run + 2) / 3;
+            lone_digits += at > bytes && at[-1] == ' ';
             break;
         case PUNCTUATION:
             punctuation_runs++;
             punctuation += run;
+            for (Py_ssize_t visible = 0; run > 3 && at < next; at++) { /* controls are punctuation, and not visible */
+                visible = *at > ' ' && *at < 0x7F ? visible + 1 : 0;
+                marks += visible > 3;
+            }
             break;
         case NEWLINE:
             newlines++;
@@ -253,11 +286,16 @@ static PyObject *count_classes(PyObject *Py_UNUSED(module), PyObject *raw)
             break;
         case WIDE:
             wide += run;
+            for (; at < next; at++) { /* the first bytes of characters */
+                dense += (uint8_t)*at >= 0xE2;
+                astral += (uint8_t)*at >= 0xF0;
+            }
             break;
         }
         before = kind;
     }
-    return Py_BuildValue("nnnnnnnn", words, beyond_six, triples, punctuation_runs, punctuation, newlines, spaces, wide);
+    return Py_BuildValue("nnnnnnnnnnnnnn", words, beyond_six, triples, punctuation_runs, punctuation, newlines, spaces,
+                         wide, capitals, marks, in_machine_words(bytes, end), lone_digits, dense, astral);
 }
 
 /* A piece of a text between separators of ASCII, and what the tokenizer makes of it. What is in such pieces repeats, and

@@ -65,17 +65,20 @@ class TokenCounter:
 
 def estimate_tokens(text: str) -> int:
     """About how many o200k_base tokens a text has, rounded up; 0 for the empty text alone."""
-    if not text:
-        return 0
     raw = text.encode("utf-8", "surrogatepass")
+    return _estimate(len(raw), (compiled_classes() or classes_in_python)(raw))
+
+
+def _estimate(size: int, counts: tuple[int, ...]) -> int:
     # Rounded once: the builtin sum rounds otherwise since Python 3.12, and a count is the same on each.
-    tokens = math.fsum(map(mul, _PRICES, (compiled_classes() or classes_in_python)(raw)))
-    return max(math.ceil(tokens), math.ceil(len(raw) / LONGEST_TOKEN_BYTES))
+    return max(math.ceil(math.fsum(map(mul, _PRICES, counts))), math.ceil(size / LONGEST_TOKEN_BYTES))
 
 
 @cache
 def compiled_classes() -> Callable[[bytes], tuple[int, ...]] | None:
-    """The compiled twin of `classes_in_python`; None where this installation was made without a C compiler."""
+    """The compiled twin of `classes_in_python` and behind it `unusual_in_python`; None where this installation was made
+    without a C compiler.
+    """
     try:
         from ctxrank.indexer.text._words import count_classes  # noqa: PLC0415  most commands count no tokens
     except ImportError:
@@ -149,23 +152,37 @@ def _beyond(marks: bytes, first: int) -> int:
 
 def cautious_tokens(text: str) -> float:
     """The count; 0 for the empty text alone."""
-    return MARGIN * estimate_tokens(text) + surcharge(text)
+    raw = text.encode("utf-8", "replace")
+    counts = _counts(raw)
+    return MARGIN * _estimate(len(raw), counts) + _surcharge(*counts[len(_PRICES) :])
 
 
 def surcharge(text: str) -> float:
     """What a text that is not of the usual make costs beyond its estimate."""
-    raw = text.encode("utf-8", "replace")
-    tokens = (
-        PER_LATER_CAPITAL * _beyond(raw.translate(_UPPER_CASE), 3)
-        + PER_LATER_PUNCTUATION * _beyond(raw.translate(_VISIBLE_PUNCTUATION), 3)
-        + PER_LATER_MACHINE_CHARACTER * _later_machine_characters(raw)
-        + PER_LONE_DIGIT * raw.translate(_SHAPE).count(b" 0")
-    )
-    if not raw.isascii():
+    return _surcharge(*_counts(text.encode("utf-8", "replace"))[len(_PRICES) :])
+
+
+def _counts(raw: bytes) -> tuple[int, ...]:
+    compiled = compiled_classes()
+    return (*classes_in_python(raw), *unusual_in_python(raw)) if compiled is None else compiled(raw)
+
+
+def _surcharge(capitals: int, punctuation: int, machine: int, digits: int, dense: int, astral: int) -> float:
+    tokens = PER_LATER_CAPITAL * capitals + PER_LATER_PUNCTUATION * punctuation + PER_LATER_MACHINE_CHARACTER * machine
+    return tokens + PER_LONE_DIGIT * digits + PER_DENSE_CHARACTER * dense + PER_ASTRAL_CHARACTER * astral
+
+
+def unusual_in_python(raw: bytes) -> tuple[int, ...]:
+    """How often the bytes of a text have what a surcharge is for, in the order of `_surcharge`."""
+    return (
+        _beyond(raw.translate(_UPPER_CASE), 3),
+        _beyond(raw.translate(_VISIBLE_PUNCTUATION), 3),
+        _later_machine_characters(raw),
+        raw.translate(_SHAPE).count(b" 0"),
         # Characters are classified by the first byte of their UTF-8, which is counted at C speed.
-        tokens += PER_DENSE_CHARACTER * (len(raw) - len(raw.translate(None, _FIRST_OF_DENSE)))
-        tokens += PER_ASTRAL_CHARACTER * (len(raw) - len(raw.translate(None, _FIRST_OF_ASTRAL)))
-    return tokens
+        0 if raw.isascii() else len(raw) - len(raw.translate(None, _FIRST_OF_DENSE)),
+        0 if raw.isascii() else len(raw) - len(raw.translate(None, _FIRST_OF_ASTRAL)),
+    )
 
 
 def _later_machine_characters(raw: bytes) -> int:

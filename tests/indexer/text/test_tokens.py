@@ -378,12 +378,16 @@ def test_what_is_unusual_costs_what_these_patterns_find(text: str) -> None:
 
 
 @pytest.mark.skipif(tokens.compiled_classes() is None, reason="this installation was made without a C compiler")
-@given(st.text(max_size=200) | st.text(st.sampled_from("aAbz09 \t\r\n.,-ä日😀"), max_size=200))
+@given(
+    st.text(max_size=200)
+    | st.text(st.sampled_from("aAbz09 \t\r\n.,-ä日😀"), max_size=200)
+    | st.lists(_UNUSUAL | st.sampled_from(["\x7f", "\0", "/日"]), max_size=40).map("".join)
+)
 def test_the_compiled_twin_counts_as_the_one_in_python(text: str) -> None:
     raw = text.encode("utf-8", "surrogatepass")
     compiled = tokens.compiled_classes()
     assert compiled is not None
-    assert compiled(raw) == tokens.classes_in_python(raw)
+    assert compiled(raw) == (*tokens.classes_in_python(raw), *tokens.unusual_in_python(raw))
 
 
 def test_any_installation_estimates_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
