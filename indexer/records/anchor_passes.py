@@ -188,6 +188,9 @@ class _Elsewhere:
     def __init__(self, store: Store, tree: Tree, last: _Pass) -> None:
         query = f"SELECT a.path, a.id > ? {_INDEXED} AND a.indexed_at >= ? ORDER BY a.id DESC LIMIT {_MAX_ELSEWHERE}"
         self.paths = read_map(store.primary, query, (last.artifact, last.moment), str, int)
+        self._new: dict[str, list[str]] = {}  # by their languages
+        for path in (path for path, is_new in self.paths.items() if is_new):
+            self._new.setdefault(language_of(path).kind, []).append(path)
         self._store, self._tree = store, tree
 
     def find(self, anchor: Anchor, kept: Fingerprint, is_gone: bool) -> tuple[Source, Located] | None:
@@ -209,13 +212,13 @@ class _Elsewhere:
         is_only = len(found) == 1
         if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
             is_successor = anchor.kind == "name" and is_gone and is_only and self.paths[found[0].path]
-            own, least = (around, _LEAST_NAMESAKE) if is_successor else (kept.words, _LEAST_LIKENESS)
+            own, least = (around, _LEAST_NAMESAKE) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
             found = [one for one in found if one.likeness(own) >= least]
         if not found and (is_gone or not name):
-            new = (path for path, is_new in self.paths.items() if is_new and language_of(path).kind == language)
+            new = self._new.get(language, ())
 
             def likeness(one: Source) -> tuple[bool, float, float]:
-                own = 0 if is_gone else one.likeness(kept.words)
+                own = 0 if is_gone else one.likeness({*kept.words})
                 return is_gone and os.path.basename(one.path) == base, own, one.likeness(around)
 
             likest = max(self._sources(anchor, new), key=likeness, default=None)
@@ -246,7 +249,11 @@ def follow_anchors(store: Store) -> None:
     """
     _anchor(store, tree, read_column(store.primary, query, (last.seq,), int))
     elsewhere = _Elsewhere(store, tree, last)
-    query = "SELECT DISTINCT now_path, size_bytes, mtime_ns FROM anchors"
+    query = f"""
+        SELECT DISTINCT now_path, size_bytes, mtime_ns FROM anchors AS o WHERE NOT EXISTS (
+            SELECT 1 {_INDEXED} AND a.path = o.now_path AND a.size_bytes = o.size_bytes AND a.mtime_ns = o.mtime_ns)
+         ORDER BY now_path
+    """
     touched = {path for path, *stamp in store.primary.execute(query) if tree.stamp(path) != tuple(stamp)}
     query = f"""
         {QUERY} WHERE now_path IN (SELECT value FROM json_each(?)) OR state = 'gone' AND ?
@@ -278,7 +285,7 @@ def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) ->
     for anchor in anchors:
         now = tree.source(anchor.now_path) if anchor.state == CHANGED else None
         was = _source_at(store, anchor) if now is not None and anchor.commit_id else None
-        located = None if was is None else was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line, 0)
+        located = None if was is None else was.exact(Fingerprint(anchor.fingerprint), anchor.start_line, 0)
         if now is not None and was is not None and located is not None:
             start, end = located.span  # of a long one only the first lines were located
             old = was.lines[start - 1 : max(end, start + anchor.end_line - anchor.start_line)]
@@ -310,7 +317,7 @@ def fingerprints_without_secrets(store: Store, mode: RedactionMode) -> dict[int,
         if clean.path != anchor.now_path:
             source = tree.source(anchor.now_path)
             clean = Source(anchor.now_path, "" if source is None else redact("\n".join(source.lines), mode).text)
-        if (kept := str(clean.known(Fingerprint.read(anchor.fingerprint)))) != anchor.fingerprint:
+        if (kept := str(clean.known(Fingerprint(anchor.fingerprint)))) != anchor.fingerprint:
             found[anchor.id] = kept
     return found
 

@@ -59,8 +59,9 @@ class Anchor(NamedTuple):
     @property
     def wanted(self) -> str:
         """The name that leads to it, '' where only its text does."""
-        named = {"name": self.name.removesuffix("()"), "setting": self.name, "command": self.name.split(" ")[-1]}
-        return named.get(self.kind, "")
+        if self.kind == "name":
+            return self.name.removesuffix("()")
+        return {"setting": self.name, "command": self.name.rpartition(" ")[2]}.get(self.kind, "")
 
     def within(self, source: "Source", kept: "Fingerprint") -> "Located | None":
         """Where it is in a file; None where nothing of it is."""
@@ -78,14 +79,17 @@ class Tree:
         self.folder = store.location.project
         self._root = Root(self.folder)
         self._sources: dict[str, Source | None] = {}
+        self._stamps: dict[str, tuple[int, int]] = {}
 
     def stamp(self, path: str) -> tuple[int, int]:
-        """The size and the date of a file; (-1, 0) where there is none."""
-        try:
-            info = self._root.stat(path)
-        except OSError:
-            return -1, 0
-        return info.st_size, info.st_mtime_ns
+        """The size and the date of a file when it was first asked for; (-1, 0) where there was none."""
+        if path not in self._stamps:
+            try:
+                info = self._root.stat(path)
+                self._stamps[path] = info.st_size, info.st_mtime_ns
+            except OSError:
+                self._stamps[path] = -1, 0
+        return self._stamps[path]
 
     def source(self, path: str) -> "Source | None":
         """The text of a file; None where there is none to be read."""
@@ -154,7 +158,7 @@ def followed(
     """An anchor as it is in its file, if it is looked for there, or where it has gone to; the stamp is as it was."""
     from ctxrank.indexer.text.spans import Fingerprint  # noqa: PLC0415  start-up: most files are as they were
 
-    kept = Fingerprint.read(anchor.fingerprint)
+    kept = Fingerprint(anchor.fingerprint)
     located = anchor.within(source, kept) if source is not None and is_looked_for else None
     if elsewhere is not None and (source is None or (located is None and anchor.kind != "path")):
         source, located = elsewhere(anchor, kept, source is None) or (source, located)
@@ -164,7 +168,7 @@ def followed(
     is_place = not anchor.wanted and anchor.kind != "path"
     is_moved = source.path != anchor.path or (is_place and span.start != anchor.start_line)
     state = CHANGED if differing else MOVED if is_moved else SAME
-    if not differing:
+    if not differing and anchor.changed_by:
         anchor = anchor._replace(changed_by="", changed_at=None)
     return anchor._replace(
         state=state, now_path=source.path, now_start=span.start, now_end=span.end, differing=differing

@@ -3,7 +3,8 @@
 
    python_openings    passages.py: where definitions of Python begin, outside its long strings
    python_names       definitions.py: the names that a text of Python defines
-   code_cut           passages.py: where a piece of code is best cut */
+   code_cut           passages.py: where a piece of code is best cut
+   line_checksums     spans.py: what its lines are compared by */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -309,6 +310,33 @@ static PyObject *code_cut(PyObject *Py_UNUSED(module), PyObject *arguments)
     return PyLong_FromSsize_t(best);
 }
 
+static PyObject *line_checksums(PyObject *module, PyObject *args)
+{
+    const char *text, *dropped;
+    Py_ssize_t length, count;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y#y#", &text, &length, &dropped, &count))
+        return NULL;
+    uint8_t is_dropped[256] = {0};
+    for (Py_ssize_t at = 0; at < count; at++)
+        is_dropped[(uint8_t)dropped[at]] = 1;
+    PyObject *found = PyList_New(0);
+    uint32_t crc = UINT32_MAX;
+    for (Py_ssize_t at = 0; found != NULL && at <= length; at++) {
+        if (at < length && text[at] != '\n') {
+            if (!is_dropped[(uint8_t)text[at]])
+                crc = crc_table[(crc ^ (uint8_t)text[at]) & 0xFF] ^ crc >> 8;
+            continue;
+        }
+        PyObject *checksum = PyLong_FromUnsignedLong(crc ^ UINT32_MAX);
+        if (checksum == NULL || PyList_Append(found, checksum) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(checksum);
+        crc = UINT32_MAX;
+    }
+    return found;
+}
+
 static void make_tables(void)
 {
     for (int byte = 0; byte < 256; byte++) {
@@ -330,6 +358,7 @@ static PyMethodDef methods[] = {
     {"python_openings", python_openings, METH_O, NULL},
     {"python_names", python_names, METH_O, NULL},
     {"code_cut", code_cut, METH_VARARGS, NULL},
+    {"line_checksums", line_checksums, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

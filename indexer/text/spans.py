@@ -13,20 +13,23 @@ name, else by its own lines, else between the lines that were around it, in what
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from itertools import compress, count, groupby, repeat
+from itertools import chain, compress, count, filterfalse, repeat
+from operator import ne
 from zlib import crc32
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.text.definitions import defined_names
+from ctxrank.indexer.text.expressions import compiled_code
 from ctxrank.indexer.text.languages import language_of
 
 MAX_LINES = 1000  # of a span: what is behind them is not compared
 _CONTEXT_LINES = 4  # around a span, on each side
-_NO_WORD = b" \t\r\f\v" + bytes(one for one in range(0x21, 0x7F) if not chr(one).isalnum())
-_WORDS_ALONE = bytes(one if one > 0x7F or chr(one).isalnum() or chr(one) in "_\n" else 0x20 for one in range(0x100))
+_SPACE = b" \t\r\f\v"
+_NO_WORD = _SPACE + bytes(one for one in range(0x21, 0x7F) if not chr(one).isalnum())
+_WORDS_ALONE = bytes(one if one > 0x7F or chr(one).isalnum() or chr(one) == "_" else 0x20 for one in range(0x100))
 _NO_WORDS = crc32(b"")
 _TERM_LINES = 16  # of a span, whose words are noted
 _MOST_ADDED = 3  # lines that a line may be broken into
@@ -48,25 +51,37 @@ class Span(NamedTuple):
     end: int
 
 
-class Fingerprint(NamedTuple):
+class _Part:
+    """A part of a fingerprint, read when it is first asked for: most spans are found by their lines alone."""
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+
+    def __set_name__(self, _: object, name: str) -> None:
+        self._name = name
+
+    def __get__(self, kept: "Fingerprint", _: object) -> tuple[int, ...]:
+        numbers = kept.__dict__[self._name] = tuple(map(int, kept.parts[self._at].split(), repeat(16)))
+        return numbers
+
+
+class Fingerprint:
     """Checksums of the lines of a span; of their words alone, and of those of the nearest lines before and after it; of
-    each word of its first lines, and of those that no lines like it have.
+    each word of its first lines, and of those that no lines like it have: as they are stored, in hexadecimal digits.
     """
 
-    lines: tuple[int, ...]
-    before: tuple[int, ...]
-    words: tuple[int, ...]
-    after: tuple[int, ...]
-    terms: tuple[int, ...] = ()
-    own: tuple[int, ...] = ()
+    lines, before, words, after, terms, own = map(_Part, range(6))
+
+    def __init__(self, text: str) -> None:
+        self.parts = text.split("|")
 
     @classmethod
-    def read(cls, text: str) -> "Fingerprint":
-        """What `str` has written."""
-        return cls(*(tuple(map(int, part.split(), repeat(16))) for part in text.split("|")))
+    def of(cls, *parts: Iterable[int]) -> "Fingerprint":
+        """The fingerprint that has these parts."""
+        return cls("|".join(" ".join(f"{one:x}" for one in part) for part in parts))
 
     def __str__(self) -> str:
-        return "|".join(" ".join(f"{one:x}" for one in part) for part in self)
+        return "|".join(self.parts)
 
 
 class Located(NamedTuple):
@@ -99,37 +114,35 @@ class Source:
         """All of them."""
         return self._text.split("\n")
 
-    @property
+    @cached_property
     def whole(self) -> Span:
         """All of it."""
-        return Span(1, len(self.lines))
+        return Span(1, self._text.count("\n") + 1)
 
     @cached_property
-    def _bare(self) -> list[bytes]:
-        """The lines without their white space."""
-        return _without_space(self._text).split(b"\n")
+    def _all_sums(self) -> list[int]:
+        """Their checksums; 0 for a line without a text."""
+        return _checksums(self._text, _SPACE)
 
     @cached_property
     def _numbers(self) -> list[int]:
         """The lines with a text."""
-        return [*compress(count(1), self._bare)]
+        return [*compress(count(1), self._all_sums)]
 
     @cached_property
     def _sums(self) -> list[int]:
         """Their checksums."""
-        return [*map(crc32, filter(None, self._bare))]
+        return [*filter(None, self._all_sums)]
 
     @cached_property
     def _words(self) -> list[int]:
         """Checksums of their words: another style has the same."""
-        words = [*map(crc32, self._text.encode("utf-8", "replace").translate(None, _NO_WORD).split(b"\n"))]
-        return [words[number - 1] for number in self._numbers]
+        return [*compress(_checksums(self._text, _NO_WORD), self._all_sums)]
 
     @cached_property
-    def _plain(self) -> list[bytes]:
-        """The lines with a text, with blanks between the words alone, in lower case."""
-        lines = self._text.lower().encode("utf-8", "replace").translate(_WORDS_ALONE).split(b"\n")
-        return [*compress(lines, self._bare)]
+    def _plain(self) -> list[str]:
+        """The lines with a text."""
+        return [*compress(self.lines, self._all_sums)]
 
     @cached_property
     def _known(self) -> frozenset[int]:
@@ -140,9 +153,9 @@ class Source:
         line = self.lines[at]
         return len(line) - len(text) if (text := line.lstrip()) else len(self._text)
 
-    def likeness(self, words: Collection[int]) -> float:
+    def likeness(self, words: Set[int]) -> float:
         """The share of the words of some lines that are here."""
-        return len(self._known.intersection(words)) / max(len(set(words)), 1)
+        return len(self._known & words) / max(len(words), 1)
 
     def fingerprint(self, span: Span, *, is_named: bool) -> Fingerprint:
         """What a span is recognised by; where no name leads to it, also by which of its words no lines like it have."""
@@ -150,17 +163,21 @@ class Source:
         before, after = self._words[:first][-_CONTEXT_LINES:], self._words[last : last + _CONTEXT_LINES]
         lines, words = self._lines_of(span), self._words[first : min(last, first + MAX_LINES)]
         terms = self._terms_of(first, last)
-        kept = Fingerprint(lines, tuple(before), tuple(words), tuple(after), tuple(terms))
-        alike = () if is_named else self._like(kept, range(len(self._numbers)))
+        kept = Fingerprint.of(lines, before, words, after, terms, ())
+        places = range(0 if is_named else len(self._numbers) - len(lines) + 1)
+        alike = self._like(kept, zip(places, repeat(_LEAST_LIKENESS)))
         others = (self._terms_of(one.start, one.end) for one in alike if one.end <= first or one.start >= last)
-        return kept._replace(own=tuple(terms.difference(*others)))
+        return Fingerprint.of(lines, before, words, after, terms, terms.difference(*others))
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
         """Checksums of the lines of a span; of all behind MAX_LINES one."""
-        text = _without_space("\n".join(self.lines[span.start - 1 : span.end]))
-        bare = [*filter(None, text.split(b"\n"))]
-        rest = bare[MAX_LINES:]
-        return *map(crc32, bare[:MAX_LINES]), *([crc32(b"\n".join(rest))] if rest else ())
+        text = "\n".join(self.lines[span.start - 1 : span.end])
+        is_whole = span.start == 1 and span == self.whole
+        sums = [*filter(None, self._all_sums if is_whole else _checksums(text, _SPACE))]
+        if len(sums) > MAX_LINES:
+            rest = [*filter(None, _without_space(text).split(b"\n"))][MAX_LINES:]
+            sums[MAX_LINES:] = [crc32(b"\n".join(rest))]
+        return tuple(sums)
 
     def _terms_of(self, start: int, end: int) -> frozenset[int]:
         """Checksums of the words of some of the lines with a text."""
@@ -169,8 +186,9 @@ class Source:
     def known(self, kept: Fingerprint) -> Fingerprint:
         """The checksums of what is here, and 0 for those of all else."""
         sums, words, terms = {*self._sums}, {*self._words}, set[int]().union(*map(_terms_in, self._plain))
-        of_each = zip(kept, (sums, words, words, words, terms, terms), strict=True)
-        return Fingerprint(*(tuple(one if one in here else 0 for one in part) for part, here in of_each))
+        parts = (kept.lines, kept.before, kept.words, kept.after, kept.terms, kept.own)
+        of_each = zip(parts, (sums, words, words, words, terms, terms), strict=True)
+        return Fingerprint.of(*([one if one in here else 0 for one in part] for part, here in of_each))
 
     def trimmed(self, span: Span) -> Span:
         """A span without the empty lines at its ends; as it is where all of it is empty."""
@@ -209,7 +227,7 @@ class Source:
         for above in range(at - 1, -1, -1):
             if not indent:
                 break
-            if (now := self._indent(above)) < indent:
+            if not self.lines[above][:indent].isspace() and (now := self._indent(above)) < indent:
                 if any(_places_of(self.lines[above], owner)) and self._defines(above, owner):
                     return True
                 indent = now
@@ -219,20 +237,25 @@ class Source:
         """From the decorators above a definition to the bracket that closes it, else to the last line that is further
         in than its first.
         """
-        indent, last, quotes = self._indent(at), at, 0
+        indent, end, seen, quotes = self._indent(at), len(self.lines), at, 0
         is_open = self.lines[at].rstrip().endswith("{")
         is_python = language_of(self.path).kind == "python"
-        for place in range(at, len(self.lines)):
-            line, depth = self.lines[place].strip(), self._indent(place)
-            if place > at and depth <= indent and not quotes % 2:
+        for place in range(at + 1, end):
+            if self.lines[place][: indent + 1].isspace() or (depth := self._indent(place)) > indent:
+                continue
+            if is_python:  # what is in a long string may begin anywhere
+                above = "\n".join(self.lines[seen:place])
+                quotes, seen = quotes + above.count('"""') + above.count("'''"), place
+            if not quotes % 2:
+                line = self.lines[place].strip()
                 is_on = depth == indent and line.startswith(_CLOSERS)
                 if depth < indent or not (is_on or is_open or (line == "{" and place == at + 1)):
+                    end = place
                     break
                 is_open = is_open and not (is_on and not line.endswith("{"))
-            last = place if line else last
-            if is_python:  # what is in a long string may begin anywhere
-                quotes += line.count('"""') + line.count("'''")
-        return Span(self._decorated(at) + 1, last + 1)
+        while not self.lines[end - 1].strip():
+            end -= 1
+        return Span(self._decorated(at) + 1, end)
 
     def _decorated(self, at: int) -> int:
         """The first of the decorators above a definition, of which each may have several lines."""
@@ -249,8 +272,8 @@ class Source:
 
     def holding(self, text: str) -> list[Span]:
         """The lines that have a text in them; white space is no difference."""
-        bare = _without_space(text)
-        return [Span(number, number) for number, line in enumerate(self._bare, 1) if bare in line]
+        bare, lines = _without_space(text), _without_space(self._text).split(b"\n")
+        return [Span(number, number) for number, line in enumerate(lines, 1) if bare in line]
 
     def find(self, kept: Fingerprint, name: str, near: int) -> Located | None:
         """Where a span is, by its lines, its name or what is around it; None where nothing of it is left."""
@@ -259,16 +282,19 @@ class Source:
             return min(found, key=lambda one: (one.changed, abs(one.span.start - near)))
         if located := self.exact(kept, near):
             return located
-        located = None if name and self.likeness(kept.words) < _LEAST_KEPT else self._likest(kept)
+        located = None if name and self.likeness({*kept.words}) < _LEAST_KEPT else self._likest(kept)
         return None if located and name and 2 * located.changed > len(kept.lines) else located
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
-        now = self._lines_of(span)
-        if now == kept.lines:
+        was, now = kept.lines, self._lines_of(span)
+        if now == was:
             return 0
-        common = Counter(kept.lines) & Counter(now)
-        return max(len(now), len(kept.lines)) - common.total() or 1
+        same = next(compress(count(), map(ne, was, now)), min(len(was), len(now)))
+        was, now = was[same:], now[same:]
+        same = next(compress(count(), map(ne, reversed(was), reversed(now))), min(len(was), len(now)))
+        common = Counter(was[: len(was) - same]) & Counter(now[: len(now) - same])
+        return max(len(now), len(was)) - same - common.total() or 1
 
     def exact(self, kept: Fingerprint, near: int, least_chars: int = 0) -> Located | None:
         """Where the very lines of a span are: in the same surroundings, else at the nearest place."""
@@ -282,7 +308,7 @@ class Source:
 
         at = max(found, key=nearness) if len(found) > 1 else found[0]
         span = Span(self._numbers[at], self._numbers[at + size - 1])
-        length = sum(map(len, self._bare[span.start - 1 : span.end]))
+        length = len(_without_space("".join(self.lines[span.start - 1 : span.end]))) if least_chars else 0
         return Located(span) if length >= least_chars else None
 
     def _places(self, lines: list[int]) -> Iterator[int]:
@@ -300,16 +326,19 @@ class Source:
         near = before[-1:] == [*kept.before[-1:]] != [], after[:1] == [*kept.after[:1]] != []
         return len({*before, *after}.intersection(kept.before + kept.after) - {_NO_WORDS}) + sum(near)
 
-    def _like(self, kept: Fingerprint, starts: Iterable[int]) -> Iterator[_Likeness]:
-        """The lines from some places on that have words of a span, as far as they are like it."""
+    def _like(self, kept: Fingerprint, starts: Iterable[tuple[int, int]]) -> Iterator[_Likeness]:
+        """The lines from some places on that have words of a span, as far as they are like it: each place with the
+        percentage that is asked of it.
+        """
         size, terms = len(kept.lines), frozenset(kept.terms)
         others = {*kept.before, *kept.after}.difference(kept.words)
         least = max(_LEAST_WORDS, len(terms) / 4)
-        for start in starts:
-            if start + size > len(self._numbers) or self._words[start] in others:
+        for start, percent in starts:
+            if terms.isdisjoint(_terms_in(self._plain[start])) or self._words[start] in others:
                 continue
             lines = [*map(_terms_in, self._plain[start : start + size + _MOST_ADDED])]
-            if not terms & lines[0] or len(terms & self._terms_of(start, start + len(lines))) < least:
+            common = len(terms.intersection(chain.from_iterable(lines[:_TERM_LINES])))
+            if common < least or common * (200 - percent) < percent * len(terms):
                 continue
             here, own = set[int](), set[int]()  # words of the lines; of those that were not around the span
             for end, line in enumerate(lines, start + 1):
@@ -317,7 +346,7 @@ class Source:
                     here |= line
                     own |= terms & line if self._words[end - 1] not in others else set()
                 likeness = 200 * len(terms & here) // (len(terms) + len(here)) if end - start >= size else 0
-                if likeness >= _LEAST_LIKENESS and len(own) >= least:
+                if likeness >= percent and len(own) >= least:
                     neighbours = self._neighbours(kept, start, end)
                     if (score := likeness + _NEIGHBOUR * neighbours) >= _LEAST_SCORE:
                         yield _Likeness(score, neighbours, start, end)
@@ -326,7 +355,7 @@ class Source:
         """How many lines next to those from each place on may be ones that were around a span."""
         around, size = {*kept.before, *kept.after} - {_NO_WORDS}, len(kept.lines)
         counts = [0] * len(self._words)
-        for at in (at for at, words in enumerate(self._words) if words in around):
+        for at in compress(count(), map(around.__contains__, self._words)):
             above = range(at - size - _MOST_ADDED - _CONTEXT_LINES + 1, at - size + 1)
             for start in (*above, *range(at + 1, at + 1 + _CONTEXT_LINES)):
                 if 0 <= start < len(counts):
@@ -336,26 +365,33 @@ class Source:
     def _likest(self, kept: Fingerprint) -> Located | None:
         """The lines that are most like a span: with a word of its own, or among its neighbours.
 
-        They are looked for where most of the lines around are known, and on to where none can be as like it.
+        They are looked for where most of the lines around are known, and on to where none can be as like them.
         """
-        one: _Likeness | None = None
-        around = self._around(kept)
-        order = sorted(range(len(around)), key=around.__getitem__, reverse=True)
-        for most, starts in groupby(order, around.__getitem__):
-            if one is not None and one.score > 100 + _NEIGHBOUR * (most + 2):
-                break
-            found = [*self._like(kept, starts)]
-            one = max(found if one is None else [one, *found], default=None)
-        if one is None or not (one.neighbours >= _MOSTLY or self._terms_of(one.start, one.end).intersection(kept.own)):
+        one, around = _Likeness(_LEAST_SCORE, 0, 0, 0), self._around(kept)
+        places = range(len(self._numbers) - len(kept.lines) + 1)
+
+        def starts() -> Iterator[tuple[int, int]]:
+            near = sorted(filter(around.__getitem__, places), key=around.__getitem__, reverse=True)
+            for start in chain(near, filterfalse(around.__getitem__, places)):
+                least = one.score - _NEIGHBOUR * (around[start] + 2)
+                if least > 100:
+                    break
+                yield start, max(least, _LEAST_LIKENESS)
+
+        for like in self._like(kept, starts()):
+            one = max(one, like)
+        is_own = one.neighbours >= _MOSTLY or self._terms_of(one.start, one.end).intersection(kept.own)
+        if one.start == one.end or not is_own:
             return None
         span = Span(self._numbers[one.start], self._numbers[one.end - 1])
         return Located(span, self.difference(kept, span))
 
 
 @lru_cache(maxsize=1 << 12)
-def _terms_in(line: bytes) -> frozenset[int]:
-    """Checksums of the words of a line, of 16 bits."""
-    return frozenset(crc32(word) & 0xFFFF for word in line.split())
+def _terms_in(line: str) -> frozenset[int]:
+    """Checksums of the words of a line, of 16 bits, whatever their case."""
+    words = line.lower().encode("utf-8", "replace").translate(_WORDS_ALONE).split()
+    return frozenset(crc32(word) & 0xFFFF for word in words)
 
 
 def is_table(path: str) -> bool:
@@ -365,7 +401,15 @@ def is_table(path: str) -> bool:
 
 def _without_space(text: str) -> bytes:
     """A text without white space, but for the ends of its lines."""
-    return text.encode("utf-8", "replace").translate(None, b" \t\r\f\v")
+    return text.encode("utf-8", "replace").translate(None, _SPACE)
+
+
+def _checksums(text: str, without: bytes) -> list[int]:
+    """A checksum of each line of a text without some bytes; 0 where it has no others."""
+    encoded, compiled = text.encode("utf-8", "replace"), compiled_code()
+    if compiled is None:
+        return [*map(crc32, encoded.translate(None, without).split(b"\n"))]
+    return cast("list[int]", compiled.line_checksums(encoded, without))
 
 
 def _places_of(text: str, word: str) -> Iterator[int]:

@@ -118,6 +118,7 @@ def _calls(chance: random.Random) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "python_openings", lambda: _code.python_openings(chance.choice((code, characters)))
     yield "python_names", lambda: _code.python_names(chance.choice((code, characters)))
     places = [chance.randrange(-1, 99), *(chance.randrange(500) for _ in range(3))]
+    yield "line_checksums", lambda: _code.line_checksums(chance.choice((text, b"")), chance.choice((b"", b" \t", text)))
     yield "code_cut", lambda: _code.code_cut(chance.choice((code, characters)), *places)
     finder = _words.WordFinder(lambda pieces, _: [piece.decode("utf-8", "replace") for piece in pieces], 8, 64)
     yield "find", lambda: finder.find(text, dict.fromkeys(("a_b_c", "0", "größe")), chance.random() < 0.5)

@@ -55,7 +55,7 @@ def test_a_name_is_where_it_is_defined(path: str, text: str, name: str, spans: l
 
 
 def _now(name: str, span: Span, before: str, after: str) -> Located | None:
-    kept = Fingerprint.read(str(SOURCE.fingerprint(span, is_named=bool(name))))
+    kept = Fingerprint(str(SOURCE.fingerprint(span, is_named=bool(name))))
     assert before in CONFIG
     return Source("config.py", CONFIG.replace(before, after)).find(kept, name, span.start)
 
