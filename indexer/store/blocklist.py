@@ -154,7 +154,7 @@ def blocked_secrets(connection: apsw.Connection) -> tuple[BlockedSecret, ...]:
 
 def and_above(path: str) -> Iterator[str]:
     """The path and every folder above it, as it is compared."""
-    path = path.strip("/") if not path.startswith("/") else path.rstrip("/")
+    path = path.rstrip("/")
     while path:
         yield path
         path = path.rpartition("/")[0]
@@ -171,6 +171,5 @@ def same_text(text: str) -> str:
 
 def digest(key: str, kind: str, text: str) -> str:
     """The digest of a path, a session's name or a record's text under the uuid of a store."""
-    same = text.strip("/") if kind == PATH and not text.startswith("/") else text.rstrip("/") if kind == PATH else text
-    same = same if kind in (PATH, SESSION) else same_text(same)
+    same = text.rstrip("/") if kind == PATH else text if kind == SESSION else same_text(text)
     return digest_of(f"{kind}\n{same}", DIGEST_BYTES, key=key)

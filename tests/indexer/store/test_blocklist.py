@@ -6,11 +6,24 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import make_store
+from tables import each_row
 from written import Strategy, write
 
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.blocklist import PATH, block
+from ctxrank.indexer.store.blocklist import (
+    PATH,
+    SESSION,
+    allow,
+    and_above,
+    block,
+    block_by_order,
+    block_secrets,
+    blocked_entries,
+    blocked_secrets,
+    digest,
+    is_entered,
+)
 from ctxrank.indexer.store.store import Store
 
 PURGED = Strategy("shop_general_1", "shop", "general", "Drop the cache first.", last_seen=1, created_at=1)
@@ -62,3 +75,71 @@ def test_a_folder_is_blocked_with_all_below_it(store: Store) -> None:
     blocklist = store.blocklist()
     assert blocklist.holds_path("docs/old") and blocklist.holds_path("docs/old/a/b.md")
     assert not blocklist.holds_path("docs/older.md")
+
+
+@each_row(
+    "path, parts",
+    [
+        ("a/b/c.md", ["a/b/c.md", "a/b", "a"]),
+        ("a/b/", ["a/b", "a"]),
+        ("/srv/x.md", ["/srv/x.md", "/srv"]),
+        ("/", []),
+        ("", []),
+    ],
+)
+def test_a_path_is_asked_for_with_every_folder_above_it(path: str, parts: list[str]) -> None:
+    assert list(and_above(path)) == parts
+
+
+@each_row(
+    "kind, one, other, are_same",
+    [
+        (PATH, "docs/a/", "docs/a", True),
+        (PATH, "/docs/a/", "/docs/a", True),
+        (PATH, "/docs/a", "docs/a", False),
+        (PATH, "docs/a  b", "docs/a b", False),
+        (SESSION, "S/", "S", False),
+        (SESSION, "a  b", "a b", False),
+        ("strategy", " drop  the\ncache ", "drop the cache", True),
+        ("strategy", "docs/a/", "docs/a", False),
+    ],
+)
+def test_what_is_the_same_to_the_blocklist(kind: str, one: str, other: str, are_same: bool) -> None:
+    assert (digest("key", kind, one) == digest("key", kind, other)) is are_same
+
+
+def test_entries_are_numbered_once_and_allowed_by_their_number(store: Store) -> None:
+    with store.write() as change:
+        first = block(change.connection, PATH, ["a.md", "b.md", "a.md"])
+        assert block(change.connection, PATH, ["b.md"]) == first[1:] and len(first) == 2
+        assert [entry.number for entry in blocked_entries(change.connection)] == first
+        allow(change.connection, first[:1])
+        with pytest.raises(NotFoundError, match=f"under {first[0]}"):
+            allow(change.connection, first[:1])
+    assert not store.blocklist().holds_path("a.md") and store.blocklist().holds_path("b.md")
+
+
+def test_a_purged_secret_is_kept_out_of_paths_and_only_its_first_character_is_hinted_at(store: Store) -> None:
+    secret = "".join(f"w{number}" for number in range(7))
+    with store.write() as change:
+        block_secrets(change.connection, [secret, secret])
+        (mine,) = blocked_secrets(change.connection)
+        uuid = store.primary.execute("SELECT uuid FROM store").get
+        assert (mine.length, mine.key, mine.is_order) == (len(secret), uuid, False)
+        block_by_order(change.connection, "secret", mine.digest[::-1], f"{mine.length} {mine.bucket}", "another")
+        assert [(one.key, one.is_order) for one in blocked_secrets(change.connection)][1:] == [("another", True)]
+    blocklist = store.blocklist()
+    assert blocklist.holds_path(f"docs/{secret}.md")
+    assert not blocklist.holds_path(f"docs/{secret[::-1]}.md")
+
+
+def test_an_order_of_another_store_is_kept_under_that_stores_key(store: Store) -> None:
+    with store.write() as change:
+        block_by_order(change.connection, PATH, digest("theirs", PATH, "a.md"), "", "theirs")
+        assert is_entered(change.connection, PATH, digest("theirs", PATH, "a.md"))
+        assert not is_entered(change.connection, SESSION, digest("theirs", PATH, "a.md"))
+    assert store.blocklist().holds_path("a.md") and not store.blocklist().holds_path("b.md")
+    for kind in ("path", "package", "artifact"):
+        with pytest.raises(UsageError, match="This path was purged"):
+            store.blocklist().refuse(kind, "a.md")
+    store.blocklist().refuse(SESSION, "a.md")

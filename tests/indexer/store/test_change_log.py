@@ -1,5 +1,6 @@
 """What was acknowledged is there, once, and is found: whatever kills a process between its two commits."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,10 @@ from builders import make_store, open_again, run_child, save, search_ids, start_
 from index_contents import has_no_ghosts
 
 from ctxrank.indexer.records.packages import list_packages
+from ctxrank.indexer.store import change_log, documents
+from ctxrank.indexer.store.change_log import ChangeBatch, changes_after, history_id, last_seq, read_changes
+from ctxrank.indexer.store.documents import Document
+from ctxrank.indexer.store.store import Store
 
 # Saves, and dies after the primary database's COMMIT, before the index has heard of it.
 _DIES_BEFORE_FOLLOWING = """
@@ -180,3 +185,81 @@ def test_a_tombstone_keeps_no_content(tmp_path: Path) -> None:
         save(store, "a.md", "nothing of it")
         assert store.primary.execute("SELECT count(*) FROM tombstones").fetchone() == (1,)
         assert search_ids(store, "zebra") == []
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Iterator[Store]:
+    """A store with six documents, of which the third is gone and the second changed last."""
+    with make_store(tmp_path) as store:
+        with store.write() as change:
+            ids = [documents.put(change, Document("strategy", n, f"t{n}", f"body {n}", 1, 1)) for n in range(1, 7)]
+        with store.write() as change:
+            documents.remove(change, ids[2])
+            documents.remove(change, ids[3])
+            documents.touch(change, ids[1], superseded_by=ids[0])
+        yield store
+
+
+def _batches(store: Store, most: int) -> list[ChangeBatch]:
+    batches = [read_changes(store.primary, "main", after=0, most=most)]
+    while not batches[-1].is_last:
+        batches.append(read_changes(store.primary, "main", after=batches[-1].end, most=most))
+    return batches
+
+
+@pytest.mark.parametrize("most_chars", [1, 16, 1000])
+def test_the_log_says_the_same_in_batches_of_any_size(
+    changed: Store, monkeypatch: pytest.MonkeyPatch, most_chars: int
+) -> None:
+    whole = read_changes(changed.primary, "main", after=0, most=100)
+    last = last_seq(changed.primary, "main")
+    assert whole.is_last and whole.end == last and (len(whole.documents), len(whole.deletions)) == (4, 2)
+    assert [document.title for document in whole.documents] == ["t1", "t5", "t6", "t2"]
+    monkeypatch.setattr(change_log, "_BATCH_CHARS", most_chars)
+    for most in range(1, 8):
+        batches = _batches(changed, most)
+        assert [one for batch in batches for one in batch.documents] == whole.documents
+        assert [one for batch in batches for one in batch.deletions] == whole.deletions
+        ends = [0, *(batch.end for batch in batches)]
+        assert ends[-1] == last
+        for after, batch in zip(ends, batches, strict=False):
+            numbers = [change.seq for change in (*batch.documents, *batch.deletions)]
+            assert all(after < number <= batch.end for number in numbers) and len(numbers) <= 2 * most
+            assert len(batch.documents) <= (1 if most_chars == 1 else most)
+
+
+def test_a_batch_ends_where_its_texts_are_as_long_as_one_may_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with make_store(tmp_path) as store:
+        with store.write() as change:
+            for number in range(3):
+                documents.put(change, Document("strategy", number + 1, "", "ten chars.", 1, 1))
+        length = 10 + len(read_changes(store.primary, "main", after=0, most=1).documents[0].identifiers)
+        for most_chars, count in ((length, 1), (length + 1, 2), (2 * length, 2), (2 * length + 1, 3)):
+            monkeypatch.setattr(change_log, "_BATCH_CHARS", most_chars)
+            assert len(read_changes(store.primary, "main", after=0, most=100).documents) == count
+
+
+def test_a_consumer_reads_each_text_without_what_is_invisible(tmp_path: Path) -> None:
+    hidden, plain = "ze\u200bbra", Document("strategy", 1, "t", "b", 1, 1, "p")
+    with make_store(tmp_path) as store:
+        with store.write() as change:
+            documents.put(change, plain._replace(number=1, title=hidden))
+            documents.put(change, plain._replace(number=2, body=hidden))
+            documents.put(change, plain._replace(number=3, path=hidden))
+        batch = read_changes(store.primary, "main", after=0, most=9)
+        assert [(one.title, one.body, one.path) for one in batch.documents] == [
+            ("zebra", "b", "p"),
+            ("t", "zebra", "p"),
+            ("t", "b", "zebra"),
+        ]
+
+
+def test_a_history_is_known_at_its_own_numbers_alone(changed: Store) -> None:
+    last = last_seq(changed.primary, "main")
+    assert history_id(changed.primary, "main", 0) == 0
+    assert history_id(changed.primary, "main", last + 1) == -1
+    known = [history_id(changed.primary, "main", seq) for seq in range(1, last + 1)]
+    assert min(known) > 0 and len(set(known)) == 2  # a transaction each
+    assert [changes_after(changed.primary, seq) for seq in (0, last - 1, last)] == [6, 1, 0]

@@ -1,5 +1,7 @@
 """Path patterns: what matches, what could meet, and that no pattern takes for ever."""
 
+from itertools import product
+
 import apsw
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,3 +108,29 @@ def test_a_search_takes_patterns_more_generously_than_a_scope(
     answers = [database.execute("SELECT ? GLOB ?", (f"/{path}/", one)).fetchone() for one in sqlite_globs(pattern)]
     assert matches(pattern, path) is is_covered
     assert ((1,) in answers) is is_searched
+
+
+_SEGMENTS = ("a", "ab", "*", "**", "a*", "*b", "?", "?a")
+_PATTERNS = [*_SEGMENTS, *("/".join(two) for two in product(_SEGMENTS, repeat=2)), "**/a/**", "a/**/b", "[ab]/ab"]
+_SMALL_PATHS = ["/".join(names) for depth in (1, 2, 3, 4) for names in product(("a", "b", "ab", "aa"), repeat=depth)]
+
+
+def test_two_patterns_overlap_where_a_path_matches_both_and_nowhere_else() -> None:
+    covering = {glob: {path for path in _SMALL_PATHS if matches(glob, path)} for glob in _PATTERNS}
+    wrong = [
+        (one, other)
+        for one, other in product(_PATTERNS, repeat=2)
+        if overlap(one, other) is covering[one].isdisjoint(covering[other])
+    ]
+    assert not wrong
+
+
+@each_row("braces, covered_of_all", [(5, 32), (6, 64), (7, 64)])
+def test_braces_beyond_the_most_alternatives_mean_themselves(braces: int, covered_of_all: int) -> None:
+    names = ["".join(letters) for letters in product("ab", repeat=braces)]
+    assert sum(matches("{a,b}" * braces, name) for name in names) == covered_of_all
+
+
+def test_of_one_brace_the_first_128_alternatives_are_read() -> None:
+    glob = "{" + ",".join(f"a{number}" for number in range(200)) + "}.py"
+    assert [number for number in range(200) if matches(glob, f"a{number}.py")] == [*range(128)]

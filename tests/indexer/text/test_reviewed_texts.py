@@ -27,7 +27,9 @@ from ctxrank.indexer.text.lines import (
     shorten,
     visible_json,
 )
+from ctxrank.indexer.text.mentions import mentions
 from ctxrank.indexer.text.passages import split_passages
+from ctxrank.indexer.text.spans import Fingerprint, Source, Span
 from ctxrank.indexer.text.tokens import cautious_tokens, estimate_tokens, model_factor, model_limit, surcharge
 
 _GOLDEN = Path(__file__).parent / "golden" / "texts.txt"
@@ -134,6 +136,15 @@ _FRONT = (
     "---\n1: 2\nyes: no\nnull: x\n---\n",
     "---  \na: |\n  two\n  lines\n---\n",
 )
+_MENTIONING = (
+    "src/a.py:4 src/a.py#L4 src/a.py:4-9 src/a.py, line 7 src/a.py lines 7-12 ./a/b.c /etc/x.conf ~/x.py http://h/x.py",
+    "Makefile and sub/Dockerfile:3, a.b.c.d, v1.2.3, e.g. x.y",
+    "`open_store()` `Store.open` `a->b` `A::b` `a` `$ make test` `make test-all` `npm run build` `tox -e py311`",
+    "`level: 3` `level=3` `'a.b' := 4` `x = compute(1, 2)` `short()` `# not this` ``double `tick` ``",
+    "calls run() and a.run() and `run()` but not 3() or .run()",
+    "```py\nx = compute(1,   2)\nmake test\n  deep()\n```\n~~~\ntotal := sum(xs)\n~~~\n",
+    " ".join(f"a{number}.py" for number in range(70)),
+)
 _MODELS = (
     "gpt-4o",
     "claude",
@@ -155,6 +166,32 @@ def _drawn(path: str, seed: int) -> str:
     return "\n".join(lines) + "\n" * (seed % 2)
 
 
+def _edited(text: str, chance: random.Random) -> str:
+    """The text after some work: lines gone, new, further in, in another order, and with another word."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        drawn = chance.random()
+        if drawn < 0.1:
+            continue
+        if drawn < 0.2:
+            lines.insert(max(len(lines) - 2, 0), "added = 1")
+        lines.append(f"  {line}" if drawn > 0.9 else line.replace("x", "total") if drawn > 0.8 else line)
+    return "\n".join(lines)
+
+
+def _followed(path: str, seed: int) -> Iterator[tuple[object, ...]]:
+    """What a store keeps of spans, and where they are after some work: the named ones, and lines drawn at random."""
+    text, chance = _drawn(path, seed), random.Random(seed)
+    before, after = Source(path, text), Source(path, _edited(text, chance))
+    named = [(name, span) for name in defined_names(text, path).code[:5] for span in before.defined(name)[:2]]
+    starts = [chance.randrange(1, len(before.lines) + 1) for _ in range(6)]
+    for name, span in [*named, *(("", Span(start, start + chance.randrange(4))) for start in starts)]:
+        kept = Fingerprint.read(str(before.fingerprint(span, is_named=bool(name))))
+        nearest = after.exact(kept, span.start, 12)
+        known = [[*map(sorted, one)] for one in (kept, after.known(kept))]
+        yield name, span, after.find(kept, name, span.start), nearest, before.trimmed(span), known
+
+
 def _parts() -> Iterator[str]:
     for path in _LINES:
         for seed in range(8):
@@ -164,6 +201,13 @@ def _parts() -> Iterator[str]:
             yield f"{path} {seed}: {len(found)} {digest_of(repr(found), 4)} {len(names.code)} {len(names.headings)}"
             if seed < 2:
                 yield from (f"   {start}-{end} {heading}" for heading, start, end in found[:12])
+    for path in _LINES:
+        for seed in range(4):
+            followed = [*_followed(path, seed)]
+            yield f"spans of {path} {seed}: {digest_of(repr(followed), 8)}"
+            yield from (f"   {name} {tuple(span)} -> {found}" for name, span, found, *_ in followed[:4])
+    for text in _MENTIONING:
+        yield f"{text!r}: {[(one.kind, *one[1:]) for one in mentions(text)]}"
     for word in _WORDS:
         yield f"{word}: {split_word(word)} {split_identifiers(word, f'{word} x')!r} {letter_kinds(word)}"
     for text in _TEXTS:
