@@ -369,8 +369,6 @@ def own_files(location: Location) -> frozenset[str]:
 
 def refuse_unwritable_name(path: str) -> None:
     """Raises UsageError for a path that is no UTF-8: SQLite can neither open nor store it."""
-    if path.isascii():
-        return
     try:
         path.encode()
     except UnicodeEncodeError as error:

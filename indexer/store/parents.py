@@ -186,7 +186,7 @@ def count_documents(primary: apsw.Connection) -> int:
 
 def has_roots(primary: apsw.Connection) -> bool:
     """Whether files of more than one folder of this machine are known."""
-    return require_value(primary, "SELECT count(*) > 1 FROM roots WHERE path NOT LIKE '@%'", (), int) > 0
+    return require_value(primary, "SELECT count(*) FROM roots WHERE path NOT LIKE '@%'", (), int) > 1
 
 
 def has_corrupt_rows(primary: apsw.Connection) -> bool:

@@ -277,7 +277,7 @@ def _underlined_headings(lines: str, _: Language) -> Iterator[_Opening]:
         if not title or len(title) > len(match[2]) + 1 or title[0] == title[-1] == match[1]:
             over = match.start()
             continue
-        level = levels.setdefault(match[1], len(levels) + 1)
+        level = levels.setdefault(match[1], len(levels))
         has_overline = over >= 0 and lines.find("\n", over + 1) + 1 == title_start
         yield _Opening(over if has_overline else title_start - 1, level, title[:NAME_CHARS])
 

@@ -1,6 +1,7 @@
 """What a store says of folders elsewhere is no permission to read there: its user names them."""
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -17,7 +18,14 @@ from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store import known_stores
-from ctxrank.indexer.store.allowed_roots import allow, allowed_folder
+from ctxrank.indexer.store.allowed_roots import (
+    allow,
+    allowed_folder,
+    is_new_worktree,
+    is_removed_worktree,
+    note_worktree,
+    removed_worktrees,
+)
 from ctxrank.indexer.store.known_stores import alone_in
 from ctxrank.indexer.store.location import identity_of
 
@@ -185,6 +193,40 @@ def test_a_folder_of_the_project_and_its_worktrees_may_be_read(project: Path, tm
         assert found == [True, True, False, False, False, False]
         assert allowed_folder(store.location, store.primary, "..") is None
         assert allowed_folder(store.location, store.primary, "") is None
+
+
+def test_a_worktree_is_forgotten_once_git_has_removed_it_and_nobody_named_it(
+    project: Path, tmp_path: Path, ssh: Path
+) -> None:
+    linked, kept = tmp_path / "linked", project / ".git" / "worktrees" / "linked"
+    kept.mkdir(parents=True)
+    linked.mkdir()
+    (linked / ".git").write_text(f"gitdir: {kept}\n")
+    (kept / "gitdir").write_text(f"{linked}/.git\n")
+    with make_store(project) as store:
+
+        def is_removed() -> bool:
+            return is_removed_worktree(store.location, store.primary, str(linked))
+
+        assert is_new_worktree(store.location, store.primary, str(linked))
+        assert not is_new_worktree(store.location, store.primary, str(ssh))
+        store.primary.execute("INSERT INTO roots (path) VALUES (?), (?)", (str(linked), str(ssh)))
+        for folder in (linked, tmp_path / "other"):
+            note_worktree(store.primary, str(folder))
+        assert not is_new_worktree(store.location, store.primary, str(linked)) and not is_removed()
+        shutil.rmtree(linked)
+        assert not is_removed()  # git lists it still: its disk may come back
+        shutil.rmtree(kept)
+        assert is_removed() and removed_worktrees(store.location, store.primary) == [str(linked)]
+        assert not is_removed_worktree(store.location, store.primary, str(tmp_path / "never noted"))
+        (project / ".git").rename(project / "git")
+        assert not is_removed()
+        (project / "git").rename(project / ".git")
+        linked.mkdir()
+        assert not is_removed()
+        linked.rmdir()
+        allow(store.location, store.primary, str(linked))
+        assert not is_removed()
 
 
 def test_a_folder_is_allowed_for_one_store(project: Path, ssh: Path, tmp_path: Path) -> None:

@@ -223,7 +223,7 @@ def test_the_log_says_the_same_in_batches_of_any_size(
         ends = [0, *(batch.end for batch in batches)]
         assert ends[-1] == last
         for after, batch in zip(ends, batches, strict=False):
-            numbers = [change.seq for change in (*batch.documents, *batch.deletions)]
+            numbers = [*(one.seq for one in batch.documents), *(one.seq for one in batch.deletions)]
             assert all(after < number <= batch.end for number in numbers) and len(numbers) <= 2 * most
             assert len(batch.documents) <= (1 if most_chars == 1 else most)
 

@@ -12,7 +12,8 @@ from ctxrank.indexer.store.documents import Document, backfill_counts
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text import vocabulary
-from ctxrank.indexer.text.vocabulary import ENCODING, TokenCounter
+from ctxrank.indexer.text.tokens import TokenCounter
+from ctxrank.indexer.text.vocabulary import ENCODING
 
 OWNER = Document("artifact", 1, "a.py", "all of it", 10, 1, "a.py", agent="qa", type="code", priority="low")
 PASSAGE = Document("passage", None, "a.py: load", "def loadConfig(): pass", 10, 1, "a.py", start_line=3, end_line=4)

@@ -10,6 +10,7 @@ from ctxrank.indexer.agents import PackageType, Role
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.team import checked_roles, checked_types
 
 
 @pytest.fixture
@@ -62,3 +63,18 @@ def test_what_cannot_be_meant_is_refused_with_what_is_allowed(store: Store, text
     with pytest.raises(UsageError) as refused:
         load_config(store)
     assert said in refused.value.message and refused.value.hint
+
+
+def test_a_name_of_a_role_has_at_most_sixty_characters() -> None:
+    for length, is_name in ((60, True), (61, False)):
+        roles = {" " + "r" * length: {"like": "developer", "limit": 1000}}
+        if is_name:
+            assert checked_roles(roles, "F") == {"r" * length: Role("developer", 1000)}
+        else:
+            with pytest.raises(UsageError, match="is no name"):
+                checked_roles(roles, "F")
+    with pytest.raises(UsageError, match=r"types\.a\.like is ''"):
+        checked_types({"a": {}}, "types")
+    assert checked_types({"A": {"like": " Handoff ", "for": ["pm", "qa"]}}, "F") == {
+        "a": PackageType("handoff", ("pm", "qa"))
+    }

@@ -28,6 +28,7 @@ from ctxrank.indexer.store.location import (
     identity_of,
     is_known,
     read_state,
+    shown_place,
     state_folder,
 )
 
@@ -514,3 +515,21 @@ def test_a_line_of_the_state_that_is_cut_off_is_not_read(tmp_path: Path) -> None
     file.write_text(lines)
     file.chmod(0o600)
     assert set(read_state(str(file)).split("\n")) == {"a" * 99}
+
+
+def test_a_line_of_a_state_of_just_the_most_bytes_may_be_cut_off_and_one_of_fewer_is_not(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+    for size, count in ((MAX_STATE_BYTES - 1, 2), (MAX_STATE_BYTES, 1)):
+        file.write_text("first\n" + "a" * (size - 6))
+        file.chmod(0o600)
+        assert len(read_state(str(file)).split("\n")) == count
+
+
+@pytest.mark.parametrize("name", ["0123456789abcdef-", "0123456789abcdeg-", "0123456789ABCDEF-"])
+def test_a_name_has_the_characters_of_a_uuid_and_no_others(name: str) -> None:
+    assert has_form(name, 17) is (name == "0123456789abcdef-")
+    assert not has_form(name, 16)
+
+
+def test_a_place_is_one_line_whatever_a_folder_is_called() -> None:
+    assert shown_place("/a b/é") == "/a b/é" and shown_place("/a\nb") == r"'/a\nb'"

@@ -13,6 +13,7 @@ from ctxrank.indexer.text import identifiers
 from ctxrank.indexer.text.identifiers import (
     MAX_PARTS,
     MAX_REPEATS,
+    places_of_parts,
     split_identifiers,
     split_in_python,
     split_word,
@@ -27,6 +28,7 @@ HUMPS = st.lists(st.from_regex(r"[A-Z][a-z]{1,6}", fullmatch=True), min_size=2, 
         ("getUserById", "get user by id"),
         ("HTTPServer2", "http server 2"),
         ("parseURLs", "parse urls"),
+        ("userIDset", "user i dset"),
         ("sha256", "sha 256"),
         ("3DRenderer", "3 d renderer"),
         ("ÄnderungÜbernehmen", "änderung übernehmen"),
@@ -62,6 +64,22 @@ def test_a_compound_is_cut_into_its_parts(word: str, parts: str) -> None:
 )
 def test_what_the_tokenizer_splits_or_keeps_whole_itself_adds_nothing(word: str) -> None:
     assert split_word(word) == ()
+
+
+@each_row(
+    "word, part, places",
+    [
+        ("getUserId", "user", [(0, 9)]),
+        ("日本語日本", "日本", [(0, 6), (9, 15)]),
+        ("日日日", "日日", [(0, 6), (3, 9)]),
+        ("v2日本", "v2", [(0, 2)]),
+        ("日本", "x", []),
+    ],
+)
+def test_a_part_stands_for_an_identifier_as_a_whole_and_in_a_run_for_itself(
+    word: str, part: str, places: list[tuple[int, int]]
+) -> None:
+    assert list(places_of_parts(word.encode(), [(part, "term")])) == [(*place, "term") for place in places]
 
 
 @each_row("word", ["21T22", "10ms", "0cc175b9", "d41d8cd98f00b204e9800998ecf8427e", "aB" * 60])

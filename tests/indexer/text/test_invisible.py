@@ -100,3 +100,16 @@ def test_long_runs_take_linear_time(piece: str) -> None:
 @each_row("text, ticks", [("", 3), ("a ``b``", 3), ("```", 4), ("a ````` b ```\n", 6), ("`" * 100_000, 100_001)])
 def test_a_fence_is_longer_than_any_in_its_text(text: str, ticks: int) -> None:
     assert fence(text) == "`" * ticks
+
+
+@each_row("first, last", [(0x115F, 0x1160), (0x17B4, 0x17B5), (0x200B, 0x200F), (0x2060, 0x206F), (0xFFF0, 0xFFF8)])
+def test_a_range_of_ignorable_characters_ends_where_unicode_says(first: int, last: int) -> None:
+    found = [code for code in range(first - 2, last + 3) if is_ignorable(chr(code))]
+    assert found == [*range(first, last + 1)]
+
+
+@each_row("text", ["\u200dab", "ab\u200d", "\u200b", "a\u00ad\u200db", "\ufe0fa\ufe0f"])
+def test_what_hides_at_an_end_goes_and_in_a_long_text_too(text: str) -> None:
+    plain = "".join(char for char in text if char in "ab")
+    assert without_invisible(text) == without_ignorable(text) == plain
+    assert without_ignorable(text + "é" * 20_000) == plain + "é" * 20_000

@@ -29,7 +29,7 @@ from ctxrank.indexer.text.lines import (
 )
 from ctxrank.indexer.text.mentions import mentions
 from ctxrank.indexer.text.passages import split_passages
-from ctxrank.indexer.text.spans import Fingerprint, Source, Span
+from ctxrank.indexer.text.spans import Fingerprint, Located, Source, Span
 from ctxrank.indexer.text.tokens import cautious_tokens, estimate_tokens, model_factor, model_limit, surcharge
 
 _GOLDEN = Path(__file__).parent / "golden" / "texts.txt"
@@ -179,7 +179,7 @@ def _edited(text: str, chance: random.Random) -> str:
     return "\n".join(lines)
 
 
-def _followed(path: str, seed: int) -> Iterator[tuple[object, ...]]:
+def _followed(path: str, seed: int) -> Iterator[tuple[str, Span, Located | None, object]]:
     """What a store keeps of spans, and where they are after some work: the named ones, and lines drawn at random."""
     text, chance = _drawn(path, seed), random.Random(seed)
     before, after = Source(path, text), Source(path, _edited(text, chance))
@@ -189,7 +189,7 @@ def _followed(path: str, seed: int) -> Iterator[tuple[object, ...]]:
         kept = Fingerprint.read(str(before.fingerprint(span, is_named=bool(name))))
         nearest = after.exact(kept, span.start, 12)
         known = [[*map(sorted, one)] for one in (kept, after.known(kept))]
-        yield name, span, after.find(kept, name, span.start), nearest, before.trimmed(span), known
+        yield name, span, after.find(kept, name, span.start), (nearest, before.trimmed(span), known)
 
 
 def _parts() -> Iterator[str]:
@@ -205,7 +205,7 @@ def _parts() -> Iterator[str]:
         for seed in range(4):
             followed = [*_followed(path, seed)]
             yield f"spans of {path} {seed}: {digest_of(repr(followed), 8)}"
-            yield from (f"   {name} {tuple(span)} -> {found}" for name, span, found, *_ in followed[:4])
+            yield from (f"   {name} {tuple(span)} -> {found}" for name, span, found, _ in followed[:4])
     for text in _MENTIONING:
         yield f"{text!r}: {[(one.kind, *one[1:]) for one in mentions(text)]}"
     for word in _WORDS:
