@@ -57,7 +57,7 @@ def _problem(path: str) -> str:
     """Why this names no file below any root, whatever its parts are; '' where it may."""
     if not path.strip():
         return "its path is empty"
-    if len(path) > MAX_PATH_BYTES or len(path.encode("utf-8", "replace")) > MAX_PATH_BYTES:
+    if len(path.encode("utf-8", "replace")) > MAX_PATH_BYTES:
         return f"its path is longer than {MAX_PATH_BYTES:,} bytes"
     if not is_one_line(path):
         return f"its path {path!a} is not one line of printable characters"
