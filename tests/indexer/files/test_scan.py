@@ -23,6 +23,7 @@ from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.vocabulary import ENCODING, local_counter
 
 as_plain_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 
@@ -622,3 +623,81 @@ def test_a_path_that_no_system_opens_is_refused(tmp_path: Path) -> None:
             check(long)
         assert len(refused.value.message) < 100
     assert portable_path("a" * MAX_PATH_BYTES) == "a" * MAX_PATH_BYTES
+
+
+def test_of_equal_files_the_one_with_the_inode_has_moved_else_the_first(store: Store, tmp_path: Path) -> None:
+    for path in ("a/one.md", "a/two.md"):
+        put(tmp_path, path, "the zebra")
+    index_artifacts(store)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a/one.md").rename(tmp_path / "b/two.md")
+    (tmp_path / "a/two.md").unlink()
+    report = index_artifacts(store)
+    assert (report.moved, report.removed) == ((("a/one.md", "b/two.md"),), ("a/two.md",))
+    put(tmp_path, "c/two.md", "the zebra")
+    index_artifacts(store)
+    put(tmp_path, "d/three.md", "the zebra")  # while both are there: it has the inode of neither
+    for path in ("b/two.md", "c/two.md"):
+        (tmp_path / path).unlink()
+    assert index_artifacts(store).moved == (("b/two.md", "d/three.md"),)
+
+
+def test_a_file_of_another_root_is_not_the_one_that_a_package_awaits(tmp_path: Path) -> None:
+    with create_store(str(tmp_path / "project")) as store:
+        other = tmp_path / "other"
+        put(other, "x.md", "the zebra")
+        allow(store.location, store.primary, str(other))
+        with create_store(str(tmp_path / "project"), root=str(other)) as elsewhere:
+            assert index_artifacts(elsewhere).added == ("x.md",)
+        save(store, "x.md")
+        put(other, "x.md", "the giraffe", LONG_AGO_NS + 1)
+        assert index_artifacts(store).changed == (str(other / "x.md"),)
+        assert rows(store, "SELECT artifact_id FROM packages") == [(None,)]
+        (other / "x.md").unlink()
+        assert index_artifacts(store).removed == (str(other / "x.md"),)
+        assert rows(store, "SELECT path FROM roots ORDER BY id") == [(".",), (str(other),)]  # the folder is there
+
+
+@pytest.mark.parametrize(
+    ("files", "size", "done"),
+    [(2, 1000, [2, 4, 5]), (5, 1000, [5]), (9, 20, [2, 4, 5]), (9, 19, [1, 2, 3, 4, 5]), (9, 1, [1, 2, 3, 4, 5])],
+)
+def test_files_are_read_some_at_a_time_by_their_number_or_their_size(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int, size: int, done: list[int]
+) -> None:
+    monkeypatch.setattr(scan, "_CHUNK_FILES", files)
+    monkeypatch.setattr(scan, "_CHUNK_BYTES", size)
+    for number in range(5):
+        put(tmp_path, f"{number}.md", f"ten bytes{number}")
+    told: list[tuple[int, int]] = []
+
+    def tell(count: int, total: int) -> None:
+        told.append((count, total))
+
+    assert len(index_artifacts(store, progress=tell).added) == 5
+    assert told == [(number, 5) for number in done]
+
+
+def test_a_binary_file_that_changed_is_reported_as_before_and_one_with_another_reason_anew(
+    store: Store, tmp_path: Path
+) -> None:
+    for path in ("a.bin", "b.bin"):
+        put(tmp_path, path, b"\0\1\2")
+    assert index_artifacts(store).skipped_before == ()
+    put(tmp_path, "a.bin", b"\0\1\2\3", LONG_AGO_NS + 1)
+    put(tmp_path, "b.bin", b"\x81\x8d\x8f" * 40, LONG_AGO_NS + 1)
+    report = index_artifacts(store)
+    assert report.skipped_before == ("a.bin",)
+    assert [one.reason for one in report.skipped] == ["binary", "encoding not recognised"]
+
+
+@pytest.mark.skipif(local_counter() is None, reason="no vocabulary on this machine")
+def test_a_run_counts_what_was_estimated_and_a_dry_run_does_not(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    store.primary.execute("UPDATE documents SET token_counter = 'estimate'")
+    counters = "SELECT DISTINCT token_counter FROM documents"
+    index_artifacts(store, is_dry_run=True)
+    assert rows(store, counters) == [("estimate",)]
+    index_artifacts(store)
+    assert rows(store, counters) == [(ENCODING,)]
