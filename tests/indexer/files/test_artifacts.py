@@ -32,14 +32,21 @@ def prepared(path: str, text: str, counter: TokenCounter | None = None) -> artif
 @each_row(
     "path, text, title",
     [
-        ("docs/a.md", "# The plan\n\ntext", "The plan"), ("docs/a.md", "text\n## Part\n#  The plan \n", "The plan"),
-        ("docs/a.md", "## Part\n", "a.md"), ("docs/a.md", "# \n# Second", "Second"), ("docs/a.md", "#The plan", "a.md"),
-        ("docs/a.py", "# The plan\n", "a.py"), ("a.rst", "# The plan", "a.rst"), ("a.md", "", "a.md"),
-        ("a.md", f"# {'x' * 300}", "x" * 200), ("a.md", "\n" * 39 + "# Late", "Late"),
+        ("docs/a.md", "# The plan\n\ntext", "The plan"),
+        ("docs/a.md", "text\n## Part\n#  The plan \n", "The plan"),
+        ("docs/a.md", "## Part\n", "a.md"),
+        ("docs/a.md", "# \n# Second", "Second"),
+        ("docs/a.md", "#The plan", "a.md"),
+        ("docs/a.py", "# The plan\n", "a.py"),
+        ("a.rst", "# The plan", "a.rst"),
+        ("a.md", "", "a.md"),
+        ("a.md", f"# {'x' * 300}", "x" * 200),
+        ("a.md", "\n" * 39 + "# Late", "Late"),
         ("a.md", "\n" * 40 + "# Late", "a.md"),
-        ("a.md", f"{_DECLARED}# The plan\n", "The plan"), ("a.md", "---\n# no heading\n---\n", "a.md"),
+        ("a.md", f"{_DECLARED}# The plan\n", "The plan"),
+        ("a.md", "---\n# no heading\n---\n", "a.md"),
     ],
-)  # fmt: skip
+)
 def test_the_title_of_a_file_is_its_first_heading_or_its_name(path: str, text: str, title: str) -> None:
     assert prepared(path, text).title == title
 

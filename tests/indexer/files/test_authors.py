@@ -15,9 +15,12 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no
 
 def git(folder: Path, *words: str, email: str = "", name: str = "Ada <x>", at: int = 1000) -> str:
     environment = {
-        **os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull,
-        "GIT_COMMITTER_DATE": f"@{at} +0000", "GIT_AUTHOR_DATE": f"@{at} +0000",
-    }  # fmt: skip
+        **os.environ,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_COMMITTER_DATE": f"@{at} +0000",
+        "GIT_AUTHOR_DATE": f"@{at} +0000",
+    }
     command = ["git", "-c", f"user.name={name}", *(["-c", f"user.email={email}"] if email else []), *words]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env=environment).stdout
 
@@ -78,11 +81,14 @@ def test_so_does_the_users_configuration(
     assert foreign_commits(str(checkout), _ALL, str(tmp_path)) == {}
 
 
-@pytest.mark.parametrize(("cloned_at", "did", "paths"), [
-    (1500, "clone: from https://x", {"mine.md", "hers.md", "both.md"}),
-    (1000, "clone: from https://x", {"hers.md", "both.md"}),
-    (1500, "commit (initial): x", {"hers.md", "both.md"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cloned_at", "did", "paths"),
+    [
+        (1500, "clone: from https://x", {"mine.md", "hers.md", "both.md"}),
+        (1000, "clone: from https://x", {"hers.md", "both.md"}),
+        (1500, "commit (initial): x", {"hers.md", "both.md"}),
+    ],
+)
 def test_what_was_there_when_the_checkout_was_cloned_came_with_it(
     checkout: Path, tmp_path: Path, cloned_at: int, did: str, paths: set[str]
 ) -> None:
@@ -125,10 +131,17 @@ def test_the_commit_that_is_checked_out_is_read_from_files(checkout: Path) -> No
     git(checkout, "pack-refs", "--all")
     assert not (own / "refs" / "heads" / "main").exists() and head_commit(repository) == head
     for text, found in (
-        (head, head), (f"{head}\n", head), (head[:39], ""), ("ref: refs/heads/none", ""), ("ref: HEAD", ""),
-        ("ref: refs/../HEAD", ""), ("ref: refs/heads/.x", ""), ("", ""), ("x" * 40, ""),
+        (head, head),
+        (f"{head}\n", head),
+        (head[:39], ""),
+        ("ref: refs/heads/none", ""),
+        ("ref: HEAD", ""),
+        ("ref: refs/../HEAD", ""),
+        ("ref: refs/heads/.x", ""),
+        ("", ""),
+        ("x" * 40, ""),
         (head + "a" * 24, head + "a" * 24),
-    ):  # fmt: skip
+    ):
         (own / "HEAD").write_text(text)
         assert head_commit(repository) == found, text
     for depth, found in ((4, head), (5, "")):

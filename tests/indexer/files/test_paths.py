@@ -27,12 +27,18 @@ def root(tmp_path: Path) -> Path:
 @each_row(
     "path, kept",
     [
-        ("a.md", "a.md"), ("in/../a.md", "a.md"), ("./in//b.md", "in/b.md"), ("in\\c.md", "in/c.md"), ("é.md", "é.md"),
-        ("to_in/x.md", "to_in/x.md"), ("not/there.md", "not/there.md"), ("..a/b", "..a/b"),
+        ("a.md", "a.md"),
+        ("in/../a.md", "a.md"),
+        ("./in//b.md", "in/b.md"),
+        ("in\\c.md", "in/c.md"),
+        ("é.md", "é.md"),
+        ("to_in/x.md", "to_in/x.md"),
+        ("not/there.md", "not/there.md"),
+        ("..a/b", "..a/b"),
         *((wrong, None) for wrong in ("", " ", ".", "..", "../a", "in/../../a", "out/x.md", "out", "self", "self/..")),
         *((wrong, None) for wrong in ("/a.md", "C:/a.md", "\\a", "a:/b", "a\nb", "a\u200bb")),
     ],
-)  # fmt: skip
+)
 def test_a_path_names_a_file_below_the_root_or_is_refused(root: Path, path: str, kept: str | None) -> None:
     if kept is None:
         with pytest.raises(UsageError) as refused:
@@ -50,13 +56,21 @@ def test_a_path_of_another_store_stays_as_it_is(path: str) -> None:
 @each_row(
     "path, said",
     [
-        ("", "empty"), (" ", "empty"), ("/etc/x", "absolute"), ("C:/x", "absolute"), ("c:\\x", "absolute"),
+        ("", "empty"),
+        (" ", "empty"),
+        ("/etc/x", "absolute"),
+        ("C:/x", "absolute"),
+        ("c:\\x", "absolute"),
         ("\\x", "absolute"),
-        ("../x", "leads out"), ("a/../../x", "leads out"), (".", "leads out"), ("a/..", "leads out"),
+        ("../x", "leads out"),
+        ("a/../../x", "leads out"),
+        (".", "leads out"),
+        ("a/..", "leads out"),
         ("a\tb", "one line"),
-        (f"{_LONG}/" * 20 + "a" * 77, "longer than 4,096 bytes"), ("é" * 2049, "longer than 4,096 bytes"),
+        (f"{_LONG}/" * 20 + "a" * 77, "longer than 4,096 bytes"),
+        ("é" * 2049, "longer than 4,096 bytes"),
     ],
-)  # fmt: skip
+)
 def test_a_path_of_another_store_that_names_no_file_is_refused(path: str, said: str) -> None:
     assert os.pathconf("/", "PC_PATH_MAX") == MAX_PATH_BYTES
     with pytest.raises(UsageError, match=said):
@@ -74,10 +88,13 @@ _FILE = FoundFile("a.md", 10, (_READ_AT - 5_000_000) * 1000 + 1, 7)
 @each_row(
     "now, is_same",
     [
-        (_FILE, True), (_FILE._replace(path="b.md"), True), (_FILE._replace(size_bytes=11), False),
-        (_FILE._replace(mtime_ns=_FILE.mtime_ns + 1), False), (_FILE._replace(inode=8), False),
+        (_FILE, True),
+        (_FILE._replace(path="b.md"), True),
+        (_FILE._replace(size_bytes=11), False),
+        (_FILE._replace(mtime_ns=_FILE.mtime_ns + 1), False),
+        (_FILE._replace(inode=8), False),
     ],
-)  # fmt: skip
+)
 def test_a_file_is_unchanged_where_size_time_and_inode_are(now: FoundFile, is_same: bool) -> None:
     assert _FILE.stamp(_READ_AT).proves(now) is is_same
     assert not _FILE.stamp().proves(now)  # it was never read
@@ -86,10 +103,14 @@ def test_a_file_is_unchanged_where_size_time_and_inode_are(now: FoundFile, is_sa
 @each_row(
     "mtime_ns, before_us, is_proof",
     [
-        (1_000_000_001, 20_000, False), (1_000_000_001, 20_001, True), (1_000_000_000, 2_000_000, False),
-        (1_000_000_000, 2_000_001, True), (999_999_999, 20_000, False), (999_999_999, 20_001, True),
+        (1_000_000_001, 20_000, False),
+        (1_000_000_001, 20_001, True),
+        (1_000_000_000, 2_000_000, False),
+        (1_000_000_000, 2_000_001, True),
+        (999_999_999, 20_000, False),
+        (999_999_999, 20_001, True),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_was_read_within_a_tick_of_the_clock_may_have_changed(
     mtime_ns: int, before_us: int, is_proof: bool
 ) -> None:

@@ -114,9 +114,13 @@ def test_a_database_is_opened_safely(tmp_path: Path) -> None:
     path = str(tmp_path / "a.db")
     with closing(open_database(path, busy_ms=10, create=True)) as opened:
         wanted = {
-            "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1, "trusted_schema": 0,
+            "journal_mode": "wal",
+            "synchronous": 2,
+            "foreign_keys": 1,
+            "secure_delete": 1,
+            "trusted_schema": 0,
             "journal_size_limit": 16 << 20,
-        }  # fmt: skip
+        }
         assert {name: opened.pragma(name) for name in wanted} == wanted
     assert os.stat(path).st_mode & 0o777 == 0o600
     asked: list[apsw.Connection] = []

@@ -104,12 +104,20 @@ def test_every_document_that_can_be_a_hit_is_in_scope(store: Store) -> None:
     everything = parents.parents_in_scope(store.primary, Scope())[0]
     assert sorted(one.kind for one in everything) == ["package", "package", "reasoning"]
     for scope, count in (
-        (Scope(kinds=("package",)), 2), (Scope(kinds=("passage",)), 2), (Scope(agents=("qa",)), 1),
-        (Scope(since=200), 2), (Scope(until=200), 2), (Scope(since=101, until=199), 0), (Scope(priorities=("low",)), 1),
-        (Scope(paths=("a.md",)), 1), (Scope(paths=("*.md", "none")), 2),
-        (Scope(origins=(0,)), 3), (Scope(origins=(1,)), 0),
-        (Scope(without=(Scope(agents=("qa",)),)), 2), (Scope(kinds=("package",), without=(Scope(paths=("b.md",)),)), 1),
-    ):  # fmt: skip
+        (Scope(kinds=("package",)), 2),
+        (Scope(kinds=("passage",)), 2),
+        (Scope(agents=("qa",)), 1),
+        (Scope(since=200), 2),
+        (Scope(until=200), 2),
+        (Scope(since=101, until=199), 0),
+        (Scope(priorities=("low",)), 1),
+        (Scope(paths=("a.md",)), 1),
+        (Scope(paths=("*.md", "none")), 2),
+        (Scope(origins=(0,)), 3),
+        (Scope(origins=(1,)), 0),
+        (Scope(without=(Scope(agents=("qa",)),)), 2),
+        (Scope(kinds=("package",), without=(Scope(paths=("b.md",)),)), 1),
+    ):
         assert len(parents.parents_in_scope(store.primary, scope)[0]) == count, scope
     assert Scope(session_ids=(1,)).is_narrow and Scope(document_ids=frozenset()).is_narrow
     assert not Scope(session_ids=(1, 2)).is_narrow and not Scope().is_narrow

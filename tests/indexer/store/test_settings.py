@@ -48,7 +48,7 @@ _ALL_ON = {"enabled": True, "keep": "conversations", "learn": False}
         ("hooks", {"folders": []}, {"folders": ()}),
         ("hooks", {"roles": {"Explore": "pm"}}, {"roles": {"Explore": "pm"}}),
     ],
-)  # fmt: skip
+)
 def test_what_a_setting_may_be_and_what_is_kept_of_it(key: str, given: object, kept: object) -> None:
     assert SETTINGS[key].check(given, f"F: {key}") == kept
     if key == "ranking":
@@ -82,7 +82,7 @@ def test_what_a_setting_may_be_and_what_is_kept_of_it(key: str, given: object, k
         ("hooks", {"rolls": {}}, "hooks has no 'rolls'"),
         ("hooks", "perhaps", "hooks.enabled is 'perhaps'"),
     ],
-)  # fmt: skip
+)
 def test_what_a_setting_may_not_be_is_said_with_its_name_and_a_way_out(key: str, given: object, named: str) -> None:
     with pytest.raises(UsageError) as refused:
         SETTINGS[key].check(given, f"F: {key}")
@@ -95,11 +95,15 @@ def test_what_a_setting_may_not_be_is_said_with_its_name_and_a_way_out(key: str,
         ("retrieval_limits", {"pm": 1, "qa": 2}, {"pm": 3}, {"pm": 3, "qa": 2}),
         ("ttl", {"event": 5, "error": 6}, {"event": None, "skill": 7}, {"error": 6, "skill": 7}),
         ("hooks", _ALL_OFF, _ALL_ON, {"enabled": False, "keep": "", "learn": False, "roles": {}}),
-        ("hooks", {"roles": {"a": "pm", "b": "pm"}}, {"roles": {"a": "qa"}, "spawn": "start"},
-         {"roles": {"a": "qa", "b": "pm"}, "spawn": "start"}),
+        (
+            "hooks",
+            {"roles": {"a": "pm", "b": "pm"}},
+            {"roles": {"a": "qa"}, "spawn": "start"},
+            {"roles": {"a": "qa", "b": "pm"}, "spawn": "start"},
+        ),
         ("roles", {"Code Reviewer": 1, "qa2": 2}, {"code-reviewer": 3}, {"code-reviewer": 3, "qa2": 2}),
     ],
-)  # fmt: skip
+)
 def test_what_a_later_file_says_comes_over_what_an_earlier_one_said(
     key: str, known: dict[str, object], given: dict[str, object], kept: dict[str, object]
 ) -> None:
