@@ -45,7 +45,6 @@ HEAD_BYTES = 4
 CHECK_BYTES = 4
 WHOLE = 0x2144DF1C  # the CRC-32 of anything that ends in its own
 _LARGE_BYTES = 5  # of an id that is not small, with its byte of counts
-_NO_IDS = array("I")
 _IS_BIG_ENDIAN = sys.byteorder == "big"
 
 
@@ -152,15 +151,12 @@ def pure_frequencies(
         counts_at = HEAD_BYTES + 2 * small
         ids = _ids("H", blob[HEAD_BYTES:counts_at])
         found: list[tuple[int, _Count]] = []
-        large: array[int] = _NO_IDS
-        rest = len(blob) - CHECK_BYTES - counts_at - small
-        if rest and rest != 2 * (blob[2] | blob[3] << 8):
-            large = large_ids(blob, small)
-            counts_at += 4 * len(large)
+        large = large_ids(blob, small)
+        counts_at += 4 * len(large)
         for id_ in sorted(common(ids)):
             at = counts_at + bisect_left(ids, id_)
             found.append((id_, weighted[blob[at] or counts_written_out(blob, counts_at, at)]))
-        for id_ in sorted(common(large)) if large else ():
+        for id_ in sorted(common(large)):
             at = counts_at + small + bisect_left(large, id_)
             found.append((id_, weighted[blob[at] or counts_written_out(blob, counts_at, at)]))
         rows.append(found)

@@ -46,6 +46,17 @@ def test_every_term_is_found_with_its_counts_and_no_other_is(terms: dict[int, in
     assert dict(packed_counts(blob, frozenset({*terms, other}))) == terms
 
 
+def test_counts_at_the_border_of_a_byte_and_hundreds_that_take_two_are_told_apart() -> None:
+    terms = {number: (254, 255, 256, 0xFFFF)[number % 4] for number in (*range(1, 600), *range(70_000, 70_600))}
+    blob = encode(terms)
+    assert term_ids(blob) == sorted(terms)
+    assert dict(packed_counts(blob, frozenset(terms))) == terms
+    weighted = {packed: float(packed) for packed in terms.values()}
+    found = [(id_, float(terms[id_])) for id_ in sorted(terms)]
+    for read in (frequencies, pure_frequencies):
+        assert read([blob, encode({}), blob], list(terms), weighted) == [found, [], found]
+
+
 def test_a_document_with_more_large_counts_than_can_be_told_keeps_every_term() -> None:
     terms = dict.fromkeys(range(1, 70_000), pack_counts(0, 18, 0, 0))
     blob = encode(terms)
