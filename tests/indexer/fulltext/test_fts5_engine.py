@@ -1,11 +1,12 @@
 """What FTS5 answers of a small store, question by question; and what of an index is not believed."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
-from builders import make_store
+from builders import make_store, open_again
 from tables import each_row
 
 from ctxrank.indexer.engine import (
@@ -22,7 +23,9 @@ from ctxrank.indexer.engine import (
     TermClause,
 )
 from ctxrank.indexer.fulltext import index_file
+from ctxrank.indexer.fulltext.bulk_catch_up import LockFile
 from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, fts5_of
+from ctxrank.indexer.fulltext.health import heal
 from ctxrank.indexer.fulltext.index_file import IndexState, is_title
 from ctxrank.indexer.store.documents import Document, put, touch
 from ctxrank.indexer.store.facets import Scope, document_id_of
@@ -311,3 +314,52 @@ def test_titles_of_files_are_no_texts(
 def test_a_file_is_a_title_where_its_passages_have_the_text() -> None:
     assert is_title("artifact", "") and not is_title("artifact", "x") and not is_title("package", "")
     assert index_file.quoted('a "b" c') == '"a ""b"" c"'
+
+
+@pytest.mark.parametrize("health", [IndexHealth.IO_ERROR, IndexHealth.DAMAGED, IndexHealth.OK])
+def test_an_index_is_made_anew_by_who_holds_the_lock_and_by_nobody_else(store_of_ten: Store, health: str) -> None:
+    engine = fts5_of(store_of_ten)
+    engine.make_ready(1000)
+    before = engine.index().generation
+    engine.index().health = health
+    with LockFile(store_of_ten.location.folder, "index.lock") as lock:
+        assert lock.is_held
+        index = heal(engine)
+        assert index.generation == before and index.health == (health or IndexHealth.DAMAGED)
+    engine.index().health = health
+    assert heal(engine).generation != before and engine.make_ready(1000).is_usable
+    assert len(ids(engine, RowQuery(ZEBRA))) == 10
+
+
+def test_an_index_that_another_one_has_healed_meanwhile_is_taken_as_it_is(store_of_ten: Store) -> None:
+    engine = fts5_of(store_of_ten)
+    engine.make_ready(1000)
+    with open_again(store_of_ten) as other:
+        assert ids(fts5_of(other), RowQuery(ZEBRA)) == ids(engine, RowQuery(ZEBRA))
+        engine.index().health = IndexHealth.DAMAGED
+        healed = heal(engine).generation
+        fts5_of(other).index().health = IndexHealth.DAMAGED
+        assert heal(fts5_of(other)).generation == healed
+
+
+def test_a_query_that_an_unusable_index_refuses_is_not_the_querys_fault(store_of_ten: Store) -> None:
+    engine = fts5_of(store_of_ten)
+    engine.make_ready(1000)
+    engine.index().health = IndexHealth.DAMAGED
+    assert engine.recover(apsw.SQLError("near x"), 1000).is_usable
+    engine.index().connection.execute("DROP TABLE main.terms")
+    assert engine.recover(apsw.SQLError("no such table: terms"), 1000).is_usable
+    assert len(ids(engine, RowQuery(ZEBRA))) == 10
+
+
+def test_a_lock_is_one_process_s_until_its_block_ends(tmp_path: Path) -> None:
+    with LockFile(str(tmp_path), "a.lock") as first, LockFile(str(tmp_path), "a.lock") as second:
+        assert (first.is_held, second.is_held) == (True, False)
+        assert os.stat(tmp_path / "a.lock").st_mode & 0o777 == 0o600
+        second.take()
+        assert not second.is_held
+    with LockFile(str(tmp_path), "a.lock") as third:
+        assert third.is_held
+    with LockFile(str(tmp_path / "nowhere"), "a.lock") as none:
+        none.take()
+        assert not none.is_held
