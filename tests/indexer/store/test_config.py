@@ -1,5 +1,6 @@
 """Settings: which source wins, what a wrong value is told, and what is parsed again."""
 
+import hashlib
 import json
 import os
 import time
@@ -12,9 +13,11 @@ from builders import found, make_store, open_again, run_child, save
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.blocklist import block_secrets
 from ctxrank.indexer.store.config import RETRIEVAL_LIMITS, load_config, says_no_fts5
 from ctxrank.indexer.store.config_file import read_config_file
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.wide_settings import WideSettings
 from ctxrank.indexer.text.frontmatter import read_frontmatter
 
 LONG_AGO = 1_600_000_000
@@ -379,3 +382,43 @@ def test_a_configuration_that_is_no_file_is_said_at_once(tmp_path: Path, kind: s
         with pytest.raises(CtxrankError):
             read_config_file(str(path), within=within)
     assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.yaml"])
+def test_a_file_has_at_most_256_kib_and_fifty_levels(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for depth, size, why in ((49, 0, ""), (50, 0, "50 levels"), (1, 256 * 1024, ""), (1, 256 * 1024 + 1, "256 KiB")):
+        text = f'{{"a": {"[" * depth}1{"]" * depth}}}'
+        path.write_text(text.ljust(size))
+        if why:
+            with pytest.raises(UsageError, match=why):
+                read_config_file(str(path))
+        else:
+            assert read_config_file(str(path))[1] == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_engine_is_the_one_that_is_named(store: Store) -> None:
+    config = load_config(store)
+    assert (config.asked_cluster, config.has_index, config.redaction_mode.rules) == (None, True, None)
+    wide = WideSettings(("http://127.0.0.1:9",))
+    for fts5, engine, cluster, has_index in (
+        (True, "fts5", None, True),
+        (False, "fts5", None, False),
+        (True, "opensearch", wide, True),
+        (False, "opensearch", wide, True),
+    ):
+        named = config._replace(fts5=fts5, engine=engine, wide=wide)
+        assert (named.asked_cluster, named.has_index) == (cluster, has_index)
+
+
+@pytest.mark.parametrize("mode", ["both", "off"])
+def test_what_was_purged_is_taken_out_in_every_mode_and_rules_only_where_redaction_is_on(
+    store: Store, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    user("redaction: {rules: [{name: acme, pattern: 'acme[0-9]+', label: '[ACME]'}]}\n")
+    monkeypatch.setenv("CTXRANK_REDACTION_MODE", mode)
+    secret = "".join(f"q{number}" for number in range(8))
+    with store.write() as change:
+        block_secrets(change.connection, [secret])
+    clean = redact(f"a {secret} and acme17", load_config(store).redaction_mode).text
+    assert clean == ("a [FORGOTTEN] and [ACME]" if mode == "both" else "a [FORGOTTEN] and acme17")

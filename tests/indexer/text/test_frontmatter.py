@@ -107,6 +107,12 @@ def test_depth_number_and_size_are_bounded(yaml: str) -> None:
     assert _problems(yaml) == [("malformed-frontmatter", 2)]
 
 
+def test_sixty_four_kibibytes_are_read_and_one_more_byte_is_not() -> None:
+    assert _problems("a: " + "x" * 65_532) == [] and _problems("a: " + "é" * 32_766) == []
+    (problem,) = read_frontmatter(f"---\na: {'x' * 65_533}\n---\n").problems
+    assert problem.message == "the frontmatter is larger than 64 KiB"
+
+
 def test_twelve_levels_are_read_and_thirteen_are_not() -> None:
     """The mapping itself is one of them."""
     twelve, thirteen = ("a: " + "[" * depth + "x" + "]" * depth for depth in (11, 12))
