@@ -259,7 +259,5 @@ def _escaped(text: str) -> str:
 
 
 def _unescaped(text: str) -> str:
-    if "\\" not in text:
-        return text
     pieces = text.split("\\\\")
     return "\\".join(piece.replace("\\n", "\n").replace("\\r", "\r") for piece in pieces)
