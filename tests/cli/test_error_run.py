@@ -4,16 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from builders import make_store, obey_interrupts
 from tables import first_quick
 
-from ctxrank.indexer.errors.failed_commands import TreeState
 from ctxrank.indexer.errors.listing import StoredError, list_errors
-from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
 from ctxrank.indexer.opening import open_store
 
 SCRIPT = "import sys\nprint('said')\nprint('noise', file=sys.stderr)\n\ndef load(cfg): return cfg['retries']\n\n"
@@ -269,48 +266,3 @@ def test_a_failure_of_a_session_is_its_last_until_the_command_succeeds(folder: P
     ran(folder, "--session", "S", "--", sys.executable, "app.py")
     with open_store(str(folder / ".ctxrank" / "ctxrank.db")) as store:
         assert store.primary.execute(query).get == (1, 1)
-
-
-# What changed
-
-
-def test_in_a_git_tree_changes_are_what_differs_from_then_committed_or_not(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")
-    for name in ("a.py", "b.py", "c.py", "gone.py", "reverted.py"):
-        write(tmp_path, name, "1\n")
-    write(tmp_path, ".gitignore", "ignored.txt\n")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "x")
-    write(tmp_path, "c.py", "dirty before\n")
-    write(tmp_path, "reverted.py", "broken\n")
-    tree = note_tree(str(tmp_path))
-    time.sleep(0.02)
-    moment = time.time_ns() // 1000
-    time.sleep(0.02)
-    write(tmp_path, "a.py", "2\n")
-    git(tmp_path, "commit", "-qam", "y")
-    write(tmp_path, "b.py", "2\n")
-    write(tmp_path, "new.toml", "1\n")
-    write(tmp_path, "ignored.txt", "1\n")
-    git(tmp_path, "checkout", "HEAD~", "--", "reverted.py")
-    write(tmp_path, "reverted.py", "1\n")
-    (tmp_path / "gone.py").unlink()
-    found = changes_between(str(tmp_path), tree, moment, time.time_ns() // 1000 + 1_000_000)
-    assert found == (("a.py", "b.py", "gone.py", "new.toml", "reverted.py"), True)
-
-
-def test_outside_git_changes_are_by_the_clock_and_not_what_tools_write(tmp_path: Path) -> None:
-    write(tmp_path, "old.py", "1\n")
-    os.utime(tmp_path / "old.py", (1, 1))
-    (tmp_path / "__pycache__").mkdir()
-    for name in ("new.py", "run.log", "__pycache__/x.py"):
-        write(tmp_path, name, "1\n")
-    assert changes_between(str(tmp_path), TreeState(), 10_000_000, 2**53) == (("new.py",), True)
-    assert changes_between(str(tmp_path), TreeState(), 10_000_000, 20_000_000) == ((), True)
-
-
-def test_many_changes_are_bounded_and_say_so(tmp_path: Path) -> None:
-    for number in range(250):
-        write(tmp_path, f"{number}.py", "1\n")
-    found = changes_between(str(tmp_path), TreeState(), 0, 2**53)
-    assert len(found.names) == 200 and not found.is_complete

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import make_store, save
@@ -103,7 +104,7 @@ def test_receipts_are_found_by_place_agent_and_what_they_name(store: Store) -> N
     entries = (ReceiptEntry("package:12", True, "full", 4, "package:3"),)
     one = keep(store, ReceiptOwner(1, 1), A_RECEIPT._replace(entries=entries))
     two = keep(store, S, A_RECEIPT._replace(agent="qa_expert"))
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"session": "T"},
         {"group": "G"},
         {"agent": "qa_expert"},
