@@ -162,12 +162,11 @@ def _settle_references(primary: apsw.Connection, dropped: Counter[str]) -> None:
           FROM pragma_foreign_key_list(?1) AS f JOIN pragma_table_info(?1) AS c ON c.name = f."from"
          WHERE f.id = ?2
     """
-    while broken := list(primary.execute("PRAGMA foreign_key_check")):
-        for table, rowid, parent, key in broken:
+    broken = 'SELECT DISTINCT "table", parent, fkid FROM pragma_foreign_key_check'
+    while found := list(primary.execute(broken)):
+        for table, parent, key in found:
             ((column, target, is_required),) = primary.execute(query, (table, key))
             where = f'"{column}" NOT IN (SELECT "{target}" FROM "{parent}")'
-            if rowid is not None:
-                where += f" AND rowid = {rowid}"
             if is_required:
                 primary.execute(f'DELETE FROM "{table}" WHERE {where}')
                 dropped[table] += primary.changes()
