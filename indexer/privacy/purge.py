@@ -172,7 +172,7 @@ def forget_blocked(store: Store) -> Mapping[str, int]:
 def forget_numbers(store: Store, numbers: Mapping[str, Sequence[int]], by: Remover = HERE) -> Mapping[str, int]:
     """Remove records by kind and row id, with the documents of files among them; what may come again is not decided."""
     plan = _new_plan(store.primary)
-    plan.rows.update({kind: list(ids) for kind, ids in numbers.items() if kind in plan.rows and kind != SESSION})
+    plan.rows.update({kind: list(ids) for kind, ids in numbers.items() if kind in plan.rows})
     return forget_planned(store, plan, by)
 
 
