@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
@@ -24,6 +24,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search
 
+T = TypeVar("T")
 BUSY_MS = 2000  # long enough for two processes to take turns, short enough for a test that is wrong
 
 
@@ -45,6 +46,15 @@ def answer_of(command: Callable[[], int]) -> Answer:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = command()
     return Answer(code, out.getvalue(), err.getvalue())
+
+
+def always(value: T) -> Callable[..., T]:
+    """A function that gives this, whatever it is asked."""
+
+    def given(*_: object, **__: object) -> T:
+        return value
+
+    return given
 
 
 def make_store(tmp_path: Path, *, busy_ms: int = BUSY_MS) -> Store:

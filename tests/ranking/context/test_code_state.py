@@ -25,10 +25,27 @@ _COMMIT = "4f2c9ab1d0e7"
 def _anchor(state: str, **other: Any) -> Anchor:
     """An anchor of a function of four lines that is as it was, but for what is given."""
     anchor = Anchor(
-        id=1, document_id=1, kind="name", name="load", path="src/config.py", start_line=4, end_line=7, fingerprint="",
-        commit_id="", made_at=_SAVED, state=state, now_path="src/config.py", now_start=4, now_end=7, differing=0,
-        changed_by="", changed_at=None, held_at=_SAVED, size_bytes=0, mtime_ns=0,
-    )  # fmt: skip
+        id=1,
+        document_id=1,
+        kind="name",
+        name="load",
+        path="src/config.py",
+        start_line=4,
+        end_line=7,
+        fingerprint="",
+        commit_id="",
+        made_at=_SAVED,
+        state=state,
+        now_path="src/config.py",
+        now_start=4,
+        now_end=7,
+        differing=0,
+        changed_by="",
+        changed_at=None,
+        held_at=_SAVED,
+        size_bytes=0,
+        mtime_ns=0,
+    )
     return anchor._replace(**other)
 
 
@@ -55,9 +72,16 @@ def test_what_has_become_of_one_thing(anchor: Anchor, said: str) -> None:
 
 @each_row(
     "days, later",
-    [(-1, "the same day"), (0, "the same day"), (0.99, "the same day"), (1, "a day later"), (1.5, "a day later"),
-     (2, "2 days later"), (30, "30 days later")],
-)  # fmt: skip
+    [
+        (-1, "the same day"),
+        (0, "the same day"),
+        (0.99, "the same day"),
+        (1, "a day later"),
+        (1.5, "a day later"),
+        (2, "2 days later"),
+        (30, "30 days later"),
+    ],
+)
 def test_the_commit_is_named_and_how_long_after_the_finding_it_came(days: float, later: str) -> None:
     anchor = _anchor("gone", changed_by=_COMMIT, changed_at=_SAVED + int(days * DAY_US))
     assert phrase(anchor) == f"src/config.py `load` is gone, commit 4f2c9ab1, {later}"
