@@ -11,13 +11,15 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from tables import each_row
 
 from ctxrank.cli.actions.compact_hits import MAX_TOKENS, compact_line
 from ctxrank.cli.declare import Command
 from ctxrank.cli.main import find_command, run
 from ctxrank.cli.schema import value_schema
 from ctxrank.indexer.text.tokens import estimate_tokens
-from ctxrank.ranking.retrieval.hits import Hit
+from ctxrank.ranking.retrieval.hits import FoldedHit, Hit, PassageHit
+from ctxrank.ranking.retrieval.snippets import SnippetLine
 
 QUERIES = (
     "why is the database locked", "token", "retry", "queue", "the", "kind:package", "kind:error", "argparse parser",
@@ -75,6 +77,67 @@ def test_no_text_makes_a_compact_line_longer(path: str, title: str, snippet: str
     )  # fmt: skip
     line = compact_line(hit)
     assert estimate_tokens(line) <= MAX_TOKENS and line.isprintable()
+
+
+def _hit(**known: Any) -> Hit:
+    """A hit of which only this is known."""
+    return Hit(
+        id="package:1",
+        kind="package",
+        title="",
+        path="",
+        score=1.0,
+        snippet="",
+        session=None,
+        group=None,
+        agent="",
+        type="",
+        priority="",
+        created_at=0,
+        superseded_by=None,
+        file_state="",
+        passages=(),
+        explanation=None,
+    )._replace(**known)
+
+
+_COPY = FoldedHit("package:2", "a/c.md")
+
+
+def _passage(*lines: str, match_line: int) -> PassageHit:
+    """A passage that begins in line 1."""
+    shown = tuple(SnippetLine(number, text, ()) for number, text in enumerate(lines, 1))
+    return PassageHit(1, "", 1, len(lines), "", 1.0, match_line, shown, ())
+
+
+@each_row(
+    "hit, line",
+    [
+        (_hit(), "package:1"),
+        (_hit(path="a/b.md", title="b.md", snippet="one"), "package:1 a/b.md — one"),
+        (_hit(path="a/b.md", title="Of b", snippet="one\ntwo"), "package:1 a/b.md Of b — one two"),
+        (_hit(path="a/b.md", title="Of b", snippet="# Of b\n\none"), "package:1 a/b.md Of b — one"),
+        (
+            _hit(path="a/b.md", title="Of b", snippet="… of the **sea** …", marks=((9, 16),)),
+            "package:1 a/b.md Of b — of the sea",
+        ),
+        (_hit(path="a/b.md", title="Of b", whose="anna"), "package:1 a/b.md (anna) Of b"),
+        (_hit(path="a/b.md", folded=(_COPY, _COPY)), "package:1 a/b.md (+2)"),
+        (_hit(path="b.md", checkout="/else"), "package:1 /else/b.md"),
+        (
+            _hit(
+                path="b.py", title="b.py", snippet="x", passages=(_passage("def a():", "    return  b", match_line=2),)
+            ),
+            "package:1 b.py:2 — return b",
+        ),
+        (_hit(path="one/two/three/" * 12 + "b.md"), f"package:1 …/three/{'one/two/three/' * 5}b.md"),
+        (_hit(path="b" * 400), "package:1"),  # no part of it fits
+        (_hit(path="a.md", title="of the river " * 12), f"package:1 a.md {'of the river ' * 5}of …"),
+        (_hit(path="a.md", title="x" * 400), f"package:1 a.md {'x' * 140} …"),
+    ],
+)
+def test_a_compact_line_has_the_place_the_title_and_the_best_text(hit: Hit, line: str) -> None:
+    assert compact_line(hit) == line
 
 
 def test_json_is_the_same_by_either_flag(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
