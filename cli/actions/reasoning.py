@@ -11,7 +11,7 @@ from ctxrank.cli.output.lines import cut, facts, text_lines
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.light_typing import Any, is_dict
-from ctxrank.indexer.records.events import REASONING_HANDOFF, StoredEvent, list_events
+from ctxrank.indexer.records.events import StoredEvent, list_events
 from ctxrank.indexer.records.reasoning import (
     NewReasoning,
     ReasoningEntry,
@@ -20,6 +20,7 @@ from ctxrank.indexer.records.reasoning import (
     normalise_phase,
     save_reasoning,
 )
+from ctxrank.indexer.records.receipts import REASONING_HANDOFF
 from ctxrank.indexer.records.sessions import find_session, is_session_wide
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page

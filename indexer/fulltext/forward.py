@@ -18,8 +18,6 @@ A count that does not fit its bits stays at their maximum: by then BM25's term f
 """
 
 import sys
-from array import array
-from binascii import crc32
 from bisect import bisect_left
 from collections.abc import Mapping
 
@@ -27,6 +25,7 @@ from ctxrank.indexer.engine import FieldWeights
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from array import array
     from typing import TypeVar
 
     _Count = TypeVar("_Count", int, float)
@@ -76,6 +75,9 @@ def weighted_count(packed: int, weights: FieldWeights) -> float:
 
 def encode(counts: Mapping[int, int]) -> bytes:
     """The blob of a document, given the packed counts of its terms by their ids."""
+    from array import array  # noqa: PLC0415  start-up: a query makes none
+    from binascii import crc32  # noqa: PLC0415  as above
+
     ids = sorted(counts)
     packed = list(map(counts.__getitem__, ids))
     small = bisect_left(ids, _SMALL_IDS)
@@ -102,11 +104,15 @@ def _bytes(numbers: "array[int]") -> bytes:
 
 def check(blob: bytes) -> None:
     """Raise ValueError for bytes that `encode` did not make."""
+    from binascii import crc32  # noqa: PLC0415  start-up: compiled code checks what a query reads
+
     if crc32(blob) != WHOLE:
         raise ValueError("a forward list is damaged")
 
 
 def _ids(kind: str, data: bytes) -> "array[int]":
+    from array import array  # noqa: PLC0415  start-up: compiled code reads for a query
+
     ids = array(kind, data)
     if _IS_BIG_ENDIAN:
         ids.byteswap()
@@ -142,6 +148,8 @@ def pure_frequencies(
     `weighted` maps packed counts to the weighted ones. By ascending id, so that what is summed is summed in one order.
     The inner loop of every query: `_forward.c` does the same, and is taken where it was compiled.
     """
+    from binascii import crc32  # noqa: PLC0415  start-up: where nothing is compiled
+
     common = frozenset(wanted).intersection
     rows: list[list[tuple[int, _Count]]] = []
     for blob in blobs:

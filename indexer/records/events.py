@@ -8,8 +8,6 @@ from ctxrank.indexer.store.connection import Page, read_value
 from ctxrank.indexer.store.rows import Value, insert, list_where
 from ctxrank.indexer.store.store import Change
 
-REASONING_HANDOFF = "reasoning_handoff"
-
 
 class StoredEvent(NamedTuple):
     """A stored event; `group` None is session-wide, `payload` is JSON, redacted already."""

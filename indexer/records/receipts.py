@@ -24,6 +24,7 @@ CONTEXT = "context"
 # Inputs that say what a text had to find, and follow from it.
 NEWEST = "newest artifact"
 DELIVERED_TO = "delivered to run"
+REASONING_HANDOFF = "reasoning_handoff"  # the event beside it: whose reasoning was handed to whom
 LOCK_WAIT_MS = 250  # a spawn does not wait longer to be recorded
 MAX_OMITTED_ENTRIES = 400  # a session-wide request may leave thousands out: the first of them are enough
 KEPT_PER_GROUP = 50  # or task

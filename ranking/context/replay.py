@@ -59,7 +59,7 @@ def replay_receipt(store: Store, receipt: Receipt, config: Config | None = None)
             for name, class_ in BLOCK_CLASSES.items()
             for shown in getattr(result, name)
         }
-        now = RemadeText(result.text, receipt_of(spawn, result), texts)
+        now = RemadeText(result.text, receipt_of(spawn, result, result.text), texts)
     is_same = now.receipt.digest == receipt.digest
     return Replay(is_same, now.text, () if is_same else tuple(_changes(receipt, now)))
 

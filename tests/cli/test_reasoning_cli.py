@@ -9,8 +9,9 @@ from builders import make_store
 from tables import each_row
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.records.events import REASONING_HANDOFF, record_event
+from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.reasoning import list_reasoning
+from ctxrank.indexer.records.receipts import REASONING_HANDOFF
 from ctxrank.indexer.records.sessions import find_session
 
 SECRET = "ghp" + "_" + "a1B2" * 9

@@ -59,17 +59,18 @@ class BlockDelivery(NamedTuple):
 
 def record_assembly(spawn: Spawn, result: Assembly) -> Recording:
     """Write the receipt of an assembly, and mark what it delivers where its zone marks."""
-    receipt = receipt_of(spawn, result)
+    text = result.text
+    receipt = receipt_of(spawn, result, text)
     owner = ReceiptOwner(spawn.session.id, 0 if spawn.group is None else spawn.group.id)
     is_marking = spawn.request.is_marking and result.usage.zone in MARKING
     if not is_marking or not (result.packages or result.reasoning):
-        return receipts.record(spawn.store, owner, receipt, result.text)
+        return receipts.record(spawn.store, owner, receipt, text)
     # A line names a package, and gives nothing of it.
     package_ids = tuple(package.id for package in result.packages if package.detail != "line")
     delivery = BlockDelivery(
         spawn.session.id, owner.group_id, result.agent, receipt.iteration, package_ids, result.reasoning
     )
-    return receipts.record(spawn.store, owner, receipt, result.text, lambda change: mark(change, delivery))
+    return receipts.record(spawn.store, owner, receipt, text, lambda change: mark(change, delivery))
 
 
 def record_delivery(store: Store, delivery: BlockDelivery) -> str:
@@ -77,8 +78,8 @@ def record_delivery(store: Store, delivery: BlockDelivery) -> str:
     return receipts.record_quickly(store, lambda change: mark(change, delivery), "delivery")
 
 
-def receipt_of(spawn: Spawn, result: Assembly) -> Receipt:
-    """What was asked, what is in the block, and what is not, and why."""
+def receipt_of(spawn: Spawn, result: Assembly, text: str) -> Receipt:
+    """Of a block with this text: what was asked, what is in the block, and what is not, and why."""
     left_out = (ReceiptEntry(one.id, False, "", one.tokens, one.reason) for one in result.omitted[:MAX_OMITTED_ENTRIES])
     return Receipt(
         0,
@@ -91,7 +92,7 @@ def receipt_of(spawn: Spawn, result: Assembly) -> Receipt:
         _inputs(spawn, result),
         (*result.entries, *left_out),
         receipts.part_digests(result.parts),
-        digest_of(result.text),
+        digest_of(text),
         result.used,
         spawn.started_at,
     )
@@ -171,8 +172,6 @@ def mark(change: Change, delivery: BlockDelivery) -> None:
     if not delivery.reasoning:
         return
     # The event of the hand-off; SQLite writes its JSON, so that a spawn loads no JSON library.
-    from ctxrank.indexer.records.events import REASONING_HANDOFF  # noqa: PLC0415  most spawns hand on no reasoning
-
     entries, group = delivery.reasoning, delivery.group_id or 0
     agents, phases = (sorted({getattr(entry, name) for entry in entries}) for name in ("agent", "phase"))
     ids = [entry.id for entry in entries]
@@ -191,7 +190,7 @@ def mark(change: Change, delivery: BlockDelivery) -> None:
                 ?)
         """,
         (
-            *(delivery.session_id, group, REASONING_HANDOFF),
+            *(delivery.session_id, group, receipts.REASONING_HANDOFF),
             *(*agents, delivery.agent, group, delivery.iteration, *phases, *ids),
             *(sum(len(entry.content) for entry in entries), now_us()),
         ),

@@ -10,7 +10,8 @@ from builders import make_store, save
 from ranking_builders import TODAY, block_for, think
 from written import Reasoning, write
 
-from ctxrank.indexer.records.events import REASONING_HANDOFF, list_events
+from ctxrank.indexer.records.events import list_events
+from ctxrank.indexer.records.receipts import REASONING_HANDOFF
 from ctxrank.indexer.records.sessions import require_group, require_session
 from ctxrank.indexer.store.store import Store
 
