@@ -308,18 +308,18 @@ def _package_candidates(
     """
     has_limit = spawn.request.limit is not None or not selection.is_by_bearing
     most_detailed = spawn.limit if has_limit else len(selection.packages)
-    states, passages = FileStates(spawn.store), Passages(spawn)
+    states, texts = FileStates(spawn.store), Passages(spawn)
     expected = selection.packages[:_EXPECTED]
     states.expect(row.package.artifact for row in expected)
     if spawn.zone is Zone.NORMAL and spawn.request.detail not in ("summary", "full"):
-        passages.expect(id_ for row in expected[:most_detailed] for id_ in row.passage_ids)
+        texts.expect(id_ for row in expected[:most_detailed] for id_ in row.passage_ids)
 
-    def candidate_of(row: RankedPackage, *, has_detail: bool = True) -> BlockCandidate:
-        state = code.get(row.package.document_id, "")
-        return package_candidate(spawn, row, states, passages, state, has_detail=has_detail)
+    def candidate_of(row: RankedPackage, *, has_detail: bool) -> BlockCandidate:
+        of_code = code.get(row.package.document_id, "")
+        return package_candidate(spawn, row, states, texts, of_code, has_detail=has_detail)
 
     if not selection.is_by_bearing:
-        return [candidate_of(row) for row in selection.packages[: spawn.limit]], []
+        return [candidate_of(row, has_detail=True) for row in selection.packages[: spawn.limit]], []
     candidates: list[BlockCandidate] = []
     unnamed: list[Omitted] = []
     # The lines of those before: where they take all, none behind them gets one, and it is not made up.

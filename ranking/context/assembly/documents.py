@@ -34,13 +34,7 @@ FILE_STATES = {"changed": "the file has changed since", "missing": "the file is 
 
 
 def package_candidate(
-    spawn: Spawn,
-    ranked: RankedPackage,
-    states: FileStates,
-    known_passages: "Passages",
-    code: str = "",
-    *,
-    has_detail: bool = True,
+    spawn: Spawn, ranked: RankedPackage, states: FileStates, texts: "Passages", code: str, *, has_detail: bool
 ) -> BlockCandidate:
     """A package as the block could show it: its title, with its summary, with its passages; one that stands to a task
     in a line first, and without `has_detail` in no other way.
@@ -56,10 +50,10 @@ def package_candidate(
         # Where nothing says which, the file's beginning.
         is_unsaid = ranked.words is None or (bool(ranked.standing) and not ranked.passage_ids)
         others = -1 if detail == "full" else 1 if is_unsaid else 0
-        passages, count = known_passages.of(package.document_id, ranked.passage_ids, others)
+        passages, count = texts.of(package.document_id, ranked.passage_ids, others)
         if ranked.standing or not shown_path(package.path):
-            known = " ".join(package.summary.split())
-            passages = [one for one in passages if _says_something(one, known)]
+            summary = " ".join(package.summary.split())
+            passages = [one for one in passages if _says_something(one, summary)]
     state = states.of(package.artifact, package.id)
     unrelated = UNRELATED if ranked.is_best_known else ""
     came = came_by(package.commit, package.producer) or whose(spawn.store.primary, package.id)
@@ -70,37 +64,22 @@ def package_candidate(
     mode = spawn.config.redaction_mode
     title = cleaned(package.title, package.ruleset, mode)
     summary = truncated(cleaned(package.summary, package.ruleset, mode), spawn.zone)
-    line = IncludedDocument(
-        package.id,
-        package.path,
-        (),
-        "line",
-        0,
-        round(ranked.score, 6),
-        labels,
-        why,
-        state,
-        title,
-        package.priority,
-        package.type,
-        package.producer,
-        summary,
-        package.created_at,
-        ranked.explanation,
-    )
-    forms, texts = [line], [block.package_entry(line)]
-    steps = [_price(spawn, package, line, texts[0])]
+    known = (package.id, package.path, (), "line", 0, round(ranked.score, 6), labels, why, state, title)
+    said = (package.priority, package.type, package.producer, summary, package.created_at, ranked.explanation)
+    line = IncludedDocument(*known, *said)
+    forms, written = [line], [block.package_entry(line)]
+    steps = [_price(spawn, package, line, written[0])]
     if has_detail or not ranked.standing:  # else no other form of it is shown, and none is priced
         shown = line._replace(detail="summary")
-        texts.append(block.package_entry(shown))
-        more = max(0, _price(spawn, package, shown, texts[1]) - steps[0])
+        written.append(block.package_entry(shown))
+        more = max(0, _price(spawn, package, shown, written[1]) - steps[0])
         if ranked.standing and passages:  # from its line to its summary with the best passage in one step
             passages[0] = passages[0]._replace(price=passages[0].price + more)
         else:
             forms.append(shown)
             steps.append(more)
     stands = {"has_line": bool(ranked.standing), "is_first": ranked.standing == IS_NEAR}
-    return _candidate("packages", forms, texts, steps, passages, count, **stands)
+    return _candidate("packages", forms, written, steps, passages, count, **stands)
 
 
 def _price(spawn: Spawn, package: EligiblePackage, form: IncludedDocument, text: str) -> int:
@@ -126,7 +105,7 @@ def _says_something(passage: IncludedPassage, summary: str) -> bool:
 def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[BlockCandidate]:
     """The files as the block could show them, as far as they are there; in the Soft_Warning zone their paths alone."""
     candidates: list[BlockCandidate] = []
-    states, known_passages = FileStates(spawn.store), Passages(spawn)
+    states, texts = FileStates(spawn.store), Passages(spawn)
     for one in found:
         query = "SELECT record_id, path FROM documents WHERE id = ?"
         row = spawn.store.primary.execute(query, (one.document_id,)).fetchone()
@@ -137,7 +116,7 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
         labels = FILE_STATES.get(state, "")
         passages: list[IncludedPassage] = []
         if spawn.zone is Zone.NORMAL and spawn.request.detail != "summary":
-            passages, _ = known_passages.of(one.document_id, one.passage_ids, 0)
+            passages, _ = texts.of(one.document_id, one.passage_ids, 0)
         why = "; ".join(filter(None, (labels, f"matches {', '.join(one.words)}")))
         shown = IncludedDocument(number, path, (), "path", 0, round(one.text, 6), labels, why, state)
         text = block.file_title(shown)
