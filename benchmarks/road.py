@@ -33,9 +33,9 @@ from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, select_by_bearing
 from ctxrank.ranking.context.assembly.eligibility import eligible_packages
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
-from ctxrank.ranking.context.task_text import task_query
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.plan import make_plan
+from ctxrank.ranking.retrieval.task_text import task_query
 
 SETS: dict[str, tuple[str, ...] | range] = {
     "issues-seen": ("sphinx-doc/sphinx",),

@@ -18,7 +18,6 @@ from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument, few_rows
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.floor import KINDS, floor_of, nearness
-from ctxrank.ranking.context.task_text import task_query
 from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_candidates, scored_rows, term_scores
@@ -26,6 +25,7 @@ from ctxrank.ranking.retrieval.cleaning import cleaned, cleaned_parent
 from ctxrank.ranking.retrieval.grouping import HitGroup, grouped
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, make_plan
 from ctxrank.ranking.retrieval.rerank import reranked
+from ctxrank.ranking.retrieval.task_text import task_query
 
 # Of the coverage of the best finding, whether that one may be shown or not: what is next best is not what is meant.
 LEAST_SHARE_OF_BEST = 0.6

@@ -170,14 +170,15 @@ def make_plan(
     )
     for token, parts in zip(content_tokens, parts_of, strict=True):
         is_known = False
+        times = query.terms[token.typed].times
         for one in (token, *parts):
             counted = query_terms.get(one.key)
             if counted is None:
                 counted = query_terms[one.key] = _QueryCount(one.surface, _look_up(engine, one), [], {})
-            counted.times.append(1.0 if one is token else PART_WEIGHT)
+            counted.times.append(times * (1.0 if one is token else PART_WEIGHT))
             is_known = is_known or bool(counted.by_field)
         forms, form = query_terms[token.key].forms, token.surface.lower()
-        forms[form] = forms.get(form, 0.0) + 1.0
+        forms[form] = forms.get(form, 0.0) + times
         if not is_known:
             unknown[token.surface] = None
     engine.check_unknown(tuple(unknown))
@@ -198,7 +199,7 @@ def make_plan(
     return Plan(
         engine, statistics, tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
         unknown_value=unknown_value,
-        pairs=tuple(_pairs(content_tokens, terms, expansions)), tuning=tuning,
+        pairs=tuple(_pairs(query, content_tokens, terms, expansions)), tuning=tuning,
         corrections=tuple(starmap(Correction, used.items())),
         wholes=tuple(_wholes(content_tokens, expansions, terms, unknown_value)) if expands else (),
     )  # fmt: skip
@@ -218,7 +219,7 @@ def _wholes(
 
 
 def _pairs(
-    content_tokens: list[Token], terms: list[QueryTerm], expansions: "list[Expansion]"
+    query: Query, content_tokens: list[Token], terms: list[QueryTerm], expansions: "list[Expansion]"
 ) -> Iterator[tuple[str, str, float, float]]:
     """Each two neighbours of the query that are both scored; of prefixes and columns there are none."""
     idf = {term.stems[0]: term.idf for term in terms if len(term.stems) == 1 and not (term.column or term.field)}
@@ -233,7 +234,7 @@ def _pairs(
         for first in (token.key.term, *stand_ins.get(token.position, ())):
             for second in (following.key.term, *stand_ins.get(following.position, ())):
                 if first != second and first in idf and second in idf:
-                    times[first, second] = times.get((first, second), 0.0) + 1.0
+                    times[first, second] = times.get((first, second), 0.0) + query.terms[token.typed].times
     for (first, second), count in times.items():
         yield first, second, query_tf_saturation(count), (idf[first] + idf[second]) / 2
 
@@ -257,7 +258,9 @@ def _expansions(
         for token in tokens
     ]
     joined = _joined(tokens, engine)
-    if all(token.is_known for token in tokens) and not joined and not _is_cut(tokens, engine):
+    # A name of several words may be cut where it stands nowhere as it was typed.
+    has_name = any(token.is_name and token.typed == following.typed for token, following in pairwise(tokens))
+    if all(token.is_known for token in tokens) and not joined and not has_name:
         return []
     from ctxrank.ranking.retrieval.expansion import expansions_of  # noqa: PLC0415  most queries need none
 
@@ -291,19 +294,6 @@ def _joined(tokens: list[Token], engine: Engine) -> dict[int, list[IndexTerm]]:
         if terms := [term for stem in own if (term := engine.look_up(stem))]:
             found[token.position] = terms
     return found
-
-
-def _is_cut(tokens: list[Token], engine: Engine) -> bool:
-    """Whether the query has a name of several words that stands nowhere as it was typed."""
-    names: dict[int, list[Token]] = {}
-    for token in tokens:
-        if token.is_name:
-            names.setdefault(token.typed, []).append(token)
-    return any(
-        not engine.row_ids(RowQuery(PhraseClause(" ".join(token.surface for token in name), name[0].key.column)), 1)
-        for name in names.values()
-        if len(name) > 1
-    )
 
 
 def _stand_ins(
@@ -421,7 +411,7 @@ def query_names(query: Query) -> dict[str, float]:
                 is_called = text.startswith("(", end)
                 is_whole = is_alone and len(places) == 1
                 if "_" in name.strip("_") or is_camel_case or is_called or is_last or is_whole:
-                    names[name] = names.get(name, 0.0) + 1.0
+                    names[name] = names.get(name, 0.0) + term.times
                     if len(names) == _MAX_NAMES:
                         return names
     return names

@@ -81,6 +81,7 @@ class Term(NamedTuple):
     is_phrase: bool = False
     is_prefix: bool = False
     column: str = ""
+    times: int = 1  # how often it is asked for there
 
     @property
     def is_plain(self) -> bool:
@@ -125,15 +126,14 @@ class Query(NamedTuple):
     @property
     def is_sentence(self) -> bool:
         """Whether it is put in words as people speak, and no list of keywords: by its share of stop words."""
-        words = len(self.terms)
-        if words < _LEAST_SENTENCE:
-            return False
-        stops = 0
-        for term in self.terms:
-            if not term.is_plain:
-                return False
-            stops += term.text.lower().strip(_PUNCTUATION).partition("'")[0] in STOPWORDS
-        return stops >= words * SENTENCE_SHARE
+        is_long = len(self.terms) >= _LEAST_SENTENCE
+        return is_long and all(term.is_plain for term in self.terms) and self.stop_share >= SENTENCE_SHARE
+
+    @property
+    def stop_share(self) -> float:
+        """How many of its words say nothing."""
+        words = [term.text.lower().strip(_PUNCTUATION).partition("'")[0] for term in self.terms]
+        return sum(word in STOPWORDS for word in words) / len(words) if words else 0.0
 
     def as_plain_words(self) -> "Query":
         """The same where nothing must and nothing may not occur; the filters stay."""

@@ -51,7 +51,6 @@ from ctxrank.ranking.retrieval.query import (
     is_line_of_code,
     is_pasted,
     parse_query,
-    plain_query,
     shown_query,
     shown_word,
 )
@@ -103,7 +102,9 @@ def query_of(request: SearchRequest) -> Query:
     """The text as a query: what was typed by its syntax, what was pasted as words."""
     if request.is_syntax or not (request.is_plain or is_pasted(request.text)):
         return parse_query(request.text)
-    return plain_query(request.text)
+    from ctxrank.ranking.retrieval.task_text import pasted_query  # noqa: PLC0415  start-up: most queries are typed
+
+    return pasted_query(request.text)
 
 
 def _answer(question: Question, engine: Engine) -> SearchResult:

@@ -56,10 +56,10 @@ from ctxrank.ranking.context.assembly.shapes import (
     forgiven_agent,
 )
 from ctxrank.ranking.context.prices import Prices
-from ctxrank.ranking.context.task_text import task_query
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.cleaning import cleaned_name, cleaned_task
 from ctxrank.ranking.retrieval.plan import make_plan
+from ctxrank.ranking.retrieval.task_text import task_query
 
 if TYPE_CHECKING:  # most stores have packages alone
     from typing import Any

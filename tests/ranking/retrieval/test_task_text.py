@@ -4,7 +4,8 @@ from time import process_time
 
 import pytest
 
-from ctxrank.ranking.context.task_text import PROSE_TIMES, TITLE_TIMES, task_query
+from ctxrank.ranking.retrieval.query import plain_query
+from ctxrank.ranking.retrieval.task_text import PROSE_TIMES, TITLE_TIMES, pasted_query, task_query
 
 _ISSUE = """The walrus pool locks
 
@@ -15,7 +16,7 @@ Seen with 3.8.1 on https://example.org/pools?x=1
 
 
 def _words(task: str) -> list[str]:
-    return [term.text for term in task_query(task).terms]
+    return [term.text for term in task_query(task).terms for _ in range(term.times)]
 
 
 def test_a_title_counts_more_than_what_follows() -> None:
@@ -59,6 +60,19 @@ def test_a_task_of_one_line_is_what_it_is() -> None:
         _words("  move to 3 walruses, see https://example.org ")
         == "move to 3 walruses, see https://example.org".split()
     )
+
+
+def test_what_was_pasted_is_a_task_where_it_tells_something() -> None:
+    assert pasted_query(_ISSUE + "It hangs when it is in the pool") == task_query(
+        _ISSUE + "It hangs when it is in the pool"
+    )
+    for text in (
+        "def lock(pool):\n    pool.walrus(1)\n    return heron(pool)",
+        "$ heron pool\n```\nit is what it was in the pool\n```\nheron walrus lock",
+        "<!-- this is what\nit was -->",
+        "the pool is in the walrus",
+    ):
+        assert pasted_query(text) == plain_query(text)
 
 
 @pytest.mark.parametrize(
