@@ -47,8 +47,17 @@ SETS: dict[str, tuple[str, ...] | range] = {
     "issues-newest": ("dask/dask", "tobymao/sqlglot", "modin-project/modin", "sqlfluff/sqlfluff"),
     "questions-newest": range(10),
     "issues-forms": ("huggingface/diffusers", "python/mypy", "flet-dev/flet", "keras-team/keras"),
+    "issues-latest": (
+        "pydantic/pydantic",
+        "huggingface/trl",
+        "getmoto/moto",
+        "scipy/scipy",
+        "Qiskit/qiskit",
+        "py-pdf/pypdf",
+    ),
+    "questions-latest": range(10),
 }
-_OF_LOCBENCH = (*SETS["issues-newest"], *SETS["issues-forms"])
+_OF_LOCBENCH = (*SETS["issues-newest"], *SETS["issues-forms"], *SETS["issues-latest"])
 BUDGETS = (8000, 2000)
 RESULTS = Path(__file__).parent / "results"
 _TASKS, _NOTES = 63, 300  # of a set; of a program
