@@ -186,9 +186,12 @@ def _followed(path: str, seed: int) -> Iterator[tuple[str, Span, Located | None,
     named = [(name, span) for name in defined_names(text, path).code[:5] for span in before.defined(name)[:2]]
     starts = [chance.randrange(1, len(before.lines) + 1) for _ in range(6)]
     for name, span in [*named, *(("", Span(start, start + chance.randrange(4))) for start in starts)]:
-        kept = Fingerprint.read(str(before.fingerprint(span, is_named=bool(name))))
+        kept = Fingerprint(str(before.fingerprint(span, is_named=bool(name))))
         nearest = after.exact(kept, span.start, 12)
-        known = [[*map(sorted, one)] for one in (kept, after.known(kept))]
+        known = [
+            [*map(sorted, (one.lines, one.before, one.words, one.after, one.terms, one.own))]
+            for one in (kept, after.known(kept))
+        ]
         yield name, span, after.find(kept, name, span.start), (nearest, before.trimmed(span), known)
 
 
