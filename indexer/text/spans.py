@@ -164,7 +164,7 @@ class Source:
         lines, words = self._lines_of(span), self._words[first : min(last, first + MAX_LINES)]
         terms = self._terms_of(first, last)
         kept = Fingerprint.of(lines, before, words, after, terms, ())
-        places = range(0 if is_named else len(self._numbers) - len(lines) + 1)
+        places = range(len(self._numbers) - len(lines) + 1 if lines and not is_named else 0)
         alike = self._like(kept, zip(places, repeat(_LEAST_LIKENESS)))
         others = (self._terms_of(one.start, one.end) for one in alike if one.end <= first or one.start >= last)
         return Fingerprint.of(lines, before, words, after, terms, terms.difference(*others))
@@ -368,7 +368,7 @@ class Source:
         They are looked for where most of the lines around are known, and on to where none can be as like them.
         """
         one, around = _Likeness(_LEAST_SCORE, 0, 0, 0), self._around(kept)
-        places = range(len(self._numbers) - len(kept.lines) + 1)
+        places = range(len(self._numbers) - len(kept.lines) + 1 if kept.lines else 0)
 
         def starts() -> Iterator[tuple[int, int]]:
             near = sorted(filter(around.__getitem__, places), key=around.__getitem__, reverse=True)
