@@ -33,7 +33,7 @@ _RELEVANT_AGENTS = {
 _COMPLETIONS_ONLY = ("project_manager",)
 # What was decided and how it ended goes before the way there, and both before what else was thought.
 _PHASE_ORDER = (
-    "CASE phase WHEN 'completion' THEN 0 WHEN 'decisions' THEN 1 WHEN 'approach' THEN 2 WHEN 'understanding' THEN 3"
+    "CASE r.phase WHEN 'completion' THEN 0 WHEN 'decisions' THEN 1 WHEN 'approach' THEN 2 WHEN 'understanding' THEN 3"
     " ELSE 4 END"
 )
 # Escalation: who takes over where others failed, and any retry, is given what stopped the failed tries, whole.
@@ -140,6 +140,10 @@ class _Entry(NamedTuple):
     created_at: int
     is_latest: int  # of this agent's tries at this phase: 0 or 1
     last_try: int  # of this agent, at any phase
+    iteration: int
+    content: str
+    confidence: str | None
+    ruleset: int
 
 
 def _is_of_level(spawn: Spawn, row: _Entry, level: ReasoningLevel) -> bool:
@@ -167,34 +171,29 @@ def _entries(spawn: Spawn, level: ReasoningLevel) -> list[_Entry]:
         condition += f" AND agent IN ({', '.join('?' * len(agents))})"
         values += agents
     query = f"""
-        SELECT id, agent, phase, created_at, iteration = latest, last_try
-          FROM (SELECT *, row_number() OVER (PARTITION BY agent, phase, iteration = latest
-                                             ORDER BY created_at DESC, id DESC) AS place
+        SELECT r.id, r.agent, r.phase, r.created_at, r.iteration = latest, last_try, r.iteration, r.content,
+               r.confidence, d.ruleset
+          FROM (SELECT id, latest, last_try, row_number() OVER (PARTITION BY agent, phase, iteration = latest
+                                                                ORDER BY created_at DESC, id DESC) AS place
                   FROM (SELECT id, agent, phase, created_at, iteration,
                                max(iteration) OVER (PARTITION BY group_id, agent, agent_name, phase) AS latest,
                                max(iteration) OVER (PARTITION BY group_id, agent, agent_name) AS last_try
-                          FROM reasoning WHERE {condition}))
+                          FROM reasoning WHERE {condition})) AS ranked
+          JOIN reasoning AS r ON r.id = ranked.id {_DOCUMENT.format(kind="reasoning", table="r")}
          WHERE place <= ?
-         ORDER BY iteration < latest, {_PHASE_ORDER}, created_at DESC, id DESC
+         ORDER BY r.iteration < latest, {_PHASE_ORDER}, r.created_at DESC, r.id DESC
     """
     return list(map(_Entry._make, spawn.store.primary.execute(query, (*values, level.most_of_phase))))
 
 
 def _reasoning(spawn: Spawn, entry: _Entry, limits: tuple[int, ...], *, is_first: bool = False) -> BlockCandidate:
     """An entry at the lengths that differ; one that a later try has not taken up again says which try it is of."""
-    query = f"""
-        SELECT r.content, r.confidence, r.iteration, d.ruleset
-          FROM reasoning AS r {_DOCUMENT.format(kind="reasoning", table="r")} WHERE r.id = ?
-    """
-    row = spawn.store.primary.execute(query, (entry.id,)).fetchone()
-    assert row is not None, "an entry and its document are written together"
-    content, confidence, iteration, ruleset = row
-    content = cleaned(content, ruleset, spawn.config.redaction_mode)
-    of_try = f"(of try {iteration}, before try {entry.last_try}) " if iteration < entry.last_try else ""
+    content = cleaned(entry.content, entry.ruleset, spawn.config.redaction_mode)
+    of_try = f"(of try {entry.iteration}, before try {entry.last_try}) " if entry.iteration < entry.last_try else ""
     # Up to the first that holds all of it.
     count = next((at for at, limit in enumerate(limits, start=1) if len(content) <= limit), len(limits))
     forms = tuple(
-        IncludedReasoning(entry.id, entry.agent, entry.phase, of_try + shorten(content, limit), confidence)
+        IncludedReasoning(entry.id, entry.agent, entry.phase, of_try + shorten(content, limit), entry.confidence)
         for limit in limits[:count]
     )
     # A longer form never costs less than the shorter one.
