@@ -196,14 +196,14 @@ def _switch_to_wal(connection: apsw.Connection, busy_ms: int) -> None:
 
 def _create_private(path: str) -> None:
     """Make the file before SQLite does, readable by its owner alone (-wal and -shm inherit that)."""
-    from ctxrank.indexer.systems import give_to_owner_of_folder  # noqa: PLC0415  a query makes no file
-
     with refused_by_system(f"{path} cannot be made", "Check the permissions of its folder."):
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            give_to_owner_of_folder(path)
         except FileExistsError:
             return
+        from ctxrank.indexer.systems import give_to_owner_of_folder  # noqa: PLC0415  a query makes no file
+
+        give_to_owner_of_folder(path)
 
 
 @contextmanager

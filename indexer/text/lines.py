@@ -42,6 +42,8 @@ def printable(text: str) -> str:
 
     Joiners, variation selectors and tags stay where a text needs them (invisible.py). Every line's end is a newline.
     """
+    if text.isascii() and text.isprintable():
+        return text
     others = _others(text)
     if _is_shown(others):
         return text
@@ -74,8 +76,6 @@ _FIRST_TAG = "\U000e0000"
 
 def _others(text: str) -> str:
     """What of a text is neither ASCII that is shown nor a newline or tab."""
-    if text.isascii() and text.isprintable():
-        return ""
     # It is cut out as bytes: a set of all characters of a passage takes five times as long.
     return text.encode("utf-8", "surrogatepass").translate(None, _SHOWN_ASCII).decode("utf-8", "surrogatepass")
 
