@@ -70,7 +70,7 @@ __all__ = ["LOCK_WAIT_MS", "assemble", "assemble_without_session", "make_assembl
 
 CATCH_UP_MS = 50
 ROUTED_SHARE = 0.2
-_EXPECTED = 200  # packages whose files and passages are looked up at once: few blocks come to more
+_AT_ONCE = 32  # packages whose files and passages are looked up together: a small budget comes to no more
 _NAMES = ("agent", "group", "model", "project", "lang", "framework", *SECTIONS, "run")
 
 
@@ -306,20 +306,24 @@ def _package_candidates(
 
     The limit is of what is shown with detail where the task decides, else of all.
     """
-    has_limit = spawn.request.limit is not None or not selection.is_by_bearing
-    most_detailed = spawn.limit if has_limit else len(selection.packages)
+    rows = selection.packages
+    detailed = rows if selection.is_by_bearing and spawn.request.limit is None else rows[: spawn.limit]
     states, texts = FileStates(spawn.store), Passages(spawn)
-    expected = selection.packages[:_EXPECTED]
-    states.expect(row.package.artifact for row in expected)
-    if spawn.zone is Zone.NORMAL and spawn.request.detail not in ("summary", "full"):
-        texts.expect(id_ for row in expected[:most_detailed] for id_ in row.passage_ids)
+    has_passages = spawn.zone is Zone.NORMAL and spawn.request.detail not in ("summary", "full")
+    looked_up = 0
 
-    def candidate_of(row: RankedPackage, *, has_detail: bool) -> BlockCandidate:
+    def candidate_of(rank: int, row: RankedPackage) -> BlockCandidate:
+        nonlocal looked_up
+        if rank >= looked_up:
+            looked_up = rank + _AT_ONCE
+            states.expect(one.package.artifact for one in rows[rank:looked_up])
+            if has_passages:
+                texts.expect(id_ for one in detailed[rank:looked_up] for id_ in one.passage_ids)
         of_code = code.get(row.package.document_id, "")
-        return package_candidate(spawn, row, states, texts, of_code, has_detail=has_detail)
+        return package_candidate(spawn, row, states, texts, of_code, has_detail=rank < len(detailed))
 
     if not selection.is_by_bearing:
-        return [candidate_of(row, has_detail=True) for row in selection.packages[: spawn.limit]], []
+        return [candidate_of(rank, row) for rank, row in enumerate(detailed)], []
     candidates: list[BlockCandidate] = []
     unnamed: list[Omitted] = []
     # The lines of those before: where they take all, none behind them gets one, and it is not made up.
@@ -327,7 +331,7 @@ def _package_candidates(
     # What the lines of routed packages may take: more only as far as the role's number of places goes.
     room = budget.limit * budget.shares["packages"] / sum(budget.shares.values()) * ROUTED_SHARE
     places = spawn.limit
-    for rank, one in enumerate(selection.packages):
+    for rank, one in enumerate(rows):
         is_routed = one.standing == IS_ROUTED
         candidate = None
         own = lines[IS_NEAR] if one.standing == IS_NEAR else sum(lines.values())
@@ -336,7 +340,7 @@ def _package_candidates(
             unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
             continue
         if not (is_routed and places <= 0 and room < 0):  # else no line of it is made: there may be many
-            candidate = candidate_of(one, has_detail=rank < most_detailed)
+            candidate = candidate_of(rank, one)
         if candidate is not None and is_routed:
             room -= candidate.item.prices[0]
             places -= 1
