@@ -76,9 +76,7 @@ def _estimate(size: int, counts: tuple[int, ...]) -> int:
 
 @cache
 def compiled_classes() -> Callable[[bytes], tuple[int, ...]] | None:
-    """The compiled twin of `classes_in_python` and behind it `unusual_in_python`; None where this installation was made
-    without a C compiler.
-    """
+    """The compiled twin of `all_in_python`; None where this installation was made without a C compiler."""
     try:
         from ctxrank.indexer.text._words import count_classes  # noqa: PLC0415  most commands count no tokens
     except ImportError:
@@ -153,18 +151,14 @@ def _beyond(marks: bytes, first: int) -> int:
 def cautious_tokens(text: str) -> float:
     """The count; 0 for the empty text alone."""
     raw = text.encode("utf-8", "replace")
-    counts = _counts(raw)
+    counts = (compiled_classes() or all_in_python)(raw)
     return MARGIN * _estimate(len(raw), counts) + _surcharge(*counts[len(_PRICES) :])
 
 
 def surcharge(text: str) -> float:
     """What a text that is not of the usual make costs beyond its estimate."""
-    return _surcharge(*_counts(text.encode("utf-8", "replace"))[len(_PRICES) :])
-
-
-def _counts(raw: bytes) -> tuple[int, ...]:
-    compiled = compiled_classes()
-    return (*classes_in_python(raw), *unusual_in_python(raw)) if compiled is None else compiled(raw)
+    raw = text.encode("utf-8", "replace")
+    return _surcharge(*(compiled_classes() or all_in_python)(raw)[len(_PRICES) :])
 
 
 def _surcharge(capitals: int, punctuation: int, machine: int, digits: int, dense: int, astral: int) -> float:
@@ -172,9 +166,10 @@ def _surcharge(capitals: int, punctuation: int, machine: int, digits: int, dense
     return tokens + PER_LONE_DIGIT * digits + PER_DENSE_CHARACTER * dense + PER_ASTRAL_CHARACTER * astral
 
 
-def unusual_in_python(raw: bytes) -> tuple[int, ...]:
-    """How often the bytes of a text have what a surcharge is for, in the order of `_surcharge`."""
+def all_in_python(raw: bytes) -> tuple[int, ...]:
+    """The counts of `classes_in_python`, then those of what a surcharge is for, in the order of `_surcharge`."""
     return (
+        *classes_in_python(raw),
         _beyond(raw.translate(_UPPER_CASE), 3),
         _beyond(raw.translate(_VISIBLE_PUNCTUATION), 3),
         _later_machine_characters(raw),

@@ -4,7 +4,7 @@ Texts were redacted when they were stored; rows of an older rule set are redacte
 anything is truncated, counted or packed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import accumulate
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
@@ -155,15 +155,15 @@ class Passages:
 
     def of(self, document_id: int, best: tuple[int, ...], others: int) -> tuple[list[IncludedPassage], int]:
         """The best passages of a document, then so many others in the file's order (-1 is all), and how many it has."""
-        known: Mapping[int, tuple[Any, ...]] = self._rows
         rows: list[tuple[Any, ...]] = []
         if others:
             query = f"{_PASSAGES} WHERE owner_id = ? ORDER BY start_line, id LIMIT ?"
             rows = self._spawn.store.primary.execute(query, (document_id, others)).fetchall()
-            known = {row[0]: row for row in rows}
-        elif any(id_ not in known for id_ in best):
+            self._rows |= {row[0]: row for row in rows}
+        elif not self._rows.keys() >= set(best):
             self.expect(best)
-        found: list[tuple[Any, ...]] = [known[id_] for id_ in best if id_ in known and known[id_][1] == document_id]
+        known = [self._rows[id_] for id_ in best if id_ in self._rows]
+        found = [row for row in known if row[1] == document_id]
         found += [row for row in rows if row[0] not in best]
         return list(map(self._shown, found)), found[0][2] if found else 0
 

@@ -387,7 +387,7 @@ def test_the_compiled_twin_counts_as_the_one_in_python(text: str) -> None:
     raw = text.encode("utf-8", "surrogatepass")
     compiled = tokens.compiled_classes()
     assert compiled is not None
-    assert compiled(raw) == (*tokens.classes_in_python(raw), *tokens.unusual_in_python(raw))
+    assert compiled(raw) == tokens.all_in_python(raw)
 
 
 def test_any_installation_estimates_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
