@@ -198,7 +198,7 @@ class _Elsewhere:
         lines; where its file is gone, the new file that is most like what it was.
 
         A name that is a member's or begins with a capital is enough where one file alone defines it; another one in a
-        new file where its own is gone, with a few of the lines around it.
+        new file, with a few of the lines around it.
         """
         name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
         base, language = os.path.basename(anchor.now_path), language_of(anchor.now_path).kind
@@ -211,20 +211,20 @@ class _Elsewhere:
         found = [one for one in named if one.defined(name)]
         is_only = len(found) == 1
         if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
-            is_successor = anchor.kind == "name" and is_gone and is_only and self.paths[found[0].path]
+            is_successor = anchor.kind == "name" and is_only and self.paths[found[0].path]
             own, least = (around, _LEAST_NAMESAKE) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
             found = [one for one in found if one.likeness(own) >= least]
         if not found and (is_gone or not name):
-            new = self._new.get(language, ())
+            new = [*self._sources(anchor, self._new.get(language, ()))]
 
-            def likeness(one: Source) -> tuple[bool, float, float]:
-                own = 0 if is_gone else one.likeness({*kept.words})
-                return is_gone and os.path.basename(one.path) == base, own, one.likeness(around)
+            def likeness(one: Source) -> float:
+                return max(0 if is_gone else one.likeness({*kept.words}), one.likeness(around))
 
-            likest = max(self._sources(anchor, new), key=likeness, default=None)
-            if likest is not None:
-                is_namesake, *shares = likeness(likest)
-                found = [likest] if max(shares) >= (_LEAST_NAMESAKE if is_namesake else _LEAST_SUCCESSOR) else []
+            namesakes = [one for one in new if is_gone and _stem(one.path) == _stem(anchor.now_path)]
+            found = [one for one in namesakes if likeness(one) >= _LEAST_NAMESAKE]
+            likest = max(new, key=likeness, default=None)
+            if likest is not None and likest not in found and likeness(likest) >= _LEAST_SUCCESSOR:
+                found.append(likest)
         places = [
             (located.changed, at, source, located)
             for at, source in enumerate(found)
@@ -236,6 +236,13 @@ class _Elsewhere:
         """Those of some files that were indexed since, without the anchor's own."""
         others = (path for path in paths if path in self.paths and path != anchor.now_path)
         return (source for path in others if (source := self._tree.source(path)) is not None)
+
+
+def _stem(path: str) -> str:
+    """What a module is called: `models` of models.py, _models.py, models/__init__.py, models.test.js, models/mod.rs."""
+    folder, name = os.path.split(path)
+    stem = name.lstrip("_.").partition(".")[0]
+    return os.path.basename(folder) if stem in ("index", "init__", "mod") else stem
 
 
 def follow_anchors(store: Store) -> None:

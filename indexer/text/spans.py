@@ -7,7 +7,7 @@
 
 White space is no difference: lines are compared by checksums without it, and empty ones are passed over. A definition
 goes on while lines are further in than its first one; what has no such shape is one line. A span is looked for by its
-name, else by its own lines, else between the lines that were around it, in whatever style.
+name, else by its own lines, else between the lines that were around it, in whatever style, else by what is left of it.
 """
 
 import re
@@ -35,8 +35,8 @@ _TERM_LINES = 16  # of a span, whose words are noted
 _MOST_ADDED = 3  # lines that a line may be broken into
 _NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to a span and still is
 _LEAST_KEPT = 0.5  # of the lines of a definition that has another name now
-_MOSTLY = 5  # neighbours, that make up for words
 _LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
+_SURE_SCORE = 115  # of lines without a word that the span alone had
 _DECORATORS = ("@", "#[")
 _CLOSERS = (")", "]", "}")
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
@@ -282,8 +282,20 @@ class Source:
             return min(found, key=lambda one: (one.changed, abs(one.span.start - near)))
         if located := self.exact(kept, near):
             return located
-        located = None if name and self.likeness({*kept.words}) < _LEAST_KEPT else self._likest(kept)
-        return None if located and name and 2 * located.changed > len(kept.lines) else located
+        if not name:
+            return self._likest(kept) or self._rest(kept)
+        located = None if self.likeness({*kept.words}) < _LEAST_KEPT else self._likest(kept)
+        return None if located and 2 * located.changed > len(kept.lines) else located
+
+    def _rest(self, kept: Fingerprint) -> Located | None:
+        """The lines that are left of a span: those that are here once and have a word of its own."""
+        once = [self._sums.index(one) for one in kept.lines if self._sums.count(one) == 1]
+        left = sorted(at for at in once if not _terms_in(self._plain[at]).isdisjoint(kept.own))
+        if not left:
+            return None
+        last = max(at for at in left if at < left[0] + len(kept.lines) + _MOST_ADDED)
+        span = Span(self._numbers[left[0]], self._numbers[last])
+        return Located(span, self.difference(kept, span))
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
@@ -380,7 +392,7 @@ class Source:
 
         for like in self._like(kept, starts()):
             one = max(one, like)
-        is_own = one.neighbours >= _MOSTLY or self._terms_of(one.start, one.end).intersection(kept.own)
+        is_own = one.score >= _SURE_SCORE or self._terms_of(one.start, one.end).intersection(kept.own)
         if one.start == one.end or not is_own:
             return None
         span = Span(self._numbers[one.start], self._numbers[one.end - 1])

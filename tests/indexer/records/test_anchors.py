@@ -162,6 +162,19 @@ def test_a_rewritten_function_is_found_where_its_file_has_another_name(
     assert [one.state for one in anchors(store)] == [state]
 
 
+@pytest.mark.parametrize("path", ["src/config/__init__.py", "lib/_config.py", "src/config.test.py"])
+def test_a_rewritten_file_is_found_where_it_has_become_a_folder_or_another_kind(
+    store: Store, tmp_path: Path, path: str
+) -> None:
+    save(store, "src/config.py is read once")
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_text(f"{CONFIG.splitlines()[0]}\nagain = 1\n")
+    index(store)
+    assert [(one.state, one.now_path) for one in anchors(store)] == [("changed", path)]
+
+
 def test_the_commit_that_changed_it_is_named(store: Store, tmp_path: Path) -> None:
     identity = ("-c", "user.name=A", "-c", "user.email=a@example.com")
     for subject in ("one", "two"):

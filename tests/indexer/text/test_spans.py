@@ -93,6 +93,20 @@ def test_a_line_that_is_there_twice_is_the_one_with_its_neighbours() -> None:
     assert found == Located(Span(3, 3))
 
 
+def test_a_line_like_others_is_the_one_whose_neighbours_make_up_for_a_word_of_its_own() -> None:
+    old = "a = get(1)\nb = 2\nif a == 1 and b:\n    stop(a)\nc = 3\nif a == 1 and b:\n    go(a)\n"
+    kept = Source("a.py", old).fingerprint(Span(3, 3), is_named=False)
+    assert Source("a.py", old.replace("a == 1", "a != 1")).find(kept, "", 3) == Located(Span(3, 3), 1)
+    assert Source("a.py", "x = 1\ny = 2\nif a != 1 and b:\n    end(y)\n").find(kept, "", 3) is None
+
+
+def test_a_span_of_which_a_line_is_left_is_there() -> None:
+    old = "import os\n\none = first(os)\ntwo = second(one)\nthree = third(two)\nprint(three)\n"
+    kept = Source("a.py", old).fingerprint(Span(3, 5), is_named=False)
+    assert Source("a.py", "a = 1\ntwo = second(one)\nb = c(d)\n").find(kept, "", 3) == Located(Span(2, 2), 2)
+    assert Source("a.py", "a = 1\ntwo = second(one)\ntwo = second(one)\n").find(kept, "", 3) is None
+
+
 def test_what_a_text_names_is_found_the_most_exact_first() -> None:
     text = """
     `Config.load` in src/config.py:42-50 reads it, says File "a/b.py", line 12; see `make test` and
