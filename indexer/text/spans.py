@@ -37,6 +37,7 @@ _NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to 
 _LEAST_KEPT = 0.5  # of the lines of a definition that has another name now
 _LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
 _SURE_SCORE = 115  # of lines without a word that the span alone had
+_RENAMED_SCORE = 100  # of a definition that has another name now and of which most lines have changed
 _DECORATORS = ("@", "#[")
 _CLOSERS = (")", "]", "}")
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
@@ -146,7 +147,7 @@ class Source:
 
     @cached_property
     def _known(self) -> frozenset[int]:
-        return frozenset(self._words)
+        return frozenset(_checksums(self._text, _NO_WORD))
 
     def _indent(self, at: int) -> int:
         """How far in a line is; one without a text as far as can be."""
@@ -284,8 +285,10 @@ class Source:
             return located
         if not name:
             return self._likest(kept) or self._rest(kept)
-        located = None if self.likeness({*kept.words}) < _LEAST_KEPT else self._likest(kept)
-        return None if located and 2 * located.changed > len(kept.lines) else located
+        if self.likeness({*kept.words}) < _LEAST_KEPT:
+            return None
+        located = self._likest(kept)
+        return located if located and 2 * located.changed <= len(kept.lines) else self._likest(kept, _RENAMED_SCORE)
 
     def _rest(self, kept: Fingerprint) -> Located | None:
         """The lines that are left of a span: those that are here once and have a word of its own."""
@@ -374,12 +377,12 @@ class Source:
                     counts[start] += 1
         return counts
 
-    def _likest(self, kept: Fingerprint) -> Located | None:
+    def _likest(self, kept: Fingerprint, least_score: int = _LEAST_SCORE) -> Located | None:
         """The lines that are most like a span: with a word of its own, or among its neighbours.
 
         They are looked for where most of the lines around are known, and on to where none can be as like them.
         """
-        one, around = _Likeness(_LEAST_SCORE, 0, 0, 0), self._around(kept)
+        one, around = _Likeness(least_score, 0, 0, 0), self._around(kept)
         places = range(len(self._numbers) - len(kept.lines) + 1 if kept.lines else 0)
 
         def starts() -> Iterator[tuple[int, int]]:

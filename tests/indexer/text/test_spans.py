@@ -100,6 +100,18 @@ def test_a_line_like_others_is_the_one_whose_neighbours_make_up_for_a_word_of_it
     assert Source("a.py", "x = 1\ny = 2\nif a != 1 and b:\n    end(y)\n").find(kept, "", 3) is None
 
 
+def test_a_renamed_definition_is_found_though_most_of_its_lines_have_changed() -> None:
+    old = "@cached\ndef load(path, kind):\n    pair = (path, kind)\n    return parse(pair, kind)\n\n\nlimit = 3\n"
+    kept = Source("a.py", old).fingerprint(Span(1, 4), is_named=True)
+    new = (
+        old.replace("def load", "def _load")
+        .replace("(path, kind)\n", "[path, kind]\n")
+        .replace("pair, kind", "*pair, kind")
+    )
+    assert Source("a.py", new).find(kept, "load", 1) == Located(Span(1, 4), 3)
+    assert Source("a.py", new.replace("path", "a").replace("pair", "b")).find(kept, "load", 1) is None
+
+
 def test_a_span_of_which_a_line_is_left_is_there() -> None:
     old = "import os\n\none = first(os)\ntwo = second(one)\nthree = third(two)\nprint(three)\n"
     kept = Source("a.py", old).fingerprint(Span(3, 5), is_named=False)
