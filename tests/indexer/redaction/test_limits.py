@@ -172,6 +172,13 @@ def test_a_table_is_read_to_its_thousandth_row() -> None:
     assert len(found) == 1000 and {text[one.start : one.end] for one in found} == {value}
 
 
+def test_a_table_may_begin_with_the_name_of_a_secret() -> None:
+    value = made(16)
+    (found,) = find_in_columns(f"password,name\n{value},ana\n", [0])
+    assert found[:2] == (14, 30)
+    assert list(find_in_columns("password\n{value}\n", [0])) == []
+
+
 def test_a_key_block_is_read_to_its_thousandth_line_behind_four_headers() -> None:
     line = made(64)
     for lines, headers, count in ((999, 4, 999), (1002, 4, 1000), (3, 5, 0), (2, 0, 2), (1, 0, 0)):
