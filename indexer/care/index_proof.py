@@ -25,7 +25,6 @@ from ctxrank.indexer.store.facets import SENTINEL, document_id_of
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
 _SHOWN = 5
 _BATCH_DOCUMENTS = 10_000
-_MASK = (1 << 64) - 1
 
 
 class _Expected(NamedTuple):
@@ -73,7 +72,7 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         trigrams = {id_: _sum_of(0, trigrams_of(term)) for id_, term in names.items() if has_trigrams(term)}
         listed: dict[int, int] = {}
         for trigram, id_, _, offset in _instances(connection, "term_trigrams"):
-            listed[id_] = listed.get(id_, 0) + hash((trigram, 0, offset)) & _MASK
+            listed[id_] = listed.get(id_, 0) + hash((trigram, 0, offset))
         strange = sum(listed.get(id_) != total for id_, total in trigrams.items())
         strange += len(listed.keys() - trigrams.keys())
         yield find("index-trigrams", "wrong" * bool(strange), wrong=strange, count=len(trigrams))
@@ -95,7 +94,7 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
     query = "SELECT owner_id, length, is_title, terms FROM main.forward WHERE id = ?"
     for rowid, scope, one in _rows(connection):
         tokens = [index.tokens(text) for text in (one.title, one.body, one.path, one.identifiers, scope)]
-        sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens)) & _MASK
+        sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens))
         words.update(*tokens[:4])
         terms, length = counter.add(title=one.title, body=one.body, path=one.path, identifiers=one.identifiers)
         total_length += length
@@ -117,7 +116,7 @@ def _rows(connection: apsw.Connection) -> Iterator[IndexRow]:
 
 
 def _sum_of(place: int, tokens: Iterable[str]) -> int:
-    return sum(hash((term, place, offset)) for offset, term in enumerate(tokens)) & _MASK
+    return sum(hash((term, place, offset)) for offset, term in enumerate(tokens))
 
 
 def _postings(connection: apsw.Connection) -> tuple[dict[int, int], set[str]]:
@@ -125,7 +124,7 @@ def _postings(connection: apsw.Connection) -> tuple[dict[int, int], set[str]]:
     sums: dict[int, int] = {}
     terms: set[str] = set()
     for term, rowid, column, offset in _instances(connection, "fts"):
-        sums[rowid] = sums.get(rowid, 0) + hash((term, _COLUMNS[column], offset)) & _MASK
+        sums[rowid] = sums.get(rowid, 0) + hash((term, _COLUMNS[column], offset))
         if column != "scope":
             terms.add(term)
     return sums, terms
