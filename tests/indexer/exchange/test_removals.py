@@ -1,0 +1,101 @@
+"""What is removed at one store at another one: counted records lose what it counted, and a look changes nothing."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from builders import make_store, save
+from exported import accept, agree, exported, fill, uuid_of
+
+from ctxrank.indexer.bounds import ORDER_DAYS
+from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.errors.failure_text import read_failure_text
+from ctxrank.indexer.errors.solutions import NewKnownError, save_error
+from ctxrank.indexer.exchange.exchange import Exchange, import_jsonl
+from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.orders import OrderDoor, returnable_orders
+from ctxrank.indexer.exchange.origin_removal import forget_origin
+from ctxrank.indexer.privacy.purge import forget_document, forget_path
+from ctxrank.indexer.privacy.retention import prune_older
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.store import Store
+
+MODE = RedactionMode.PATTERN_ONLY
+ERROR = "ModuleNotFoundError: No module named 'yaml'"
+
+
+def tell(one: Store, other: Store, **options: Any) -> None:
+    """Export from one store and import into another."""
+    data = "".join(json.dumps(line) + "\n" for line in exported(one, **options)).encode()
+    accept(other, data)
+    import_jsonl(other, io.BytesIO(data), mode=MODE)
+    agree(other)
+
+
+def save_known(store: Store) -> int:
+    return save_error(store, NewKnownError(read_failure_text(ERROR.encode(), MODE).text, "pip install pyyaml")).id
+
+
+def counted(store: Store) -> list[tuple[object, ...]]:
+    """How often each known error of a store was met."""
+    return list(store.primary.execute("SELECT occurrences FROM error_patterns"))
+
+
+def test_an_error_that_its_store_lets_go_loses_what_that_store_counted(anna: Store, ben: Store, tmp_path: Path) -> None:
+    for store in (anna, anna, ben):
+        save_known(store)
+    tell(anna, ben)
+    with make_store(tmp_path / "carol") as carol:
+        tell(anna, carol)
+        assert (counted(ben), counted(carol)) == ([(3,)], [(2,)])
+        prune_older(anna, now_us() + DAY_US, kinds=["error"])
+        for _ in range(2):
+            tell(anna, ben)
+            tell(anna, carol)
+        assert (counted(anna), counted(ben), counted(carol)) == ([], [(1,)], [])
+
+
+def test_an_error_that_is_purged_elsewhere_goes_where_it_was_made(anna: Store, ben: Store) -> None:
+    save_known(anna)
+    tell(anna, ben)
+    (number,) = ben.primary.execute("SELECT id FROM error_patterns").fetchone() or (0,)
+    assert isinstance(number, int)
+    forget_document(ben, DocumentRef("error", number))
+    tell(ben, anna)
+    assert (counted(anna), counted(ben)) == ([], [])
+
+
+def test_a_look_at_what_an_origin_made_counts_and_removes_nothing(anna: Store, ben: Store) -> None:
+    fill(anna)
+    tell(anna, ben)
+    before = exported(ben, all_origins=True)[1:]
+    report = forget_origin(ben, uuid_of(anna)[:8], is_dry_run=True)
+    assert report.is_dry_run and not report.is_erased and report.kept_out == ()
+    assert exported(ben, all_origins=True)[1:] == before
+    assert report.removed["package"] == 3 and report.removed["error"] == report.removed["strategy"] == 1
+    done = forget_origin(ben, uuid_of(anna)[:8])
+    assert done.removed["package"] == 3 and done.is_erased and not done.is_dry_run
+
+
+def ordered(one: Store, other: Store, door: OrderDoor) -> None:
+    """What one store has to be forgotten, as another one takes it by a door."""
+    lines = [values for values in exported(one) if values.get("record") not in (None, "end")]
+    taken = Exchange(other, uuid_of(other), MODE, door=door)
+    said = (Line(at, str(values["record"]), {"origin": uuid_of(one), **values}) for at, values in enumerate(lines))
+    taken.bring(said, lambda batch: None)
+    taken.finish()
+
+
+def test_an_order_of_the_log_may_be_taken_back_for_a_time(anna: Store, ben: Store) -> None:
+    for store in (anna, ben):
+        save(store, "a.md", "zebra\n")
+    forget_path(anna, "a.md")
+    ordered(anna, ben, "log")
+    assert [one.kind for one in returnable_orders(ben.primary)] == ["path"]
+    for days, count in ((ORDER_DAYS - 0.1, 1), (ORDER_DAYS, 0)):
+        ben.primary.execute("UPDATE orders SET came_at = ?", (now_us() - int(days * DAY_US),))
+        assert len(returnable_orders(ben.primary)) == count
+    ben.primary.execute("UPDATE orders SET came_at = ?, came_by = 'file'", (now_us(),))
+    assert returnable_orders(ben.primary) == []
