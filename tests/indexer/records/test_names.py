@@ -37,3 +37,10 @@ def test_a_bad_name_is_refused_and_not_repeated(store: Store, name: str, said: s
 def test_what_teams_call_their_work_is_a_name(store: Store, name: str) -> None:
     with store.write() as change:
         create_group(change, create_session(change, NewSession(name)), name)
+
+
+def test_a_long_name_is_told_by_its_beginning_and_its_length(store: Store) -> None:
+    with store.write() as change:
+        create_session(change, NewSession("x" * MAX_NAME_CHARS))
+        with pytest.raises(UsageError, match=f"'{'y' * 40}…' is too long for a session's name: 201 characters"):
+            create_session(change, NewSession("y" * 201))
