@@ -110,6 +110,17 @@ def test_what_was_json_is_json_and_what_a_receipt_was_asked_stands_in_lines(stor
     assert inputs == "\ntask\tfix\\n[REDACTED:mine]\nbudget\t900\n"
 
 
+def test_a_record_and_what_a_search_finds_of_it_are_redacted_alike(store: Store) -> None:
+    fill(store)
+    redact_again(store, MODE)
+    for kind, query in (
+        ("skill", "SELECT output FROM skill_outputs"),
+        ("strategy", "SELECT insight FROM strategies"),
+    ):
+        body = store.primary.execute("SELECT body FROM documents WHERE kind = ?", (kind,)).get
+        assert body == store.primary.execute(query).get, kind
+
+
 def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:
     fill(store)
     before = everything(store)
