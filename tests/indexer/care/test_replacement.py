@@ -1,0 +1,87 @@
+"""A damaged store is replaced by what could be read of it, or is left as it was; the copy of it is kept."""
+
+import os
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+from damage import PAGE, zeroed
+
+from ctxrank.indexer.care import replacement
+from ctxrank.indexer.care.replacement import new_backup_folder, salvage
+from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.records.packages import list_packages
+from ctxrank.indexer.store.location import Location
+
+pytestmark = pytest.mark.needs("salvage")
+BUSY_MS = 100
+
+
+def packages(location: Location) -> int:
+    with open_store(location.primary) as store:
+        return list_packages(store.primary, include_superseded=True, limit=0).total
+
+
+def without_header(location: Location) -> bytes:
+    """Damage the store so that SQLite opens it no more; returns its bytes."""
+    data = b"?" * 100 + Path(location.primary).read_bytes()[100:]
+    Path(location.primary).write_bytes(data)
+    return data
+
+
+def without_a_page(location: Location) -> bytes:
+    """Damage a page of a store that SQLite still opens; returns its bytes."""
+    data = Path(location.primary).read_bytes()
+    data = zeroed(data, len(data) // PAGE - 1)
+    Path(location.primary).write_bytes(data)
+    return data
+
+
+@pytest.mark.parametrize("spoil", [without_header, without_a_page])
+def test_what_was_saved_is_in_its_place_and_the_file_as_it_was_is_kept(
+    loaded: Location, spoil: Callable[[Location], bytes]
+) -> None:
+    before, data = packages(loaded), spoil(loaded)
+    report, kept = salvage(loaded, busy_ms=BUSY_MS)
+    assert packages(loaded) == before and report.is_complete
+    assert Path(kept).read_bytes()[100:] == data[100:]
+    assert os.listdir(os.path.dirname(kept)) == [os.path.basename(loaded.primary)]
+    assert not [name for name in os.listdir(loaded.folder) if name.startswith(replacement.TRIAL)]
+
+
+@pytest.mark.parametrize("spoil", [without_header, without_a_page])
+def test_a_rehearsal_leaves_the_file_as_it_is_and_nothing_beside_it(
+    loaded: Location, spoil: Callable[[Location], bytes]
+) -> None:
+    data, beside = spoil(loaded), sorted(os.listdir(loaded.folder))
+    _, kept = salvage(loaded, busy_ms=BUSY_MS, is_dry_run=True)
+    assert kept == "" and Path(loaded.primary).read_bytes()[100:] == data[100:]
+    assert [name for name in sorted(os.listdir(loaded.folder)) if not name.endswith(("-wal", "-shm"))] == beside
+
+
+def test_a_store_that_is_written_without_pause_is_left_alone(loaded: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_a_page(loaded)
+    versions, waits = count(), list[float]()
+    monkeypatch.setattr(replacement, "_data_version", lambda _: next(versions))
+    monkeypatch.setattr("time.sleep", waits.append)
+    with pytest.raises(LockedError, match="written without pause"):
+        salvage(loaded, busy_ms=BUSY_MS)
+    assert waits == pytest.approx([0.05, 0.1, 0.15])
+    assert os.listdir(os.path.join(loaded.folder, "backups")) == []
+
+
+def test_copies_of_one_second_have_folders_of_their_own_that_nobody_else_reads(loaded: Location) -> None:
+    folders = [new_backup_folder(loaded) for _ in range(3)]
+    assert len(set(folders)) == 3
+    assert {os.stat(folder).st_mode & 0o777 for folder in (*folders, os.path.dirname(folders[0]))} == {0o700}
+
+
+def test_no_copy_is_written_through_a_link(loaded: Location, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (Path(loaded.folder) / "backups").symlink_to(elsewhere)
+    with pytest.raises(CtxrankError, match="is a link"):
+        new_backup_folder(loaded)
+    assert list(elsewhere.iterdir()) == []
