@@ -64,7 +64,11 @@ def test_a_rehearsal_leaves_the_file_as_it_is_and_nothing_beside_it(
 def test_a_store_that_is_written_without_pause_is_left_alone(loaded: Location, monkeypatch: pytest.MonkeyPatch) -> None:
     without_a_page(loaded)
     versions, waits = count(), list[float]()
-    monkeypatch.setattr(replacement, "_data_version", lambda _: next(versions))
+
+    def another(_: object) -> int:
+        return next(versions)
+
+    monkeypatch.setattr(replacement, "_data_version", another)
     monkeypatch.setattr("time.sleep", waits.append)
     with pytest.raises(LockedError, match="written without pause"):
         salvage(loaded, busy_ms=BUSY_MS)
