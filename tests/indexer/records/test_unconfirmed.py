@@ -24,6 +24,9 @@ from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
 
 
+NOW = 1_800_000_000_000_000
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with make_store(tmp_path) as opened:
@@ -96,7 +99,9 @@ def test_what_another_store_says_may_be_said_once_it_is_accepted(store: Store) -
     assert may_be_said(store.primary, document("package", 0), "shop")
 
 
-def test_a_note_that_came_with_the_repository_is_a_strangers_until_it_is_used_here(store: Store) -> None:
+def test_a_note_that_came_with_the_repository_is_a_strangers_until_it_is_used_here(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cloned, own = (save(store, path, producer="ann").id for path in ("a.md", "b.md"))
     with store.write() as change:
         note_commit(change, cloned, "0123456789abcdef")
@@ -105,6 +110,7 @@ def test_a_note_that_came_with_the_repository_is_a_strangers_until_it_is_used_he
     assert is_unused_clone(store.primary, cloned) and not is_unused_clone(store.primary, own)
     note_use(store, [own])
     assert is_unused_clone(store.primary, cloned)
+    monkeypatch.setattr("ctxrank.indexer.records.cloned_notes.now_us", lambda: NOW)  # what is used now was used
     note_use(store, [cloned, own])
     assert not is_unused_clone(store.primary, cloned)
     used = store.primary.execute("SELECT source_key FROM imported_rows WHERE kind = 'used'").fetchall()
