@@ -246,6 +246,18 @@ def test_looking_again_takes_no_longer_than_it_may(store: Store, tmp_path: Path)
     assert [one.state for one in look_again(store, anchors(store))] == ["gone"]
 
 
+def test_the_time_for_looking_again_is_in_milliseconds(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(store, "`load` in src/config.py")
+    (tmp_path / "src" / "config.py").unlink()
+    for waited, state in ((0.149, "gone"), (0.15, "same")):
+        before, moments = anchors(store), iter([5.0, 5.0 + waited])
+        with monkeypatch.context() as clock:
+            clock.setattr("time.monotonic", moments.__next__)
+            assert [one.state for one in look_again(store, before, milliseconds=150)] == [state]
+
+
 def test_a_note_that_says_something_else_has_other_anchors(store: Store, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("`load` in src/config.py\n")
     save_package(store, NewPackage("shop", None, "research", "a.md", "developer", "x"), create_session=True)
