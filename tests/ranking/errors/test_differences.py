@@ -30,6 +30,7 @@ def signed(text: str) -> Signature:
             "Error: no memory for 74.00 MiB (2 GiB in all; 71.50 MiB free; 38.53 MiB cached)",
             "Error: no memory for 2.87 GiB (14.76 GiB in all; 19.75 MiB free; 13.71 GiB taken by the pool)",
         ),
+        ("Error: 'redis' pool ENOENT is closed", "Error: pool ENOENT is closed"),
         ("error: no such option --verbos, did you mean --verbose?", "error: no such option --verbos"),
     ],
 )  # fmt: skip
@@ -48,6 +49,8 @@ def test_what_varies_is_no_difference(asked: str, known: str) -> None:
         ("a.ts(1,2): error TS2322: Type 'string' is not it.", "b.ts(3,4): error TS2322: Type 'Basket' is not it.",
          ("string", "Basket")),
         ("x.lean:1:2: error: unknown identifier 'a'", "x.lean:1:2: error: unknown identifier 'b'", ("a", "b")),
+        ("Error: it uses com/example/Main", "Error: it uses com/example/Other", ("com/example/Main", "com/example/Other")),
+        ("Error: redis pool is closed", "Error: pool is closed", ("redis", "")),
     ],
 )  # fmt: skip
 def test_another_name_is_a_difference(asked: str, known: str, named: tuple[str, str]) -> None:
