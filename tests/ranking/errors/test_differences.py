@@ -49,7 +49,7 @@ def test_what_varies_is_no_difference(asked: str, known: str) -> None:
         ("a.ts(1,2): error TS2322: Type 'string' is not it.", "b.ts(3,4): error TS2322: Type 'Basket' is not it.",
          ("string", "Basket")),
         ("x.lean:1:2: error: unknown identifier 'a'", "x.lean:1:2: error: unknown identifier 'b'", ("a", "b")),
-        ("Error: it uses com/example/Main", "Error: it uses com/example/Other", ("com/example/Main", "com/example/Other")),
+        ("Error: uses com/example/Main", "Error: uses com/example/Other", ("com/example/Main", "com/example/Other")),
         ("Error: redis pool is closed", "Error: pool is closed", ("redis", "")),
     ],
 )  # fmt: skip
