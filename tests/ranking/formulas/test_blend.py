@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.ranking.formulas.blend import IDEAL_TERMS, TEXT_WEIGHT, blended, calibrated, half_score
+from ctxrank.ranking.formulas.blend import IDEAL_TERMS, TEXT_WEIGHT, blended, calibrated, half_score, uncalibrated
 from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM
 
 
@@ -48,3 +48,10 @@ def test_the_ideal_document_holds_half_of_the_eight_rarest_terms() -> None:
     assert half_score([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0]) == 22.0
     assert half_score([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) == 22.0
     assert half_score([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0]) == 21.0
+
+
+@given(st.floats(0, 1e4), st.floats(1e-3, 1e3))
+def test_a_text_score_says_from_which_sum_it_came(score: float, half: float) -> None:
+    text = calibrated(score, half)
+    assert isclose(uncalibrated(text, half), score, rel_tol=1e-5, abs_tol=1e-9)
+    assert uncalibrated(1.0, half) == uncalibrated(1.5, half) == float("inf") and uncalibrated(0.0, half) == 0.0

@@ -191,3 +191,87 @@ def test_files_in_a_folder_and_the_file_of_that_name_come_before_what_repeats_th
         index_artifacts(store)
         first = [hit.path for hit in found(store, asked).hits[:2]]
     assert sorted(first) == ["lib/shell.py", "lib/shell/history.sh"]
+
+
+def _named(text: str) -> list[list[tuple[str, int, bool]]]:
+    """What a query names, each as its meanings: the path, the line, and whether it may be a module."""
+    return [
+        [("/".join(one.parts), one.line, one.is_module) for one in meanings]
+        for meanings in named_files(parse_query(text), text)
+    ]
+
+
+@each_row(
+    "text, meanings",
+    [
+        ("pay/app.py", [("pay/app.py", 0, False)]),
+        ("./Pay//App.py", [("pay/app.py", 0, False)]),
+        (r"pay\app.py", [("pay/app.py", 0, False)]),
+        ("pay/app.py:12", [("pay/app.py", 12, False)]),
+        ("pay/app.py:12:3", [("pay/app.py", 12, False)]),
+        ("pay/app.py:12:", [("pay/app.py", 12, False)]),
+        ("`pay/app.py`,", [("pay/app.py", 0, False)]),
+        ("app.py", [("app.py", 0, False), ("app/py", 0, True)]),  # or a module `py` of a package `app`
+        ("pay.app", [("pay.app", 0, False), ("pay/app", 0, True)]),
+        ("pay.app.charge", [("pay.app.charge", 0, False), ("pay/app/charge", 0, True), ("pay/app", 0, True)]),
+        ("pay.application1", [("pay/application1", 0, True)]),  # too long for an extension
+        ("pay.1", []),  # a number is none
+        ("https://example.org/app.py", []),
+        ("pay/app", []),
+        ("app", []),
+        ("app.py*", []),  # the beginning of a word
+        ("title:app.py", []),
+    ],
+)  # fmt: skip
+def test_a_word_alone_may_name_a_file_a_module_or_what_a_module_defines(
+    text: str, meanings: list[tuple[str, int, bool]]
+) -> None:
+    assert _named(text) == ([meanings] if meanings else [])
+
+
+def test_of_several_words_only_what_has_a_line_names_a_file_and_twelve_are_looked_at() -> None:
+    assert _named("fails in pay/app.py today") == []
+    assert _named("fails in pay/app.py:12 and again in pay/app.py:12 or b.go:3") == [
+        [("pay/app.py", 12, False)],
+        [("b.go", 3, False)],
+    ]
+    traceback = 'File "/srv/pay/app.py", line 7, in a\nFile "/srv/pay/db.py", line 9, in b\nsee c.py:1\n'
+    assert _named(traceback) == [[("srv/pay/db.py", 9, False)], [("srv/pay/app.py", 7, False)]]
+    many = " ".join(f"f{number}.py:1" for number in range(13))
+    assert [meanings[0][0] for meanings in _named(f"{many} fail")] == [f"f{number}.py" for number in range(12)]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Files of which many have the same name, and a note that repeats all of it."""
+    with make_store(tmp_path_factory.mktemp("tree")) as store:
+        for path in (
+            "a/pay/app.py", "b/pay/app.py", "c/app.py", "pay/__init__.py", "web/index.ts", "web/pay.ts",
+            "lib/pay/mod.rs", "docs/app.md",
+        ):  # fmt: skip
+            write_file(store, path, f"holds nothing of note, as {path.count('/')} others do\n")
+        index_artifacts(store)
+        for number in range(3):
+            save(
+                store, f"note{number}.md", f"{'app.py pay/app.py web/pay.ts pay.app ' * 9}{number}\n", summary="app.py"
+            )
+        yield store
+
+
+@each_row(
+    "asked, paths",
+    [
+        ("app.py", {"a/pay/app.py", "b/pay/app.py", "c/app.py"}),
+        ("pay/app.py", {"a/pay/app.py", "b/pay/app.py"}),
+        ("b/pay/app.py", {"b/pay/app.py"}),
+        ("/home/x/b/pay/app.py", {"b/pay/app.py"}),  # a path from elsewhere: the file with its folder
+        ("/home/x/pay/app.py", {"a/pay/app.py", "b/pay/app.py"}),
+        ("/home/c/app.py", {"c/app.py"}),
+        ("pay.app", {"a/pay/app.py", "b/pay/app.py"}),
+        ("pay.app.charge", {"a/pay/app.py", "b/pay/app.py"}),
+        ("lib.pay", {"lib/pay/mod.rs"}),  # a module's file may be called by its folder
+        ("web.index", {"web/index.ts"}),
+    ],
+)  # fmt: skip
+def test_files_of_one_name_are_told_apart_by_their_folders(tree: Store, asked: str, paths: set[str]) -> None:
+    assert {hit.path for hit in found(tree, asked).hits[: len(paths)]} == paths

@@ -17,6 +17,8 @@ from ctxrank.ranking.retrieval.query import (
     is_pasted,
     parse_query,
     plain_query,
+    shown_query,
+    shown_word,
 )
 
 # Pieces that mean something to the parser, so that random texts are not mostly plain words.
@@ -200,3 +202,58 @@ def test_stop_words_are_single_lower_case_words_and_leave_programs_theirs() -> N
 
 def test_a_text_whose_end_is_blank_is_its_beginning() -> None:
     assert [term.text for term in plain_query("walrus" + " " * 40_000).terms] == ["walrus"]
+
+
+@each_row(
+    "text, terms",
+    [
+        ('"a b" c', ['"a b"', "c"]),
+        ('"a b"* c', ['"a b"*', "c"]),
+        ('"a b"*c', ["a", 'b"*c']),  # no word ends there
+        ('"a b"c', ["a", 'b"c']),
+        ('"a ""b"" c"', ['"a ""b"" c"']),
+        ("path::join", ["path::join"]),
+        ("path: x", ["path:", "x"]),
+        ("path://x", ["path://x"]),
+        ("path:", ["path:"]),
+        ("nopath:x", ["nopath:x"]),
+        ("title:x", ["title:x"]),
+    ],
+)  # fmt: skip
+def test_where_a_phrase_ends_and_a_field_begins(text: str, terms: list[str]) -> None:
+    query = parse_query(text)
+    assert [str(term) for term in query.terms] == terms and not query.filters
+
+
+@each_row(
+    "words, stops, expected",
+    [(3, 3, False), (4, 1, False), (4, 2, True), (6, 2, True), (6, 1, False), (9, 3, True), (10, 3, False)],
+)
+def test_a_sentence_has_four_words_and_a_third_of_them_say_nothing(words: int, stops: int, expected: bool) -> None:
+    text = " ".join(["the"] * stops + ["heron"] * (words - stops))
+    assert parse_query(text).is_sentence is expected
+    assert not parse_query(f'{text} "heron"').is_sentence and not parse_query(f"{text} heron*").is_sentence
+    assert parse_query(text.replace("the", "The?")).is_sentence is expected
+
+
+@each_row(
+    "text, expected",
+    [(" ".join(["w"] * 32), False), (" ".join(["w"] * 33), True), ("a\nb", True), ("  a b \n", False), ("x = 1", True)],
+)
+def test_more_than_anybody_types_in_a_line_was_pasted(text: str, expected: bool) -> None:
+    assert is_pasted(text) is expected
+
+
+def test_a_very_long_query_is_repeated_by_its_beginning_and_a_long_word_too() -> None:
+    whole = Query((Term("a" * 199), Term("b" * 200)))
+    assert shown_query(whole) == str(whole) and len(str(whole)) == 400
+    longer = Query((*whole.terms, Term("c" * 700)))
+    assert shown_query(longer) == f"{'a' * 199} … (1,101 characters)" or shown_query(longer).endswith("characters)")
+    assert shown_query(longer).startswith(f"{'a' * 199} ") and len(shown_query(longer)) < 430
+    assert (shown_word("w" * 64), shown_word("w" * 65)) == ("w" * 64, f"{'w' * 63}…")
+
+
+@each_row("most, count", [(-1, 5), (1, 1), (4, 4), (5, 5), (6, 5)])
+def test_of_a_description_as_many_words_are_taken_as_there_may_be(most: int, count: int) -> None:
+    words = ["one", "-two", '"three', "kind:four", "five*"]
+    assert [str(term) for term in plain_query(" ".join(words), most).terms] == words[:count]

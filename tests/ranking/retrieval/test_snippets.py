@@ -11,21 +11,26 @@ from builders import found, make_store, save, write_file
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.identifiers import Match
 from ctxrank.indexer.text.word_finder import WordFinder
+from ctxrank.ranking.retrieval import snippets
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest
 from ctxrank.ranking.retrieval.search import search
 from ctxrank.ranking.retrieval.snippets import (
+    MARK,
     MAX_LINE_CHARS,
     WINDOW_TOKENS,
     MatchedText,
+    Span,
     cut,
     cut_snippet,
     is_code,
+    marked,
     pure_cut,
     shown_text,
 )
@@ -213,3 +218,46 @@ def test_of_equal_lines_the_first_is_shown_and_two_words_are_worth_more_than_one
 def test_a_match_at_the_end_has_a_whole_window_before_it(store: Store) -> None:
     save(store, "a.md", f"{' '.join(f'word{number}' for number in range(100))} walrus\n", summary="x")
     assert len(_only(store, "walrus").snippet.split()) == WINDOW_TOKENS + 1  # and the sign that more comes before
+
+
+@each_row(
+    "at, shown",
+    [
+        (0, (0, 200)), (60, (0, 200)), (61, (1, 201)), (100, (40, 240)), (294, (200, 400)), (160, (100, 300)),
+        (260, (200, 400)), (259, (199, 399)),
+    ],
+)  # fmt: skip
+def test_of_a_long_line_sixty_characters_before_its_first_match_are_shown(at: int, shown: tuple[int, int]) -> None:
+    text = f"{'.' * at}walrus{'.' * (394 - at)}"
+    match = snippets.Match(0, at, at + 6, "walrus")
+    (line,) = cut_snippet(MatchedText(text, [at, at + 6], [match], {"walrus": 1.0}), path="a.js", first_line=7).lines
+    start, end = shown
+    assert line.text == f"{'…' * (start > 0)}{text[start:end]}{'…' * (end < 400)}"
+    assert [line.text[one:other] for one, other in line.marks] == ["walrus"] * (start <= at and at + 6 <= end)
+    assert line.number == 7
+
+
+def test_a_line_of_two_hundred_characters_is_shown_whole() -> None:
+    for length, is_cut in ((200, False), (201, True)):
+        read = MatchedText("x" * length, [0, length], [], {})
+        (line,) = cut_snippet(read, path="a.js", first_line=1).lines
+        assert line.text == f"{'x' * 200}{'…' * is_cut}"
+
+
+@each_row(
+    "text, marks, shown",
+    [
+        ("a walrus b", (), "a walrus b"),
+        ("a **walrus** b", ((2, 12),), "a <walrus> b"),
+        ("**a** **b**", ((0, 5), (6, 11)), "<a> <b>"),
+        ("**a**, and its own ** and **", ((0, 5),), "<a>, and its own ** and **"),
+    ],
+)
+def test_marks_are_replaced_where_they_are_and_no_others(text: str, marks: tuple[Span, ...], shown: str) -> None:
+    assert marked(text, marks, MARK, "<", ">") == shown
+
+
+def test_a_text_of_other_letters_is_marked_in_characters_and_not_in_bytes(store: Store) -> None:
+    save(store, "a.md", None, summary="Zürich, naïve walrus — 数据库连接 walrus")
+    hit = _only(store, "walrus 数据库")
+    assert [hit.snippet[start:end] for start, end in hit.marks] == ["**walrus**", "**数据库**", "**walrus**"]
