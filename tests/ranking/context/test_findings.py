@@ -18,6 +18,8 @@ _NOTE = "# Ferry tides\n\nspring tides delay the ferry at the northern pier\n"
         ("please fix the northern pier", ("northern", "pier")),  # `fix` is what is wanted, not what it is about
         ("getting errors while updating the northern pier", ("northern", "pier")),  # nor is any form of such a word
         ("the northern pier 2.0 in version 1.3.7", ("northern", "pier")),  # a digit alone is part of something
+        ("the ferry 7", None),  # two words, of which one is a digit
+        ("the ferry at pier 7", ("ferry", "pier")),
         ("the ferry", None),
         ("why is the ferry's website so slow in winter on my phone", None),
         ("add update fix", None),

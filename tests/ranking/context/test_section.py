@@ -71,6 +71,7 @@ def test_where_its_extension_is_absent_a_block_has_a_note_and_no_receipt_replays
     shown = get_receipt(store.primary, block_for(store, framework="django").receipt or 0)
     monkeypatch.delitem(sys.modules, "ctxrank.extensions.signs.section")
     block = block_for(store, framework="django")
+    assert block.used == block_for(store).used, "what is not there costs nothing"
     assert block.packages and any("'assemble --framework' is not installed" in note for note in block.notes)
     with pytest.raises(UsageError, match="'receipt replay' is not installed"):
         replay_receipt(store, shown)
