@@ -1,7 +1,7 @@
 """What `doctor`, `optimize`, `rebuild` and `status` say of what was found and done, and the exit codes."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from builders import always, answer_of, make_store, save
@@ -14,6 +14,9 @@ from ctxrank.indexer.care.finding import Finding, Repair, Result
 from ctxrank.indexer.care.new_file import SalvageReport, TableReport
 from ctxrank.indexer.care.repair import RepairReport
 from ctxrank.indexer.care.status import Status
+from ctxrank.indexer.engine import ClusterStatus
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.wide_settings import WideSettings
 from ctxrank.ranking.context.floor import Floor
 
 _OK = Finding("integrity", Result.OK, "all is well")
@@ -224,3 +227,47 @@ def test_a_floor_that_was_measured_is_said_with_its_promise(db: str, monkeypatch
     monkeypatch.setattr(stores, "measured_floor", always(Floor(0.4, 0.5, 10, 200, "of this project")))
     said = "floor     0.40, pasted 0.50: of 100 prompts about nothing here, 5 get an answer, by 200 of this project"
     assert said in answer_of(lambda: run(["--db", db, "status"])).out.splitlines()
+
+
+class _Cluster:
+    """An extension that says this of its cluster."""
+
+    def __init__(self, said: ClusterStatus) -> None:
+        self.said = said
+
+    def status(self, *_: object, **__: object) -> ClusterStatus:
+        return self.said
+
+
+@pytest.mark.parametrize(
+    "changed, sentence",
+    [
+        ({}, "a node: 1,200 documents, 3 changes behind"),
+        ({"set_aside": 2}, "a node: 1,200 documents, 3 changes behind, 2 refused"),
+        (
+            {"is_used": False},
+            "a node: 1,200 documents, 3 changes behind; asked by no search: engine is not opensearch",
+        ),
+        ({"trouble": "it does not answer"}, "a node: it does not answer"),
+    ],
+)
+def test_a_cluster_is_said_how_it_is(
+    db: str, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], sentence: str
+) -> None:
+    found = ClusterStatus("a node", "ctxrank", is_used=True, documents=1200, behind=3)._replace(**changed)
+    monkeypatch.setattr(stores, "provided", always(_Cluster(found)))
+    monkeypatch.setattr(stores, "load_config", always(Config()._replace(wide=cast("WideSettings", object()))))
+    assert f"wide      {sentence}" in answer_of(lambda: run(["--db", db, "status"])).out.splitlines()
+
+
+def test_a_store_is_trusted_by_its_project_its_folder_or_its_file(db: str, tmp_path: Path) -> None:
+    for named in (tmp_path, tmp_path / ".ctxrank", db):
+        assert answer_of(lambda: run(["trust", str(named)])).out == (  # noqa: B023  called at once
+            f"You trust already the store in {tmp_path / '.ctxrank'}: 2 documents\n"
+        )
+    for wrong in ("none", "none.db"):
+        answer = answer_of(lambda: run(["trust", str(tmp_path / wrong)]))  # noqa: B023  called at once
+        assert answer.code == 3 and f"There is no store at {tmp_path / wrong}." in answer.err
+    (tmp_path / "empty").mkdir()
+    answer = answer_of(lambda: run(["trust", str(tmp_path / "empty")]))
+    assert f"There is no store at {tmp_path / 'empty' / '.ctxrank' / 'ctxrank.db'}." in answer.err

@@ -611,3 +611,11 @@ def test_of_one_hit_it_is_the_one_that_supersedes(store: Store) -> None:
     for limit in range(1, 5):
         files = _files(store, "walrus", limit=limit)
         assert files[0] == "new.md" and len(files) == limit
+
+
+def test_an_origin_that_nothing_is_of_is_said_and_finds_nothing(small: Store) -> None:
+    result = found(small, "origin:01234567 walrus")
+    assert (result.hits, result.outcome) == ((), "no_match")
+    assert "Nothing is of the origin '01234567'." in result.notes
+    assert "Nothing is of the origin 'anna' or 'ben'." in found(small, "origin:anna origin:ben walrus").notes
+    assert found(small, "-origin:01234567 database").hits
