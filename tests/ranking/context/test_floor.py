@@ -64,6 +64,7 @@ def test_a_store_that_has_grown_is_measured_again(tmp_path: Path) -> None:
         floor = measure_floor(store, Config())
         assert floor == measured_floor(store) == floor_of(store, 1) and not is_outdated(store)
         assert floor.source == "lines of shuffled words" and 0 < floor.line == floor.pasted
+        assert floor.prompts == len(shuffled_prompts(store))
 
 
 def test_of_the_prompts_that_it_was_measured_with_one_in_twenty_is_answered(tmp_path: Path) -> None:
@@ -92,6 +93,7 @@ def test_prompts_of_other_projects_are_asked_where_there_are_enough(
         assert floor.line == shuffled[-20 if is_enough else -15] > 0
         assert floor.pasted >= floor.line
         assert floor.source == ("prompts of other projects" if is_enough else "lines of shuffled words")
+        assert floor.prompts == (titles if is_enough else len(shuffled_prompts(store)))
         kept = "".join(str(row) for row in store.primary.execute("SELECT key, value FROM settings"))
         assert "fence" not in kept  # nothing of them but the numbers
 

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 from builders import make_store, save
 from ranking_builders import block_for, files_for, think
+from tables import each_row
 
 from ctxrank.indexer.agents import Role
 from ctxrank.indexer.records.packages import consume, consumers_of
 from ctxrank.indexer.records.receipts import get_receipt
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.shapes import forgiven_agent
 
 CONFIG = Config(roles={"reviewer": Role("tech_lead", 2), "coder": Role("developer"), "sre": Role("investigator")})
 
@@ -72,3 +74,24 @@ def test_an_agent_that_is_no_role_gets_a_developers_limits_and_a_note(store: Sto
     assert block.notes[0].endswith("Did you mean reviewer?")
     assert "reviewer, coder, sre" in block_for(store, "gardener", config=CONFIG, group="G").notes[0]
     assert files_for(store, "reviewer", group="G", limit=1) == ["3.md"]
+
+
+@each_row(
+    "typed, meant",
+    [
+        ("develper", "developer"),
+        ("devloper", "developer"),
+        ("qa_exprt", "qa_expert"),
+        ("reviewr", "reviewer"),
+        ("manager", "project_manager"),  # six pairs of letters in ten are enough
+        ("engineer", ""),  # of two agents a part, and of neither enough
+        ("oper", ""),
+        ("x", ""),
+        ("", ""),
+    ],
+)
+def test_a_slip_of_the_hand_is_told_from_a_name_that_nobody_has(typed: str, meant: str) -> None:
+    agent, note = forgiven_agent(typed, CONFIG.team)
+    assert agent == (typed or "developer")
+    assert note.startswith(f"'{typed}' is not an agent; it gets a developer's limits. ")
+    assert note.endswith(f"Did you mean {meant}?" if meant else f"Agents are {', '.join(CONFIG.team.agents)}.")

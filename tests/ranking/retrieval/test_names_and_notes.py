@@ -4,10 +4,11 @@ import random
 import string
 from collections.abc import Callable
 
+import pytest
 from tables import each_row
 
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.ranking.retrieval import folding
+from ctxrank.ranking.retrieval import cleaning, folding
 from ctxrank.ranking.retrieval.cleaning import cleaned_name
 from ctxrank.ranking.retrieval.file_kinds import DATA, EXAMPLE, GENERATED, PROSE, RECORD, SOURCE, TEST, kind_of
 from ctxrank.ranking.retrieval.hits import corrupt_row_notes
@@ -82,3 +83,25 @@ def test_a_secret_that_was_given_as_a_name_is_taken_out() -> None:
     assert word not in cleaned_name(f"password={word}", mode) and word not in cleaned_name(f"https://a:{word}@x", mode)
     for name in ("developer", "senior_software_engineer", "shop-2026-11", "thisisonelongplainname", "Größe", "a,b"):
         assert cleaned_name(name, mode) == name
+
+
+def test_a_name_of_short_parts_is_not_looked_at_and_one_as_long_as_a_token_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def looked_at(name: str, _: RedactionMode) -> str:
+        return f"looked at {name}"
+
+    monkeypatch.setattr(cleaning, "cleaned_task", looked_at)
+    short, long = "Ab3" * 4 + "x", "Ab3" * 4 + "xy"
+    for name, is_looked_at in (
+        (short, False),
+        (long, True),
+        (f"{short}-{short}_{short}.{short}/{short}", False),
+        (f"{short}-{long}", True),
+        ("x" * 40, False),
+        ("X" * 40, True),
+        ("a=b", True),
+        ("a@b", True),
+        ("a:b", True),
+        ("a,b", True),
+        ("ü", True),
+    ):
+        assert cleaned_name(name, RedactionMode.PATTERN_ONLY) == f"{'looked at ' * is_looked_at}{name}"
