@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import Answer, always, answer_of, make_store, save, write_file
+from tables import each_row
 
 from ctxrank.cli.actions import drifted
 from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
@@ -139,3 +140,12 @@ def test_what_has_drifted_is_said_with_what_differs(ask: _Ask, tmp_path: Path, m
     assert ask("drifted").out.splitlines()[2:] == ["      -    return path", "      +    return open(path)"]
     (anchor,) = ask("--json", "drifted").json()["drifted"][0]["anchors"]
     assert anchor["difference"] == difference
+
+
+@each_row("group, named", [(None, ""), ("G", " --group G"), ("global", ""), ("a b", " --group 'a b'")])
+def test_what_is_missing_of_reasoning_comes_with_its_command(ask: _Ask, group: str | None, named: str) -> None:
+    given = () if group is None else ("--group", group)
+    answer = ask("reasoning", "check", "--session", "S", "--agent", "developer", *given)
+    assert answer.code == 1 and answer.out.startswith("missing: understanding, completion\n")
+    command = f"ctxrank reasoning save --session S{named} --agent developer --phase completion TEXT"
+    assert f"save it with: {command}\n" in answer.err

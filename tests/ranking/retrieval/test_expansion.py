@@ -44,6 +44,7 @@ def _used(store: Store, query: str) -> dict[str, tuple[str, ...]]:
         ("gertusage", {"gertusage": ("getrusage",)}, "package:1"),  # two exchanged
         ("configuratoin", {"configuratoin": ("configuration",)}, "package:2"),  # in an ending that the stem has lost
         ("iddlewar", {"iddlewar": ("middleware",)}, "package:2"),  # a part
+        ("ddleware", {"ddleware": ("middleware",)}, "package:2"),  # one whose end the stem has lost
         ("ess_spider_outp", {"ess": ("process",), "outp": ("output",)}, "package:2"),  # a name cut inside its parts
         ("oaderHandl", {"oaderHandl": ("downloaderhandler",)}, "package:3"),
         ("Daten Bank", {"Daten Bank": ("datenbank",)}, "package:4"),  # written apart

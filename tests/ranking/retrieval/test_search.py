@@ -613,6 +613,12 @@ def test_of_one_hit_it_is_the_one_that_supersedes(store: Store) -> None:
         assert files[0] == "new.md" and len(files) == limit
 
 
+def test_a_phrase_of_characters_is_found_inside_of_a_longer_run(small: Store) -> None:
+    result = found(small, '"数据库连接"')
+    assert ([hit.path for hit in result.hits], result.notes) == (["cjk.md"], ())
+    assert found(small, '"数据连接"').notes != (), "it is asked as words, which is said"
+
+
 def test_an_origin_that_nothing_is_of_is_said_and_finds_nothing(small: Store) -> None:
     result = found(small, "origin:01234567 walrus")
     assert (result.hits, result.outcome) == ((), "no_match")

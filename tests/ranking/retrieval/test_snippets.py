@@ -1,5 +1,6 @@
 """Snippets: code keeps its lines, a text's own asterisks stay, and the line that is named is the match's."""
 
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -169,6 +170,18 @@ def test_a_snippet_is_the_same_without_what_is_compiled(
 
 
 @pytest.mark.parametrize("by_lines", [False, True])
+def test_short_texts_that_begin_and_end_with_a_match_are_cut_alike(finder: WordFinder, by_lines: bool) -> None:
+    draw = random.Random(7)
+    values = {"tusk": 0.5, "wal": 1.0, "\u65e5\u672c": 0.7}
+    parts = ("tusk", "wal", "**tusk**", "*", "of", "\u65e5\u672c\u8a9e", "na\u00efve", "\n", "\n", "x" * 150)
+    for length in range(240):
+        text = draw.choice(("", " ")).join(draw.choice(parts) + draw.choice("   \n/") for _ in range(1 + length % 48))
+        raw = text.strip(" ").encode()
+        _, spans, found = finder.find(raw, values, with_parts=True)
+        assert cut(raw, spans, found, values, by_lines, 3) == pure_cut(raw, spans, found, values, by_lines, 3), text
+
+
+@pytest.mark.parametrize("by_lines", [False, True])
 def test_a_long_text_of_many_words_is_cut_alike(finder: WordFinder, by_lines: bool) -> None:
     words = [f"word{number} tusk{number % 7}{chr(10) * (number % 5 == 0)}" for number in range(2000)]
     text, values = " ".join(words).encode(), {f"tusk{number}": 0.1 * number for number in range(7)}
@@ -209,9 +222,11 @@ def test_bold_text_is_shown_without_its_marks(text: str) -> None:
 
 def test_of_equal_lines_the_first_is_shown_and_two_words_are_worth_more_than_one_repeated(store: Store) -> None:
     write_file(store, "a.py", "x = 0\nwalrus = 1\n\n\n\nwalrus = 2\n")
+    write_file(store, "c.py", "tapir = 1\n\n\n\ntapir = 2\n")
     write_file(store, "b.py", "heron = heron(heron, heron)\n\n\n\n\nheron = tusk\n")
     index_artifacts(store)
     assert found(store, "walrus").hits[0].passages[0].match_line == 2
+    assert found(store, "tapir").hits[0].passages[0].match_line == 1
     assert found(store, "heron tusk").hits[0].passages[0].match_line == 6
 
 
