@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import time
 import tomllib
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxrank.cli.agents import install
 from ctxrank.cli.agents.runner_files import AGENTS_MD, PLUGIN, TARGETS, InstallPlace, RunnerFile, runner_files
 from ctxrank.cli.main import run
 from ctxrank.indexer.exceptions import UsageError
@@ -507,3 +509,16 @@ def test_an_install_names_its_files_and_shows_no_diff(project: Path) -> None:
     for words, verb in (("install claude-code --mcp", "made"), ("uninstall claude-code", "removed")):
         lines = _call(*words.split()).out.splitlines()
         assert len(lines) == 3 and all(line.startswith(f"{verb}: {project}") for line in lines)
+
+
+@pytest.mark.parametrize(("age_s", "code"), [(0, 6), (8, 6), (12, 0)])
+def test_a_lock_that_is_kept_is_respected_and_one_that_was_left_is_not(
+    project: Path, monkeypatch: pytest.MonkeyPatch, age_s: int, code: int
+) -> None:
+    monkeypatch.setattr(install, "_LOCK_WAIT_S", 0.1)
+    lock = project / ".mcp.json.lock"
+    lock.mkdir()
+    os.utime(lock, (time.time() - age_s,) * 2)
+    answer = _call("install", "claude-code", "--mcp")
+    assert answer.code == code and ("is locked by another program" in answer.err) == (code != 0)
+    assert lock.exists() is (code != 0) and (project / ".mcp.json").exists() is (code == 0)
