@@ -65,7 +65,7 @@ def _term_name(term: QueryTerm) -> str:
 
 def _named(bonus: Bonus) -> str:
     if bonus.first == TEST:
-        return "a test, and the query is a name that code defines or a text that a source has"
+        return "a test, and a source has the query word by word"
     return f"'{bonus.first}' near '{bonus.second}'" if bonus.second else f"'{bonus.first}' as it was typed"
 
 

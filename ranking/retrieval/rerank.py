@@ -10,19 +10,18 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from operator import neg
 
-from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, RowText
+from ctxrank.indexer.engine import TEXT_COLUMNS, RowText
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates, best_first
-from ctxrank.ranking.retrieval.plan import DEFINITION_WEIGHT, NEIGHBOUR_TOKENS, Plan, QueryTerm
+from ctxrank.ranking.retrieval.plan import NEIGHBOUR_TOKENS, Plan, QueryTerm
 
 MAX_RERANKED = 30
 MAX_TIED = 90
 TEST = "a test"  # in place of a word, in the bonus of a row that counts less
-# A test that uses a name stands below code that uses it: so much of its score it loses where a query is that name, or
-# what a source has word by word, as a message that the test quotes.
+# A test stands below what it quotes: so much of its score it loses where a source has the query word by word.
 TEST_DEMOTION = 0.3
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing", "testdata"})
 _TEST_ENDINGS = ("_test", "_spec", ".test", ".spec")
@@ -55,18 +54,16 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     count = count_with_ties([row.score for row in rows], MAX_RERANKED, MAX_TIED)
     read = _read(plan, plain, rows[:count])
     share = share_of_bonus(len(plan.terms))
-    # How much of the query is the name of something that code defines: what its term is worth says so.
-    names = [min(term.weight / DEFINITION_WEIGHT, 1.0) for term in plan.terms if term.field == DEFINITION]
-    demotion = TEST_DEMOTION * (1.0 if _is_quoted(plan, read) else max(names, default=0.0))
+    is_quoted = _is_quoted(plan, read)
     forms = _forms(plan, plain, read)
     best: list[Candidate] = []
     for row in read:
         rowid, owner_id, score, known = row.candidate
         bonuses = tuple(_bonuses(plan, row, forms, share))
         total = score + sum([bonus.score for bonus in bonuses])
-        if demotion and is_test(row.path):
-            bonuses = (*bonuses, Bonus(TEST, "", -demotion * total))
-            total -= demotion * total
+        if is_quoted and is_test(row.path):
+            bonuses = (*bonuses, Bonus(TEST, "", -TEST_DEMOTION * total))
+            total -= TEST_DEMOTION * total
         best.append(Candidate._make((rowid, owner_id, total, known + bonuses)))
     return found._replace(rows=best + rows[count:])
 

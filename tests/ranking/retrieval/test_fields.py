@@ -75,7 +75,7 @@ def test_an_explanation_says_that_a_name_is_defined_and_that_a_test_counts_less(
         index_artifacts(store)
         hits = found(store, "open_store", is_explained=True).hits
     said = ["\n".join(hit.explanation.lines()) for hit in hits if hit.explanation is not None]
-    assert "'open_store' defined here" in said[0] and "a test, and" in said[1]
+    assert "'open_store' defined here" in said[0] and "0.70 as a test" in said[1]
 
 
 @each_row(
@@ -150,4 +150,4 @@ def test_a_message_is_found_in_the_source_before_the_test_that_quotes_it(store: 
     hits = found(store, "no worker left idle", is_explained=True).hits
     assert [hit.path for hit in hits] == ["pool.py", "test_pool.py"]
     assert hits[1].explanation is not None
-    assert "a text that a source has" in "\n".join(hits[1].explanation.lines())
+    assert "a source has the query word by word" in "\n".join(hits[1].explanation.lines())
