@@ -23,7 +23,6 @@ from ctxrank.indexer.records.unconfirmed import (
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
 
-
 NOW = 1_800_000_000_000_000
 
 
