@@ -379,16 +379,12 @@ def _find_anchors(part: str) -> Iterator[tuple[int, int]]:
         for number, start, _ in find_in_parts(scanner, part, longest, overlapping=True):
             yield number, start
         return
-    short, by_head = _heads()
-    for number in short:
-        start = part.find(anchors[number])
-        while start >= 0:
-            yield number, start
-            start = part.find(anchors[number], start + 1)
-    for start in range(len(part)):
-        for number in by_head.get(part[start : start + _HEAD_CHARS], ()):
-            if part.startswith(anchors[number], start):
-                yield number, start
+    by_head = _by_head()
+    for start, char in enumerate(part):
+        for head in (part[start : start + _HEAD_CHARS], char):
+            for number in by_head.get(head, ()):
+                if part.startswith(anchors[number], start):
+                    yield number, start
 
 
 _KEY_BLOCK = "-----begin"
@@ -414,18 +410,17 @@ _HEAD_CHARS = 3
 
 
 @cache
-def _heads() -> tuple[list[int], dict[str, list[int]]]:
-    """The anchors that are shorter than a head, and those that begin with each, by their numbers."""
-    short: list[int] = []
-    by_head: defaultdict[str, list[int]] = defaultdict(list)
+def _by_head() -> dict[str, list[int]]:
+    """The numbers of the anchors by what each begins with: three characters, or one if it has no three."""
+    numbers: defaultdict[str, list[int]] = defaultdict(list)
     for number, anchor in enumerate(_anchors()[0]):
-        (short if len(anchor) < _HEAD_CHARS else by_head[anchor[:_HEAD_CHARS]]).append(number)
-    return short, by_head
+        numbers[anchor[: _HEAD_CHARS if len(anchor) >= _HEAD_CHARS else 1]].append(number)
+    return numbers
 
 
 # An automaton takes as long to make as so many characters to be looked through one after the other, and a DFA, which
 # looks through a text twice as fast, six times as long.
-_CHARS_WITHOUT_AUTOMATON = 16_000
+_CHARS_WITHOUT_AUTOMATON = 12_000
 _CHARS_WITHOUT_DFA = 1_000_000
 _looked_through = [0]
 
