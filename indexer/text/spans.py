@@ -108,7 +108,7 @@ class Source:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self._text = text
+        self._text = text.removesuffix("\n")  # which ends the last line and begins none
 
     @cached_property
     def lines(self) -> list[str]:

@@ -87,7 +87,7 @@ def block(store: Store, **more: object) -> Assembly:
         ("`load()` is slow", [("load()", 4, 7)]),  # where the index knows one file that defines it
         ("see config.py:5", [("config.py:5", 5, 5)]),
         ("see config.py:2-5", [("config.py:2-5", 4, 5)]),  # without the empty lines
-        ("src/config.py", [("src/config.py", 1, 12)]),
+        ("src/config.py", [("src/config.py", 1, 11)]),
         ("`print(len(text), path)` in src/config.py", [("print(len(text), path)", 6, 6)]),
         ("run `make test`", [("make test", 1, 2)]),
         ("`load` in src/config.py:5", [("load", 4, 7)]),  # the line is in the definition
