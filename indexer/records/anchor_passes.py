@@ -215,16 +215,12 @@ class _Elsewhere:
             own, least = (around, _LEAST_NAMESAKE) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
             found = [one for one in found if one.likeness(own) >= least]
         if not found and (is_gone or not name):
-            new = [*self._sources(anchor, self._new.get(language, ()))]
-
-            def likeness(one: Source) -> float:
-                return max(0 if is_gone else one.likeness({*kept.words}), one.likeness(around))
-
-            namesakes = [one for one in new if is_gone and _stem(one.path) == _stem(anchor.now_path)]
-            found = [one for one in namesakes if likeness(one) >= _LEAST_NAMESAKE]
-            likest = max(new, key=likeness, default=None)
-            if likest is not None and likest not in found and likeness(likest) >= _LEAST_SUCCESSOR:
-                found.append(likest)
+            new, stem = [*self._sources(anchor, self._new.get(language, ()))], _stem(anchor.now_path)
+            own = set[int]() if is_gone else {*kept.words}
+            shares = {one: max(one.likeness(own), one.likeness(around)) for one in new}
+            found = [one for one in new if is_gone and _stem(one.path) == stem and shares[one] >= _LEAST_NAMESAKE]
+            most = max(shares.values(), default=0)
+            found += [one for one in new if shares[one] == most >= _LEAST_SUCCESSOR][:1]
         places = [
             (located.changed, at, source, located)
             for at, source in enumerate(found)
