@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain, compress, count, filterfalse, repeat
-from operator import ne
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
@@ -302,14 +301,11 @@ class Source:
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
         """How many lines a span differs by from what it was; 1 where only their order does."""
-        was, now = kept.lines, self._lines_of(span)
-        if now == was:
+        now = self._lines_of(span)
+        if now == kept.lines:
             return 0
-        same = next(compress(count(), map(ne, was, now)), min(len(was), len(now)))
-        was, now = was[same:], now[same:]
-        same = next(compress(count(), map(ne, reversed(was), reversed(now))), min(len(was), len(now)))
-        common = Counter(was[: len(was) - same]) & Counter(now[: len(now) - same])
-        return max(len(now), len(was)) - same - common.total() or 1
+        common = Counter(kept.lines) & Counter(now)
+        return max(len(now), len(kept.lines)) - common.total() or 1
 
     def exact(self, kept: Fingerprint, near: int, least_chars: int = 0) -> Located | None:
         """Where the very lines of a span are: in the same surroundings, else at the nearest place."""
