@@ -518,7 +518,8 @@ def test_a_lock_that_is_kept_is_respected_and_one_that_was_left_is_not(
     monkeypatch.setattr(install, "_LOCK_WAIT_S", 0.1)
     lock = project / ".mcp.json.lock"
     lock.mkdir()
-    os.utime(lock, (time.time() - age_s,) * 2)
+    since = time.time() - age_s
+    os.utime(lock, (since, since))
     answer = _call("install", "claude-code", "--mcp")
     assert answer.code == code and ("is locked by another program" in answer.err) == (code != 0)
     assert lock.exists() is (code != 0) and (project / ".mcp.json").exists() is (code == 0)

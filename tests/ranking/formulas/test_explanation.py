@@ -12,7 +12,7 @@ def test_its_lines_are_indented_by_what_they_are_part_of() -> None:
 
 def test_as_json_it_has_six_digits() -> None:
     assert Explanation(2 / 3, "x").as_json() == {"value": 0.666667, "meaning": "x", "parts": []}
-    half = {"value": 0.5, "meaning": "half", "parts": []}
+    half: dict[str, object] = {"value": 0.5, "meaning": "half", "parts": []}
     assert _TREE.as_json()["parts"] == [
         {"value": 1.0, "meaning": "words", "parts": []},
         {"value": 0.5, "meaning": "rest", "parts": [half]},
