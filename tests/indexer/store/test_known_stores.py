@@ -30,7 +30,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_store_is_noted_by_its_place_once_and_its_copies_beside_it(state: Path, tmp_path: Path) -> None:
     uuid, token = "0a000000-0000-4000-8000-000000000001", new_token()
-    assert len(token) == 32 != new_token() and not is_known(Identity(uuid, token))
+    assert len(token) == 32 and token != new_token() and not is_known(Identity(uuid, token))
     for place in ("a.db", "b.db", "a.db"):
         remember(Identity(uuid, token), str(tmp_path / place))
     assert known_lines(uuid) == [f"{token} {tmp_path / place}" for place in ("b.db", "a.db")]

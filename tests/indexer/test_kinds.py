@@ -1,0 +1,99 @@
+"""Which kinds and tables the catalogue means by each of its questions, and which a user may ask for."""
+
+from pathlib import Path
+
+import pytest
+from builders import make_store
+from tables import each_row
+
+from ctxrank.indexer.catalogue import (
+    KINDS,
+    aging_kinds,
+    chosen_kinds,
+    document_kinds,
+    exported_kinds,
+    file_tables,
+    folder_tables,
+    kinds_of,
+    kinds_with_documents,
+    record_of,
+    tables,
+)
+from ctxrank.indexer.declarations import Column, LostRecord, Meaning, Table, json_value, line, reference, text
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.store.facets import KINDS as FOUND_KINDS
+from ctxrank.indexer.store.settings import TTL_KINDS
+
+_LOST = LostRecord(5, 2, 0, "qa_expert", "x", "high", "A title", "A body", "a.md", 3, 77)
+
+
+def test_what_is_found_ages_and_is_exported_is_said_by_the_kinds() -> None:
+    with_documents = [kind.name for kind in kinds_with_documents()]
+    assert (
+        set(document_kinds())
+        == set(FOUND_KINDS) - {"linked", "conversation"}
+        == {*with_documents, "artifact", "passage"}
+    )
+    assert set(TTL_KINDS) <= set(aging_kinds()) <= set(exported_kinds())
+    assert not {"session", "group"} & {*aging_kinds(), *exported_kinds()}
+    assert [name for name, kind in KINDS.items() if kind.is_container] == ["session", "group"]
+    assert [name for name, kind in KINDS.items() if kind.is_file] == ["artifact"]
+
+
+@each_row(
+    "kinds, allowed, has_session, chosen",
+    [
+        ((), ("package", "error"), False, ("package", "error")),
+        (("error", "package"), ("package", "error"), False, ("package", "error")),
+        (("error",), ("package", "error"), False, ("error",)),
+        ((), ("session", "package", "error"), True, ("session", "package")),
+        (("package",), ("session", "package", "error"), True, ("package",)),
+    ],
+)
+def test_kinds_are_chosen_in_their_order(
+    kinds: tuple[str, ...], allowed: tuple[str, ...], has_session: bool, chosen: tuple[str, ...]
+) -> None:
+    assert chosen_kinds(KINDS, kinds, allowed, "a kind", has_session=has_session) == chosen
+
+
+def test_a_kind_that_is_none_or_of_no_session_is_refused() -> None:
+    with pytest.raises(UsageError, match="'rumour' is not what ages"):
+        chosen_kinds(KINDS, ("rumour",), ("package",), "what ages", has_session=False)
+    with pytest.raises(UsageError, match="'error' belongs to no session"):
+        chosen_kinds(KINDS, ("error",), ("package", "error"), "x", has_session=True)
+
+
+@each_row(
+    "kind, wanted",
+    [
+        ("package", {"session_id": 2, "group_id": None, "summary": "A body", "scope": "global", "path": "a.md"}),
+        ("reasoning", {"session_id": 2, "group_id": None, "content": "A body", "agent": "qa_expert"}),
+        ("strategy", {"insight": "A body"}),
+    ],
+)
+def test_a_record_is_made_again_as_far_as_its_document_says(kind: str, wanted: dict[str, object]) -> None:
+    row = record_of(KINDS[kind], _LOST)
+    assert {name: row.get(name) for name in wanted} == wanted and (row["id"], row["created_at"]) == (5, 77)
+    in_group = record_of(KINDS[kind], _LOST._replace(group_id=4))
+    assert in_group.get("group_id") == (4 if "group_id" in row else None)
+
+
+def test_the_tables_of_folders_and_files_are_found_by_their_columns(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        assert [table.name for table in folder_tables(store.primary)] == ["roots"]
+        assert [(table.name, column.name) for table, column in file_tables(store.primary)] == [("artifacts", "root_id")]
+        assert kinds_of(store.primary) == KINDS
+        names = [table.name for table in tables()]
+        assert len(names) == len(set(names)) and {"packages", "documents", "settings"} <= set(names)
+
+
+def test_what_a_column_says_of_itself() -> None:
+    assert [column.is_redacted for column in (text("a"), line("a"), json_value("a"))] == [True] * 3
+    assert not text("a", ours=True).is_redacted and not Column("a", Meaning.NAME).is_redacted
+    assert not Column("a", Meaning.TEXT, source="t.c").is_redacted
+    assert json_value("a", replacement="'[]'").is_list and not json_value("a", replacement="'{}'").is_list
+    assert (text("a", key="b").exported_as, text("a").exported_as) == ("b", "a")
+    table = Table("t", (text("a"), Column("b", Meaning.TEXT, source="x.y"), reference("c_id", "cs")))
+    assert [column.name for column in table.stored] == ["a", "c_id"] and [one.name for one in table.redacted] == ["a"]
+    found = table.reference_to("cs")
+    assert found is not None and found.name == "c_id" and table.reference_to("t") is None and table.column("b") is None
