@@ -177,6 +177,12 @@ def test_a_configuration_that_cannot_be_written_is_said(
     assert answer.code == 6 and f"CTXRANK_ROOT={ssh}" in answer.err
 
 
+def test_a_configuration_that_is_nowhere_is_said(project: Path, ssh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+    with make_store(project) as store, pytest.raises(CtxrankError, match="The configuration cannot be written"):
+        allow(store.location, store.primary, str(ssh))
+
+
 def test_a_folder_of_the_project_and_its_worktrees_may_be_read(project: Path, tmp_path: Path, ssh: Path) -> None:
     (project / "part").mkdir()
     (project / "link").symlink_to(ssh)
@@ -219,6 +225,10 @@ def test_a_worktree_is_forgotten_once_git_has_removed_it_and_nobody_named_it(
         shutil.rmtree(kept)
         assert is_removed() and removed_worktrees(store.location, store.primary) == [str(linked)]
         assert not is_removed_worktree(store.location, store.primary, str(tmp_path / "never noted"))
+        odd = kept.parent / "odd"
+        odd.mkdir()
+        assert not is_removed()  # what git lists cannot be read
+        odd.rmdir()
         (project / ".git").rename(project / "git")
         assert not is_removed()
         (project / "git").rename(project / ".git")
