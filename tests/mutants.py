@@ -44,6 +44,7 @@ _MARKED = {
 }
 KILLED, SURVIVED, BROKEN, UNREADABLE = "killed", "survived", "broken", "unreadable"  # the last: no module imports it
 _PASSED, _FAILED, _INTERRUPTED, _NONE = 0, 1, 2, 5  # pytest's exit codes; all others say that the tests did not run
+_NO_CONFTEST = "ImportError while loading conftest"  # what it says, with another code, of a module that this imports
 _BYTECODE = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
 _NOT_COPIED = ("__pycache__", "build", "dist")  # nor, at the top, what begins with a dot
 
@@ -173,7 +174,8 @@ class Copy:
         except subprocess.TimeoutExpired:
             return Run(_FAILED, ())
         failed = [line.removeprefix("FAILED ") for line in done.stdout.split("\n") if line.startswith("FAILED ")]
-        return Run(done.returncode, tuple(line.partition(" - ")[0].partition("[")[0] for line in failed))
+        code = _INTERRUPTED if _NO_CONFTEST in done.stderr else done.returncode
+        return Run(code, tuple(line.partition(" - ")[0].partition("[")[0] for line in failed))
 
     def judge(self, mutation: Mutation, place: Place, kinds: Sequence[str]) -> Verdict:
         """Make one mutation, ask its tests of one kind after the other, and take it back."""

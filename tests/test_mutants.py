@@ -1,5 +1,7 @@
 """The list of mutations fits the sources: code that moves takes its mutations along."""
 
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,6 +42,21 @@ def test_a_mutation_without_a_place_of_its_own_is_refused(capsys: pytest.Capture
     said = capsys.readouterr().err
     assert "nowhere: its text is there 0 times" in said and "twice: its text is there" in said
     assert str(first) not in said
+
+
+@pytest.mark.parametrize(("says", "code"), [("ImportError while loading conftest 'x'.", 2), ("ERROR: not found: x", 4)])
+def test_a_module_that_stops_the_tests_own_start_cannot_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, code: int
+) -> None:
+    def refused(*_: object, **__: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess([], 4, "", says)
+
+    def nothing(*_: object, **__: object) -> None:
+        pass
+
+    monkeypatch.setattr(subprocess, "run", refused)
+    monkeypatch.setattr(shutil, "copytree", nothing)
+    assert Copy(tmp_path).run(("tests",)) == Run(code, ())
 
 
 class NoCopy(Copy):
