@@ -365,7 +365,7 @@ def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
         for number, start in _find_anchors(lower if windows is None else lower[first:last]):
             places[number].append(first + start)
     found = {anchors[number]: starts for number, starts in places.items()}
-    if windows is not None and _KEY_BLOCK in lower:
+    if windows is not None:
         found[_KEY_BLOCK] = [match.start() for match in compiled(_KEY_BLOCK).finditer(lower)]
     return found
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from index_contents import packed_counts
 from tables import each_row
 
+from ctxrank.indexer.fulltext import forward
 from ctxrank.indexer.fulltext.forward import (
     BODY_MAX,
     IDENTIFIERS_MAX,
@@ -97,3 +98,10 @@ def test_the_terms_of_a_damaged_list_are_not_believed() -> None:
         for wrong in (blob[:at], blob[:at] + bytes([blob[at] ^ 1]) + blob[at + 1 :]):
             with pytest.raises(ValueError, match="damaged"):
                 term_ids(wrong)
+
+
+def test_a_count_of_each_column_is_packed_into_its_own_bits() -> None:
+    for at, packed in enumerate((forward.TITLE, forward.BODY, forward.PATH, forward.IDENTIFIERS)):
+        for count, one in enumerate(packed):
+            assert forward.unpack_counts(one) == tuple(count if place == at else 0 for place in range(4))
+    assert [len(one) for one in (forward.TITLE, forward.BODY, forward.PATH, forward.IDENTIFIERS)] == [8, 64, 8, 16]
