@@ -83,3 +83,9 @@ def test_a_file_that_others_read_or_we_cannot_write_is_of_a_wrong_mode(
             os.chmod(path, 0o600)
     os.chmod(loaded.primary, mode)
     assert list(wrong_modes(loaded)) == [(loaded.primary, mode, 0o600)] * is_wrong
+
+
+def test_a_store_of_another_user_is_told_by_its_folder(loaded: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = os.stat(loaded.primary).st_uid + 1
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    assert checked(loaded, "permissions").evidence == f"{loaded.folder} belongs to another user"

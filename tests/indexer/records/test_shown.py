@@ -18,6 +18,7 @@ from ctxrank.indexer.records.sessions import (
     end_session,
     find_group,
     find_session,
+    project_in_force,
     set_group_status,
     set_session_status,
 )
@@ -104,3 +105,33 @@ def test_of_a_record_those_of_its_own_fields_are_shown_that_say_something(store:
 )
 def test_the_skills_of_an_agent_are_described_by_level(levels: SkillLevels, described: str) -> None:
     assert levels.described == described
+
+
+@each_row(
+    "given, session, project",
+    [
+        (" bank ", "of shop", "bank"),
+        (" ", "of shop", "shop"),
+        (None, "of none", "shop"),
+        (None, "unknown", "shop"),
+        (None, None, "shop"),
+    ],
+)
+def test_a_call_means_the_project_given_or_the_sessions_or_the_stores(
+    store: Store, given: str | None, session: str | None, project: str
+) -> None:
+    with store.write() as change:
+        change.connection.execute("DELETE FROM sessions")
+        create_session(change, NewSession("of none"))
+        assert project_in_force(store.primary, None, None) == "default"
+        create_session(change, NewSession("of shop", project="shop"))
+        create_session(change, NewSession("too", project="shop"))
+    assert project_in_force(store.primary, given, session) == project
+
+
+def test_a_store_of_several_projects_is_of_none(store: Store) -> None:
+    with store.write() as change:
+        for project in ("shop", "bank"):
+            create_session(change, NewSession(project, project=project))
+    assert project_in_force(store.primary, None, None) == "default"
+    assert project_in_force(store.primary, None, "bank") == "bank"
