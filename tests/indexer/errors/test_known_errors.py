@@ -351,6 +351,8 @@ def test_a_long_file_reads_as_the_same_stream_would(tmp_path: Path) -> None:
     [
         (b"", NOTHING_PRINTED), (b" \n\0\n", NOTHING_PRINTED), (b"\x1b[31m\x1b[0m\n", NOTHING_PRINTED),
         (bytes(range(256)) * 50, NO_TEXT), (b"\x7fELF\x02\x01\x01" + b"\0" * 200 + b"\x90\x0f" * 99, NO_TEXT),
+        (b"error: " + b"\xe9" * 4, ""), (b"error: " + b"\xe9" * 5, NO_TEXT), (b"error:" + b" " * 50 + b"x", ""),
+        (b"x" * 90 + b"\xe9" * 10, ""), (b"x" * 90 + b"\xe9" * 11, NO_TEXT),
         (b"error: caf\xe9 is closed\n", ""), ("\ufefferror: x".encode("utf-16"), ""), (b"x" * 5_000_000, ""),
     ],
 )  # fmt: skip

@@ -138,3 +138,8 @@ def test_what_changes_from_run_to_run_is_not_what_lasts() -> None:
     one = lasting("at /home/ana/shop/cart.py:7 after 12 ms: <Cart at 0x7f3a> != 5")
     assert one == lasting("at /srv/b/cart.py:31 after 3 ms: <Cart at 0x55c1> != 5")
     assert one != lasting("at /srv/b/cart.py:31 after 3 ms: <Cart at 0x55c1> != 6")
+
+
+def test_an_option_is_a_word_and_what_is_set_by_it_a_value() -> None:
+    assert masked("no such option '--verbose'") == (("no", "such", "option", "'--verbose'"), ())
+    assert masked("no such option '--level=3'") == (("no", "such", "option", "'--level='"), ("3",))
