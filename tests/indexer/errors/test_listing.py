@@ -1,0 +1,18 @@
+"""By what a known error is recognised, as a person reads it."""
+
+from pathlib import Path
+
+from builders import make_store
+
+from ctxrank.indexer.errors.listing import recognition_of
+from ctxrank.indexer.errors.solutions import NewKnownError, save_error
+
+TRACE = 'Traceback (most recent call last):\n  File "/srv/cart.py", line 3, in total\n    add(1)\nKeyError: {}\n'
+
+
+def test_places_are_told_by_their_file_and_function(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        number = save_error(store, NewKnownError(TRACE.format("'a'"), "Use get.")).id
+        found = recognition_of(store.primary, number)
+        assert found is not None and (found.places, found.sightings) == (("cart.py in total",), 0)
+        assert recognition_of(store.primary, number + 1) is None
