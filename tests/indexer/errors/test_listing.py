@@ -16,3 +16,13 @@ def test_places_are_told_by_their_file_and_function(tmp_path: Path) -> None:
         found = recognition_of(store.primary, number)
         assert found is not None and (found.places, found.sightings) == (("cart.py in total",), 0)
         assert recognition_of(store.primary, number + 1) is None
+
+
+def test_what_had_another_value_and_was_fixed_alike_is_the_same_error_whose_value_varies(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        known = save_error(store, NewKnownError("error: the lockfile of 'shop' cannot be read", "Upgrade it."))
+        other = NewKnownError("error: the lockfile of the till cannot be opened", "Upgrade it.", varying=("shop",))
+        assert save_error(store, other._replace(known_id=known.id)).id == known.id
+        varying = "SELECT features ->> '$.varying[0]' FROM error_signatures ORDER BY pattern_id"
+        assert store.primary.execute(varying).fetchall() == [("shop",)]
+        assert save_error(store, other._replace(known_id=known.id, solution="Delete it.")).id != known.id
