@@ -15,6 +15,7 @@ from ctxrank.indexer.care.new_file import SalvageReport, TableReport
 from ctxrank.indexer.care.repair import RepairReport
 from ctxrank.indexer.care.status import Status
 from ctxrank.indexer.engine import ClusterStatus
+from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.wide_settings import WideSettings
 from ctxrank.ranking.context.floor import Floor
@@ -271,3 +272,23 @@ def test_a_store_is_trusted_by_its_project_its_folder_or_its_file(db: str, tmp_p
     (tmp_path / "empty").mkdir()
     answer = answer_of(lambda: run(["trust", str(tmp_path / "empty")]))
     assert f"There is no store at {tmp_path / 'empty' / '.ctxrank' / 'ctxrank.db'}." in answer.err
+
+
+@pytest.mark.parametrize(
+    "is_kept, refusal, says", [(True, "", ""), (False, "", ""), (False, "No room.", "No room. Make some.")]
+)
+def test_a_new_store_is_its_makers_own_or_says_why_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_kept: bool, refusal: str, says: str
+) -> None:
+    remembered: list[str] = []
+
+    def remember(_: str, primary: str) -> None:
+        remembered.append(primary)
+        if refusal:
+            raise CtxrankError(refusal, "Make some.")
+
+    monkeypatch.setattr(stores, "is_known", always(is_kept))
+    monkeypatch.setattr(stores, "remember", remember)
+    made = answer_of(lambda: run(["--json", "init", str(tmp_path)]))
+    assert made.json()["trusted"] is (says == "") and says in made.err
+    assert remembered == ([] if is_kept else [str(tmp_path / ".ctxrank" / "ctxrank.db")])
