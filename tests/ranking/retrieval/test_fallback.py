@@ -9,6 +9,7 @@ from builders import make_store, save
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
@@ -144,6 +145,45 @@ def test_mistyped_words_find_texts_that_have_them_apart(store: Store) -> None:
     assert _search(store, "title:databse").corrections == _search(store, "title:database").corrections == ()
     assert _files(store, "title:databse") == _files(store, "1201 lck zzzzzz") == []
     assert _files(store, "locked databse") == ["a.md"] and _search(store, "locked databse").corrections == ()
+
+
+def test_of_equally_near_words_the_one_that_more_documents_use_stands_in(store: Store) -> None:
+    for number, word in enumerate(("walrus", "walruz", "walruz")):
+        save(store, f"{number}.md", None, summary=f"a {word}")
+    assert _search(store, "walrux").corrections == (("walrux", ("walruz",)),)
+
+
+@each_row(
+    "word, typed, stands_in",
+    [
+        ("lock", "lokc", True),
+        ("loc", "loo", False),  # so few letters are near to anything
+        ("a" * 48, "a" * 47 + "b", True),
+        ("a" * 49, "a" * 48 + "b", False),
+        ("lock2", "lokc2", False),  # what has a digit is right or wrong, and not near
+        ("abcd", "abce", True),  # three letters of four
+        ("abcd", "abef", False),
+    ],
+)
+def test_which_words_may_stand_in_for_which(store: Store, word: str, typed: str, stands_in: bool) -> None:
+    save(store, "a.md", None, summary=f"{word} and the rest of a long summary about herons on the northern pier")
+    assert _search(store, typed).corrections == (((typed, (word,)),) if stands_in else ())
+
+
+def test_of_more_than_twelve_words_none_is_corrected(store: Store) -> None:
+    save(store, "a.md", None, summary="database")
+    others = [f"qqq{letter}" for letter in "abcdefghijkl"]
+    assert _search(store, " ".join(["databse", *others[:11]])).corrections != ()
+    assert _search(store, " ".join(["databse", *others])).corrections == ()
+
+
+def test_a_word_that_stands_in_is_worth_half_of_how_near_it_is(store: Store) -> None:
+    save(store, "a.md", None, summary="the database")
+    for query, share in (("database", 1.0), ("databse", 0.5 * 14 / 15), ("databse zzzzzzz", 0.5 * 14 / 15 * 7 / 14)):
+        (hit,) = _search(store, query, is_explained=True).hits
+        assert hit.explanation is not None
+        assert hit.explanation.parts[0].value == pytest.approx(0.9 * share), query
+        assert hit.explanation.parts[0].meaning == f"{share:.2f} of the query's words, by length"
 
 
 def test_likeness_is_no_substitute_for_a_phrase(store: Store) -> None:
