@@ -269,6 +269,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         ("/home/c/app.py", {"c/app.py"}),
         ("pay.app", {"a/pay/app.py", "b/pay/app.py"}),
         ("pay.app.charge", {"a/pay/app.py", "b/pay/app.py"}),
+        ("b.pay.app", {"b/pay/app.py"}),
         ("lib.pay", {"lib/pay/mod.rs"}),  # a module's file may be called by its folder
         ("web.index", {"web/index.ts"}),
     ],
