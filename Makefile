@@ -157,7 +157,7 @@ define make-venv
 	@"$(1)/bin/python" -m pip -q install --upgrade 'pip>=25.1'
 endef
 
-$(STAMP): pyproject.toml setup.py
+$(STAMP): pyproject.toml setup.py $(filter %.c,$(SOURCES))
 	$(call make-venv,$(VENV))
 	@rm -f $(VENV)/installed-*
 	"$(BIN)/python" -m pip -q install --group test --editable . --config-settings editable_mode=strict
