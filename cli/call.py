@@ -15,7 +15,6 @@ if TYPE_CHECKING:  # help opens no database
     from ctxrank.cli.declare import Command
     from ctxrank.indexer.store.connection import Page, Row
     from ctxrank.indexer.store.store import Store
-    from ctxrank.indexer.store_pool import StorePool
 
 DURABLE = "durable"  # an option of commands that write, which their actions do not see
 _STDOUT = "<stdout>"  # what `streams.py` says failed
@@ -36,7 +35,7 @@ class Call(NamedTuple):
     is_json: bool = False
     verbosity: int = 0
     is_colored: bool = True
-    pool: "StorePool | None" = None  # of a process that answers many calls
+    opened: "Callable[..., Store] | None" = None  # opens a store in a process that answers many calls
     heard: list[str] | None = None  # notes go here instead of stderr
 
     @classmethod
@@ -61,8 +60,8 @@ class Call(NamedTuple):
 
     def open(self, start: str | None = None, busy_ms: int | None = None) -> "Store":
         """The store that this call means, from a folder upwards. Raises NoStoreError, DamagedError, LockedError."""
-        if self.pool is not None:
-            return self.pool.open(self.db, root=self.root, start=start, busy_ms=busy_ms)
+        if self.opened is not None:
+            return self.opened(self.db, root=self.root, start=start, busy_ms=busy_ms)
         from ctxrank.indexer.opening import open_store  # noqa: PLC0415  help opens no database
 
         store = open_store(self.db, root=self.root, start=start, busy_ms=busy_ms)

@@ -75,7 +75,7 @@ def answer_of(data: bytes | None, runner: str | None, call: Call, began: Callabl
 def _answer_of_server(event: Event, data: bytes, runner: str | None, call: Call) -> str | None:
     """The answer of the process that serves the store at a Unix socket; None where there is none, or this is it."""
     # What is named here the process need not know: it finds the store of the event's folder.
-    if call.pool is not None or call.db or call.root or {"CTXRANK_DB", "CTXRANK_ROOT"} & os.environ.keys():
+    if call.opened is not None or call.db or call.root or {"CTXRANK_DB", "CTXRANK_ROOT"} & os.environ.keys():
         return None
     location = find_store(start=event.cwd)
     lock = os.path.join(location.folder, SERVE_LOCK)

@@ -34,13 +34,13 @@ from ctxrank.cli.route import ServedRoute
 from ctxrank.cli.sharing import sharing
 from ctxrank.cli.unexpected import explained
 from ctxrank.extensions.mcp.mcp import new_session
+from ctxrank.extensions.mcp.store_pool import MAX_IDLE_S, StorePool
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.extensions import ROUTE, provided
 from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.store.location import SERVE_LOCK
 from ctxrank.indexer.store.one_process import only_one
-from ctxrank.indexer.store_pool import MAX_IDLE_S, StorePool
 
 try:
     import anyio
@@ -90,7 +90,7 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
     socket_path = socket_path and os.path.abspath(socket_path)  # a hook asks from other folders
     token = "" if socket_path else made_token(os.path.join(folder, TOKEN_FILE))
     pool = StorePool()
-    served = app(call._replace(pool=pool), token)
+    served = app(call._replace(opened=pool.open), token)
     server = local_server(served, end_s=_END_S, has_lifespan=True)
     with listening(port, socket_path) as listener:
         where = f"unix:{socket_path}" if socket_path else f"http://127.0.0.1:{listener.getsockname()[1]}"

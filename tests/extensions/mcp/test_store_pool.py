@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ctxrank.indexer import create_store, store_pool
+from ctxrank.extensions.mcp import store_pool
+from ctxrank.extensions.mcp.store_pool import MAX_KEPT, StorePool
+from ctxrank.indexer import create_store
 from ctxrank.indexer.exceptions import NoStoreError
-from ctxrank.indexer.store_pool import MAX_KEPT, StorePool
 
 
 @pytest.fixture
