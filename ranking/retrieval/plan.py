@@ -231,10 +231,11 @@ def _pairs(
     for token, following in pairwise(content_tokens):
         if token.key.is_prefix or following.key.is_prefix or following.position - token.position > NEIGHBOUR_TOKENS:
             continue
+        both = min(query.terms[one.typed].times for one in (token, following))
         for first in (token.key.term, *stand_ins.get(token.position, ())):
             for second in (following.key.term, *stand_ins.get(following.position, ())):
                 if first != second and first in idf and second in idf:
-                    times[first, second] = times.get((first, second), 0.0) + query.terms[token.typed].times
+                    times[first, second] = times.get((first, second), 0.0) + both
     for (first, second), count in times.items():
         yield first, second, query_tf_saturation(count), (idf[first] + idf[second]) / 2
 
