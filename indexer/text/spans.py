@@ -284,10 +284,7 @@ class Source:
             return located
         if not name:
             return self._likest(kept) or self._rest(kept)
-        if self.likeness({*kept.words}) < _LEAST_KEPT:
-            return None
-        located = self._likest(kept)
-        return located if located and 2 * located.changed <= len(kept.lines) else self._likest(kept, _RENAMED_SCORE)
+        return self._likest(kept, is_named=True) if self.likeness({*kept.words}) >= _LEAST_KEPT else None
 
     def _rest(self, kept: Fingerprint) -> Located | None:
         """The lines that are left of a span: those that are here once and have a word of its own."""
@@ -373,12 +370,13 @@ class Source:
                     counts[start] += 1
         return counts
 
-    def _likest(self, kept: Fingerprint, least_score: int = _LEAST_SCORE) -> Located | None:
-        """The lines that are most like a span: with a word of its own, or among its neighbours.
+    def _likest(self, kept: Fingerprint, *, is_named: bool = False) -> Located | None:
+        """The lines that are most like a span: with a word of its own, or among its neighbours; of a definition whose
+        name is gone, where half of its lines are left or the score is high.
 
         They are looked for where most of the lines around are known, and on to where none can be as like them.
         """
-        one, around = _Likeness(least_score, 0, 0, 0), self._around(kept)
+        one, around = _Likeness(_LEAST_SCORE, 0, 0, 0), self._around(kept)
         places = range(len(self._numbers) - len(kept.lines) + 1 if kept.lines else 0)
 
         def starts() -> Iterator[tuple[int, int]]:
@@ -395,7 +393,9 @@ class Source:
         if one.start == one.end or not is_own:
             return None
         span = Span(self._numbers[one.start], self._numbers[one.end - 1])
-        return Located(span, self.difference(kept, span))
+        changed = self.difference(kept, span)
+        is_lost = is_named and one.score < _RENAMED_SCORE and 2 * changed > len(kept.lines)
+        return None if is_lost else Located(span, changed)
 
 
 @lru_cache(maxsize=1 << 12)
