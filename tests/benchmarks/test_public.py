@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from git_tree import commit_all, git
 from public import ablation, typed
 from public.measures import MEASURES, answers, interval
 from public.ours import paths_of
@@ -22,21 +23,14 @@ _WHOLE = Question("1", "any", "text", (Wanted("src/a.py"),))
 _LINES = Question("2", "any", "text", (Wanted("a.py", 5, 9), Wanted("b.py", grade=2.0)))
 
 
-def _git(folder: Path, *words: str) -> str:
-    command = ["git", "-C", str(folder), "-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    return subprocess.run([*command, *words], check=True, capture_output=True, text=True).stdout.strip()
-
-
 def _repository(data: Path, name: str, files: Mapping[str, str]) -> str:
     """A repository with one commit, which is returned."""
     folder = data / "git" / name
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    _git(folder, "init", "--quiet")
-    _git(folder, "add", ".")
-    _git(folder, "commit", "--quiet", "-m", "first\n\nWhy the queue has two ends: a reader and a writer.")
-    return _git(folder, "rev-parse", "HEAD")
+    commit_all(folder, "first\n\nWhy the queue has two ends: a reader and a writer.")
+    return git(folder, "rev-parse", "HEAD").strip()
 
 
 def _write_json(path: Path, value: object) -> None:
@@ -171,7 +165,7 @@ def test_all_sets_are_measured_and_a_second_run_finds_the_same(data: Path, tmp_p
 
 
 def test_questions_are_drawn_alike_each_time(data: Path) -> None:
-    commit = _git(data / "git/pallets+click", "rev-parse", "HEAD")
+    commit = git(data / "git/pallets+click", "rev-parse", "HEAD").strip()
     tree = {
         "kind": "notes", "repository": "pallets/click", "commit": commit,
         "asked_of_notes": [[commit[:10], "how many sides has it"]], "asked": [["docs/queue.md", "put something in"]],

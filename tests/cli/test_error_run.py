@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store, obey_interrupts
+from git_tree import commit_all, git
 from tables import first_quick
 
 from ctxrank.indexer.errors.listing import StoredError, list_errors
@@ -44,13 +45,6 @@ def errors(folder: Path) -> list[StoredError]:
 
 def write(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text, encoding="utf-8")
-
-
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(
-        ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *arguments],
-        cwd=folder, check=True, capture_output=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull},
-    )  # fmt: skip
 
 
 # Passing through
@@ -154,8 +148,7 @@ def test_of_a_committed_file_the_lines_that_changed_are_the_fix(folder: Path) ->
     write(folder, "app.py", BROKEN)
     write(folder, "dirty.py", "x = 1\n")
     write(folder, ".env", "A=1\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "x")
+    commit_all(folder)
     write(folder, "dirty.py", "x = 2\n")
     assert ran(folder, "--", sys.executable, "app.py")[0] == 1
     for name, text in (("app.py", f"{FIXED}token = '{secret}'\n"), ("dirty.py", "x = 3\n"), (".env", "A=2\n")):
@@ -174,8 +167,7 @@ def test_of_a_committed_file_the_lines_that_changed_are_the_fix(folder: Path) ->
 def test_of_a_large_change_twenty_lines_are_kept(folder: Path) -> None:
     git(folder, "init", "-q")
     write(folder, "app.py", BROKEN)
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "x")
+    commit_all(folder)
     assert ran(folder, "--", sys.executable, "app.py")[0] == 1
     write(folder, "app.py", FIXED + "".join(f"x{number} = '{'y' * 300}'\n" for number in range(40)))
     assert ran(folder, "--", sys.executable, "app.py")[0] == 0

@@ -1,11 +1,11 @@
 """The road of a note: written in one checkout, committed by another, found in a clone at the first prompt."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from builders import answer_of
+from git_tree import git
 from runner_events import Runner
 
 from ctxrank.cli.main import run
@@ -24,10 +24,7 @@ _TIDES = "# Departures at spring tide\n\nThe tide table is in UTC and the harbou
 
 
 def _git(folder: Path, *words: str, user: str = "Ada Lovelace") -> None:
-    email = f"{user.split()[0].lower()}@example.org"
-    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    author = ("-c", f"user.name={user}", "-c", f"user.email={email}")
-    subprocess.run(["git", *author, *words], cwd=folder, env=environment, check=True, timeout=30)
+    git(folder, *words, name=user, email=f"{user.split()[0].lower()}@example.org")
 
 
 def _ctxrank(folder: Path, *words: str) -> str:

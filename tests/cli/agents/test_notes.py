@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib.util
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from builders import answer_of, make_store
+from git_tree import git
 from runner_events import Runner
 
 from ctxrank.cli.agents import notes
@@ -209,11 +209,9 @@ def test_a_finding_that_was_pruned_does_not_come_back_with_its_note(folder: Path
 
 def test_a_note_of_a_linked_worktree_is_saved_once(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     worktree = tmp_path_factory.mktemp("worktree")
-    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    author = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-    for words in (("init", "-q"), (*author, "commit", "-q", "--allow-empty", "-m", "a"),
-                  ("worktree", "add", "-q", str(worktree / "w"))):  # fmt: skip
-        subprocess.run(["git", *words], cwd=folder, env=environment, check=True, timeout=_LIMIT_S)
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "a")
+    git(folder, "worktree", "add", "-q", str(worktree / "w"))
     (worktree / "w" / "notes").mkdir()
     _write(worktree / "w", "One file.")
     for _ in range(2):

@@ -1,11 +1,11 @@
 """What changed in a folder since a command failed: by its commit in a git tree, by the clock elsewhere."""
 
 import os
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from git_tree import commit_all, git
 from tables import each_row
 
 from ctxrank.indexer.errors.failed_commands import TreeState
@@ -20,25 +20,13 @@ def write(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text, encoding="utf-8")
 
 
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(
-        ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *arguments],
-        cwd=folder, check=True, capture_output=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull},
-    )  # fmt: skip
-
-
-def commit(folder: Path) -> None:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "x")
-
-
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout whose `dirty.py` differs from its commit, and `gone.py` is missing."""
     git(tmp_path, "init", "-q")
     for name in ("a.py", "b.py", "dirty.py", "gone.py", "src/.hidden/c.py"):
         write(tmp_path, name, "one\ntwo\n")
-    commit(tmp_path)
+    commit_all(tmp_path)
     write(tmp_path, "dirty.py", "three\n")
     (tmp_path / "gone.py").unlink()
     return tmp_path
@@ -49,8 +37,7 @@ def test_in_a_git_tree_changes_are_what_differs_from_then_committed_or_not(tmp_p
     for name in ("a.py", "b.py", "c.py", "gone.py", "reverted.py"):
         write(tmp_path, name, "1\n")
     write(tmp_path, ".gitignore", "ignored.txt\n")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "x")
+    commit_all(tmp_path)
     write(tmp_path, "c.py", "dirty before\n")
     write(tmp_path, "reverted.py", "broken\n")
     tree = note_tree(str(tmp_path))
@@ -141,7 +128,7 @@ def test_the_lines_that_changed_stand_below_the_name_of_their_file(checkout: Pat
     write(checkout, "a.py", "one\n-- 2\n")
     (checkout / "b.py").unlink()
     write(checkout, "new.py", "x\n")
-    commit(checkout)
+    commit_all(checkout)
     write(checkout, "a.py", "one\n++ 2\nthree\n")
     names = ("a.py", "b.py")
     assert changed_lines(str(checkout), tree, names) == ["a.py", "-two", "+++ 2", "+three", "b.py", "-one", "-two"]

@@ -1,28 +1,15 @@
 """Whose a file of a checkout is: the user's own, or of a commit that came with it."""
 
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from git_tree import git
 
 from ctxrank.indexer.files.authors import foreign_commits, last_commits
 from ctxrank.indexer.files.git import find_repository, head_commit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git on this machine")
-
-
-def git(folder: Path, *words: str, email: str = "", name: str = "Ada <x>", at: int = 1000) -> str:
-    environment = {
-        **os.environ,
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_SYSTEM": os.devnull,
-        "GIT_COMMITTER_DATE": f"@{at} +0000",
-        "GIT_AUTHOR_DATE": f"@{at} +0000",
-    }
-    command = ["git", "-c", f"user.name={name}", *(["-c", f"user.email={email}"] if email else []), *words]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env=environment).stdout
 
 
 @pytest.fixture
@@ -40,7 +27,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for name in names.split():
             (folder / f"{name}.md").write_text(f"{name} {number}\n")
         git(folder, "add", "-A")
-        git(folder, "commit", "-qm", "x", email=email, at=1000 * number)
+        git(folder, "commit", "-qm", "x", name="Ada <x>", email=email, at=1000 * number)
     return folder
 
 

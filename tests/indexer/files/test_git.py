@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from git_tree import git
 
 from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
 from ctxrank.indexer.extensions import EXTENSIONS
@@ -60,22 +61,17 @@ def test_no_other_module_starts_a_process() -> None:
     assert found == set(STARTERS)
 
 
-def _git(folder: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=A", "-c", "user.email=a@example.com")
-    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
-
-
 @pytest.fixture
 def hostile(tmp_path: Path) -> tuple[Path, Path]:
     """A checkout whose configuration runs a program in each way there is; the program leaves a mark."""
     folder, marks = tmp_path / "checkout", tmp_path / "marks"
     folder.mkdir()
-    _git(folder, "init", "-q")
+    git(folder, "init", "-q")
     (folder / "a.txt").write_text("one\n")
     (folder / "b.bin").write_text("one\n")
     (folder / ".gitattributes").write_text("*.txt filter=evil diff=evil\n*.bin filter=long diff=evil\n")
-    _git(folder, "add", ".")
-    _git(folder, "commit", "-qm", "one")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
     (tmp_path / "hooks").mkdir()
     evil = tmp_path / "evil"
     evil.write_text(f"#!/bin/sh\necho \"$0 $*\" >> '{marks}'\ncat\n")
@@ -90,7 +86,7 @@ def hostile(tmp_path: Path) -> tuple[Path, Path]:
         "remote.origin.url": f"ext::{evil}", "remote.origin.promisor": "true", "extensions.partialClone": "origin",
     }  # fmt: skip
     for name, value in settings.items():
-        _git(folder, "config", name, str(value))
+        git(folder, "config", name, str(value))
     return folder, marks
 
 
@@ -116,13 +112,13 @@ def test_a_checkouts_configuration_leads_git_to_no_other_folder(tmp_path: Path) 
     folder, private = tmp_path / "checkout", tmp_path / "private"
     for made in (folder / "src", private):
         made.mkdir(parents=True)
-    _git(folder, "init", "-q")
+    git(folder, "init", "-q")
     (folder / "src" / "a.py").write_text("x = 1\n")
-    _git(folder, "add", ".")
-    _git(folder, "commit", "-qm", "one")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
     (private / "diary.md").write_text("mine\n")
     (folder / "src" / "new.py").write_text("x = 1\n")
-    _git(folder, "config", "core.worktree", str(private))
+    git(folder, "config", "core.worktree", str(private))
     assert _changed_since_the_commit(folder) == {"src/new.py"}
 
 
@@ -130,10 +126,10 @@ def test_a_git_file_that_leads_into_another_project_is_not_followed(tmp_path: Pa
     folder, private = tmp_path / "checkout", tmp_path / "private"
     for made in (folder, private):
         made.mkdir()
-    _git(private, "init", "-q")
+    git(private, "init", "-q")
     (private / "diary.md").write_text("mine\n")
-    _git(private, "add", ".")
-    _git(private, "commit", "-qm", "one")
+    git(private, "add", ".")
+    git(private, "commit", "-qm", "one")
     (folder / ".git").write_text(f"gitdir: {private / '.git'}\n")
     assert note_tree(str(folder)).commit == ""
 
@@ -142,11 +138,11 @@ def test_a_git_file_that_leads_into_another_project_is_not_followed(tmp_path: Pa
 def checkout(tmp_path: Path) -> Path:
     folder = tmp_path / "checkout"
     (folder / "src").mkdir(parents=True)
-    _git(folder, "init", "-q")
+    git(folder, "init", "-q")
     (folder / "src" / "a.py").write_text("x = 1\n")
     (folder / ".gitignore").write_text("ignored/\n")
-    _git(folder, "add", ".")
-    _git(folder, "commit", "-qm", "one")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
     return folder
 
 
@@ -171,7 +167,7 @@ def test_git_waits_for_no_pipe_in_the_place_of_its_index(checkout: Path) -> None
 def test_untracked_files_are_those_that_git_would_name(checkout: Path) -> None:
     inner = checkout / "inner"
     inner.mkdir()
-    _git(inner, "init", "-q")
+    git(inner, "init", "-q")
     for path in ("ignored/a.py", "inner/a.py", "src/new.py", "odd name.py", "straße.py"):
         (checkout / path).parent.mkdir(exist_ok=True)
         (checkout / path).write_text("y = 1\n")

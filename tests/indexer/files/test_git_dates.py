@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from builders import make_store
+from git_tree import git
 from hostile_repository import build, build_git
 
 from ctxrank.extensions.links.sync import index_linked
@@ -30,14 +31,6 @@ EDITED = 1_900_000_000  # later than every commit here, in the past of no test: 
 class _Dated(NamedTuple):
     path: str
     date: int
-
-
-def git(folder: Path, *words: str, at: int = 0) -> str:
-    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    if at:
-        environment |= {"GIT_COMMITTER_DATE": f"@{at} +0000", "GIT_AUTHOR_DATE": f"@{at} +0000"}
-    command = ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "protocol.file.allow=always", *words]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, env=environment).stdout
 
 
 def write(folder: Path, path: str, text: str, at: int = 0) -> None:

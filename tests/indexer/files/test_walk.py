@@ -4,10 +4,10 @@ import os
 import random
 import shutil
 import socket
-import subprocess
 from pathlib import Path
 
 import pytest
+from git_tree import git
 
 from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.exceptions import UsageError
@@ -33,14 +33,6 @@ def found(root: Path, start: str = "") -> list[str]:
 def skipped(root: Path, start: str = "") -> dict[str, str]:
     """The reason of each path that was passed over."""
     return {entry.path: entry.reason for entry in walk(str(root), start) if not isinstance(entry, FoundFile)}
-
-
-def git(*words: str) -> str:
-    """Run git without the settings of whoever runs the tests, and give what it prints."""
-    quiet = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):  # a hook that runs the tests sets these
-        quiet.pop(name, None)
-    return subprocess.run(["git", *words], env=quiet, check=True, capture_output=True, text=True).stdout
 
 
 def test_a_file_comes_with_its_state(tmp_path: Path) -> None:
@@ -236,10 +228,9 @@ def test_a_start_out_of_the_tree_is_refused(tmp_path: Path, start: str) -> None:
 @with_git
 def test_a_linked_worktree_uses_the_repositorys_exclude_file(tmp_path: Path) -> None:
     main = tmp_path / "main"
-    git("init", "-q", str(main))
-    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    git("-C", str(main), *author, "commit", "-q", "--allow-empty", "-m", "first")
-    git("-C", str(main), "worktree", "add", "-q", str(tmp_path / "linked"))
+    git(tmp_path, "init", "-q", "main")
+    git(main, "commit", "-q", "--allow-empty", "-m", "first")
+    git(main, "worktree", "add", "-q", str(tmp_path / "linked"))
     put(main, ".git/info/exclude", text="*.scratch\n")
     for tree in (main, tmp_path / "linked"):
         put(tree, "a.md", "b.scratch")
@@ -272,9 +263,9 @@ def test_git_itself_sees_the_same_files(tmp_path: Path, seed: int) -> None:
     """The independent implementation; a larger range of seeds is the way to look for more differences."""
     dice = random.Random(seed)
     grow(tmp_path, dice)
-    git("init", "-q", str(tmp_path))
+    git(tmp_path, "init", "-q")
     put(tmp_path, ".git/info/exclude", text="\n".join(dice.sample(PATTERNS, dice.randint(0, 2))))
-    listed = git("-C", str(tmp_path), "ls-files", "-z", "--others", "--exclude-standard")
+    listed = git(tmp_path, "ls-files", "-z", "--others", "--exclude-standard")
     assert found(tmp_path) == sorted(listed.split("\0")[:-1])
 
 

@@ -2,11 +2,11 @@
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from builders import answer_of, make_store
+from git_tree import git
 
 from ctxrank.cli.agents.hook import answer_of as answer_to
 from ctxrank.cli.call import Call
@@ -18,23 +18,18 @@ from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
 
 
-def _git(folder: Path, *words: str) -> None:
-    name = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(("git", "-C", str(folder), *name, *words), check=True, capture_output=True)
-
-
 def test_the_files_of_a_removed_worktree_are_gone_and_those_of_an_absent_one_are_kept(tmp_path: Path) -> None:
     main, linked = tmp_path / "main", tmp_path / "linked"
     main.mkdir()
-    _git(main, "init")
+    git(main, "init")
     (main / "a.md").write_text("zebras\n")
-    _git(main, "add", "a.md")
-    _git(main, "commit", "-m", "a")
+    git(main, "add", "a.md")
+    git(main, "commit", "-m", "a")
     make_store(main).close()
     with open_store(start=str(main)) as store:
         index_artifacts(store)
     for command in ("remove --force", "prune"):
-        _git(main, "worktree", "add", "--force", str(linked), "-B", "work")
+        git(main, "worktree", "add", "--force", str(linked), "-B", "work")
         (linked / "b.md").write_text("okapis\n")
         with open_store(start=str(linked)) as store:
             assert index_artifacts(store).added == ("a.md", "b.md")
@@ -43,7 +38,7 @@ def test_the_files_of_a_removed_worktree_are_gone_and_those_of_an_absent_one_are
             with open_store(start=str(main)) as store:
                 report = index_artifacts(store)
                 assert (report.stale_roots, report.removed) == ((str(linked),), ())
-        _git(main, "worktree", *command.split(), *([str(linked)] if command != "prune" else []))
+        git(main, "worktree", *command.split(), *([str(linked)] if command != "prune" else []))
         with open_store(start=str(main)) as store:
             report = index_artifacts(store)
             assert (report.stale_roots, report.removed) == ((), (str(linked / "a.md"), str(linked / "b.md")))
@@ -57,10 +52,10 @@ def test_nothing_of_a_removed_worktree_is_shown_and_the_next_run_forgets_it(
 ) -> None:
     main, linked = tmp_path / "main", tmp_path / "linked"
     main.mkdir()
-    _git(main, "init")
+    git(main, "init")
     (main / "a.md").write_text("zebras graze near the river\n")
-    _git(main, "add", ".")
-    _git(main, "commit", "-m", "a")
+    git(main, "add", ".")
+    git(main, "commit", "-m", "a")
     make_store(main).close()
 
     def known(table: str) -> int:
@@ -76,12 +71,12 @@ def test_nothing_of_a_removed_worktree_is_shown_and_the_next_run_forgets_it(
             index_artifacts(store, [str(main / "a.md")])
 
     for forget in (run_start, run_part):
-        _git(main, "worktree", "add", "--force", str(linked), "-B", "work")
+        git(main, "worktree", "add", "--force", str(linked), "-B", "work")
         (linked / "b.md").write_text("zebras and okapis graze near the river\n")
         for own in (main, linked):
             with open_store(start=str(own)) as store:
                 index_artifacts(store)
-        _git(main, "worktree", "remove", "--force", str(linked))
+        git(main, "worktree", "remove", "--force", str(linked))
         assert (known("roots"), known("artifacts")) == (2, 3)
         with open_store(start=str(main)) as store:
             for request in (
@@ -106,7 +101,7 @@ def test_a_folder_that_was_no_worktree_may_come_back_and_its_files_are_kept(
     main, disk = tmp_path / "main", tmp_path / "disk"
     disk.mkdir()
     make_store(main).close()
-    _git(main, "init")
+    git(main, "init")
     (disk / "b.md").write_text("okapis\n")
     monkeypatch.setenv("CTXRANK_ROOT", str(disk))  # which no file notes
     with open_store(start=str(main)) as store:
@@ -123,13 +118,13 @@ def test_in_each_checkout_its_own_files_come_first_and_those_of_the_other_are_ma
 ) -> None:
     main, linked = tmp_path / "main", tmp_path / "linked"
     main.mkdir()
-    _git(main, "init")
+    git(main, "init")
     (main / "a.md").write_text("Zebras graze on the plain near the river, and they sleep while standing up.\n")
     (main / "b.py").write_text("okapi = 1\n")
-    _git(main, "add", ".")
-    _git(main, "commit", "-m", "a")
+    git(main, "add", ".")
+    git(main, "commit", "-m", "a")
     make_store(main).close()
-    _git(main, "worktree", "add", str(linked))
+    git(main, "worktree", "add", str(linked))
     (linked / "b.py").write_text("okapi = 1\nokapi += other_leaves + of_the_forest\n")
     for own in (main, linked):
         with open_store(start=str(own)) as store:

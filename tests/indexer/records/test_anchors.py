@@ -1,12 +1,12 @@
 """What a finding names of the project is followed: the same, moved, changed or gone."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from builders import make_store
+from git_tree import commit_all, git
 
 from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.main import run
@@ -176,31 +176,28 @@ def test_a_rewritten_file_is_found_where_it_has_become_a_folder_or_another_kind(
 
 
 def test_the_commit_that_changed_it_is_named(store: Store, tmp_path: Path) -> None:
-    identity = ("-c", "user.name=A", "-c", "user.email=a@example.com")
     for subject in ("one", "two"):
-        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-        subprocess.run(["git", "-C", str(tmp_path), "add", "src"], check=True)
-        subprocess.run(["git", "-C", str(tmp_path), *identity, "commit", "-qm", subject], check=True)
+        commit_all(tmp_path, subject)
         if subject == "one":
             save(store, "`load` in src/config.py")
             (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", "file"))
     index(store)
-    head = subprocess.run(["git", "-C", str(tmp_path), "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    head = git(tmp_path, "rev-parse", "HEAD").strip()
     (anchor,) = anchors(store)
-    assert (anchor.state, anchor.changed_by, anchor.commit_id != "") == ("changed", head.stdout.strip(), True)
+    assert (anchor.state, anchor.changed_by, anchor.commit_id != "") == ("changed", head, True)
     assert f"changed since: 1 of 4 lines, commit {anchor.changed_by[:8]}, the same day" in block(store).text
     gone = phrase(anchor._replace(state="gone"))
     assert gone.endswith(f"`load` is gone, commit {anchor.changed_by[:8]}, the same day")
 
 
 def test_a_change_that_was_indexed_before_its_commit_gets_the_commits_name(store: Store, tmp_path: Path) -> None:
-    commit(tmp_path, "one")
+    commit_all(tmp_path, "one")
     save(store, "`load` in src/config.py")
     index(store)
     (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", "file"))
     index(store)
     assert [(one.state, one.changed_by) for one in anchors(store)] == [("changed", "")]
-    commit(tmp_path, "two")
+    commit_all(tmp_path, "two")
     index(store)
     (anchor,) = anchors(store)
     assert anchor.changed_by not in ("", anchor.commit_id) and anchor.changed_at is not None
@@ -313,17 +310,11 @@ def test_a_purged_secret_leaves_no_checksum_of_the_lines_that_held_it(store: Sto
     assert states(store) == before
 
 
-def commit(tmp_path: Path, subject: str) -> None:
-    identity = ("-c", "user.name=A", "-c", "user.email=a@example.com")
-    for words in (("init", "-q"), ("add", "src", "Makefile"), (*identity, "commit", "-qm", subject)):
-        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
-
-
 def test_what_has_drifted_is_listed_with_what_differs(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_in = ["--db", store.location.primary, "drifted"]
-    commit(tmp_path, "one")
+    commit_all(tmp_path, "one")
     save(store, "`load` in src/config.py, and `make test`")
     index(store)
     assert run(run_in) == 1 and run([*run_in, "1"]) == 0
@@ -352,7 +343,7 @@ def test_what_has_drifted_is_listed_with_what_differs(
 def test_a_difference_of_a_long_file_has_what_differs_alone(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "src" / "long.py"
     path.write_text("".join(f"line_{number} = {number}\n" for number in range(MAX_LINES + 200)))
-    commit(tmp_path, "one")
+    commit_all(tmp_path, "one")
     save(store, "see src/long.py")
     index(store)
     path.write_text(path.read_text().replace("line_7 = 7", "line_7 = 8"))
@@ -363,7 +354,7 @@ def test_a_difference_of_a_long_file_has_what_differs_alone(store: Store, tmp_pa
 
 def test_a_difference_is_redacted(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     token = "ghp" + "_" + "a1B2" * 9
-    commit(tmp_path, "one")
+    commit_all(tmp_path, "one")
     save(store, "`load` in src/config.py")
     (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", f"'{token}'"))
     index(store)

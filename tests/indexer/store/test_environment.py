@@ -19,6 +19,7 @@ import pytest
 from acts import call_command
 from builders import found, make_store, run_child, save, search_ids
 from failing_files import Fault, failing_files
+from git_tree import git
 from index_contents import has_no_ghosts
 
 from ctxrank.indexer.engine import IndexHealth
@@ -296,13 +297,9 @@ def test_a_root_that_is_removed_keeps_what_was_found_in_it(home: Path, tmp_path:
 
 @pytest.mark.slow
 def test_worktrees_that_write_at_once_share_one_store(home: Path, tmp_path: Path) -> None:
-    def git(*words: str) -> None:
-        command = ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *words]
-        subprocess.run(command, cwd=home, check=True, capture_output=True)
-
-    git("init", "-q")
-    git("commit", "-q", "--allow-empty", "-m", "x")
-    git("worktree", "add", "-q", str(tmp_path / "linked"))
+    git(home, "init", "-q")
+    git(home, "commit", "-q", "--allow-empty", "-m", "x")
+    git(home, "worktree", "add", "-q", str(tmp_path / "linked"))
     savers = [
         subprocess.Popen([sys.executable, "-m", "ctxrank.cli", *SAVE], cwd=folder, stdout=subprocess.DEVNULL)
         for folder in (home, tmp_path / "linked") * 3
