@@ -1,15 +1,21 @@
-"""The words in which the catalogue declares tables, columns and kinds of record.
+"""What the catalogue says of tables, columns and kinds of record, and how a table of declarations is read.
 
-    Table("reasoning", (*numbers("id"), session_reference(), text("content"), *times("created_at")))
+    kind    note    ages_by created_at          a Kind: its name, and what is to be said of it, a field a cell
+    document    body    type mood               the column that a search finds it by, and its DocumentShape
+    table   notes   counted_as note             its Table, and below it the columns, each behind a tab:
+            id      number                      name, Meaning, and what else is to be said of it
+            mood    word    words calm cross
+    part    note_marks  key                     a table whose rows belong to one record
+    apart   settings    key                     a table of no kind
 
 What a column holds is said in the words of `store/schema.sql`.
 """
 
 import enum
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 
 Value = int | float | str | None
 Row = Mapping[str, Value]  # a record by its columns
@@ -169,66 +175,59 @@ class Kind(NamedTuple):
         return self.document is not None or self.is_file
 
 
-def text(name: str, *, key: str = "", ours: bool = False) -> Column:
-    """A text of any number of lines."""
-    return Column(name, Meaning.TEXT, key=key, is_ours=ours)
+_LISTS = frozenset(("words", "identity", "unique", "revised", "blocked", "counts", "texts", "left_out"))
+_NUMBERS = frozenset(("least", "none"))
 
 
-def line(name: str, *, ours: bool = False) -> Column:
-    """A text of one line."""
-    return Column(name, Meaning.LINE, is_ours=ours)
+def declared(
+    rows: Iterable[Sequence[str]], made: Mapping[str, dict[str, Any]] = MappingProxyType({})
+) -> tuple[dict[str, Kind], tuple[Table, ...]]:
+    """The kinds that a table of declarations has, by name, and its tables that are of no kind.
+
+    `made` has, by kind, those parts of its DocumentShape that are functions.
+    """
+    kinds: list[dict[str, Any]] = []
+    apart: list[Table] = []
+    for (rank, name, *cells), columns in _blocks(rows):
+        facts = _facts(cells)
+        if rank == "kind":
+            kinds.append({"name": name, "parts": (), **facts})
+        elif rank == "document":
+            kinds[-1]["document"] = DocumentShape(body=name, **facts, **made.get(kinds[-1]["name"], {}))
+        elif rank == "table":
+            kinds[-1]["table"] = Table(name, tuple(columns), **facts)
+        elif rank == "part":
+            kinds[-1]["parts"] += (Table(name, tuple(columns), **facts),)
+        else:
+            apart.append(Table(name, tuple(columns), **facts))
+    return {kind["name"]: Kind(**kind) for kind in kinds}, tuple(apart)
 
 
-def json_value(name: str, *, key: str = "", ours: bool = False, replacement: str = "") -> Column:
-    """A JSON value."""
-    return Column(name, Meaning.JSON, key=key, is_ours=ours, replacement=replacement)
+def _blocks(rows: Iterable[Sequence[str]]) -> list[tuple[Sequence[str], list[Column]]]:
+    """Each row that begins something, with the columns below it."""
+    blocks: list[tuple[Sequence[str], list[Column]]] = []
+    for row in rows:
+        if row[0]:
+            blocks.append((row, []))
+        else:
+            _, name, meaning, *cells = row
+            blocks[-1][1].append(Column(name, Meaning(meaning), **_facts(cells)))
+    return blocks
 
 
-def path(name: str, *, absolute: bool = False) -> Column:
-    """A path from a root, or an absolute one."""
-    return Column(name, Meaning.PATH, is_absolute=absolute)
-
-
-def columns(meaning: Meaning, *names: str, least: int = 0, may_be_blank: bool = False) -> tuple[Column, ...]:
-    """Columns that hold the same sort of thing."""
-    return tuple(Column(name, meaning, least=least, may_be_blank=may_be_blank) for name in names)
-
-
-names = partial(columns, Meaning.NAME)
-words = partial(columns, Meaning.WORD)  # those of which it is not said what they can be
-digests = partial(columns, Meaning.DIGEST)
-lists = partial(columns, Meaning.LIST)
-times = partial(columns, Meaning.TIME)
-numbers = partial(columns, Meaning.NUMBER)
-
-
-def agent(name: str) -> Column:
-    """The name of an agent, spelt in one way."""
-    return Column(name, Meaning.NAME, is_agent=True)
-
-
-def word(name: str, *allowed: str, ours: bool = False) -> Column:
-    """One of a fixed list of words."""
-    return Column(name, Meaning.WORD, words=allowed, is_ours=ours)
-
-
-def elsewhere(key: str, meaning: Meaning, source: str, *, replacement: str = "") -> Column:
-    """An exported value that another table has; `source` is table.column."""
-    return Column(key, meaning, source=source, replacement=replacement)
-
-
-def reference(name: str, table: str, *, is_owner: bool = False) -> Column:
-    """The row id of a row of a table."""
-    return Column(name, Meaning.REFERENCE, refers_to=table, is_owner=is_owner)
-
-
-def session_reference() -> Column:
-    """The session that a record belongs to and is deleted with."""
-    return Column(
-        "session_id", Meaning.REFERENCE, refers_to="sessions", is_owner=True, natural_keys=(("session", "name"),)
-    )
-
-
-def group_reference(none: int | None = None) -> Column:
-    """The group that a record belongs to; `none` says that it is session-wide."""
-    return Column("group_id", Meaning.REFERENCE, refers_to="groups", none=none, natural_keys=(("group", "name"),))
+def _facts(cells: Iterable[str]) -> dict[str, Any]:
+    """What cells say, by the fields of the classes above: "least 1", "words low high", "is_owner"."""
+    facts: dict[str, Any] = {}
+    for cell in cells:
+        name, _, said = cell.partition(" ")
+        if name.startswith(("is_", "may_")):
+            facts[name] = said != "no"
+        elif name in _LISTS:
+            facts[name] = tuple(said.split(" "))
+        elif name in _NUMBERS:
+            facts[name] = int(said)
+        elif name == "natural_keys":
+            facts[name] = tuple(tuple(pair.split("=")) for pair in said.split(" "))
+        else:
+            facts[name] = said
+    return facts

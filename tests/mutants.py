@@ -96,7 +96,7 @@ def find_places(mutations: list[Mutation]) -> dict[Mutation, Place]:
         path.relative_to(ROOT): path.read_text(encoding="utf-8")
         for folder in SOURCES
         for path in sorted((ROOT / folder).rglob("*"))
-        if path.suffix in (".py", ".sql")
+        if path.suffix in (".py", ".sql", ".tsv")
     }
     places: dict[Mutation, Place] = {}
     wrong: list[str] = []

@@ -1,17 +1,6 @@
 """A made-up kind of record: its entry in the catalogue, its tables, and what writes it. Nothing else knows of notes."""
 
-from ctxrank.indexer.declarations import (
-    Column,
-    DocumentShape,
-    Kind,
-    Meaning,
-    Row,
-    Table,
-    Value,
-    group_reference,
-    session_reference,
-    word,
-)
+from ctxrank.indexer.declarations import Row, Value, declared
 from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.store.store import Change
 
@@ -48,29 +37,25 @@ def _title(row: Row) -> str:
     return f"{row['mood']} note"
 
 
-NOTE = Kind(
-    "note",
-    Table(
-        "notes",
-        (
-            Column("id", Meaning.NUMBER), session_reference(), group_reference(), word("mood", "calm", "cross"),
-            Column("body", Meaning.TEXT, key="text"), Column("facts", Meaning.JSON, replacement="'[]'"),
-            Column("pinned", Meaning.FLAG), Column("created_at", Meaning.TIME),
-        ),
-        counted_as="note",
-    ),
-    parts=(
-        Table(
-            "note_marks",
-            (
-                Column("note_id", Meaning.REFERENCE, refers_to="notes", is_owner=True), Column("mark", Meaning.NAME),
-            ),
-            key="",
-        ),
-    ),
-    document=DocumentShape(title=_title, body="body", type="mood"),
-    ages_by="created_at", blocked=("body",),
-)  # fmt: skip
+# One row an entry, as in indexer/catalogue.tsv.
+ENTRY = """
+kind|note|ages_by created_at|blocked body
+document|body|type mood
+table|notes|counted_as note
+|id|number
+|session_id|reference|refers_to sessions|is_owner|natural_keys session=name
+|group_id|reference|refers_to groups|natural_keys group=name
+|mood|word|words calm cross
+|body|text|key text
+|facts|JSON|replacement '[]'
+|pinned|flag
+|created_at|time
+part|note_marks|key
+|note_id|reference|refers_to notes|is_owner
+|mark|name
+"""
+_KINDS, _ = declared((line.split("|") for line in ENTRY.split("\n")[1:-1]), {"note": {"title": _title}})
+NOTE = _KINDS["note"]
 
 
 def save_note(change: Change, session_id: int, body: str, created_at: int, *, mood: str = "cross") -> int:

@@ -2,20 +2,9 @@
 
 import os
 
-from ctxrank.indexer.declarations import (
-    DocumentShape,
-    Kind,
-    Row,
-    Table,
-    agent,
-    group_reference,
-    line,
-    numbers,
-    session_reference,
-    text,
-    times,
-)
+from ctxrank.indexer.declarations import Row, declared
 from ctxrank.indexer.owners import Owner
+from ctxrank.indexer.text.tables import rows
 
 VERSION = 1
 
@@ -28,24 +17,7 @@ def _is_low(_: Row) -> bool:
     return True  # nothing of it was saved on purpose
 
 
-CONVERSATION = Kind(
-    "conversation",
-    Table(
-        "conversations",
-        (
-            *numbers("id"),
-            session_reference(),
-            group_reference(),
-            agent("agent"),
-            line("title"),
-            text("content"),
-            *times("created_at"),
-        ),
-        counted_as="conversation",
-    ),
-    document=DocumentShape(title=_title, body="content", agent="agent", is_low=_is_low),
-    ages_by="created_at",
-    is_exported=False,
-)
+_KINDS, _ = declared(rows(__file__, "tables"), {"conversation": {"title": _title, "is_low": _is_low}})
+CONVERSATION = _KINDS["conversation"]
 
-OWNER = Owner("transcripts", version=VERSION, folder=os.path.dirname(__file__), kinds=(CONVERSATION,))
+OWNER = Owner("transcripts", VERSION, os.path.dirname(__file__), (CONVERSATION,))

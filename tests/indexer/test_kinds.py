@@ -19,7 +19,7 @@ from ctxrank.indexer.catalogue import (
     record_of,
     tables,
 )
-from ctxrank.indexer.declarations import Column, LostRecord, Meaning, Table, json_value, line, reference, text
+from ctxrank.indexer.declarations import Column, LostRecord, Meaning, declared
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.store.facets import KINDS as FOUND_KINDS
 from ctxrank.indexer.store.settings import TTL_KINDS
@@ -88,12 +88,32 @@ def test_the_tables_of_folders_and_files_are_found_by_their_columns(tmp_path: Pa
 
 
 def test_what_a_column_says_of_itself() -> None:
-    assert [column.is_redacted for column in (text("a"), line("a"), json_value("a"))] == [True] * 3
-    assert not text("a", ours=True).is_redacted and not Column("a", Meaning.NAME).is_redacted
+    redacted = [Column("a", meaning).is_redacted for meaning in (Meaning.TEXT, Meaning.LINE, Meaning.JSON)]
+    assert redacted == [True] * 3 and not Column("a", Meaning.NAME).is_redacted
+    assert not Column("a", Meaning.TEXT, is_ours=True).is_redacted
     assert not Column("a", Meaning.TEXT, source="t.c").is_redacted
-    assert json_value("a", replacement="'[]'").is_list and not json_value("a", replacement="'{}'").is_list
-    assert (text("a", key="b").exported_as, text("a").exported_as) == ("b", "a")
-    table = Table("t", (text("a"), Column("b", Meaning.TEXT, source="x.y"), reference("c_id", "cs")))
+    assert [Column("a", Meaning.JSON, replacement=empty).is_list for empty in ("'[]'", "'{}'")] == [True, False]
+    assert (Column("a", Meaning.TEXT, key="b").exported_as, Column("a", Meaning.TEXT).exported_as) == ("b", "a")
+
+
+def test_a_table_is_declared_in_rows() -> None:
+    rows = ("apart|t|key", "|a|text", "|b|number|source x.y|least 2", "|c_id|reference|refers_to cs|none 0")
+    kinds, (table,) = declared(row.split("|") for row in rows)
+    assert not kinds and (table.name, table.key, table.columns[1].least) == ("t", "", 2)
     assert [column.name for column in table.stored] == ["a", "c_id"] and [one.name for one in table.redacted] == ["a"]
     found = table.reference_to("cs")
-    assert found is not None and found.name == "c_id" and table.reference_to("t") is None and table.column("b") is None
+    assert found is not None and (found.name, found.none) == ("c_id", 0)
+    assert table.reference_to("t") is None and table.column("b") is None
+
+
+def test_a_kind_is_declared_with_its_tables() -> None:
+    rows = ("kind|x|is_exported no|counts a b", "document|body|type a", "table|xs", "|a|name|may_be_blank", "part|ps")
+    kinds, apart = declared((row.split("|") for row in rows), {"x": {"title": str}})
+    kind = kinds["x"]
+    assert not apart and (kind.is_exported, kind.counts, kind.is_file) == (False, ("a", "b"), False)
+    assert kind.document is not None and (kind.document.body, kind.document.title) == ("body", str)
+    assert kind.table.columns[0].may_be_blank and [part.name for part in kind.parts] == ["ps"]
+    with pytest.raises(TypeError, match="is_nothing"):
+        declared([["kind", "x", "is_nothing"], ["table", "xs"]])
+    with pytest.raises(ValueError, match="'rumour' is not a valid Meaning"):
+        declared([["apart", "t"], ["", "a", "rumour"]])

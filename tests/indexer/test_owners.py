@@ -15,8 +15,7 @@ from ctxrank.extensions.links.sync import index_linked
 from ctxrank.indexer import extensions, owners
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.new_file import save_what_can_be_read
-from ctxrank.indexer.declarations import Kind, Table, names, numbers, path, text, times
-from ctxrank.indexer.declarations import reference as reference_to
+from ctxrank.indexer.declarations import declared
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.owners import Owner, make_tables
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
@@ -40,18 +39,16 @@ TABLES = """
         INSERT INTO record_log (kind, number) VALUES ('sign', NEW.id);
     END;
 """
-SIGNS = Table(
-    "signs",
-    (
-        *numbers("id"),
-        reference_to("root_id", "roots"),
-        path("path"),
-        *names("name"),
-        text("body"),
-        *times("created_at"),
-    ),
-    counted_as="sign",
-)
+ENTRY = """
+kind|sign|identity name|left_out id root_id
+table|signs|counted_as sign
+|id|number
+|root_id|reference|refers_to roots
+|path|path
+|name|name
+|body|text
+|created_at|time
+"""
 
 
 @pytest.fixture
@@ -60,9 +57,9 @@ def signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     folder = tmp_path / "signs"
     folder.mkdir()
     (folder / "schema_001.sql").write_text(TABLES)
-    kind = Kind("sign", SIGNS, identity=("name",), left_out=("id", "root_id"))
+    kinds, _ = declared(line.split("|") for line in ENTRY.split("\n")[1:-1])
     module = ModuleType("ctxrank.extensions.signs")
-    vars(module)["OWNER"] = Owner("signs", 1, str(folder), kinds=(kind,))
+    vars(module)["OWNER"] = Owner("signs", 1, str(folder), kinds=tuple(kinds.values()))
     for name in (module.__name__, f"{module.__name__}.tables"):
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setitem(vars(extensions)["EXTENSIONS"], "signs", "signs")
