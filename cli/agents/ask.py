@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ctxrank.cli.actions.given import instead_of_stdin
 from ctxrank.cli.call import Call, act
-from ctxrank.cli.declare import Command, Group
+from ctxrank.cli.declare import Command, Group, OneOf, Parameter, Path, Whole
 from ctxrank.cli.main import find_command
 from ctxrank.cli.parse import converted
 from ctxrank.indexer.exceptions import UsageError
@@ -36,7 +36,7 @@ def ask(call: Call, name: str, given: Mapping[str, object], stdin: bytes = b"") 
     command = command_of(name)
     quiet = call._replace(is_json=True, verbosity=-1, is_colored=False)
     with instead_of_stdin(stdin):
-        reply = act(command, quiet, _values(command, given))
+        reply = act(command, quiet, values_of(command, given))
     payload = {} if reply.payload is None else dict(cast("Mapping[str, object]", reply.payload()))
     return CommandAnswer(payload, (*reply.text_notes, *reply.notes), reply.outcome, reply.engine, reply.exit_code)
 
@@ -54,42 +54,44 @@ def command_of(name: str) -> Command:
     return found
 
 
-def _values(command: Command, given: Mapping[str, object]) -> dict[str, object]:
-    known = {parameter.name: parameter for parameter in command.parameters}
-    words: dict[str, object] = {}
-    for name, value in given.items():
-        parameter = known.get(name)
-        if parameter is None:
+def values_of(command: Command, given: Mapping[str, object]) -> dict[str, object]:
+    """The value of every parameter: given, else its default. Raises UsageError, which names those that there are."""
+    known = {one.name: one for one in command.parameters}
+    for name in given:
+        if name not in known:
             raise UsageError(f"'{command.name}' has no parameter {name!a}.", f"It has {', '.join(known)}.")
-        if value is None:
-            continue
-        if parameter.is_flag:
-            if not isinstance(value, bool):
-                raise UsageError(f"'{name}' is true or false, not {_short(value)}.", "Leave it out for the default.")
-            words[name] = value
-        elif parameter.is_many:
-            many = value if is_list(value) or is_tuple(value) else [value]
-            words[name] = tuple(_word(name, one) for one in many)
-        else:
-            words[name] = _word(name, value)
-    values = converted(words, command.parameters)
-    if values is None:
-        missing = [one.name for one in command.parameters if one.required and one.name not in words]
-        wrong = [name for name in words if converted({name: words[name]}, (known[name],)) is None]
-        if missing:
-            raise UsageError(f"'{command.name}' needs {', '.join(missing)}.", "Give it.")
-        shown = ", ".join(f"{name} {_short(words[name])}" for name in wrong)
-        raise UsageError(
-            f"'{command.name}' does not take {shown}.", f"'ctxrank schema {command.name}' says what it takes."
-        )
+    missing = [one.name for one in command.parameters if one.required and given.get(one.name) is None]
+    if missing:
+        raise UsageError(f"'{command.name}' needs {' and '.join(missing)}.", f"It takes {', '.join(known)}.")
+    values: dict[str, object] = {}
+    for name, one in known.items():
+        read = _read(one, given.get(name))
+        if read is None:
+            raise UsageError(f"'{name}' is {_meant(one)}, not {ascii(given[name])[:60]}.", "")
+        values |= read
     return values
 
 
-def _word(name: str, value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise UsageError(f"'{name}' is a text or a number, not {_short(value)}.", "See 'ctxrank schema'.")
-    return str(value)
+def _read(one: Parameter, value: object) -> dict[str, object] | None:
+    """The parameter as an action takes it; None for a value that it does not take. Some models write "5" and "true"."""
+    if value is None:
+        return converted({}, (one,))
+    if one.is_flag:
+        truth = {"true": True, "false": False}.get(str(value).lower())
+        return None if truth is None else {one.name: truth}
+    many = value if one.is_many and (is_list(value) or is_tuple(value)) else [value]
+    if any(isinstance(word, bool) or not isinstance(word, str | int | float) for word in many):
+        return None
+    words = tuple(str(word) for word in many)
+    return converted({one.name: words if one.is_many else words[0]}, (one,))
 
 
-def _short(value: object) -> str:
-    return ascii(value)[:60]
+def _meant(one: Parameter) -> str:
+    if one.is_flag:
+        return "true or false"
+    if isinstance(one.type, Whole):
+        bounds = zip(("from", "to"), one.type, strict=True)
+        return " ".join(["a whole number", *(f"{word} {bound}" for word, bound in bounds if bound is not None)])
+    if isinstance(one.type, OneOf):
+        return f"one of {', '.join(filter(None, one.type.words))}"
+    return "a list of texts" if one.is_many else "a folder" if isinstance(one.type, Path) else "a text"

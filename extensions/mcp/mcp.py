@@ -12,7 +12,7 @@ import time
 from ctxrank.cli.call import Call, Reply, imported
 from ctxrank.cli.declare import Command
 from ctxrank.extensions.mcp.protocol import WRONG_PARAMETERS, Connection, Json, Method, Refusal, Say, named
-from ctxrank.extensions.mcp.schemas import arguments, described, picked, tools
+from ctxrank.extensions.mcp.schemas import described, picked, tools
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast
 
@@ -167,9 +167,10 @@ class Served:
 
     def _ask(self, tool: Command, given: Json, say: Say | None) -> "Answer":
         """What a tool answers; what its command says meanwhile goes to whoever asked to be told."""
-        from ctxrank.extensions.mcp.tools import Caller  # noqa: PLC0415  as above
+        from ctxrank.cli.agents.ask import values_of  # noqa: PLC0415  as above
+        from ctxrank.extensions.mcp.tools import Caller  # noqa: PLC0415
 
-        values = arguments(tool, given)
+        values = values_of(tool, given)
         call = self._call if say is None else self._call._replace(heard=_Heard(say))
         act = cast("Callable[..., Answer]", imported(tool.action, tool.name))
         return act(Caller(call, self._session), **values)

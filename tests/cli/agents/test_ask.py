@@ -55,10 +55,10 @@ def test_what_a_command_reads_from_stdin_is_given(call: Call) -> None:
         ("search extra", {"query": "x"}, "There is no command 'search extra'."),
         ("search", {"query": "x", "limits": 3}, "'search' has no parameter 'limits'."),
         ("search", {"limit": 3}, "'search' needs query."),
-        ("search", {"query": "x", "limit": 0}, "'search' does not take limit '0'."),
+        ("search", {"query": "x", "limit": 0}, "'limit' is a whole number from 1 to 1000, not 0."),
         ("search", {"query": "x", "explain": "yes"}, "'explain' is true or false, not 'yes'."),
-        ("search", {"query": [{"a": 1}]}, "'query' is a text or a number, not {'a': 1}."),
-        ("show", {"document": "1", "depth": "deep"}, "'show' does not take depth 'deep'."),
+        ("search", {"query": [{"a": 1}]}, "'query' is a list of texts, not [{'a': 1}]."),
+        ("show", {"document": "1", "depth": "deep"}, "'depth' is one of meta, summary, full, not 'deep'."),
     ],
 )
 def test_what_a_command_does_not_take_is_refused_in_words(
