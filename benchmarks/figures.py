@@ -1,8 +1,7 @@
 """What a benchmark found: figures with their raw values, and the targets they are held against."""
 
+from statistics import median
 from typing import NamedTuple
-
-from timing import median
 
 
 class Figure(NamedTuple):

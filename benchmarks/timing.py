@@ -9,7 +9,6 @@ taken round by round. CPU time is what the kernel charged to the process and to 
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -101,11 +100,6 @@ def percentile(values: list[float], share: float) -> float:
     """The value that this share of the values does not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
-
-
-def median(values: list[float]) -> float:
-    """The middle value."""
-    return statistics.median(values)
 
 
 def clean_environment() -> dict[str, str]:

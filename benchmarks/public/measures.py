@@ -1,15 +1,12 @@
 """How good one ranking is, from 0 to 1."""
 
 import math
-import random
 from collections.abc import Callable, Sequence
 
 from public.shapes import Place, Question, Wanted
 
 DEPTH = 10
 _STRICT_DEPTH = 5
-_SAMPLES = 1000
-_TAIL = 0.025
 
 
 def answers(place: Place, wanted: Wanted) -> bool:
@@ -61,10 +58,3 @@ MEASURES: dict[str, Callable[[Sequence[Place], Question], float]] = {
     "MRR@10": reciprocal_rank,
     "empty": lambda places, question: float(not places and bool(question)),
 }
-
-
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """A 95 % interval of the mean, by bootstrap over the questions."""
-    chance = random.Random(0)
-    means = sorted(sum(chance.choices(values, k=len(values))) / len(values) for _ in range(_SAMPLES))
-    return means[int(_SAMPLES * _TAIL)], means[int(_SAMPLES * (1 - _TAIL)) - 1]

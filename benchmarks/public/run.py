@@ -19,13 +19,14 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from machine import facts
-from public.measures import DEPTH, MEASURES, interval
+from public.measures import DEPTH, MEASURES
 from public.ours import LIMIT, ask_ours, index_files, paths_of
 from public.sets import chosen, read_sets
 from public.shapes import Corpus, Place, PublicSet, Question, Ranked
 
 from ctxrank.extensions.evaluation.collection import read_collections
 from ctxrank.extensions.evaluation.evaluate import evaluate
+from ctxrank.extensions.evaluation.sweep import interval
 from ctxrank.indexer.store.config import Config
 
 _SETTINGS = {

@@ -8,6 +8,7 @@ import random
 from collections.abc import Iterator
 
 from ahocorasick_rs import AhoCorasick
+from labels import MADE_OF
 from matching import sample
 
 from ctxrank.indexer.redaction.named_values import ANCHORS
@@ -51,24 +52,7 @@ def _pieces(rng: random.Random) -> Iterator[str]:
                 for end in ("", "!", " ", "\n", "é"):
                     yield whole[:cut] + end
     for name in ANCHORS:
-        for link in (
-            "",
-            "=",
-            ": ",
-            '"',
-            '":',
-            '": "',
-            "='",
-            "=a",
-            '="a a',
-            ">",
-            "> a",
-            "('",
-            '", "',
-            " ",
-            " = a.a",
-            "=a/",
-        ):
+        for link in MADE_OF["links"]:
             yield name + link
             yield f"--{name}{link}"
     for value in VALUES:

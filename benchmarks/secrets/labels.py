@@ -5,39 +5,18 @@
 Names, places and kinds of value are crossed at random, the same for the same seed.
 """
 
+import json
 import random
 import string
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 _ALNUM = string.ascii_letters + string.digits
-_WORDS = [
-    "correct",
-    "horse",
-    "battery",
-    "staple",
-    "summer",
-    "winter",
-    "dragon",
-    "monkey",
-    "tiger",
-    "river",
-    "golden",
-    "silver",
-]
-
-# Names in snake case; a place writes them as is usual there. The first take anything, the others a key.
-PASSWORDS = (
-    "password", "passwd", "pwd", "db_password", "admin_password", "user_passwd", "smtp_pass", "mysql_root_password",
-    "passphrase", "key_passphrase", "secret", "client_secret", "app_secret", "jwt_secret", "webhook_secret",
-    "shared_secret", "password_default", "redis_password", "proxy_pass", "secret_value",
-)  # fmt: skip
-KEYS = (
-    "api_key", "apikey", "access_key", "secret_key", "private_key", "auth_token", "access_token", "refresh_token",
-    "token", "api_token", "bot_token", "secret_access_key", "encryption_key", "signing_key", "master_key",
-    "account_key", "client_key", "consumer_key", "app_key", "service_key", "session_token", "id_token", "csrf_token",
-    "personal_access_token", "api_secret", "auth_key", "deploy_token", "license_key", "storage_account_key",
-    "credential", "db_credentials", "security_token", "x_api_key", "oauth_token",
-)  # fmt: skip
+# Words; names of passwords and of keys in snake case, which a place writes as is usual there; places by name; and
+# links, what stands between a name and a value. A password's name takes any kind of value, a key's takes a key.
+MADE_OF: dict[str, Any] = json.loads(Path(__file__).with_name("made_of.json").read_text("utf-8"))
+_PLACES: dict[str, str] = MADE_OF["places"]
+_WORDS: list[str] = MADE_OF["words"]
 
 
 class Labelled(NamedTuple):
@@ -47,48 +26,6 @@ class Labelled(NamedTuple):
     kind: str
     text: str
     value: str
-
-
-PLACES = {
-    "python": '{name} = "{value}"',
-    "python_single": "{name} = '{value}'",
-    "keyword": 'client = Client(user="me", {name}="{value}")',
-    "typed": '{name}: str = "{value}"',
-    "dict": 'settings["{name}"] = "{value}"',
-    "js": 'const {camel} = "{value}";',
-    "js_object": "  {camel}: '{value}',",
-    "java": 'private static final String {upper} = "{value}";',
-    "go": '{camel} := "{value}"',
-    "csharp": 'public string {pascal} {{ get; set; }} = "{value}";',
-    "ruby": "{name}: '{value}', other: 1",
-    "rocket": ":{name} => '{value}',",
-    "php": "'{name}' => '{value}',",
-    "json": '{{"user": "me", "{name}": "{value}"}}',
-    "json_tight": '{{"user":"me","{camel}":"{value}","n":1}}',
-    "json_escaped": '{{"body": "{{\\"{name}\\": \\"{value}\\"}}"}}',
-    "yaml": "user: me\n{name}: {value}\nport: 1",
-    "yaml_quoted": '  {kebab}: "{value}"',
-    "toml": '[auth]\n{name} = "{value}"',
-    "ini": "[auth]\n{name}={value}\n",
-    "ini_spaced": "{name} = {value}",
-    "properties": "app.{dotted}={value}",
-    "env": "{upper}={value}",
-    "export": 'export {upper}="{value}"',
-    "docker": "ENV {upper}={value}",
-    "flag": "tool --{kebab} {value} --verbose",
-    "flag_equals": "tool --{kebab}={value} --verbose",
-    "query": "GET https://example.org/v1/items?page=2&{name}={value}&x=1",
-    "form": "user=me&{name}={value}",
-    "header": "X-{title}: {value}",
-    "curl": "curl -H 'X-{title}: {value}' https://example.org",
-    "xml": "<{camel}>{value}</{camel}>",
-    "xml_attribute": '<add key="{camel}" value="{value}" />',
-    "connection": "Server=db1;User Id=me;{pascal}={value};Timeout=3",
-    "terraform": '  {name}    = "{value}"',
-    "log": "2024-05-01 12:00:00 DEBUG request failed {name}={value} status=401",
-    "colon_log": "using {name}: {value}",
-    "repr": "Config(user='me', {name}='{value}')",
-}
 
 
 def _value(kind: str, rng: random.Random) -> str:
@@ -116,17 +53,17 @@ _KEY_KINDS = ("base62", "hex", "base64", "urlsafe", "short")
 def labelled(count: int, seed: int = 1) -> list[Labelled]:
     """So many of them: each place as often as any other, half of the names a password's."""
     rng = random.Random(seed)
-    places = list(PLACES)
+    places = list(_PLACES)
     found: list[Labelled] = []
     for number in range(count):
         place = places[number % len(places)]
         is_password = rng.random() < 0.5
-        name = rng.choice(PASSWORDS if is_password else KEYS)
+        name = rng.choice(MADE_OF["passwords" if is_password else "keys"])
         kind = rng.choice(_PASSWORD_KINDS if is_password else _KEY_KINDS)
         value = _value(kind, rng)
         parts = name.split("_")
         pascal = "".join(part.title() for part in parts)
-        text = PLACES[place].format(
+        text = _PLACES[place].format(
             value=value,
             name=name,
             camel=pascal[0].lower() + pascal[1:],

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from git_tree import commit_all, git
 from public import ablation, typed
-from public.measures import MEASURES, answers, interval
+from public.measures import MEASURES, answers
 from public.ours import paths_of
 from public.sets import DRAWN, chosen, read_sets
 from public.shapes import Place, PublicSet, Question, Wanted
@@ -107,12 +107,6 @@ def test_a_place_answers_by_its_path_and_by_lines_that_overlap() -> None:
     assert answers(Place("src/a.py", 8, 20), Wanted("a.py", 5, 9))
     assert not answers(Place("src/a.py", 10, 20), Wanted("a.py", 5, 9))
     assert list(paths_of([Place("a", 1, 2), Place("b", 1, 1), Place("a", 3, 4)])) == ["a", "b"]
-
-
-def test_an_interval_is_the_same_each_time_and_holds_the_mean() -> None:
-    values = [0.0, 1.0, 1.0, 0.5] * 20
-    low, high = interval(values)
-    assert (low, high) == interval(values) and low < sum(values) / len(values) < high
 
 
 def test_each_set_of_a_folder_is_read_and_what_is_absent_is_named(data: Path) -> None:
