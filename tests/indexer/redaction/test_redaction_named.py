@@ -146,7 +146,6 @@ def test_the_value_goes_and_everything_around_it_stays(text: str, clean: str) ->
         "// algorithm is identified as PBKDF2.\n",
         'AwsSecretAccessKey: conf.SigV4SecretKey.String, "Bearer "+conf.BearerToken.String',
         "TimeStampToken: asn1.RawValue{FullBytes: signature}, Password = schema.FilePassword{}",
-        "Secret: testBASE32TOTPSecret, PrivateKey = keyRSA2048",
         "clientSecret: env.AUTH_AZURE_AD_B2C_SECRET!,",
         "password: argon2: option 'memory' is configured",
         "--file.ca-private-key='ca.rsa.1024.pem'",
@@ -204,6 +203,13 @@ def test_the_value_goes_and_everything_around_it_stays(text: str, clean: str) ->
 )
 def test_names_of_other_things_code_and_stand_ins_stay(text: str) -> None:
     assert redact(text).text == text
+
+
+@pytest.mark.parametrize("form", ["password: {}", "--password {}", "client_secret={}", "api_key: {}"])
+@pytest.mark.parametrize("word", ["Password", "Token", "Secret", "Key"])
+def test_a_value_that_ends_or_begins_as_a_name_of_a_secret_is_still_one(form: str, word: str) -> None:
+    for value in (f"x9Kq2m{word}", f"{word.lower()}Q7w3e9"):
+        assert value not in redact(form.format(value)).text
 
 
 @pytest.mark.parametrize("escapes", [0, 1, 2])
