@@ -38,7 +38,7 @@ def test_everything_beside_the_modules_is_package_data() -> None:
         and path.suffix not in (".py", ".pyc", ".c", ".h", ".so")
         and not {"plugin", "shells", "web", "__pycache__"} & set(path.parts)
     }
-    assert kinds == {"py.typed", "*.sql", "*.pyi", "*.tsv", "*.txt"}
+    assert kinds == {"py.typed", "*.sql", "*.pyi", "*.tsv", "*.txt", "*.json"}
 
 
 def test_every_table_is_package_data() -> None:

@@ -8,18 +8,17 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.injections import Injection, note_injection, shown_ids
 from ctxrank.indexer.records.sessions import (
-    NewSession,
     Session,
-    create_session,
     find_session,
     has_session,
     project_in_force,
     require_group,
+    require_session,
     session_id_of,
 )
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.hook_settings import HookSettings
-from ctxrank.indexer.store.location import git_folder, upwards
+from ctxrank.indexer.store.location import checkout_of, git_folder
 from ctxrank.indexer.store.store import Change, Store
 
 _MAX_HEAD_BYTES = 4096
@@ -40,13 +39,10 @@ class HookCall(NamedTuple):
     @property
     def session(self) -> Session:
         """The session, made if it is new. Raises UsageError for a name that is none, LockedError."""
-        name = self.event.session
-        if not has_session(self.store.primary, name):
-            project = self.project
-            with self.store.write() as change:
-                if not has_session(change.connection, name):  # hooks of one event run at the same time
-                    create_session(change, NewSession(name, project))
-        return find_session(self.store.primary, name)
+        if not has_session(self.store.primary, self.event.session):
+            with self.store.write() as change:  # looks again: hooks of one event run at the same time
+                return require_session(change, self.event.session, create=True, project=self.project)
+        return find_session(self.store.primary, self.event.session)
 
     @property
     def session_id(self) -> int:
@@ -125,7 +121,7 @@ def branch_of(root: str) -> str | None:
     """The branch that is checked out in a folder's git tree, unless it is a main one; None for none."""
     from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  loaded by every answer later on
 
-    top = next((one for one in upwards(os.path.realpath(root)) if os.path.lexists(os.path.join(one, ".git"))), "")
+    top = checkout_of(os.path.realpath(root))
     own = git_folder(top) if top else ""
     try:
         head = read_beneath(own, "HEAD", _MAX_HEAD_BYTES).decode("utf-8", "replace").partition("\n")[0].strip()

@@ -16,7 +16,7 @@ from ctxrank.indexer.exceptions import NoStoreError, UsageError, refused_by_syst
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import create_store, open_project_store, open_store
 from ctxrank.indexer.store.connection import file_uri, read_value
-from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, upwards
 from ctxrank.indexer.store.store import Store
 
 
@@ -102,13 +102,7 @@ def project_folder() -> str | None:
     named = os.environ.get("BAZINGA_ROOT")
     if named and _is_project(named):
         return os.path.abspath(named)
-    folder = os.getcwd()
-    while not _is_project(folder):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
-    return folder
+    return next(filter(_is_project, upwards(os.getcwd())), None)
 
 
 def _is_project(folder: str) -> bool:

@@ -16,23 +16,10 @@ from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.store.setting_checks import choice, entries, switch
+from ctxrank.indexer.text.tables import rows
 
 SEVERITIES = ("error", "warning", "info", "off")
-RULES = {
-    "malformed-frontmatter": "error",
-    "missing-required-field": "error",
-    "duplicate-id": "error",
-    "broken-ref": "warning",
-    "duplicate-key": "warning",
-    "unknown-status": "warning",
-    "broken-path": "warning",
-    "orphan-spec": "warning",
-    "empty-scope": "warning",
-    "oversized-identity": "warning",
-    "one-way-annotation": "warning",
-    "link-to-deprecated": "warning",
-    "missing-link": "info",
-}
+RULES = {row[0]: row[1] for row in rows(__file__, "rules")}
 
 
 class LinkedConfig(NamedTuple):

@@ -15,7 +15,7 @@ from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.location import Location, upwards
 from ctxrank.indexer.store.store import Store
 
 _PLACES = ("system/specs", "system/norms", "system/rationale", "work/tasks")
@@ -81,13 +81,7 @@ def list_files(tree: ArtifactTree) -> list[FoundFile]:
 
 
 def _folder_above(start: str) -> str:
-    folder = os.path.abspath(start)
-    while not _holds_tree(folder):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return ""
-        folder = parent
-    return folder
+    return next(filter(_holds_tree, upwards(os.path.abspath(start))), "")
 
 
 def _holds_tree(folder: str) -> bool:

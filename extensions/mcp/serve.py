@@ -19,7 +19,6 @@ import hmac
 import importlib.util
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -41,6 +40,7 @@ from ctxrank.indexer.extensions import ROUTE, provided
 from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.store.location import SERVE_LOCK
 from ctxrank.indexer.store.one_process import only_one
+from ctxrank.indexer.text.tables import rows
 
 try:
     import anyio
@@ -63,17 +63,9 @@ READERS = 3  # answers are made of Python, one at a time: more threads only make
 MAX_BODY_BYTES = 24 * 1024 * 1024
 _END_S = 5  # what is being answered gets so long when the process is told to end
 
-_READING = """
-search, show, why, assemble, context, check, trace, status, package list, package show, reasoning get,
-reasoning timeline, reasoning check, strategy list, error list, error show, session list, session show, group list,
-skill latest, skill outputs, skill checklist, receipt list, receipt show, receipt replay, receipt diff, schema
-"""
-READING = frozenset(re.split(r",\s", _READING.strip()))
-_WRITING = """
-package save, package supersede, package consume, reasoning save, strategy save, strategy helpful, error match,
-error save, error confirm, error refute, skill save-output, session create, group create, index
-"""
-WRITING = frozenset(re.split(r",\s", _WRITING.strip()))
+READING, WRITING = (
+    frozenset(name for does, name in rows(__file__, "served") if does == what) for what in ("reads", "writes")
+)
 # What this process answers itself; the rest of its addresses are pages.
 _SERVED = ("/mcp", "/hook", "/health", "/ticket")
 # What HTTP says of a failure; the body says all of it.

@@ -12,7 +12,7 @@ from ctxrank.cli.output.envelope import as_json
 from ctxrank.indexer.catalogue import named_records
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any, NamedTuple
-from ctxrank.indexer.records.sessions import NewSession, create_session, has_session, project_in_force
+from ctxrank.indexer.records.sessions import has_session, project_in_force, require_session
 from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import public_id
@@ -99,10 +99,8 @@ class Caller:
         name = given or self.session
         with self._call.open() as store:
             if not has_session(store.primary, name):
-                project = project_in_force(store.primary, None, None)
-                with store.write() as change:
-                    if not has_session(store.primary, name):  # another call may have made it meanwhile
-                        create_session(change, NewSession(name, project))
+                with store.write() as change:  # looks again: another call may have made it meanwhile
+                    require_session(change, name, create=True, project=project_in_force(store.primary, None, None))
         return name
 
 

@@ -12,6 +12,7 @@
 """
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -32,52 +33,25 @@ from ctxrank.indexer.text.definitions import forms_of, names_in
 Tokens = Callable[[str], list[str]]
 
 COLUMNS = ("title", "body", "path", "identifiers")
-SOURCE = ("row", "owner", "length", "counts")
 # Grows with the layout: an index of another one is made again.
 FORMAT = 1
 # A longer word is cut in two by the cluster's tokenizer.
 _LONGEST_TERM = 200
-# Frequencies are whole numbers there, so they are twice the ranking's weights, and k1 is twice ours.
+# Frequencies are whole numbers there, so they are twice the ranking's weights, and k1 (of index.json) is twice ours.
 _TITLE, _BODY, _IDENTIFIERS = 5, 2, 2
-_SETTINGS: Mapping[str, object] = {
-    # A deleted document's version is kept so long: an older change that comes later than that would bring it back.
-    "index.gc_deletes": "12h",
-    # Nothing new is seen before a run of the updater ends, so a search sees one state of the store.
-    "index.refresh_interval": "-1",
-    "similarity": {"ours": {"type": "BM25", "k1": 3.0, "b": 0.6}},
-    "analysis": {
-        "filter": {"counted": {"type": "delimited_term_freq"}},
-        "analyzer": {
-            "counts": {"type": "custom", "tokenizer": "whitespace", "filter": ["counted"]},
-            "tokens": {"type": "custom", "tokenizer": "whitespace"},
-        },
-    },
-}
-_PROPERTIES: Mapping[str, object] = {
-    "text": {
-        "type": "text", "analyzer": "counts", "search_analyzer": "tokens", "index_options": "freqs",
-        "similarity": "ours",
-    },
-    "names": {"type": "text", "analyzer": "tokens", "index_options": "docs", "norms": False},
-    **{column: {"type": "text", "analyzer": "tokens", "norms": False} for column in COLUMNS},
-    **{label: {"type": "keyword"} for label in ("kind", "hit_kind", "agent", "type", "priority")},
-    **{number: {"type": "long"} for number in ("row", "owner", "session", "group")},
-    "length": {"type": "integer"},
-    "is_current": {"type": "boolean"},
-    "counts": {"type": "object", "enabled": False},
-}  # fmt: skip
 
 
 def definition(settings: WideSettings, meta: Mapping[str, object]) -> dict[str, object]:
-    """What a new index is made of."""
-    return {
-        "settings": {
-            **_SETTINGS, "number_of_shards": settings.shards, "number_of_replicas": settings.replicas,
-        },
-        "mappings": {
-            "dynamic": "strict", "_source": {"includes": list(SOURCE)}, "properties": _PROPERTIES, "_meta": meta,
-        },
-    }  # fmt: skip
+    """What a new index is made of: index.json, and what is configured.
+
+    There a deleted document's version is kept for hours, because an older change that comes later than that would bring
+    it back; nothing new is seen before a run of the updater ends, so that a search sees one state of the store.
+    """
+    with open(os.path.join(os.path.dirname(__file__), "index.json"), encoding="utf-8") as file:
+        made: dict[str, dict[str, object]] = json.load(file)
+    made["settings"] |= {"number_of_shards": settings.shards, "number_of_replicas": settings.replicas}
+    made["mappings"]["_meta"] = meta
+    return {**made}
 
 
 def cut(term: str) -> str:

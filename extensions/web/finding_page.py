@@ -5,20 +5,14 @@ from urllib.parse import parse_qsl
 
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.error_story import story
-from ctxrank.extensions.web.rendering import said
+from ctxrank.extensions.web.rendering import said, words_of
 from ctxrank.extensions.web.search_page import LIMIT, MOST, segments
 from ctxrank.extensions.web.text_line import TextLine
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.ids import local_ref, whose
 
 _BLANK_LINES = 2  # between two passages: nothing is missing there
-_PLACES = {
-    "blocks": "Blocks",
-    "receipt": "Receipts",
-    "errors": "Errors",
-    "sessions": "Sessions",
-    "failure": "Sessions",
-}
+_PLACES = words_of("place")
 _LOOKED_AT = (LIMIT, MOST)  # hits of a query among which a finding is looked for: mostly it was opened from the first
 
 

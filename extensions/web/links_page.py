@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
+from ctxrank.extensions.web.rendering import words_of
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -12,10 +13,7 @@ _NODE_WIDTH, _NODE_HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 204, 38, 44, 12, 8
 _TITLE_CHARS = 28
 # Columns from left to right; of what is linked, what another artifact leads to stands in one of its own.
 _FURTHER = "T1 further"
-_TIERS = {
-    "T0": "the task itself", "T1": "linked", _FURTHER: "linked from there", "T2": "by path or annotation",
-    "T3": "found by search", "": "not there",
-}  # fmt: skip
+_TIERS = words_of("tier")
 LEAST_BUDGET, MOST_BUDGET = 100, 12_000
 
 

@@ -2,13 +2,9 @@
 
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
 from ctxrank.extensions.web.blocks_page import left_out
-from ctxrank.extensions.web.rendering import address
+from ctxrank.extensions.web.rendering import address, words_of
 
-# Of what a receipt keeps of a request, what a person asks about first, and what it is called.
-_ASKED = {
-    "task": "task", "task_id": "task of .contextia", "budget": "budget asked for", "budget in force": "budget in force",
-    "limit in force": "packages at most", "reach": "reach", "failure": "failure", "engine": "engine and outcome",
-}  # fmt: skip
+_ASKED = words_of("asked")  # of what a receipt keeps of a request, what a person asks about first
 _NEAR = 100  # receipts of an agent, among which the one before is looked for
 _ABOVE = ("group", "as_of")  # they stand above the receipt
 

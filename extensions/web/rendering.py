@@ -18,6 +18,7 @@ from ctxrank.indexer.clock import DAY_US, SECOND_US, format_us, now_us, parse_ti
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import error_title, printable
+from ctxrank.indexer.text.tables import rows
 from ctxrank.ranking.retrieval.snippets import MARK, Span, marked
 
 _AGES = (
@@ -57,6 +58,11 @@ def environment(called: Callable[..., str]) -> jinja2.Environment:
         "error_title": error_title,
     }  # macros have no context
     return made
+
+
+def words_of(sort: str) -> dict[str, str]:
+    """What the pages call things of a sort, by name: the rows of words.tsv."""
+    return {name: said for of, name, said in rows(__file__, "words") if of == sort}
 
 
 def _shown(value: object) -> object:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from ctxrank.extensions.web import lately_page
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
-from ctxrank.extensions.web.rendering import plural
+from ctxrank.extensions.web.rendering import plural, words_of
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.anchors import drifted_findings
 from ctxrank.indexer.records.related import MOST as MOST_SHOWN
@@ -12,20 +12,7 @@ from ctxrank.ranking.retrieval.query import Filter, Query, is_pasted, parse_quer
 from ctxrank.ranking.retrieval.snippets import is_code
 
 LIMIT, MOST = 10, 100
-# What a score is made of: a colour each, on every page, and what it is called.
-PARTS = (
-    ("words", "words"), ("together", "words together"), ("priority", "priority"), ("group", "group"),
-    ("recency", "recency"),
-)  # fmt: skip
-FACETS = {
-    "kind": "Kind",
-    "type": "Type",
-    "agent": "Agent",
-    "origin": "Origin",
-    "session": "Session",
-    "priority": "Priority",
-    "since": "Changed",
-}
+PARTS, FACETS = words_of("part"), words_of("facet")  # of a score, with a colour each on every page; of a query
 EXAMPLES = ("type:decisions since:7d", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
 
 
@@ -118,7 +105,7 @@ def _notes(found: Json) -> Iterator[str]:
 
 def segments(shares: Json) -> list[Segment]:
     """The parts of a score one after another; what is nothing is left out."""
-    values = ((name, label, shares.get(name) or 0) for name, label in PARTS)
+    values = ((name, label, shares.get(name) or 0) for name, label in PARTS.items())
     return in_a_row(part for part in values if part[2] >= 0.0005)
 
 

@@ -24,6 +24,7 @@ from collections.abc import Generator, Iterator, Mapping
 
 from ctxrank.indexer.beneath import is_inside, read_beneath
 from ctxrank.indexer.light_typing import NamedTuple, contextmanager
+from ctxrank.indexer.store.location import checkout_of
 from ctxrank.indexer.systems import signal
 
 MAX_SECONDS = 10.0
@@ -91,12 +92,10 @@ def find_repository(folder: str) -> Repository | None:
 
     A linked worktree is one only if git's own folder names it, too: a `.git` file may say anything.
     """
-    folder = top = os.path.realpath(folder)
-    while not os.path.lexists(os.path.join(top, ".git")):
-        parent = os.path.dirname(top)
-        if parent == top:
-            return None
-        top = parent
+    folder = os.path.realpath(folder)
+    top = checkout_of(folder)
+    if top is None:
+        return None
     own = common = os.path.join(top, ".git")
     info = os.lstat(own)
     if stat.S_ISREG(info.st_mode):

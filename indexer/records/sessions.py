@@ -195,10 +195,10 @@ def set_group_status(change: Change, session: str, name: str, status: str) -> Ta
     return group
 
 
-def require_session(change: Change, name: str, *, create: bool) -> Session:
+def require_session(change: Change, name: str, *, create: bool, project: str = DEFAULT_PROJECT) -> Session:
     """The session of this name, made first if `create`. Raises NotFoundError, UsageError."""
     if create and not has_session(change.connection, name):
-        create_session(change, NewSession(name))
+        create_session(change, NewSession(name, project))
     return find_session(change.connection, name)
 
 

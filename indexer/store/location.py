@@ -384,6 +384,11 @@ def upwards(folder: str) -> list[str]:
     return folders
 
 
+def checkout_of(folder: str) -> str | None:
+    """The folder with a .git that a folder lies in, or that it is; None where there is none."""
+    return next((one for one in upwards(folder) if os.path.lexists(os.path.join(one, ".git"))), None)
+
+
 def main_worktree(folder: str) -> str | None:
     """The main worktree's folder, if this one is linked to it; None where it is not.
 

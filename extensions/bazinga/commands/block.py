@@ -24,6 +24,7 @@ from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, printable, shorten
+from ctxrank.indexer.text.tables import rows
 from ctxrank.indexer.text.tokens import cautious_tokens
 from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble, make_assembly
 from ctxrank.ranking.context.assembly.block import REFERENCE_LINE, passage, quoted_line
@@ -50,16 +51,9 @@ MAX_PASSAGE_CHARS = 600
 # Who is shown the newest reasoning of any phase: risks, blockers and pivots, too.
 _OF_ANY_PHASE = ("qa_expert", "tech_lead")
 
-MODELS = {"haiku": 900, "sonnet": 1800, "opus": 2400}
-_SHARES = {
-    "developer": 0.35,
-    "senior_software_engineer": 0.30,
-    "qa_expert": 0.30,
-    "tech_lead": 0.40,
-    "project_manager": 0.10,
-    "investigator": 0.35,
-    "requirements_engineer": 0.30,
-}
+_ROWS = tuple(rows(__file__, "block"))
+MODELS = {name: int(tokens) for sort, name, tokens in _ROWS if sort == "model"}
+_SHARES = {name: float(share) for sort, name, share in _ROWS if sort == "share"}
 _OTHER_SHARE = 0.20
 # One of each class first, so that the smallest budget starves none; then two packages for one of the others.
 _FIRST_ROUND = ("packages", "reasoning", "errors")
@@ -68,14 +62,7 @@ _EXTRAS = ("strategies", "passages", "earlier")
 
 OPENING = "## Context from Prior Work\n"
 _HEAD = f"{OPENING}\n{REFERENCE_LINE}"
-_HEADINGS = {
-    "packages": "### Relevant Context\n",
-    "reasoning": "### Prior Agent Reasoning\n",
-    "errors": "### Known Error Patterns\n",
-    "strategies": "### Strategies\n",
-    "passages": "### Passages\n",
-    "earlier": "### Earlier Sessions\n",
-}
+_HEADINGS = {name: f"{heading}\n" for sort, name, heading in _ROWS if sort == "heading"}
 
 
 class ContextBlock(NamedTuple):
