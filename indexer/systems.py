@@ -6,10 +6,12 @@ Each difference is chosen by what the running system offers; tests take both bra
 import os
 import sys
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
 
 if TYPE_CHECKING:
     import signal as signal
+    from collections.abc import Generator
+    from typing import BinaryIO
 
     import apsw
 else:
@@ -89,6 +91,22 @@ def sync(descriptor: int) -> None:
         except OSError:
             pass  # a file system that does not know it, as of a network
     os.fsync(descriptor)
+
+
+@contextmanager
+def whole_file(path: str) -> "Generator[BinaryIO, None, None]":
+    """A new file for its owner alone: it takes this one's place once the disk has it, else it goes. Raises OSError."""
+    unfinished = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
+    try:
+        with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "wb") as file:
+            yield file
+            file.flush()
+            sync(file.fileno())
+        give_to_owner_of_folder(unfinished)
+        os.replace(unfinished, path)
+    finally:
+        if os.path.lexists(unfinished):
+            os.unlink(unfinished)
 
 
 def give_to_owner_of_folder(path: str) -> None:

@@ -30,10 +30,9 @@ PERMITTED = {
     "indexer/machine.py switched_off": "the file of root alone, looked at before; only root can exchange it",
     "indexer/store/one_process.py held": "as above",
     "indexer/files/git.py _fill": "makes files in a folder that was just made",
-    "cli/actions/upkeep/exchange.py _write_file": "makes the file that an export is written to",
-    "extensions/team/snapshot.py write_snapshot": "makes the file that a snapshot is written to",
     "extensions/team/snapshot.py bring_snapshot": "a snapshot that the user named, line by line, each bounded",
     "extensions/team/schema.py _migrate": "the program's own SQL files",
+    "extensions/opensearch/documents.py definition": "the program's own definition of an index",
     "cli/agents/install.py _unfinished": "makes a file beside the runner's, whose place it takes",
     "cli/agents/log.py note_failure": "adds a line to the hook's log in the user's own state folder",
     "extensions/bazinga/arguments.py data": "the program's own tables",
@@ -42,7 +41,6 @@ PERMITTED = {
     "extensions/bazinga/switch/placed_switch.py command_of_ctxrank": "what install noted beside this very file",
     "extensions/bazinga/place.py _open_file": "makes a database where the predecessor would",
     "indexer/store/known_stores.py alone_in": "a folder of the user's own, to lock it",
-    "indexer/store/known_stores.py write_privately": "makes a file in the user's own state folder",
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
     "indexer/store/location.py read_state": "whether the user trusts a store: on each call",
     # what is installed with the program, or is the system's
@@ -59,6 +57,7 @@ PERMITTED = {
     "indexer/care/finding.py _sentences": "the program's own table",
     "indexer/store/migrations.py _read_sql": "the program's own SQL files",
     "indexer/owners.py apply_schema": "an installed extension's own SQL files",
+    "indexer/systems.py whole_file": "makes a file beside the one whose place it takes",
     "indexer/systems.py _mounts": "the system's list of mounts",
     "indexer/systems.py bound_memory": "the system's sizes of this process",
     "cli/click_commands.py LazyGroup.format_commands": "writes help, and no file",

@@ -7,13 +7,12 @@ Codex writes what came at SubagentStart beside the prompt.
 
 import time
 
-from ctxrank.cli.agents.event import CODEX, object_of, text_of, texts_of
+from ctxrank.cli.agents.event import CODEX, object_of, object_of_line, text_of, texts_of
 from ctxrank.cli.agents.injected_text import is_tagged
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.beneath import read_part
 from ctxrank.indexer.records.spawns import last_spawn, note_block_arrival
 from ctxrank.indexer.text.digests import digest_of
-from ctxrank.indexer.text.light_json import loads
 
 _START_BYTES = 256 * 1024
 _LOOKS, _PAUSE_S = 10, 0.05
@@ -49,10 +48,7 @@ def given_texts(path: str) -> list[str]:
     given: list[str] = []
     for line in lines:
         if b'"user"' in line or b'"developer"' in line:
-            try:
-                fields = object_of(loads(line.decode("utf-8", "replace")))
-            except (ValueError, RecursionError):
-                continue
+            fields = object_of_line(line)
             # Claude Code: {"type": "user", "message": {…}}, Codex: {"type": "response_item", "payload": {…}}.
             message = object_of(fields.get("message")) or object_of(fields.get("payload"))
             content = message.get("content")

@@ -104,6 +104,14 @@ def object_of(value: object) -> Mapping[str, object]:
     return {str(key): item for key, item in value.items()} if is_dict(value) else {}
 
 
+def object_of_line(line: bytes) -> Mapping[str, object]:
+    """What a line of JSON says that is an object; empty for any other line."""
+    try:
+        return object_of(loads(line.decode("utf-8", "replace")))
+    except (ValueError, RecursionError):
+        return {}
+
+
 def texts_of(value: object) -> list[str]:
     """The texts of a list; of MCP's content parts, what their `text` says."""
     if not is_list(value):

@@ -8,9 +8,9 @@ The line is in the session's file before the hook is called.
 
 from collections.abc import Mapping
 
-from ctxrank.cli.agents.event import object_of
+from ctxrank.cli.agents.event import object_of, object_of_line
 from ctxrank.indexer.beneath import read_part
-from ctxrank.indexer.text.light_json import dumps, loads
+from ctxrank.indexer.text.light_json import dumps
 
 # Of the file's end: few commands print so much that their line is longer than the first of these.
 _END_BYTES = (256 * 1024, 4 * 1024 * 1024)
@@ -33,10 +33,7 @@ def exit_code_of(path: str, tool_use_id: str) -> int | None:
         for line in reversed(end.split(b"\n")):
             if b'"CommandExecution"' not in line or id_ not in line:
                 continue
-            try:
-                item = item_of(object_of(loads(line.decode("utf-8", "replace"))))
-            except (ValueError, RecursionError):
-                continue
+            item = item_of(object_of_line(line))
             code = item.get("exit_code")
             if item.get("id") == tool_use_id:
                 return code if isinstance(code, int) else None

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator
-from tempfile import mkstemp
 from typing import BinaryIO
 
 from ctxrank.extensions.team.log import LogLine, TeamLog
@@ -22,7 +21,7 @@ from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.systems import sync
+from ctxrank.indexer.systems import whole_file
 
 _FIRST_LINE = b"ctxrank-snapshot 1\n"
 _LENGTH_BYTES, _MAX_HEAD_BYTES = 4, 1000
@@ -40,32 +39,24 @@ class Taken(NamedTuple):
 def write_snapshot(log: TeamLog, path: str) -> tuple[int, int]:
     """Write all lines of the project; returns how many, and up to which change. Raises CtxrankError."""
     head = log.head()
-    place = os.path.realpath(path)
     if os.path.lexists(path):
         raise UsageError(f"There is a file {path} already.", "Give another name.")
-    with refused_by_system(f"{path} cannot be written", "Check the folder."):
-        handle, unfinished = mkstemp(prefix=".ctxrank-snapshot-", dir=os.path.dirname(place))
-    try:
-        count = after = 0
-        with open(handle, "wb") as file:
-            file.write(_FIRST_LINE)
-            while lines := log.lines(head.id, after, _NOBODY):
-                for line in lines:
-                    if line.n > head.n:
-                        break
-                    described = json.dumps({"n": line.n, "bytes": len(line.line)}).encode()
-                    file.write(len(described).to_bytes(_LENGTH_BYTES, "big") + described + line.line)
-                    count += 1
-                after = lines[-1].n
-                if after >= head.n:
+    count = after = 0
+    with (
+        refused_by_system(f"{path} cannot be written", "Check the folder."),
+        whole_file(os.path.realpath(path)) as file,
+    ):
+        file.write(_FIRST_LINE)
+        while lines := log.lines(head.id, after, _NOBODY):
+            for line in lines:
+                if line.n > head.n:
                     break
-            file.flush()
-            sync(file.fileno())
-        os.replace(unfinished, place)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(unfinished)
-        raise
+                described = json.dumps({"n": line.n, "bytes": len(line.line)}).encode()
+                file.write(len(described).to_bytes(_LENGTH_BYTES, "big") + described + line.line)
+                count += 1
+            after = lines[-1].n
+            if after >= head.n:
+                break
     return count, head.n
 
 

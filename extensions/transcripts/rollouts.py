@@ -6,12 +6,11 @@
 The first line says whose the file is: of an agent that another one started, `id` is its own and `session_id` is not.
 """
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
-from ctxrank.cli.agents.event import object_of, text_of, texts_of
+from ctxrank.cli.agents.event import object_of, object_of_line, text_of, texts_of
 from ctxrank.cli.agents.rollout import item_of
 from ctxrank.extensions.transcripts.steps import Called, Said, Where, moment_of, output_of
 
@@ -20,10 +19,7 @@ def rollout_of(line: bytes) -> Where | None:
     """Whose a rollout is, by its first line; None for the first line of another file."""
     if b'"session_meta"' not in line:
         return None
-    try:
-        fields = object_of(json.loads(line))
-    except (ValueError, RecursionError):
-        return None
+    fields = object_of_line(line)
     if fields.get("type") != "session_meta":
         return None
     told = object_of(fields.get("payload"))

@@ -111,7 +111,7 @@ class RecordReader:
             return bool(value)
         is_clean = column.is_ours or ruleset >= RULESET_VERSION
         if column.meaning is Meaning.JSON:
-            return _json_value(str(value) if is_clean else self._texts.json(str(value), empty="null"))
+            return json_value(str(value) if is_clean else self._texts.json(str(value), empty="null"))
         if column.meaning in (Meaning.TEXT, Meaning.LINE) and not is_clean:
             return self._texts.text(str(value))
         return value
@@ -285,7 +285,7 @@ def _joins(kind: Kind) -> Iterator[str]:
         yield f"{'' if kind.is_file else 'LEFT '}JOIN documents AS d ON d.kind = '{kind.name}' AND d.record_id = t.id"
 
 
-def _json_value(text: str) -> object:
+def json_value(text: str) -> object:
     """Stored JSON as the value it is; what cannot be written as JSON again stays a text."""
     try:
         value: object = json.loads(text)

@@ -27,7 +27,7 @@ from ctxrank.indexer.store.location import (
     shown_place,
     state_folder,
 )
-from ctxrank.indexer.systems import give_to_owner_of_folder, sync
+from ctxrank.indexer.systems import give_to_owner_of_folder, whole_file
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.store import Store
@@ -128,17 +128,5 @@ def alone_in(folder: str) -> Generator[None, None, None]:
 
 def write_privately(path: str, text: str) -> None:
     """Write a small file whole or not at all, for its owner alone, and wait for the disk. Raises OSError."""
-    unfinished = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
-    try:
-        descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, text.encode("utf-8", "backslashreplace"))
-            sync(descriptor)
-        finally:
-            os.close(descriptor)
-        give_to_owner_of_folder(unfinished)
-        os.replace(unfinished, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(unfinished)
-        raise
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))

@@ -14,6 +14,7 @@ from tables import each_row
 
 from ctxrank.cli.actions.upkeep import exchange, purge
 from ctxrank.cli.main import run
+from ctxrank.indexer import systems
 from ctxrank.indexer.exchange.run import ImportReport, KindCount, SkippedRow
 from ctxrank.indexer.privacy import purge as forgetting
 from ctxrank.indexer.privacy.purge import PurgeReport
@@ -180,7 +181,7 @@ def test_nothing_is_replaced_unasked_and_what_fails_leaves_nothing(
     def fails(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(exchange, "sync", fails)
+    monkeypatch.setattr(systems, "sync", fails)
     assert ask("export", "-o", str(file), "--force").code == 4 or file.read_text() == "mine"
     assert [one.name for one in file.parent.iterdir()] == ["shop.jsonl"] and file.read_text() == "mine"
 

@@ -4,7 +4,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterable
-from tempfile import mkstemp
 from typing import BinaryIO
 
 from ctxrank.cli.call import Call, Reply, shown
@@ -17,7 +16,7 @@ from ctxrank.indexer.exchange.export import export_lines, last_number
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
-from ctxrank.indexer.systems import sync
+from ctxrank.indexer.systems import whole_file
 
 
 def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = (), accept: bool = False) -> Reply:
@@ -87,20 +86,10 @@ def _refuse_to_replace(path: str, *, force: bool) -> None:
 
 
 def _write_file(path: str, lines: Iterable[str]) -> int:
-    """Write next to the file and put it in its place when it is whole; returns how many records it has."""
-    place = os.path.realpath(path)
-    handle, unfinished = mkstemp(prefix=".ctxrank-export-", dir=os.path.dirname(place))  # its owner alone reads it
-    try:
-        count = -2  # the header and the end line are none
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            for line in lines:
-                file.write(line)
-                count += 1
-            file.flush()
-            sync(file.fileno())
-        os.replace(unfinished, place)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(unfinished)
-        raise
+    """Write all lines or none; returns how many records they are."""
+    count = -2  # the header and the end line are none
+    with whole_file(os.path.realpath(path)) as file:
+        for line in lines:
+            file.write(line.encode())
+            count += 1
     return count

@@ -8,7 +8,6 @@ cannot be read is null. Times were written in UTC but for `end_time`: local time
 UTC too. Texts stay as they are: they are redacted where lines come in.
 """
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -20,6 +19,7 @@ from ctxrank.extensions.bazinga.records.views import TOKEN_USAGE
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.exceptions import DamagedError
+from ctxrank.indexer.exchange.exported_records import json_value
 from ctxrank.indexer.exchange.fields import MAX_NUMBER, WrittenList, WrittenObject
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
@@ -282,15 +282,7 @@ def _iso(*values: Value) -> str | None:
 
 def _json(text: Value, empty: object = None) -> object:
     """The value that a JSON text says; a text that is none is that text, and none at all is `empty`."""
-    if not _text(text).strip():
-        return empty
-    try:
-        value: object = json.loads(_text(text))
-        # What cannot be written as JSON again (an infinite number) stays the text that it is.
-        json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError):
-        return _text(text)
-    return value
+    return json_value(_text(text)) if _text(text).strip() else empty
 
 
 def _verbatim(text: Value, empty: object = None) -> object:

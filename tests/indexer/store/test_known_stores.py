@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from builders import make_store
 
+from ctxrank.indexer import systems
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.store import known_stores
 from ctxrank.indexer.store.known_stores import (
@@ -72,7 +73,7 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path, monkeypatch:
     def full(_: int) -> None:
         raise OSError(28, "no space")
 
-    monkeypatch.setattr(known_stores, "sync", full)
+    monkeypatch.setattr(systems, "sync", full)
     with pytest.raises(OSError, match="no space"):
         write_privately(str(path), "other")
     assert os.listdir(tmp_path) == ["a"] and path.read_bytes() == "é\\ud800\n".encode()
