@@ -24,7 +24,7 @@ from collections.abc import Generator, Iterator, Mapping
 
 from ctxrank.indexer.beneath import is_inside, read_beneath
 from ctxrank.indexer.light_typing import NamedTuple, contextmanager
-from ctxrank.indexer.store.location import checkout_of
+from ctxrank.indexer.store.location import checkout_of, git_folder
 from ctxrank.indexer.systems import signal
 
 MAX_SECONDS = 10.0
@@ -96,28 +96,16 @@ def find_repository(folder: str) -> Repository | None:
     top = checkout_of(folder)
     if top is None:
         return None
-    own = common = os.path.join(top, ".git")
-    info = os.lstat(own)
-    if stat.S_ISREG(info.st_mode):
-        own, common = _linked_worktree(top)
-    elif not stat.S_ISDIR(info.st_mode):
-        raise GitError("its .git is neither a folder nor a file")
+    own = common = git_folder(top)
+    if own != os.path.join(top, ".git"):
+        common, _, name = own.rpartition(os.sep + "worktrees" + os.sep)
+        if not name or os.sep in name:
+            raise GitError(
+                "its .git names no linked worktree, or one that is elsewhere (a submodule has none of its own)"
+            )
     for place in (top, own, common, os.path.join(common, "objects")):
         _require_own_folder(place)
     return Repository(folder, top, own, common)
-
-
-def _linked_worktree(top: str) -> tuple[str, str]:
-    """The folder that git keeps for a linked worktree, and the main `.git`. Raises GitError."""
-    line = _small_file(top, ".git").partition("\n")[0].strip()
-    own = os.path.normpath(os.path.join(top, line.removeprefix("gitdir:").strip()))
-    common, _, name = own.rpartition(os.sep + "worktrees" + os.sep)
-    if not name or os.sep in name or not os.path.isdir(own):
-        raise GitError("its .git file names no linked worktree (a submodule has none of its own)")
-    back = os.path.normpath(os.path.join(own, _small_file(own, "gitdir").partition("\n")[0].strip()))
-    if os.path.realpath(os.path.dirname(back)) != top or os.path.basename(back) != ".git":
-        raise GitError("its .git file names a worktree that is elsewhere")
-    return own, common
 
 
 def _require_own_folder(path: str) -> None:
