@@ -21,33 +21,16 @@ from ctxrank.indexer.exceptions import (
     UntrustedError,
     UsageError,
 )
-from ctxrank.indexer.light_typing import is_dict, is_list, is_tuple
+from ctxrank.indexer.light_typing import Any, is_dict, is_list, is_tuple
+from ctxrank.indexer.text.tables import json_of
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 OUTCOMES = ("matched", "no_match", "degraded", "stale")
-EXIT_CODES = {
-    0: "found or done",
-    1: "nothing found; what an id or a name means is not there",
-    2: "wrong use",
-    3: "no store, or one that is not trusted",
-    4: "degraded or stale under --strict",
-    5: "damaged",
-    6: "the system refused",
-    7: "locked",
-    130: "interrupted",
-}
 _FAILURES = (NotFoundError, UsageError, NoStoreError, UntrustedError, DamagedError, CtxrankError, LockedError)
 _KINDS = {one.kind: one.exit_code for one in _FAILURES}
-_WORDS: Mapping[str, Mapping[str, object]] = {
-    "string": {"type": "string"},
-    "integer": {"type": "integer"},
-    "row": {"type": ["integer", "string"], "pattern": "^[0-9]+@[0-9a-f]{8,32}$"},
-    "number": {"type": "number"},
-    "boolean": {"type": "boolean"},
-    "time": {"type": "string", "format": "date-time"},
-    "id": {"type": "string", "pattern": r"^[a-z]+:[0-9]+(@[0-9a-f]{8,32})?$"},
-    "any": {},
-}
+_SAID: dict[str, dict[str, Any]] = json_of(__file__, "schema")
+EXIT_CODES = {int(code): meaning for code, meaning in _SAID["exit_codes"].items()}
+_WORDS: Mapping[str, Mapping[str, object]] = _SAID["words"]  # what a word of a shape is
 _TYPE_NAMES = {type(None): "string", Whole: "integer", OneOf: "choice", Path: "path"}
 _Json = dict[str, object]
 

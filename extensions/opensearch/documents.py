@@ -12,7 +12,6 @@
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -29,6 +28,7 @@ from ctxrank.indexer.store.change_log import LoggedDocument
 from ctxrank.indexer.store.facets import index_rowid
 from ctxrank.indexer.store.wide_settings import WideSettings
 from ctxrank.indexer.text.definitions import forms_of, names_in
+from ctxrank.indexer.text.tables import json_of
 
 Tokens = Callable[[str], list[str]]
 
@@ -47,8 +47,7 @@ def definition(settings: WideSettings, meta: Mapping[str, object]) -> dict[str, 
     There a deleted document's version is kept for hours, because an older change that comes later than that would bring
     it back; nothing new is seen before a run of the updater ends, so that a search sees one state of the store.
     """
-    with open(os.path.join(os.path.dirname(__file__), "index.json"), encoding="utf-8") as file:
-        made: dict[str, dict[str, object]] = json.load(file)
+    made: dict[str, dict[str, object]] = json_of(__file__, "index")
     made["settings"] |= {"number_of_shards": settings.shards, "number_of_replicas": settings.replicas}
     made["mappings"]["_meta"] = meta
     return {**made}

@@ -3,7 +3,6 @@
 find("schema", "older", version=9, known=11)       in the words of findings.tsv, which has each check and case
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
@@ -13,6 +12,7 @@ import apsw
 from ctxrank.indexer.engine import INDEX_READ_ERRORS
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.tables import rows
 
 # What reading a damaged file raises: the values of a page that is not the table's are of any type.
 DAMAGE_ERRORS = (*INDEX_READ_ERRORS, DamagedError)
@@ -77,10 +77,7 @@ def guarded(id: str, path: str, found: Iterable[Finding], case: str) -> Iterator
 @cache
 def _sentences() -> Mapping[tuple[str, str], Finding]:
     found: dict[tuple[str, str], Finding] = {}
-    with open(os.path.join(os.path.dirname(__file__), "findings.tsv"), encoding="utf-8") as file:
-        for line in file:
-            if not line.startswith("#"):
-                id, case, result, repair, step, evidence = line.rstrip("\n").split("\t")
-                way = Repair(repair)
-                found[id, case] = Finding(id, Result(result), evidence, step or _STEPS.get(way, ""), way)
+    for id, case, result, repair, step, evidence in rows(__file__, "findings"):
+        way = Repair(repair)
+        found[id, case] = Finding(id, Result(result), evidence, step or _STEPS.get(way, ""), way)
     return found

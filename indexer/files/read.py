@@ -19,6 +19,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import TOO_LARGE
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.tables import rows
 
 # How often a file that changes under our eyes is read before we leave it to the next run.
 MAX_TRIES = 3
@@ -107,17 +108,7 @@ def read_text(root: Root, path: str) -> FileText | ReadSkip:
     return ReadSkip("kept changing while it was read")
 
 
-_REASONS = {
-    errno.ENOENT: "vanished",
-    errno.ENOTDIR: "vanished",
-    errno.ESTALE: "vanished",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
-    errno.ELOOP: "a link",  # what O_NOFOLLOW says
-    errno.EXDEV: "a link out of the tree",
-    errno.ENXIO: "not a regular file",  # a socket, and what `Root.open` says
-    errno.EFBIG: TOO_LARGE,
-}
+_REASONS = {getattr(errno, name): reason for name, reason in rows(__file__, "refusals")} | {errno.EFBIG: TOO_LARGE}
 
 
 def read_changed(root: Root, found: FoundFile, known_sha256: str | None) -> Reading:

@@ -1,7 +1,9 @@
-"""Tables beside the code: one row an entry, columns between tabs, and lines of comment that begin with #."""
+"""Tables beside the code: one row an entry, columns between tabs, and lines of comment that begin with #; and JSON."""
 
 import os
 from collections.abc import Iterator
+
+from ctxrank.indexer.light_typing import Any
 
 
 def rows(module_file: str, name: str) -> Iterator[list[str]]:
@@ -15,6 +17,17 @@ def words_of(module_file: str, name: str) -> frozenset[str]:
     return frozenset(_lines(module_file, name))
 
 
+def json_of(module_file: str, name: str) -> Any:
+    """The value of a file of JSON that lies beside a module."""
+    import json  # noqa: PLC0415  start-up: a query reads none
+
+    return json.loads(_read(module_file, f"{name}.json"))
+
+
 def _lines(module_file: str, name: str) -> list[str]:
-    with open(os.path.join(os.path.dirname(module_file), f"{name}.tsv"), encoding="utf-8") as file:
-        return [line for line in file.read().split("\n")[:-1] if not line.startswith("#")]
+    return [line for line in _read(module_file, f"{name}.tsv").split("\n")[:-1] if not line.startswith("#")]
+
+
+def _read(module_file: str, name: str) -> str:
+    with open(os.path.join(os.path.dirname(module_file), name), encoding="utf-8") as file:
+        return file.read()
