@@ -21,7 +21,7 @@ from ctxrank.indexer.exceptions import (
     UntrustedError,
     UsageError,
 )
-from ctxrank.indexer.light_typing import Any, is_dict, is_list, is_tuple
+from ctxrank.indexer.light_typing import Any, is_dict, is_list, is_tuple, object_of
 from ctxrank.indexer.text.tables import json_of
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -128,7 +128,7 @@ def value_schema(shape: Shape) -> _Json:
     if is_list(shape):
         return {"type": "array", "items": value_schema(shape[0])}
     assert is_dict(shape), f"{shape!r} is no shape"
-    fields = {str(key): one for key, one in shape.items()}
+    fields = object_of(shape)
     others = fields.pop("*", None)
     return {
         "type": "object",

@@ -165,6 +165,11 @@ def is_dict(value: object) -> "TypeIs[dict[object, object]]":
     return isinstance(value, dict)
 
 
+def object_of(value: object) -> dict[str, object]:
+    """A value that is an object of JSON; empty for anything else."""
+    return {str(key): item for key, item in value.items()} if is_dict(value) else {}
+
+
 def is_list(value: object) -> "TypeIs[list[object]]":
     """`isinstance(value, list)`, after which the items are objects to a type checker, and not unknown."""
     return isinstance(value, list)

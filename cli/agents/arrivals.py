@@ -7,10 +7,11 @@ Codex writes what came at SubagentStart beside the prompt.
 
 import time
 
-from ctxrank.cli.agents.event import CODEX, object_of, object_of_line, text_of, texts_of
+from ctxrank.cli.agents.event import CODEX, object_of_line, text_of, texts_of
 from ctxrank.cli.agents.injected_text import is_tagged
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.beneath import read_part
+from ctxrank.indexer.light_typing import object_of
 from ctxrank.indexer.records.spawns import last_spawn, note_block_arrival
 from ctxrank.indexer.text.digests import digest_of
 

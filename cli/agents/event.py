@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.light_typing import NamedTuple, is_list, object_of
 from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.light_json import loads
 from ctxrank.indexer.text.tables import rows
@@ -67,7 +67,7 @@ def read_event(data: bytes, runner: str | None) -> Event | None:
         value: object = loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError("The event is no JSON.") from error
-    fields = object_of(value)
+    fields: Mapping[str, object] = object_of(value)
     # Cursor and Copilot CLI read Claude Code's settings beside their own, and call its hook.
     if runner == CLAUDE_CODE and ("cursor_version" in fields or "COPILOT_PROJECT_DIR" in os.environ):
         return None
@@ -97,11 +97,6 @@ def text_of(value: object) -> str:
     if not isinstance(value, str):
         return ""
     return value if value.isascii() else value.encode("utf-8", "replace").decode()
-
-
-def object_of(value: object) -> Mapping[str, object]:
-    """A value that is an object; empty for anything else."""
-    return {str(key): item for key, item in value.items()} if is_dict(value) else {}
 
 
 def object_of_line(line: bytes) -> Mapping[str, object]:

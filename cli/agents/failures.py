@@ -7,12 +7,12 @@ calls succeed, so the first question is one row of the store, and no more is loa
 import os
 from collections.abc import Mapping
 
-from ctxrank.cli.agents.event import CODEX, Event, object_of, text_of, texts_of
+from ctxrank.cli.agents.event import CODEX, Event, text_of, texts_of
 from ctxrank.cli.agents.injected_text import fenced, public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.call import Call
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, object_of
 from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import public_id

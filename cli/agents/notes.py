@@ -21,7 +21,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 
-from ctxrank.cli.agents.event import object_of, text_of, texts_of
+from ctxrank.cli.agents.event import text_of, texts_of
 from ctxrank.cli.agents.injected_text import may_not_be_kept
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import role_of
@@ -35,7 +35,7 @@ from ctxrank.indexer.files.read import FileText, read_text
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import walk
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, object_of
 from ctxrank.indexer.records.cloned_notes import note_commit, undesignate
 from ctxrank.indexer.records.packages import NewPackage, link_versions, save_package
 from ctxrank.indexer.redaction.engine import redact

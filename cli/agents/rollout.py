@@ -8,8 +8,9 @@ The line is in the session's file before the hook is called.
 
 from collections.abc import Mapping
 
-from ctxrank.cli.agents.event import object_of, object_of_line
+from ctxrank.cli.agents.event import object_of_line
 from ctxrank.indexer.beneath import read_part
+from ctxrank.indexer.light_typing import object_of
 from ctxrank.indexer.text.light_json import dumps
 
 # Of the file's end: few commands print so much that their line is longer than the first of these.

@@ -23,7 +23,7 @@ from ctxrank.cli.agents.event import LIMITS_S
 from ctxrank.cli.agents.json_edit import Names, Way
 from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list, object_of
 from ctxrank.indexer.text.tables import rows
 
 _SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugin")
@@ -337,7 +337,7 @@ def _part(document: Mapping[str, object] | dict[object, object], name: str, path
     value = document.get(name, {})
     if not is_dict(value):
         raise UsageError(f"{path}: '{name}' is no object, and the file is left as it is.", "Repair it first.")
-    return {str(key): item for key, item in value.items()}
+    return object_of(value)
 
 
 # A section of ours in a text: between two comments, at the end, with a blank line before it.

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
-from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, object_of
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.ids import public_id
@@ -91,7 +91,7 @@ def _lines(folder: str, name: str) -> Iterator[tuple[str, Mapping[str, object]]]
             raise UsageError(f"{path}:{number} is not JSON: {error}", "Give one object a line.") from error
         if not is_dict(line):
             raise UsageError(f"{path}:{number} is not a JSON object.", "Give one object a line.")
-        yield f"{path}:{number}", {str(key): value for key, value in line.items()}
+        yield f"{path}:{number}", object_of(line)
 
 
 def _numbered(path: str) -> Iterator[tuple[int, str]]:

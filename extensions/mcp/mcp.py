@@ -11,10 +11,10 @@ import time
 
 from ctxrank.cli.call import Call, Reply, imported
 from ctxrank.cli.declare import Command
-from ctxrank.extensions.mcp.protocol import WRONG_PARAMETERS, Connection, Json, Method, Refusal, Say, named
+from ctxrank.extensions.mcp.protocol import WRONG_PARAMETERS, Connection, Json, Method, Refusal, Say
 from ctxrank.extensions.mcp.schemas import described, picked, tools
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, cast
+from ctxrank.indexer.light_typing import TYPE_CHECKING, cast, object_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,7 +119,7 @@ class Served:
             raise Refusal(WRONG_PARAMETERS, f"There is no tool {name!a}. There are {', '.join(tools())}.")
         tool = tools()[name]
         try:
-            answer = self._ask(tool, named(params.get("arguments")), say)
+            answer = self._ask(tool, object_of(params.get("arguments")), say)
         except Exception as error:
             return {"content": [{"type": "text", "text": self._in_words(error)}], "isError": True}
         return {

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from queue import SimpleQueue
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, is_dict
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, is_dict, object_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO, TypeGuard
@@ -96,7 +96,7 @@ class Connection:
                 raise Refusal(NO_REQUEST, 'A request has "jsonrpc": "2.0" and a method.')
             if "id" in message:
                 self._take(id_, method, params)
-            elif method == "notifications/cancelled" and _is_id(cancelled := named(params).get("requestId")):
+            elif method == "notifications/cancelled" and _is_id(cancelled := object_of(params).get("requestId")):
                 self._open.discard(cancelled)
         except Refusal as refusal:
             self._send({"id": id_ if _is_id(id_) else None, "error": refusal.as_json})
@@ -108,7 +108,7 @@ class Connection:
             raise Refusal(NO_METHOD, f"There is no method {method!a}. There are {', '.join(self._methods)}.")
         if not is_dict(params):
             raise Refusal(WRONG_PARAMETERS, "The parameters of a request are an object.")
-        given = named(params)
+        given = object_of(params)
         request = _Request(id_, self._methods[method], given, _is_stateless(given))
         self._open.add(id_)
         if request.method.is_quick:
@@ -146,7 +146,7 @@ class Connection:
         }
 
     def _progress(self, request: _Request) -> Say | None:
-        token = named(request.params.get("_meta")).get("progressToken")
+        token = object_of(request.params.get("_meta")).get("progressToken")
         if not _is_id(token):
             return None
         steps = 0
@@ -195,12 +195,7 @@ def _parsed(line: bytes) -> Json:
         raise Refusal(NO_JSON, "The line is no JSON.") from error
     if not is_dict(found):
         raise Refusal(NO_REQUEST, "A message is an object, one a line.")
-    return named(found)
-
-
-def named(value: object) -> Json:
-    """The fields of an object of JSON; none of what is no object."""
-    return {str(name): one for name, one in value.items()} if is_dict(value) else {}
+    return object_of(found)
 
 
 def _is_id(value: object) -> "TypeGuard[str | int]":
@@ -209,7 +204,7 @@ def _is_id(value: object) -> "TypeGuard[str | int]":
 
 def _is_stateless(params: Json) -> bool:
     """Whether a request says its own revision. Raises Refusal for one that is not known."""
-    asked = named(params.get("_meta")).get(f"{_META}protocolVersion")
+    asked = object_of(params.get("_meta")).get(f"{_META}protocolVersion")
     if asked in (None, STATELESS_VERSION):
         return asked is not None
     data: Json = {"supported": [STATELESS_VERSION], "requested": asked}

@@ -3,8 +3,8 @@
 from ctxrank.cli.command_table import command_table
 from ctxrank.cli.declare import Command, Group, OneOf, Parameter, Shape, Whole
 from ctxrank.cli.schema import value_schema
-from ctxrank.extensions.mcp.protocol import Json, named
-from ctxrank.indexer.light_typing import cache, is_dict, is_list
+from ctxrank.extensions.mcp.protocol import Json
+from ctxrank.indexer.light_typing import cache, is_dict, is_list, object_of
 
 _READING = ("search", "read", "why")
 
@@ -55,7 +55,7 @@ def _argument_schema(one: Parameter) -> Json:
 def picked(shape: Shape, value: object) -> object:
     """Of a value what its shape names."""
     if is_dict(shape) and is_dict(value):
-        fields = named(value)
+        fields = object_of(value)
         return {str(name): picked(one, fields[str(name)]) for name, one in shape.items()}
     if is_list(shape) and is_list(value):
         return [picked(shape[0], one) for one in value]

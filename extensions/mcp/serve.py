@@ -37,7 +37,7 @@ from ctxrank.extensions.mcp.store_pool import MAX_IDLE_S, StorePool
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.extensions import ROUTE, provided
-from ctxrank.indexer.light_typing import is_dict
+from ctxrank.indexer.light_typing import is_dict, object_of
 from ctxrank.indexer.store.location import SERVE_LOCK
 from ctxrank.indexer.store.one_process import only_one
 from ctxrank.indexer.text.tables import rows
@@ -217,7 +217,7 @@ def _parameters(body: bytes) -> dict[str, object]:
         raise UsageError("The request is no JSON.", hint) from error
     if not is_dict(found):
         raise UsageError("The request is no JSON object.", hint)
-    return {str(name): value for name, value in found.items()}
+    return object_of(found)
 
 
 def _failed(error: CtxrankError, status: int | None = None) -> Response:

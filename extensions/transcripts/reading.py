@@ -16,10 +16,10 @@ store will hold.
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import BinaryIO
 
-from ctxrank.cli.agents.event import object_of, text_of
+from ctxrank.cli.agents.event import text_of
 from ctxrank.cli.agents.failures import COMMAND_TOOLS
 from ctxrank.cli.agents.injected_text import public_part
 from ctxrank.cli.agents.shell_line import is_looking, simple_commands
@@ -28,7 +28,7 @@ from ctxrank.extensions.transcripts.rollouts import rollout_of, steps_of
 from ctxrank.extensions.transcripts.steps import Called, Said, Where, moment_of, output_of
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
-from ctxrank.indexer.light_typing import NamedTuple, is_list
+from ctxrank.indexer.light_typing import NamedTuple, is_list, object_of
 from ctxrank.indexer.text.digests import digest_of
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -57,7 +57,7 @@ class TranscriptReader:
         self._file = file
         self.offset = offset
         self.skipped = 0
-        self._calls: dict[str, tuple[str, Mapping[str, object], int]] = {}
+        self._calls: dict[str, tuple[str, dict[str, object], int]] = {}
         self._file.seek(0)
         self._rollout = rollout_of(self._file.readline(MAX_LINE_BYTES))
 

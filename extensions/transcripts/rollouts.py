@@ -10,9 +10,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
-from ctxrank.cli.agents.event import object_of, object_of_line, text_of, texts_of
+from ctxrank.cli.agents.event import object_of_line, text_of, texts_of
 from ctxrank.cli.agents.rollout import item_of
 from ctxrank.extensions.transcripts.steps import Called, Said, Where, moment_of, output_of
+from ctxrank.indexer.light_typing import object_of
 
 
 def rollout_of(line: bytes) -> Where | None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from ctxrank.cli.agents.event import object_of, text_of
+from ctxrank.cli.agents.event import text_of
 from ctxrank.cli.agents.failures import MAX_OUTPUT_CHARS, without_exit_code
 from ctxrank.cli.agents.injected_text import public_part
 from ctxrank.indexer.clock import parse_time
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple, is_list
+from ctxrank.indexer.light_typing import NamedTuple, is_list, object_of
 
 
 class Where(NamedTuple):

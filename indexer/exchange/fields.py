@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from ctxrank.indexer.bounds import MAX_NAME_CHARS, MAX_TEXT_BYTES
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import is_dict, is_list
+from ctxrank.indexer.light_typing import is_dict, is_list, object_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.text.lines import is_uuid, one_line
 
@@ -155,7 +155,7 @@ class Fields:
     def objects(self, name: str) -> "list[Fields]":
         """A list of objects."""
         items = self.items(name)
-        objects = [{str(key): one for key, one in item.items()} for item in items if is_dict(item)]
+        objects = [object_of(item) for item in items if is_dict(item)]
         if len(objects) < len(items):
             raise UsageError(f"its '{name}' holds something that is not an object")
         return [Fields(item, self._texts) for item in objects]

@@ -7,7 +7,7 @@ from typing import BinaryIO, TypeVar
 from ctxrank.indexer.bounds import MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_LINE_DEPTH
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
-from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, object_of
 from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.lines import is_uuid
 
@@ -94,7 +94,7 @@ class LineReader:
             record = values.get("record")
             if record == END:
                 counts = values.get("counts")
-                self.end_counts = {str(key): count for key, count in counts.items()} if is_dict(counts) else {}
+                self.end_counts = object_of(counts)
             elif isinstance(record, str):
                 yield Line(self._number, record, values, len(data))
             else:
@@ -147,4 +147,4 @@ def parse_line(data: bytes) -> Mapping[str, object]:
         raise ValueError("it is not JSON") from error
     if not is_dict(value):
         raise ValueError("it is not a JSON object")
-    return {str(key): item for key, item in value.items()}
+    return object_of(value)

@@ -14,7 +14,7 @@ import apsw
 
 from ctxrank.indexer.agents import AGENTS, ALIASES, NO_TEAM, Team, fold_agent, folded_name
 from ctxrank.indexer.exceptions import UsageError, require_word
-from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, object_of
 from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.store.config import SKILLS_CONFIG_PATH as SKILLS_CONFIG_PATH  # for those who seed from it
@@ -136,14 +136,14 @@ def _agents(value: object, team: Team) -> dict[str, dict[str, str]]:
     """Agent or role → skill → level, as read from an unchecked value."""
     agents: dict[str, dict[str, str]] = {}
     for agent, skills in _merged(value, team).items():
-        levels = {name.strip(): str(level).strip().lower() for name, level in _object(skills).items()}
+        levels = {name.strip(): str(level).strip().lower() for name, level in object_of(skills).items()}
         agents[agent] = {name: level for name, level in levels.items() if name and level in LEVELS}
     return agents
 
 
 def _merged(value: object, team: Team) -> dict[str, object]:
     """The parts that are an agent's or a role's, by its own name; of two names `pm` wins, which orchestrators write."""
-    parts = {folded_name(key): part for key, part in _object(value).items()}
+    parts = {folded_name(key): part for key, part in object_of(value).items()}
     agents = {key: part for key, part in parts.items() if key in AGENTS}
     agents |= {role: parts[folded_name(role)] for role in team.roles if folded_name(role) in parts}
     for alias, agent in ALIASES.items():
@@ -165,7 +165,7 @@ def _checked(value: object, team: Team) -> tuple[SeededSkills, str]:
         raise UsageError(
             "A skills configuration is an object.", 'Write {"developer": {"lint-check": "mandatory"}}, or that as YAML.'
         )
-    keys = {folded_name(key): key for key in _object(value)}
+    keys = {folded_name(key): key for key in object_of(value)}
     known = {*AGENTS, *ALIASES, *_NO_AGENTS, *map(folded_name, team.roles)}
     notes = [
         f"'{shown}' is not an agent and is ignored; agents are {', '.join(team.agents)}."
@@ -182,7 +182,7 @@ def _checked(value: object, team: Team) -> tuple[SeededSkills, str]:
         if not is_dict(skills):
             raise UsageError(f"The skills of {agent} are not an object.", f"Give each a level: {', '.join(LEVELS)}.")
         levels: dict[str, str] = {}
-        for name, level in _object(skills).items():
+        for name, level in object_of(skills).items():
             folded = level.strip().lower() if isinstance(level, str) else ""
             skill = redact(skill_name(name)).text
             if folded not in LEVELS:
@@ -195,7 +195,3 @@ def _checked(value: object, team: Team) -> tuple[SeededSkills, str]:
         notes.append("It names no agent's skills: nothing is mandatory and nothing optional.")
     seeded = SeededSkills(tuple(agents), sum(map(len, agents.values())), tuple(notes))
     return seeded, json.dumps(agents, ensure_ascii=False)
-
-
-def _object(value: object) -> dict[str, object]:
-    return {str(key): part for key, part in value.items()} if is_dict(value) else {}

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Mapping
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, is_dict
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, is_dict, object_of
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_setting
 
@@ -94,12 +94,12 @@ def load_config(store: "Store") -> Config:
     user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     user_path = os.path.join(user_home, "ctxrank", "config.yaml")
     project_path = os.path.join(store.location.folder, "config.yaml")
-    user = _own_values(_cached(store, user_path))
+    user = object_of(_cached(store, user_path))
     config = _merged(Config(), user, user_path)
     user_mode = config.redaction_mode
     skills_path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
     config = _merged(config, _orchestrators(store, skills_path), skills_path, "is_orchestrators")
-    project = _own_values(_cached(store, project_path, store.location.folder))
+    project = object_of(_cached(store, project_path, store.location.folder))
     config = _merged(config, project, project_path, "is_projects")
     covering = _covering(user_mode, config.redaction_mode)
     if covering != config.redaction_mode:
@@ -193,7 +193,7 @@ def _orchestrators(store: "Store", path: str) -> Mapping[str, object]:
     if not document:
         text = read_setting(store.primary, IMPORTED_SKILLS_CONFIG)
         document = None if text is None else _parsed(text)
-    return _own_values(document.get("context_engineering")) if is_dict(document) else {}
+    return object_of(document.get("context_engineering")) if is_dict(document) else {}
 
 
 def says_no_fts5(store: "Store") -> bool:
@@ -203,10 +203,6 @@ def says_no_fts5(store: "Store") -> bool:
     """
     path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
     return _orchestrators(store, path).get("enable_fts5") is False
-
-
-def _own_values(document: object) -> Mapping[str, object]:
-    return {str(key): value for key, value in document.items()} if is_dict(document) else {}
 
 
 def _parsed(text: str) -> object:
@@ -236,7 +232,7 @@ def _cached(store: "Store", path: str, within: str | None = None) -> object:
     if path.endswith(".yaml"):
         from ctxrank.indexer.store.settings import check_apart  # noqa: PLC0415  as above
 
-        check_apart(_own_values(value), path)
+        check_apart(object_of(value), path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.

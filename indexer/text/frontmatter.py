@@ -16,7 +16,7 @@ is a comment. Both are read as if the sentence were quoted; the first is a probl
 import re
 from collections.abc import Iterator
 
-from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, object_of
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 12
@@ -84,7 +84,7 @@ def read_yaml(text: str, *, first_line: int = 1) -> tuple[dict[str, object], dic
     if quoted != text:
         builder = _read(quoted, first_line)
         problems = problems or tuple(builder.problems)
-    values = {str(key): value for key, value in builder.root.items()} if is_dict(builder.root) else {}
+    values = object_of(builder.root)
     if builder.root is not None and not is_dict(builder.root):
         problems += (_malformed(first_line, "the frontmatter is not made of 'key: value' lines"),)
     return values, builder.lines, problems

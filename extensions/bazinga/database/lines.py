@@ -22,7 +22,7 @@ from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.exchange.exported_records import json_value
 from ctxrank.indexer.exchange.fields import MAX_NUMBER, WrittenList, WrittenObject
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list, object_of
 from ctxrank.indexer.records import packages, sessions, strategies
 from ctxrank.indexer.text.json_numbers import finite
 
@@ -290,7 +290,7 @@ def _verbatim(text: Value, empty: object = None) -> object:
     value = _json(text, empty)
     kept: WrittenObject | WrittenList
     if is_dict(value):
-        kept = WrittenObject({str(key): item for key, item in value.items()})
+        kept = WrittenObject(object_of(value))
     elif is_list(value):
         kept = WrittenList(value)
     else:
