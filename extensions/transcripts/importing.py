@@ -53,7 +53,7 @@ from ctxrank.indexer.records.sessions import (
 from ctxrank.indexer.records.unconfirmed import unconfirmed_name
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.config import Config, load_config
-from ctxrank.indexer.store.connection import read_column, read_value
+from ctxrank.indexer.store.connection import put_setting, read_column, read_setting, read_value
 from ctxrank.indexer.store.hook_settings import CONVERSATIONS, HookSettings, hook_settings
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
@@ -197,8 +197,7 @@ class _Importer:
     def bring(self, path: str, *, is_dry_run: bool) -> None:
         """Bring in what is new in a file, and remember how far it was read."""
         key = f"{TRANSCRIPT}:{digest_of(os.path.realpath(path))}"
-        begins = read_value(self._store.primary, "SELECT value FROM settings WHERE key = ?", (key,), str)
-        begins, _, ended = (begins or "").partition(" ")
+        begins, _, ended = (read_setting(self._store.primary, key) or "").partition(" ")
         seen = int(ended) if ended.isdecimal() else 0
         start = int(begins) if begins.isdecimal() else 0
         with open(path, "rb") as file:
@@ -228,9 +227,8 @@ class _Importer:
         resume = min(waiting, default=reader.offset)
         if reader.offset - resume > _MAX_BACK_BYTES:
             resume = reader.offset
-        query = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"
         with self._store.write() as change:
-            change.connection.execute(query, (key, f"{resume} {reader.offset}"))
+            put_setting(change.connection, key, f"{resume} {reader.offset}")
 
     def _story(self, reader: TranscriptReader) -> Story:
         """What is new in a file, of this project and not too old."""

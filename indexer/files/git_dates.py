@@ -28,7 +28,7 @@ from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, Repository, find_repository, git_on, head_commit
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_rows, read_value
+from ctxrank.indexer.store.connection import put_setting, read_rows, read_setting
 from ctxrank.indexer.store.store import Store
 
 _KEY = "dated_commits"
@@ -253,8 +253,7 @@ def _has_files_since(store: Store, seq: int) -> bool:
 
 
 def _passes(store: Store) -> dict[str, object]:
-    text = read_value(store.primary, "SELECT value FROM settings WHERE key = ?", (_KEY,), str)
-    passes: dict[str, object] = json.loads(text or "{}")
+    passes: dict[str, object] = json.loads(read_setting(store.primary, _KEY) or "{}")
     return passes
 
 
@@ -273,4 +272,4 @@ def _write(store: Store, root: str, last: _LastPass, dates: list[tuple[_File, in
             last = last._replace(seq=store.last_seq())
     with store.write() as change:
         noted = json.dumps({**_passes(store), root: last._asdict()}, sort_keys=True)
-        change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_KEY, noted))
+        put_setting(change.connection, _KEY, noted)

@@ -6,7 +6,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
-from ctxrank.indexer.store.connection import Page, read_column, read_map, read_page, read_row, read_value
+from ctxrank.indexer.store.connection import Page, read_column, read_map, read_page, read_row, read_setting, read_value
 from ctxrank.indexer.store.ids import SESSION_TITLE
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import is_one_line
@@ -133,9 +133,9 @@ def create_session(change: Change, new: NewSession) -> int:
         raise UsageError(f"There is a session '{new.name}' already.", "Use it, or choose another name.")
     from ctxrank.indexer.store.rows import insert  # noqa: PLC0415  start-up: writing only
 
-    config = read_value(change.connection, "SELECT value FROM settings WHERE key = 'skills_config'", (), str)
     created_at = now_us() if new.created_at is None else new.created_at
-    values = {**new._asdict(), "created_at": created_at, "skills_config": config}
+    values = {**new._asdict(), "created_at": created_at}
+    values["skills_config"] = read_setting(change.connection, "skills_config")
     return insert(change.connection, "sessions", values)
 
 
