@@ -18,6 +18,8 @@ KINDS = {
     "flag": 5, "options": 9, "exit": 3, "finds": 1, "answer": 9, "field": 4, "prints": 4, "line": 2, "usage": 9,
     "verbatim": 1,
 }  # fmt: skip
+# Tables in the folders of extensions that declare no command.
+OTHERS = ("tables", "rules", "served", "words")
 SHARED_SHAPES = {row[1] for row in rows_of(CORE, "shapes")}
 SHARED_OPTIONS = {row[0] for row in rows_of(CORE, "options")}
 
@@ -26,7 +28,7 @@ def _tables() -> list[tuple[str, str]]:
     """Package and name of each table of commands."""
     core = [(CORE, path.stem) for path in (ROOT / "cli" / "commands").glob("*.tsv")]
     beside = [(f"ctxrank.extensions.{path.parent.name}", path.stem) for path in (ROOT / "extensions").glob("*/*.tsv")]
-    return [one for one in sorted(core + beside) if one[1] not in ("options", "shapes")]
+    return [one for one in sorted(core + beside) if one[1] not in ("options", "shapes", *OTHERS)]
 
 
 @each_row("package, name", _tables())
