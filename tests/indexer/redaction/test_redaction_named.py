@@ -155,6 +155,7 @@ def test_the_value_goes_and_everything_around_it_stays(text: str, clean: str) ->
         '"Sid": "S-1-5-21-4288985-3632099173-1864715694"',
         "check_password=lambda *a, **kw: True",
         "$hashed_pwd = hashpw $value;",
+        'config.Password.Algorithm = "sha2crypt"',
         "url(:secret => @agent.options['secret'], reset_password_token: @token)",
         "PWD=@PWD@",
         'post "/hooks/:secret" => "web_requests#handle_request"',
