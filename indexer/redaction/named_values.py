@@ -219,7 +219,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
     if link["plural"] or link["map"] or link["below"] or link["bracket"]:
-        return is_likely(value) and not (link["weak"] and _is_digest(value, link))
+        return is_likely(value) and not (link["weak"] and (_says_no_secret(link) or _is_digest(value, link)))
     if link["tight"]:
         says_none = link["weak"] and (word != "key" or _says_no_secret(link))
         is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
@@ -324,7 +324,7 @@ def _named(word: str, before: str, tail: str) -> tuple[str, str]:
 # A comma, an ampersand and the like belong to a bare value unless the next `name=` follows them.
 _BARE = rf"{PLAIN}++(?>(?>(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\\\\?(?![nrtbfu])){PLAIN}++){{1,500}})*)"
 
-_LETTERS_ONLY = r"[A-Za-z]{6,64}+(?>(?:_[A-Za-z]{6,64}+)?)(?![ ][$])(?=[\s\"'\\,;&)}\]]|\.?\Z)"
+_LETTERS_ONLY = r"[A-Za-z]{6,64}+(?>(?:_[A-Za-z]{6,64}+)?)(?![ ][$\"(])(?=[\s\"'\\,;&)}\]]|\.?\Z)"
 # A line that gives a name its value: of settings and of the environment.
 _SETTING = r"(?s)(?:\A|.*\n)[ \t]*(?:-[ \t]+)?[\"']?[\w.-]*\Z"
 
