@@ -203,17 +203,19 @@ class _Elsewhere:
         name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
         base, language = os.path.basename(anchor.now_path), language_of(anchor.now_path).kind
         if anchor.kind == "name":
-            named = self._sources(anchor, _definers(self._store, name))
+            named = [*self._sources(anchor, _definers(self._store, name))]
         else:  # a command is in files of one name, a setting stays where its file does, as long as that is there
             is_setting = anchor.kind == "setting"
             paths = [path for path in self.paths if (is_table(path) if is_setting else path.endswith(base))]
-            named = self._sources(anchor, paths if name and (is_gone or not is_setting) else ())
+            named = [*self._sources(anchor, paths if name and (is_gone or not is_setting) else ())]
         found = [one for one in named if one.defined(name)]
         is_only = len(found) == 1
         if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
             is_successor = anchor.kind == "name" and is_only and self.paths[found[0].path]
             own, least = (around, _LEAST_NAMESAKE) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
             found = [one for one in found if one.likeness(own) >= least]
+        if not found and anchor.kind == "name" and (other := _of_another_owner(named, name, kept)):
+            return other
         if not found and (is_gone or not name):
             new, stem = [*self._sources(anchor, self._new.get(language, ()))], _stem(anchor.now_path)
             own = set[int]() if is_gone else {*kept.words}
@@ -232,6 +234,15 @@ class _Elsewhere:
         """Those of some files that were indexed since, without the anchor's own."""
         others = (path for path in paths if path in self.paths and path != anchor.now_path)
         return (source for path in others if (source := self._tree.source(path)) is not None)
+
+
+def _of_another_owner(sources: list[Source], name: str, kept: Fingerprint) -> tuple[Source, Located] | None:
+    """The definition of a member's own name that has half of its lines, and more of them than any other."""
+    own = SEPARATOR.split(name)[-1]
+    found = [(one, Located(span, one.difference(kept, span))) for one in sources for span in one.defined(own)]
+    least = min((located.changed for _, located in found), default=len(kept.lines))
+    nearest = [one for one in found if one[1].changed == least]
+    return nearest[0] if len(nearest) == 1 and 2 * least <= len(kept.lines) else None
 
 
 def _stem(path: str) -> str:

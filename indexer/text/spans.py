@@ -36,6 +36,7 @@ _NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to 
 _LEAST_KEPT = 0.5  # of the lines of a definition that has another name now
 _LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
 _SURE_SCORE = 115  # of lines without a word that the span alone had
+_LEAD = 20  # of such lines over all others
 _RENAMED_SCORE = 100  # of a definition that has another name now and of which most lines have changed
 _DECORATORS = ("@", "#[")
 _CLOSERS = (")", "]", "}")
@@ -164,9 +165,8 @@ class Source:
         lines, words = self._lines_of(span), self._words[first : min(last, first + MAX_LINES)]
         terms = self._terms_of(first, last)
         kept = Fingerprint.of(lines, before, words, after, terms, ())
-        places = range(len(self._numbers) - len(lines) + 1 if lines and not is_named else 0)
-        alike = self._like(kept, zip(places, repeat(_LEAST_LIKENESS)))
-        others = (self._terms_of(one.start, one.end) for one in alike if one.end <= first or one.start >= last)
+        alike = () if is_named else self._beside(kept, first, last)
+        others = (self._terms_of(one.start, one.end) for one in alike)
         return Fingerprint.of(lines, before, words, after, terms, terms.difference(*others))
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
@@ -284,7 +284,8 @@ class Source:
             return located
         if not name:
             return self._likest(kept) or self._rest(kept)
-        return self._likest(kept, is_named=True) if self.likeness({*kept.words}) >= _LEAST_KEPT else None
+        is_like = not is_table(self.path) and self.likeness({*kept.words}) >= _LEAST_KEPT
+        return self._likest(kept, is_named=True) if is_like else None
 
     def _rest(self, kept: Fingerprint) -> Located | None:
         """The lines that are left of a span: those that are here once and have a word of its own."""
@@ -359,6 +360,20 @@ class Source:
                     if (score := likeness + _NEIGHBOUR * neighbours) >= _LEAST_SCORE:
                         yield _Likeness(score, neighbours, start, end)
 
+    def _starts(self, kept: Fingerprint) -> range:
+        """Where lines that are like a span may begin."""
+        return range(len(self._numbers) - len(kept.lines) + 1 if kept.lines else 0)
+
+    def _beside(self, kept: Fingerprint, start: int, end: int) -> Iterator[_Likeness]:
+        """The lines that are like a span, without those that have one of some lines."""
+        alike = self._like(kept, zip(self._starts(kept), repeat(_LEAST_LIKENESS)))
+        return (one for one in alike if one.end <= start or one.start >= end)
+
+    def _is_alone(self, kept: Fingerprint, like: _Likeness) -> bool:
+        """Whether lines have a neighbour of a span, and no others are nearly as like it."""
+        others = (one.score for one in self._beside(kept, like.start, like.end))
+        return like.neighbours > 0 and like.score >= max(others, default=_LEAST_SCORE) + _LEAD
+
     def _around(self, kept: Fingerprint) -> list[int]:
         """How many lines next to those from each place on may be ones that were around a span."""
         around, size = {*kept.before, *kept.after} - {_NO_WORDS}, len(kept.lines)
@@ -377,7 +392,7 @@ class Source:
         They are looked for where most of the lines around are known, and on to where none can be as like them.
         """
         one, around = _Likeness(_LEAST_SCORE, 0, 0, 0), self._around(kept)
-        places = range(len(self._numbers) - len(kept.lines) + 1 if kept.lines else 0)
+        places = self._starts(kept)
 
         def starts() -> Iterator[tuple[int, int]]:
             near = sorted(filter(around.__getitem__, places), key=around.__getitem__, reverse=True)
@@ -390,7 +405,7 @@ class Source:
         for like in self._like(kept, starts()):
             one = max(one, like)
         is_own = one.score >= _SURE_SCORE or self._terms_of(one.start, one.end).intersection(kept.own)
-        if one.start == one.end or not is_own:
+        if one.start == one.end or not (is_own or self._is_alone(kept, one)):
             return None
         span = Span(self._numbers[one.start], self._numbers[one.end - 1])
         changed = self.difference(kept, span)

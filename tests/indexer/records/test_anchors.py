@@ -134,7 +134,7 @@ def test_a_setting_is_gone_where_its_file_is_there_without_it(store: Store, tmp_
     (tmp_path / "package.json").write_text('{\n  "main": "lib.js",\n  "type": "module"\n}\n')
     save(store, "`main = lib.js` in package.json")
     index(store)
-    (tmp_path / "package.json").write_text('{\n  "type": "module"\n}\n')
+    (tmp_path / "package.json").write_text('{\n  "lib": "main.js",\n  "type": "module"\n}\n')
     (tmp_path / "src" / "package.json").write_text('{\n  "main": "lib.js"\n}\n')
     index(store)
     assert states(store) == [("main", "gone", "package.json", 2)]
@@ -158,6 +158,26 @@ def test_a_rewritten_function_is_found_where_its_file_has_another_name(
     index(store)
     (tmp_path / "src" / "config.py").unlink()
     (tmp_path / "src" / "settings.py").write_text(f"def load(name, kind=0):\n    name = find(name)\n    {rest}\n")
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
+
+
+@pytest.mark.parametrize(
+    "new, state",
+    [
+        ("class Table:\n    def rows(self):\n        one = self.first()\n        return parse(one)\n", "changed"),
+        ("class Table:\n    def rows(self):\n        return self.all\n", "gone"),
+        ("".join(f"class {a}:\n    def rows(self):\n        return parse(one)\n\n\n" for a in "AB"), "gone"),
+    ],
+)
+def test_a_member_is_found_under_another_owner(store: Store, tmp_path: Path, new: str, state: str) -> None:
+    old = tmp_path / "src" / "list.py"
+    old.write_text("class List:\n    def rows(self, kind):\n        one = self.first()\n        return parse(one)\n")
+    index(store)
+    save(store, "`List.rows` in src/list.py")
+    index(store)
+    old.unlink()
+    (tmp_path / "src" / "table.py").write_text(new)
     index(store)
     assert [one.state for one in anchors(store)] == [state]
 

@@ -100,6 +100,16 @@ def test_a_line_like_others_is_the_one_whose_neighbours_make_up_for_a_word_of_it
     assert Source("a.py", "x = 1\ny = 2\nif a != 1 and b:\n    end(y)\n").find(kept, "", 3) is None
 
 
+@pytest.mark.parametrize("other, found", [("", Located(Span(2, 2), 1)), ("open(mode, path, 'utf-8')\n", None)])
+def test_a_line_without_a_word_of_its_own_is_the_one_that_is_by_far_the_likest(
+    other: str, found: Located | None
+) -> None:
+    old = "size = 3\nopen(path, mode, 'utf-8')\na = 1\nb = 2\nc = 3\nd = 4\nopen(path, mode, 'utf-8', d)\n"
+    kept = Source("a.py", old).fingerprint(Span(2, 2), is_named=False)
+    new = f"size = 3\nwith open(path, mode, 'utf-8'):\n    pass\n{other}print(path)\n"
+    assert Source("a.py", new).find(kept, "", 2) == found
+
+
 def test_a_renamed_definition_is_found_though_most_of_its_lines_have_changed() -> None:
     old = "@cached\ndef load(path, kind):\n    pair = (path, kind)\n    return parse(pair, kind)\n\n\nlimit = 3\n"
     kept = Source("a.py", old).fingerprint(Span(1, 4), is_named=True)
