@@ -203,11 +203,11 @@ class _Elsewhere:
         name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
         base, language = os.path.basename(anchor.now_path), language_of(anchor.now_path).kind
         if anchor.kind == "name":
-            named = [*self._sources(anchor, _definers(self._store, name))]
+            named = self._sources(anchor, _definers(self._store, name))
         else:  # a command is in files of one name, a setting stays where its file does, as long as that is there
             is_setting = anchor.kind == "setting"
             paths = [path for path in self.paths if (is_table(path) if is_setting else path.endswith(base))]
-            named = [*self._sources(anchor, paths if name and (is_gone or not is_setting) else ())]
+            named = self._sources(anchor, paths if name and (is_gone or not is_setting) else ())
         found = [one for one in named if one.defined(name)]
         is_only = len(found) == 1
         if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
@@ -217,7 +217,7 @@ class _Elsewhere:
         if not found and anchor.kind == "name" and (other := _of_another_owner(named, name, kept)):
             return other
         if not found and (is_gone or not name):
-            new, stem = [*self._sources(anchor, self._new.get(language, ()))], _stem(anchor.now_path)
+            new, stem = self._sources(anchor, self._new.get(language, ())), _stem(anchor.now_path)
             own = set[int]() if is_gone else {*kept.words}
             shares = {one: max(one.likeness(own), one.likeness(around)) for one in new}
             found = [one for one in new if is_gone and _stem(one.path) == stem and shares[one] >= _LEAST_NAMESAKE]
@@ -230,10 +230,10 @@ class _Elsewhere:
         ]
         return min(places)[2:] if places else None
 
-    def _sources(self, anchor: Anchor, paths: Iterable[str]) -> Iterator[Source]:
+    def _sources(self, anchor: Anchor, paths: Iterable[str]) -> list[Source]:
         """Those of some files that were indexed since, without the anchor's own."""
         others = (path for path in paths if path in self.paths and path != anchor.now_path)
-        return (source for path in others if (source := self._tree.source(path)) is not None)
+        return [source for path in others if (source := self._tree.source(path)) is not None]
 
 
 def _of_another_owner(sources: list[Source], name: str, kept: Fingerprint) -> tuple[Source, Located] | None:

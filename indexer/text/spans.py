@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from itertools import chain, compress, count, filterfalse, repeat
+from itertools import chain, compress, count, filterfalse, repeat, starmap
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
@@ -36,7 +36,7 @@ _NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to 
 _LEAST_KEPT = 0.5  # of the lines of a definition that has another name now
 _LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
 _SURE_SCORE = 115  # of lines without a word that the span alone had
-_LEAD = 20  # of such lines over all others
+_LEAST_ALONE, _LEAD = 60, 20  # percent of such lines' words; of their score over that of all others
 _RENAMED_SCORE = 100  # of a definition that has another name now and of which most lines have changed
 _DECORATORS = ("@", "#[")
 _CLOSERS = (")", "]", "}")
@@ -159,15 +159,18 @@ class Source:
         return len(self._known & words) / max(len(words), 1)
 
     def fingerprint(self, span: Span, *, is_named: bool) -> Fingerprint:
-        """What a span is recognised by; where no name leads to it, also by which of its words no lines like it have."""
+        """What a span is recognised by; where no name leads to it, also by which of its words no lines around it
+        or like it have."""
         first, last = bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)
         before, after = self._words[:first][-_CONTEXT_LINES:], self._words[last : last + _CONTEXT_LINES]
         lines, words = self._lines_of(span), self._words[first : min(last, first + MAX_LINES)]
         terms = self._terms_of(first, last)
         kept = Fingerprint.of(lines, before, words, after, terms, ())
-        alike = () if is_named else self._beside(kept, first, last)
-        others = (self._terms_of(one.start, one.end) for one in alike)
-        return Fingerprint.of(lines, before, words, after, terms, terms.difference(*others))
+        others = [(max(first - _CONTEXT_LINES, 0), first), (last, last + _CONTEXT_LINES)]
+        if not is_named:
+            others += [(one.start, one.end) for one in self._beside(kept, first, last)]
+        own = terms.difference(*starmap(self._terms_of, others))
+        return Fingerprint.of(lines, before, words, after, terms, own)
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
         """Checksums of the lines of a span; of all behind MAX_LINES one."""
@@ -293,8 +296,7 @@ class Source:
         left = sorted(at for at in once if not _terms_in(self._plain[at]).isdisjoint(kept.own))
         if not left:
             return None
-        last = max(at for at in left if at < left[0] + len(kept.lines) + _MOST_ADDED)
-        span = Span(self._numbers[left[0]], self._numbers[last])
+        span = Span(self._numbers[left[0]], self._numbers[left[-1]])
         return Located(span, self.difference(kept, span))
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
@@ -370,9 +372,10 @@ class Source:
         return (one for one in alike if one.end <= start or one.start >= end)
 
     def _is_alone(self, kept: Fingerprint, like: _Likeness) -> bool:
-        """Whether lines have a neighbour of a span, and no others are nearly as like it."""
+        """Whether lines with a neighbour of a span have most of its words, and no others are nearly as like it."""
         others = (one.score for one in self._beside(kept, like.start, like.end))
-        return like.neighbours > 0 and like.score >= max(others, default=_LEAST_SCORE) + _LEAD
+        is_like = like.neighbours > 0 and like.score - _NEIGHBOUR * like.neighbours >= _LEAST_ALONE
+        return is_like and like.score >= max(others, default=_LEAST_SCORE) + _LEAD
 
     def _around(self, kept: Fingerprint) -> list[int]:
         """How many lines next to those from each place on may be ones that were around a span."""

@@ -100,6 +100,14 @@ def test_a_line_like_others_is_the_one_whose_neighbours_make_up_for_a_word_of_it
     assert Source("a.py", "x = 1\ny = 2\nif a != 1 and b:\n    end(y)\n").find(kept, "", 3) is None
 
 
+def test_a_word_of_the_lines_around_is_no_word_of_its_own() -> None:
+    old = "import os\nfrom app.read import load\nfrom app.store import save\nfrom app.shared import text\n\nlimit = 3\n"
+    kept = Source("a.py", old).fingerprint(Span(3, 3), is_named=False)
+    assert len(kept.own) == 2  # `store`, `save`
+    new = "import os\nfrom app.read import load\nfrom app.write import print\nfrom app.read import more\n"
+    assert Source("a.py", new).find(kept, "", 3) is None
+
+
 @pytest.mark.parametrize("other, found", [("", Located(Span(2, 2), 1)), ("open(mode, path, 'utf-8')\n", None)])
 def test_a_line_without_a_word_of_its_own_is_the_one_that_is_by_far_the_likest(
     other: str, found: Located | None
