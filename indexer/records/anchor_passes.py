@@ -157,7 +157,7 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, S
             yield path, source.whole
         elif one.kind == "line":
             span = source.trimmed(Span(one.line, one.end))
-            yield from [(path, span)] if source.fingerprint(span, is_named=True).lines else ()
+            yield from [(path, span)] if "".join(source.lines[span.start - 1 : span.end]).strip() else ()
         elif one.kind == "quote":
             yield from ((path, span) for span in source.holding(one.wanted))
         elif spans := source.defined(one.wanted):

@@ -390,7 +390,7 @@ class Source:
 
     def _likest(self, kept: Fingerprint, *, is_named: bool = False) -> Located | None:
         """The lines that are most like a span: with a word of its own, or among its neighbours; of a definition whose
-        name is gone, where half of its lines are left or the score is high.
+        name is gone, where most of its lines are left or the score is high.
 
         They are looked for where most of the lines around are known, and on to where none can be as like them.
         """
@@ -412,7 +412,7 @@ class Source:
             return None
         span = Span(self._numbers[one.start], self._numbers[one.end - 1])
         changed = self.difference(kept, span)
-        is_lost = is_named and one.score < _RENAMED_SCORE and 2 * changed > len(kept.lines)
+        is_lost = is_named and one.score < _RENAMED_SCORE and 2 * changed >= len(kept.lines)
         return None if is_lost else Located(span, changed)
 
 
