@@ -57,6 +57,16 @@ class PreparedFile(NamedTuple):
     counts: tuple[documents.TextCount, ...] = ()  # of the passages, where they were counted
 
 
+class StayedLines(NamedTuple):
+    """What is as it was in a file that has changed: its size and date before and now; of each passage that stayed, in
+    their order now, the first and the last line that it had, and how far down it has moved.
+    """
+
+    was: tuple[int, int]
+    now: tuple[int, int]
+    passages: list[tuple[int, int, int]]
+
+
 class PassageOwner(NamedTuple):
     """The document that a file's passages belong to, and the facets they share with it."""
 
@@ -216,10 +226,12 @@ def give_to_packages(change: Change, artifact_id: int, prepared: PreparedFile) -
         release(change, artifact_id)
 
 
-def refresh_owners(change: Change, artifact_id: int, prepared: PreparedFile) -> int:
+def refresh_owners(
+    change: Change, artifact_id: int, prepared: PreparedFile, stayed: list[tuple[int, int, int]] | None = None
+) -> int:
     """Put the file's passages under every current package that points to it, or under the artifact itself.
 
-    Returns how many passages were written.
+    Returns how many passages were written; what stayed is added to `stayed`.
     """
     owners = package_owners(change.connection, artifact_id)
     if not owners:
@@ -228,7 +240,7 @@ def refresh_owners(change: Change, artifact_id: int, prepared: PreparedFile) -> 
             "artifact", artifact_id, prepared.title, "", moment, RULESET_VERSION, path=prepared.path
         )
         owners = [PassageOwner(documents.put(change, document), 0, 0, "", "", "", moment)]
-    return sum(put_passages(change, owner, prepared) for owner in owners)
+    return sum(put_passages(change, owner, prepared, stayed) for owner in owners)
 
 
 def package_owners(connection: apsw.Connection, artifact_id: int) -> list[PassageOwner]:
@@ -248,13 +260,19 @@ class _KeptPassage(NamedTuple):
 
     key: str
     id: int
+    end_line: int
     path: str
     start_line: int
     ruleset: int
     created_at: int
 
 
-def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) -> int:
+def put_passages(
+    change: Change,
+    owner: PassageOwner,
+    prepared: PreparedFile,
+    stayed: list[tuple[int, int, int]] | None = None,
+) -> int:
     """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
 
     A kept passage whose lines only moved, or whose file is newer now, is no entry of the change log: the index holds
@@ -265,12 +283,14 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
     moment, of = owner.created_at, owner.document_id
     shape = documents.Document("passage", None, "", "", moment, RULESET_VERSION, prepared.path, of, *owner[1:6])
     new: list[documents.Document] = []
-    query = "SELECT passage_key, id, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
+    query = "SELECT passage_key, id, end_line, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     for place, passage in enumerate(prepared.passages):
         known = kept.pop(passage.key, None)
         if known is not None and known.path == prepared.path:
-            if known[3:] != (passage.start_line, RULESET_VERSION, moment):
+            if stayed is not None:
+                stayed.append((known.start_line, known.end_line, passage.start_line - known.start_line))
+            if known[4:] != (passage.start_line, RULESET_VERSION, moment):
                 change.connection.execute(
                     "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ?, created_at = ? WHERE id = ?",
                     (passage.start_line, passage.end_line, RULESET_VERSION, moment, known.id),

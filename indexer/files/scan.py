@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from ctxrank.indexer.beneath import Root, is_inside
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
-from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
+from ctxrank.indexer.files.artifacts import Artifact, PreparedFile, StayedLines
 from ctxrank.indexer.files.changes import Changes, Target, compare
 from ctxrank.indexer.files.paths import SECRET, UNSHOWN, holds_secret, unmistakable, without_secret
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
@@ -81,16 +81,18 @@ def index_artifacts(
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     is_dry_run: bool = False,
     progress: Progress | None = None,
+    stayed: dict[str, StayedLines | None] | None = None,
 ) -> IndexReport:
     """Index what is new or changed below `paths`, and remove what is gone.
 
     Without paths that is the whole root, and what is known of every other root. A dry run gives the
     same report and undoes its writes. `progress` is called after each chunk with how many files of how many
-    have been read. Raises UsageError for a path outside the root, LockedError.
+    have been read. `stayed` has paths, and gets what of these files is as it was. Raises UsageError for a path outside
+    the root, LockedError.
     """
     starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
     starts = () if "" in starts else starts
-    scan = _Scan(store, mode, is_dry_run, progress)
+    scan = _Scan(store, mode, is_dry_run, progress, stayed)
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
     sizes = [found.size_bytes for _, changes in work for found, _ in changes.to_read]
     scan.total = len(sizes)
@@ -106,7 +108,7 @@ def index_artifacts(
 
 def forget_removed_worktrees(store: Store) -> None:
     """Remove what is stored of worktrees that git has removed; no other file is looked at. Raises LockedError."""
-    scan = _Scan(store, RedactionMode.PATTERN_ONLY, False, None)
+    scan = _Scan(store, RedactionMode.PATTERN_ONLY, False, None, None)
     for root in _roots(store, is_whole=False)[1:]:
         scan.run(root, scan.plan(root, ()) or Changes([], [], [], [], [], []))
     scan.catch_up()
@@ -164,7 +166,14 @@ class _Undone(Exception):
 class _Scan:
     """One run: what it is asked for, and the tally of what it did."""
 
-    def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        mode: RedactionMode,
+        is_dry_run: bool,
+        progress: Progress | None,
+        stayed: dict[str, StayedLines | None] | None,
+    ) -> None:
         self.total = 0
         self.notify: Notify | None = None  # the second process
         self._store = store
@@ -172,6 +181,7 @@ class _Scan:
         self._is_dry_run = is_dry_run
         self._counter = cache((lambda: None) if is_dry_run else local_counter)  # a dry run writes no counts
         self._progress = progress
+        self._stayed = stayed or {}
         self._project = store.location.project
         self._blocklist = store.blocklist()
         self._movable: dict[str, list[Artifact]] = {}
@@ -322,7 +332,11 @@ class _Scan:
             artifact_id = artifacts.record(change, root_id, found.path, prepared.file)
             if found.path in self._awaited and root.is_main:
                 artifacts.give_to_packages(change, artifact_id, prepared)
-            self._counts["passages_written"] += artifacts.refresh_owners(change, artifact_id, prepared)
+            kept: list[tuple[int, int, int]] | None = [] if known is not None and found.path in self._stayed else None
+            self._counts["passages_written"] += artifacts.refresh_owners(change, artifact_id, prepared, kept)
+            if known is not None and kept and root.is_main and _is_stored_whole(prepared):
+                was, now = (known.size_bytes, known.mtime_ns), prepared.file.stamp[:2]
+                self._stayed[found.path] = StayedLines(was, now, kept)
         elif isinstance(outcome, ReadSkip):
             self._skipped.append(Skipped(path, outcome.reason))
             if known is not None and (known.state, known.reason) == ("skipped", outcome.reason):
@@ -380,6 +394,12 @@ class _Scan:
 def _is_own(path: str, own: frozenset[str], folder: str) -> bool:
     """Whether a file below the store's folder is one that the store keeps, or makes for a moment."""
     return path in own or (path.startswith(folder + os.sep) and _MOMENTARY.fullmatch(path, len(folder) + 1) is not None)
+
+
+def _is_stored_whole(prepared: PreparedFile) -> bool:
+    """Whether its passages are the file: no secret was taken out, and nothing decoded in another way."""
+    text = "".join(passage.text for passage in prepared.passages)
+    return text == prepared.file.text and len(text.encode()) == prepared.file.stamp.size_bytes
 
 
 def _is_gone(path: str) -> bool:

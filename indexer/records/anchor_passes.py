@@ -12,12 +12,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import unified_diff
 
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.engine import INDEX_READ_ERRORS, PhraseClause, RowQuery
+from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
+from ctxrank.indexer.files.artifacts import StayedLines
 from ctxrank.indexer.files.authors import Commit, last_commits
 from ctxrank.indexer.files.git import GitError, find_repository, git_on, head_commit
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.opening import engine_of
-from ctxrank.indexer.records.anchors import CHANGED, GONE, QUERY, SAME, Anchor, Tree, anchors_of, followed, look_again
+from ctxrank.indexer.opening import from_index
+from ctxrank.indexer.records.anchors import (
+    CHANGED,
+    GONE,
+    QUERY,
+    SAME,
+    Anchor,
+    Tree,
+    anchors_of,
+    followed,
+    look_again,
+    placed,
+)
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.connection import put_setting, read_column, read_map, read_rows, read_setting
@@ -35,6 +47,7 @@ FINDINGS = ("package", "reasoning", "error")
 _KEY = "anchors"  # of the last pass
 _FOLLOWED = Anchor._fields[Anchor._fields.index("state") :]
 _MOST = 12  # of one finding
+_AROUND = 2  # lines that must have stayed, too, above and below one that is not looked for
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
 _LEAST_LIKENESS = 0.5  # of a span and another file that has its name
@@ -167,15 +180,13 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, S
 
 def _definers(store: Store, name: str) -> list[str]:
     """The files of which the index knows that they define a name; [] where it cannot answer."""
-    own, engine = SEPARATOR.split(name)[-1], engine_of(store)
-    try:
-        if not engine.make_ready(0).is_usable:
-            return []
-        with engine.snapshot():
-            ids = engine.row_ids(RowQuery(PhraseClause(own, "identifiers"), Scope(kinds=("artifact",))), _MOST_ROWS)
-            texts = engine.texts(ids, 0).values()
-    except INDEX_READ_ERRORS:
-        return []
+    own = SEPARATOR.split(name)[-1]
+
+    def ask(engine: Engine, _: Statistics) -> list[RowText]:
+        ids = engine.row_ids(RowQuery(PhraseClause(own, "identifiers"), Scope()), _MOST_ROWS)
+        return list(engine.texts(ids, 0).values())
+
+    texts = from_index(store, ask)
     return sorted({path for *_, path, identifiers in texts if own in names_in(identifiers)[1].code})
 
 
@@ -218,8 +229,8 @@ class _Elsewhere:
             return other
         if not found and (is_gone or not name):
             new, stem = self._sources(anchor, self._new.get(language, ())), _stem(anchor.now_path)
-            own = set[int]() if is_gone else {*kept.words}
-            shares = {one: max(one.likeness(own), one.likeness(around)) for one in new}
+            parts = (around,) if is_gone else (around, {*kept.words})
+            shares = {one: max(map(one.likeness, parts)) for one in new}
             found = [one for one in new if is_gone and _stem(one.path) == stem and shares[one] >= _LEAST_NAMESAKE]
             most = max(shares.values(), default=0)
             found += [one for one in new if shares[one] == most >= _LEAST_SUCCESSOR][:1]
@@ -252,8 +263,32 @@ def _stem(path: str) -> str:
     return os.path.basename(folder) if stem in ("index", "init__", "mod") else stem
 
 
-def follow_anchors(store: Store) -> None:
-    """Make the anchors of new findings, and follow those of files that have changed. Raises LockedError."""
+def anchored_files(store: Store) -> dict[str, StayedLines | None]:
+    """The files that have anchors, for `index_artifacts` to say what of them stayed as it was."""
+    return dict.fromkeys(read_column(store.primary, "SELECT DISTINCT now_path FROM anchors", (), str))
+
+
+def _moved_by(anchor: Anchor, stayed: StayedLines | None, stamp: tuple[int, int]) -> int | None:
+    """How many lines an anchor has moved down with all that is around it; None where that has to be looked for."""
+    is_known = stayed is not None and (stayed.was, stayed.now) == (anchor[-2:], stamp)
+    if stayed is None or not is_known or anchor.kind == "path" or anchor.state == GONE:
+        return None
+    first, last = anchor.now_start - _AROUND, anchor.now_end + _AROUND
+    begin = before = moved = 0
+    for start, end, by in stayed.passages:
+        if by != moved or start not in (before, before + 1):
+            begin, moved = start, by
+        before = end
+        if begin <= first and last <= end:
+            return moved
+    return None
+
+
+def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None]) -> None:
+    """Make the anchors of new findings, and follow those of files that have changed. Raises LockedError.
+
+    What the run of `index` has seen to be as it was, with the lines around it, is not looked for.
+    """
     last, tree = _Pass(*json.loads(read_setting(store.primary, _KEY) or "[]")), Tree(store)
     artifact: int = store.primary.execute("SELECT coalesce(max(id), 0) FROM artifacts").get
     this = _Pass(store.last_seq(), now_us(), artifact, _commit(tree.folder))
@@ -278,7 +313,12 @@ def follow_anchors(store: Store) -> None:
     for anchor in list(read_rows(store.primary, query, values, Anchor)):
         is_touched = anchor.now_path in touched
         if is_touched or anchor.state == GONE:
-            anchor = followed(anchor, tree.source(anchor.now_path), elsewhere.find, is_looked_for=is_touched)
+            path = anchor.now_path
+            moved = _moved_by(anchor, stayed.get(path), tree.stamp(path))
+            if moved is not None:
+                anchor = placed(anchor, path, (anchor.now_start + moved, anchor.now_end + moved), anchor.differing)
+            else:
+                anchor = followed(anchor, tree.source(path), elsewhere.find, is_looked_for=is_touched)
             size_bytes, mtime_ns = tree.stamp(anchor.now_path)
             anchor = anchor._replace(size_bytes=size_bytes, mtime_ns=mtime_ns)
         changed.append(anchor)

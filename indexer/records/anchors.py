@@ -164,12 +164,15 @@ def followed(
         source, located = elsewhere(anchor, kept, source is None) or (source, located)
     if located is None or source is None:
         return anchor._replace(state=GONE, differing=len(kept.lines))
-    span, differing = located
+    return placed(anchor, source.path, *located)
+
+
+def placed(anchor: Anchor, path: str, span: tuple[int, int], differing: int) -> Anchor:
+    """An anchor that was found in a file, with so many differing lines."""
+    start, end = span
     is_place = not anchor.wanted and anchor.kind != "path"
-    is_moved = source.path != anchor.path or (is_place and span.start != anchor.start_line)
+    is_moved = path != anchor.path or (is_place and start != anchor.start_line)
     state = CHANGED if differing else MOVED if is_moved else SAME
     if not differing and anchor.changed_by:
         anchor = anchor._replace(changed_by="", changed_at=None)
-    return anchor._replace(
-        state=state, now_path=source.path, now_start=span.start, now_end=span.end, differing=differing
-    )
+    return anchor._replace(state=state, now_path=path, now_start=start, now_end=end, differing=differing)

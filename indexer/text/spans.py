@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain, compress, count, filterfalse, repeat, starmap
+from operator import ne
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
@@ -174,8 +175,8 @@ class Source:
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
         """Checksums of the lines of a span; of all behind MAX_LINES one."""
-        text = "\n".join(self.lines[span.start - 1 : span.end])
         is_whole = span.start == 1 and span == self.whole
+        text = self._text if is_whole else "\n".join(self.lines[span.start - 1 : span.end])
         sums = [*filter(None, self._all_sums if is_whole else _checksums(text, _SPACE))]
         if len(sums) > MAX_LINES:
             rest = [*filter(None, _without_space(text).split(b"\n"))][MAX_LINES:]
@@ -304,8 +305,9 @@ class Source:
         now = self._lines_of(span)
         if now == kept.lines:
             return 0
-        common = Counter(kept.lines) & Counter(now)
-        return max(len(now), len(kept.lines)) - common.total() or 1
+        was, now = _without_common_start(*_without_common_start(kept.lines, now))
+        common = Counter(was) & Counter(now)
+        return max(len(now), len(was)) - common.total() or 1
 
     def exact(self, kept: Fingerprint, near: int, least_chars: int = 0) -> Located | None:
         """Where the very lines of a span are: in the same surroundings, else at the nearest place."""
@@ -396,11 +398,12 @@ class Source:
         """
         one, around = _Likeness(_LEAST_SCORE, 0, 0, 0), self._around(kept)
         places = self._starts(kept)
+        wordless = (*kept.before[-1:], *kept.after[:1]).count(_NO_WORDS)  # neighbours that `around` does not count
 
         def starts() -> Iterator[tuple[int, int]]:
             near = sorted(filter(around.__getitem__, places), key=around.__getitem__, reverse=True)
             for start in chain(near, filterfalse(around.__getitem__, places)):
-                least = one.score - _NEIGHBOUR * (around[start] + 2)
+                least = one.score - _NEIGHBOUR * (around[start] + 2 if around[start] else wordless)
                 if least > 100:
                     break
                 yield start, max(least, _LEAST_LIKENESS)
@@ -420,7 +423,7 @@ class Source:
 def _terms_in(line: str) -> frozenset[int]:
     """Checksums of the words of a line, of 16 bits, whatever their case."""
     words = line.lower().encode("utf-8", "replace").translate(_WORDS_ALONE).split()
-    return frozenset(crc32(word) & 0xFFFF for word in words)
+    return frozenset([crc32(word) & 0xFFFF for word in words])
 
 
 def is_table(path: str) -> bool:
@@ -439,6 +442,12 @@ def _checksums(text: str, without: bytes) -> list[int]:
     if compiled is None:
         return [*map(crc32, encoded.translate(None, without).split(b"\n"))]
     return cast("list[int]", compiled.line_checksums(encoded, without))
+
+
+def _without_common_start(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two rows without what both begin with, each from its end to its start."""
+    common = next(compress(count(), map(ne, one, other)), min(len(one), len(other)))
+    return one[common:][::-1], other[common:][::-1]
 
 
 def _places_of(text: str, word: str) -> Iterator[int]:

@@ -13,7 +13,7 @@ from ctxrank.indexer.extensions import INDEX_STEP, is_in_use, provided
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.light_typing import NamedTuple, cast
-from ctxrank.indexer.records.anchor_passes import follow_anchors
+from ctxrank.indexer.records.anchor_passes import anchored_files, follow_anchors
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store
 
@@ -54,14 +54,15 @@ def bring_up_to_date(
 ) -> Indexed:
     """Index what is new or changed, with linked artifacts and dates: what `index` does. Raises LockedError."""
     first_seq = store.last_seq()
-    report = index_artifacts(store, paths, mode=mode, is_dry_run=is_dry_run, progress=progress)
+    stayed = anchored_files(store)
+    report = index_artifacts(store, paths, mode=mode, is_dry_run=is_dry_run, progress=progress, stayed=stayed)
     if is_dry_run:
         return Indexed(report)
     linked = cast("IndexStep", provided(INDEX_STEP, "index"))(store, mode) if is_in_use("links") else None
     done = Indexed(report, linked, date_documents(store, first_seq))
     if store.location.root == store.location.project:
         provided(_NOTES, "index")(store)
-    follow_anchors(store)
+    follow_anchors(store, stayed)
     return done
 
 

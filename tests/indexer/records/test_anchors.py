@@ -1,5 +1,6 @@
 """What a finding names of the project is followed: the same, moved, changed or gone."""
 
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.anchor_passes import differences
-from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
+from ctxrank.indexer.records.anchors import Anchor, Tree, anchors_of, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -221,6 +222,57 @@ def test_a_change_that_was_indexed_before_its_commit_gets_the_commits_name(store
     index(store)
     (anchor,) = anchors(store)
     assert anchor.changed_by not in ("", anchor.commit_id) and anchor.changed_at is not None
+
+
+def functions(*changed: int) -> str:
+    bodies = [f"def step_{n}(path):\n" + f"    print({n}, path)  # {n}\n" * 40 for n in range(6)]
+    return "\n\n".join(body.replace("    print", "    return", n in changed) for n, body in enumerate(bodies))
+
+
+def read_by_following(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that a run of `index` reads for its anchors."""
+    read: list[str] = []
+    source = Tree.source
+
+    def noted(tree: Tree, path: str) -> Source | None:
+        read.append(path)
+        return source(tree, path)
+
+    monkeypatch.setattr(Tree, "source", noted)
+    index(store)
+    monkeypatch.setattr(Tree, "source", source)
+    return read
+
+
+def test_what_the_index_saw_to_be_as_it_was_is_not_looked_for(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = tmp_path / "src" / "steps.py"
+    steps.write_text(functions())
+    save(store, "`step_2()` and src/steps.py:150 are slow.")
+    index(store)
+    steps.write_text("import os\n\n\n" + functions(5))
+    assert read_by_following(store, monkeypatch) == []
+    moved = [("step_2()", "same", "src/steps.py", 90), ("src/steps.py:150", "moved", "src/steps.py", 153)]
+    assert sorted(states(store)) == sorted(moved)
+    now = [(anchor.size_bytes, anchor.mtime_ns) for anchor in anchors(store)]
+    assert set(now) == {(steps.stat().st_size, steps.stat().st_mtime_ns)}
+    steps.write_text("import os\n\n\n" + functions(2, 5))
+    assert "src/steps.py" in read_by_following(store, monkeypatch)
+    assert sorted(state for _, state, _, _ in states(store)) == ["changed", "moved"]
+
+
+def test_what_is_stored_without_a_secret_is_looked_for(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = tmp_path / "src" / "steps.py"
+    secrets = [f"ghp_{hashlib.sha256(bytes([n])).hexdigest()[:36]}" for n in range(2)]
+    steps.write_text(functions() + f"token = '{secrets[0]}'\n")
+    save(store, f"src/steps.py:{functions().count(chr(10)) + 1} is slow.")
+    index(store)
+    steps.write_text("import os\n\n\n" + functions() + f"token = '{secrets[1]}'\n")
+    assert "src/steps.py" in read_by_following(store, monkeypatch)
+    assert [state for _, state, _, _ in states(store)] == ["gone"]
 
 
 def test_a_file_that_was_moved_takes_its_anchors_along(store: Store, tmp_path: Path) -> None:
