@@ -1,6 +1,6 @@
 """Hit grouping: all rows by which one file, package or record was found, as one score.
 
-    s = best + 0.4·second + 0.1·(other passages shown)
+    s = best + 0.4·second + 0.1·(the next passages: those that are shown, of source more)
 
 `best` and `second` are the best passage and the file's own row (title, summary, path), whichever scores
 higher first: a file is found by its best passage, and the score of the whole file supports it. Of prose `second` counts
@@ -33,6 +33,7 @@ class HitGroup:
 
     own: Candidate | None = None
     own_share = OWN_SHARE
+    counted = SHOWN_PASSAGES  # of its passages, the best
     prior = 1.0
     kind = ""
 
@@ -51,7 +52,7 @@ class HitGroup:
             total = own.score + OWN_SHARE * best
         else:
             total = self.own_share * own.score + best
-        for passage in passages[1:SHOWN_PASSAGES]:
+        for passage in passages[1 : self.counted]:
             total += OTHERS_SHARE * passage.score
         for share, candidate, _ in self.support:
             total += share * candidate.score
@@ -71,7 +72,7 @@ class HitGroup:
             shares.append((1.0 if is_own_best else self.own_share, own, "title, summary and path"))
         if passages:
             shares.append((OWN_SHARE if is_own_best else 1.0, passages[0], "best passage"))
-        shares += [(OTHERS_SHARE, passage, "another passage") for passage in passages[1:SHOWN_PASSAGES]]
+        shares += [(OTHERS_SHARE, passage, "another passage") for passage in passages[1 : self.counted]]
         return shares + self.support
 
 

@@ -130,3 +130,25 @@ def test_further_passages_of_one_file_of_code_leave_room_for_other_files(tmp_pat
         hits = search(store, SearchRequest("retry job backoff", is_by_passage=True)).hits
     paths = [hit.path for hit in hits]
     assert paths.count("retries.py") > 2 and "worker.py" in paths[:3]
+
+
+def test_to_a_sentence_more_passages_of_a_source_count_and_of_no_other_file(tmp_path: Path) -> None:
+    parts = "\n\n".join(
+        f"def {verb}_upload(server):\n    '''How the server {verb}s an upload.'''\n" + "    work()\n" * 60
+        for verb in ("check", "store", "limit", "report", "retry")
+    )
+    for path in ("src/parts.py", "tests/test_parts.py", "docs/parts.md"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(parts)
+    with create_store(str(tmp_path)) as store:
+        index_artifacts(store)
+        store.catch_up()
+
+        def counted(text: str) -> dict[str, int]:
+            hits = search(store, SearchRequest(text, is_explained=True)).hits
+            assert all(hit.explanation is not None for hit in hits)
+            return {hit.path: str(hit.explanation and hit.explanation.lines()).count("another passage") for hit in hits}
+
+        few, many = counted("server upload"), counted("how the server checks, stores and limits an upload")
+    assert few == dict.fromkeys(few, 2) and len(few) == 3
+    assert many == few | {"src/parts.py": 4}
