@@ -2,13 +2,13 @@
 
 A search always has a best hit. Here a finding counts only above the store's floor (floor.py), which is about how near
 it is to the prompt, by its score and by the words that they share. Words that say what is wanted and not what it is
-about (REQUEST_WORDS) do not count, nor does a digit alone. Beside the best finding only those are shown that cover
-nearly as much of the prompt:
+about do not count, nor does a digit alone; words that prompts of any project have count in part (common_words.tsv).
+Beside the best finding only those are shown that cover nearly as much of the prompt:
 
     coverage    Σ idf of the shared words / Σ idf of all words of the prompt, those that no document holds included
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
@@ -17,6 +17,7 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument, few_rows
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text import tables
 from ctxrank.ranking.context.floor import KINDS, floor_of, nearness
 from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.formulas.tuning import tuned
@@ -35,19 +36,6 @@ _MOST_OF_VALUE = 4.0  # what a finding scores for each q·idf of the prompt's wo
 _ROWS_LOOKED_AT = 60
 _FEW_ROWS = 200  # of findings and their passages: each is scored without asking FTS5 which of them match
 _EVERYTHING, _FINDINGS = Scope(), Scope(kinds=KINDS, is_current=True)
-# What a request is made of, whatever it is about; the function words are left out of every query already.
-_REQUEST_WORDS = """
-add allow ask build bring change check clean come commit continue convert create debug delete did do done explain
-fails find fix follow generate get give go good great happen happens help hey hi hello implement improve introduce
-keep know let like list look looks make migrate mind move need needs new next ok okay perfect please port prepare
-put refactor remove rename replace review rewrite run say says see set setup show start stop summarise summarize
-sure take tell test tests thank thanks thing things think today translate try turn undo update upgrade use want
-wants way work works write wrong yes
-"""
-# Of anything that goes wrong; beside them all that a request is made of may stand in another form.
-_TROUBLE_WORDS = (
-    "error errors failed failure failures idea issue issues problem problems question resolve solve solved tried"
-)
 
 
 def _forms(word: str) -> tuple[str, ...]:
@@ -56,9 +44,10 @@ def _forms(word: str) -> tuple[str, ...]:
     return word, f"{word}s", f"{stem}ed", f"{stem}ing", f"{word}{word[-1]}ed", f"{word}{word[-1]}ing"
 
 
-REQUEST_WORDS = frozenset(form for word in _REQUEST_WORDS.split() for form in _forms(word)) | set(
-    _TROUBLE_WORDS.split()
-)
+_words = {kind: words.split() for kind, words in tables.rows(__file__, "common_words")}
+# Beside them all that a request is made of may stand in another form; the function words are left out of every query.
+_REQUEST_WORDS = {form for word in _words.pop("request") for form in _forms(word)} | set(_words.pop("trouble"))
+_COMMON = {stem: float(counts) for counts, stems in _words.items() for stem in stems}
 
 
 class PromptFinding(NamedTuple):
@@ -143,18 +132,19 @@ def near_findings(
         terms=tuple(term for term in plan.terms if _is_telling(term.text)),
         unknown=tuple(filter(_is_telling, plan.unknown)),
     )
-    own = [term for term in plan.terms if not term.is_extra]
-    known, asked, half = sum(term.value for term in own), sum(plan.values), half_score(plan.values)
-    if nearness(calibrated(_MOST_OF_VALUE * known, half), len({term.text.lower() for term in own})) <= floor:
+    asked, half = sum(plan.values), half_score(plan.values)
+    worth, count, _ = _telling(_typed(plan.terms))
+    if nearness(calibrated(_MOST_OF_VALUE * worth, half), count) <= floor:
         return
     groups, parents = _best_findings(store, plan, among)
     rows_of = {id_: _rows_of(groups[id_]) for id_ in parents}
     scores = term_scores(plan, [row for rows in rows_of.values() for row in rows])
     for id_, rows in rows_of.items():
-        shared = _shared([part.term for row in rows for part in scores.get(row, ())])
-        near = nearness(calibrated(groups[id_].score, half), len(shared))
+        shared = _typed(part.term for row in rows for part in scores.get(row, ()))
+        worth, count, whole = _telling(shared)
+        near = nearness(calibrated(groups[id_].score * worth / whole, half), count) if shared else 0.0
         if near > floor:
-            coverage = sum(shared.values()) / asked
+            coverage = whole / asked
             yield NearFinding(parents[id_], near, coverage, tuple(shared), groups[id_].best.rowid)
 
 
@@ -194,7 +184,7 @@ def _least_score(scores: list[float]) -> float:
 
 def _is_telling(word: str) -> bool:
     """Whether a word says what a prompt is about; a digit alone is part of a version or a list."""
-    return word.lower() not in REQUEST_WORDS and not (len(word) == 1 and word.isdigit())
+    return word.lower() not in _REQUEST_WORDS and not (len(word) == 1 and word.isdigit())
 
 
 def _rows_of(group: HitGroup) -> list[int]:
@@ -202,7 +192,13 @@ def _rows_of(group: HitGroup) -> list[int]:
     return [row.rowid for row in (group.own, *group.passages[:1]) if row is not None]
 
 
-def _shared(terms: list[QueryTerm]) -> dict[str, float]:
-    """The words of the prompt among these terms, and their worth; the dearest first."""
-    values = {term.text.lower(): term.value for term in terms if not term.is_extra}
-    return dict(sorted(values.items(), key=lambda item: (-item[1], item[0])))
+def _typed(terms: Iterable[QueryTerm]) -> dict[str, QueryTerm]:
+    """The terms that are words of the prompt, by them; the dearest first."""
+    words = {term.text.lower(): term for term in terms if not term.is_extra}
+    return dict(sorted(words.items(), key=lambda item: (-item[1].value, item[0])))
+
+
+def _telling(words: dict[str, QueryTerm]) -> tuple[float, float, float]:
+    """What words are worth, and how many they are, if a common one counts in part; and their whole worth."""
+    counts = [(_COMMON.get(term.stems[0], 1.0), term.value) for term in words.values()]
+    return sum(share * value for share, value in counts), sum(share for share, _ in counts), sum(v for _, v in counts)

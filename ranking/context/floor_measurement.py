@@ -5,10 +5,10 @@
                                             LEAST_PROMPTS of a kind, else none of it
     shuffled words                          words of this store's own findings, a third of them made up
 
-They are pooled, half and half where there are enough: other projects say what people type, but the next one's words
-may be more like those of this store. Of other projects' texts nothing is kept but the two numbers of the floor. It
-takes a second or two, so that a process of its own does it, with a low priority, started where the store has grown
-(`start_measuring`).
+They are pooled, the shuffled words as one project more where there are enough: other projects say what people type, but
+the next one's words may be more like those of this store. Of other projects' texts nothing is kept but the two numbers
+of the floor. It takes a second or two, so that a process of its own does it, with a low priority, started where the
+store has grown (`start_measuring`).
 """
 
 import contextlib
@@ -58,7 +58,8 @@ def start_measuring(store: Store) -> None:
 
 def measure_floor(store: Store, config: Config) -> Floor:
     """Measure the floor of a store, and keep it. Raises LockedError."""
-    foreign = foreign_prompts(store)
+    projects = foreign_prompts(store)
+    foreign = [prompt for prompts in projects for prompt in prompts]
     pasted = _enough([prompt for prompt in foreign if "\n" in prompt.strip()])
     lines = _enough([prompt for prompt in foreign if "\n" not in prompt.strip()])
 
@@ -69,13 +70,14 @@ def measure_floor(store: Store, config: Config) -> Floor:
 
     def exceeded_by_alpha(prompts: list[str]) -> float:
         """Of n nearnesses, those of the shuffled words among them, the ⌈(1 − ALPHA) · (n + 1)⌉-th; 0 for none."""
-        found = sorted(near(prompts) + shuffled)
+        beside = len(shuffled) // (len(projects) + 1) if prompts else len(shuffled)
+        found = sorted(near(prompts) + shuffled[:beside])
         return found[min(ceil((1 - ALPHA) * (len(found) + 1)), len(found)) - 1] if found else 0.0
 
-    line = exceeded_by_alpha(lines)
+    line, of_pasted = exceeded_by_alpha(lines), exceeded_by_alpha(pasted)
     floor = Floor(
         line,
-        max(exceeded_by_alpha(pasted), line),
+        of_pasted if pasted else max(of_pasted, line),
         findings_in(store),
         len(lines) + len(pasted) or _SHUFFLED,
         OTHER_PROJECTS if lines or pasted else SHUFFLED_WORDS,
@@ -89,12 +91,12 @@ def _enough(prompts: list[str]) -> list[str]:
     return prompts if len(prompts) >= LEAST_PROMPTS else []
 
 
-def foreign_prompts(store: Store) -> list[str]:
-    """Prompts of the user's other stores, the newest of each; of a store that cannot be read none."""
+def foreign_prompts(store: Store) -> list[list[str]]:
+    """Prompts of the user's other stores, by store, the newest of each; of a store that cannot be read none."""
     own = identity_of(store.primary).uuid
     places = [place for place in places_of_stores() if place != store.location.primary]
     found = [prompts for place in places if (prompts := _prompts_of(place, own))]
-    return [prompt for prompts in found for prompt in prompts[: max(_MOST_PROMPTS // len(found), 1)]]
+    return [prompts[: max(_MOST_PROMPTS // len(found), 1)] for prompts in found]
 
 
 def _prompts_of(place: str, own: str) -> list[str]:

@@ -45,7 +45,17 @@ def _other_project(folder: Path, titles: int) -> None:
 def test_nearness_grows_with_the_words_that_are_shared_and_one_is_none() -> None:
     assert nearness(0.9, 0) == nearness(0.9, 1) == 0
     assert nearness(0.9, 2) == 0.9
-    assert nearness(0.9, 2) < nearness(0.9, 3) < nearness(0.9, 9)
+    assert nearness(0.9, 1.4) < nearness(0.9, 2) < nearness(0.9, 3) < nearness(0.9, 9)
+
+
+def test_a_word_that_prompts_of_any_project_have_counts_in_part(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "bump.md", "# Bump the version\n\nthe ferry has another tide\n", summary="Bump the version.")
+        common, telling = (
+            nearest(store, prompt, Config()) for prompt in ("bump the version", "the ferry and the tide")
+        )
+        assert common == 0 < telling  # a bump and a version are less than one word of here
+        assert nearest(store, "bump the version of the ferry", Config()) > 0
 
 
 def test_a_store_of_few_findings_has_the_curve_of_others(tmp_path: Path) -> None:
@@ -86,11 +96,12 @@ def test_prompts_of_other_projects_are_asked_where_there_are_enough(
     (tmp_path / "own").mkdir()
     with make_store(tmp_path / "own") as store:
         _fill(store, LEAST_FINDINGS)
-        shuffled = sorted(nearest(store, prompt, Config()) for prompt in shuffled_prompts(store))
+        shuffled = [nearest(store, prompt, Config()) for prompt in shuffled_prompts(store)]
         floor = measure_floor(store, Config())
-        assert len(foreign_prompts(store)) == titles
-        # They are about fences: nothing here is near them, so that the 5 % above are of the 300 shuffled ones alone.
-        assert floor.line == shuffled[-20 if is_enough else -15] > 0
+        assert [len(prompts) for prompts in foreign_prompts(store)] == [titles]
+        # They are about fences: nothing here is near them, so that the 5 % above are of the shuffled ones alone, which
+        # count as one project beside the other.
+        assert floor.line == (sorted(shuffled[:150])[-12] if is_enough else sorted(shuffled)[-15]) > 0
         assert floor.pasted >= floor.line
         assert floor.source == ("prompts of other projects" if is_enough else "lines of shuffled words")
         assert floor.prompts == (titles if is_enough else len(shuffled_prompts(store)))
@@ -103,7 +114,7 @@ def test_a_store_that_is_not_the_users_is_not_asked(tmp_path: Path, monkeypatch:
     _other_project(tmp_path / "other", 5)
     (tmp_path / "own").mkdir()
     with make_store(tmp_path / "own") as store:
-        assert len(foreign_prompts(store)) == 5
+        assert list(map(len, foreign_prompts(store))) == [5]
         (tmp_path / "other" / ".ctxrank").chmod(0o777)
         assert foreign_prompts(store) == []
 
