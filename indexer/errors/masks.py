@@ -7,6 +7,7 @@ Quoted words of a programming language stay ("'async' modifier"), unless a noun 
 is quoted ("type 'null'"). Plurals and articles are levelled, so that "1 argument was" and "2 arguments were" agree.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -17,6 +18,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 MAX_WORDS = 60
 _MAX_VALUE = 120
 _MAX_SYNTAX = 24
+_LEAST_SAID = 4  # spaces between double quotation marks, from which they hold a sentence and no value
 _QUOTES = "`'\"\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
@@ -44,12 +46,18 @@ _SINGLE_LETTER_WORDS = frozenset("ai")
 _PLACEHOLDERS = {"path": "<path>", "url": "<url>", "number": "<num>"}
 
 
+@functools.lru_cache(maxsize=512)
 def masked(message: str) -> Masked:
     """The template of a message and the values that were taken out of it; bounded by MAX_WORDS."""
     words: list[str] = []
     values: list[str] = []
     for match in tokens(message):
         kind, token = str(match.lastgroup), match[0]
+        if kind == "quoted" and token[0] == '"' and token.count(" ") >= _LEAST_SAID:
+            said = masked(token[1:-1])
+            words += said.words
+            values += said.values
+            continue
         is_named = match.string.startswith(_SAID_OF_NAMES, match.end())
         word = _placeholder(kind, token, "name" if is_named else words[-1] if words else "", values)
         # A list of values is as long as it happens to be.

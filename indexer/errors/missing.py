@@ -12,12 +12,13 @@ import re
 
 from ctxrank.indexer.errors.masks import level
 from ctxrank.indexer.errors.parse import kept
-from ctxrank.indexer.errors.parse.tables import Expressions, signed_rows, words
+from ctxrank.indexer.errors.parse.tables import Expressions, listed, signed_rows, words
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import cache
 
 _NAMED_BY_TYPE = words("named_by_type")
 _SAID = Expressions("missing")
+_STOPWORDS = listed("stopwords")
 
 _SIGNS_OF_CODE = ("find", "found", "resolve", "in this scope", "no such variable")
 _REST = 24  # characters behind a name: "x.so" is not *found*
@@ -38,7 +39,7 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
             name = next(value for value in match.groups() if value)
             is_word = signs[0] in ("o such file", "esolve host") and is_ordinary(name)
             # "error while opening 'x' for reading: …", "x.scala:12:9: not found: …"
-            if name.isdigit() or (is_word and _SAID["any quoted"].search(message)):
+            if name.isdigit() or name in _STOPWORDS or (is_word and _SAID["any quoted"].search(message)):
                 continue
             return _normal(name)
     return _named_beside(message, of_code=of_code)
@@ -59,7 +60,7 @@ def _named_beside(message: str, *, of_code: bool) -> str:
                 continue
             if (not is_absent and " " in name) or (of_code and _SAID["outside code"].search(before) is None):
                 continue
-            if _SAID["path"].match(name) and (not is_absent or _SAID["in place"].search(before) is not None):
+            if _SAID["in place"].search(before) is not None or (_SAID["path"].match(name) and not is_absent):
                 continue
             return _normal(name)
     return ""

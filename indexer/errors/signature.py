@@ -28,14 +28,15 @@ from ctxrank.indexer.text.digests import sha256_of
 # message says that it is not there is missing; titles, places and structures are no messages;
 # 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure;
 # 12: what is said beside a message; 14: what a log puts before a line is no message, what stands below one is;
-# 15: sizes and what passes a report on are none.
-NORMALISER_VERSION = 15
+# 15: sizes and what passes a report on are none; 16: an error is looked up by what is said beside it.
+NORMALISER_VERSION = 16
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
 _MAX_TERMS = 48
 _FRAMES_KEPT = 8
-_MOST_PASSED_ON = 4
+_MOST_PASSED_ON = 6
+_LEAST_PASSED_ON = 4  # words
 
 STOPWORDS = listed("stopwords")
 NEGATIONS = listed("negations")
@@ -79,7 +80,7 @@ class Signature(NamedTuple):
     @property
     def content(self) -> tuple[str, ...]:
         """The words of the headline that carry meaning."""
-        return tuple(word for word in self.words if word[0] != "<" and word not in STOPWORDS)
+        return _content(self.words)
 
     @property
     def given_reason(self) -> str:
@@ -95,6 +96,10 @@ class Signature(NamedTuple):
     def is_traced(self) -> bool:
         """Whether calls of the project say where it happened."""
         return bool(self.frames) and self.family in ("trace", "test")
+
+
+def _content(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for word in words if word[0] != "<" and word not in STOPWORDS)
 
 
 def sign(unit: ErrorUnit) -> Signature:
@@ -157,29 +162,60 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
     "failed to set up x: port is in use" is "port is in use". It is itself where the rest is not the same in words.
     What a report says of several names it says of each.
     """
-    for line in known.reasons:
-        if missing_name(line) == asked.missing != known.missing and masked(line).words == known.words:
-            known = known._replace(values=masked(line).values, message=line, missing=asked.missing)
+    if known.message != asked.message:
+        known = max((known, *_told_beside(known, asked)), key=lambda told: _agreement(told, asked))
     if known.message == asked.message:  # whose report it stands in is another tool's
         known = known._replace(language=asked.language)
     are_told = (known.error_type, asked.error_type), (known.codes, asked.codes)
     if known.headline == asked.headline or any(one and other and one != other for one, other in are_told):
         return known
-    for longer, shorter in ((asked, known), (known, asked)):
-        inner = next((said for said in _inner(longer.message) if masked(said).words == shorter.words), "")
-        outer = longer.message.removesuffix(inner)
-        if inner and NEGATIONS.isdisjoint(masked(_SAID["unable"].sub("", outer)).words):
-            said = inner if longer is known else outer + known.message
-            template = masked(said)
-            return known._replace(headline=template.text, values=template.values, message=said)
+    for inner, stored in _both_inner(asked.message, known.message):
+        outer = f"{asked.message.replace(inner, '')} {known.message.replace(stored, '')}"
+        if NEGATIONS.isdisjoint(masked(_SAID["unable"].sub("", outer)).words):
+            return _as_said(known, asked.message.replace(inner, stored))
     return known
 
 
+def _told_beside(known: Signature, asked: Signature) -> Iterator[Signature]:
+    """A stored error as if each line beside its message were the message, or its message were beside the new one's."""
+    for line in known.reasons:
+        if (said := _as_said(known, line)).values:
+            others = tuple(other for other in known.reasons if other != line)
+            yield said._replace(missing=missing_name(line), reasons=others)
+    if known.values and any(_keeps(known) == _keeps(_as_said(known, line)) for line in asked.reasons):
+        yield _as_said(known, asked.message)._replace(missing=asked.missing)
+
+
+def _as_said(known: Signature, message: str) -> Signature:
+    template = masked(message)
+    return known._replace(headline=template.text, values=template.values, message=message)
+
+
+def _keeps(told: Signature) -> tuple[str, ...]:
+    """The words of a message, and its values without what varies from run to run."""
+    return (told.headline, *(lasting(value) for value in told.values if not value.isdigit()))
+
+
+def _agreement(told: Signature, asked: Signature) -> int:
+    """0 for other words; more for the same message, and for the same missing name in the same words."""
+    return (told.words == asked.words) * (1 + 2 * (told.message == asked.message) + (told.missing == asked.missing))
+
+
+def _both_inner(asked: str, known: str) -> Iterator[tuple[str, str]]:
+    """What a new and a stored message pass on in the same words: all of one, or what names something in both."""
+    of_known = {masked(said).words: said for said in reversed((known, *_inner(known)))}
+    for inner in (asked, *_inner(asked)):
+        words, values = masked(inner)
+        stored = of_known.get(words, "") if words else ""
+        names_something = values and len(_content(words)) >= _LEAST_PASSED_ON
+        if stored and (inner is asked or stored is known or names_something):
+            yield inner, stored
+
+
 def _inner(message: str) -> Iterator[str]:
-    """What stands behind the first colon of a message, behind the second, and so on."""
-    for _ in range(_MOST_PASSED_ON):
-        message = message.partition(": ")[2]
-        yield message
+    """What a message passes on: what stands behind its first colon, behind the second, and so on, or in quotes."""
+    for found in itertools.islice(_SAID["passed on"].finditer(message), _MOST_PASSED_ON):
+        yield found["quoted"] or message[found.end() :]
 
 
 def terms_of(signature: Signature) -> tuple[str, ...]:
@@ -191,6 +227,8 @@ def terms_of(signature: Signature) -> tuple[str, ...]:
     words = signature.words
     terms += [f"p:{one} {two}" for one, two in itertools.pairwise(words) if one[0] != "<" and two[0] != "<"]
     terms += [f"d:{word}" for word in signature.details]
+    beside = (*_inner(signature.message), *signature.reasons)
+    terms += [f"w:{word}" for line in beside for word in _ordinary(masked(line).words)]
     return tuple(dict.fromkeys(terms))[:_MAX_TERMS]
 
 

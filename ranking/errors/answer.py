@@ -83,7 +83,7 @@ def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnsw
     first: ErrorAnswer | None = None
     for unit in units:
         answer = _answer(primary, unit, asked, len(units))
-        if answer.fixes:
+        if answer.fixes and not (first and first.same_kind and _ids(answer.fixes) <= _ids(first.same_kind)):
             return answer
         first = answer if first is None or (answer.same_kind and not first.same_kind) else first
     if first is None:
@@ -95,6 +95,10 @@ def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnsw
             reason = f"{first.reason} Another project knows it: {known} (--project {elsewhere[0].project})."
             return first._replace(reason=reason, elsewhere=elsewhere)
     return first
+
+
+def _ids(fixes: tuple[Fix, ...]) -> set[int]:
+    return {fix.match.pattern_id for fix in fixes}
 
 
 def _known_elsewhere(primary: apsw.Connection, signature: Signature, asked: Asked) -> Iterator[KnownElsewhere]:

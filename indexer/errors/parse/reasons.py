@@ -38,7 +38,7 @@ def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Iter
     says_nothing = concludes(message) or not names_something(message)
     above = [at for at in _block_above(lines, begin) if _tells(lines, at) and (says_nothing or _denies(lines[at]))]
     below = [at for at in _block_below(lines, end) if _tells(lines, at)]
-    found = [*above[-_MOST_KEPT:], *below[:_MOST_KEPT]]
+    found = [at for at in (*above[-_MOST_KEPT:], *below[:_MOST_KEPT]) if _said(lines[at]) != message]
     while found:
         said = tuple(_said(lines[at])[:_LONGEST] for at in found)
         yield Reasons(said, min(begin, found[0]), max(end, found[-1] + 1))

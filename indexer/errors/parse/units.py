@@ -350,7 +350,8 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     causes = _PRINTED["cause"].findall("\n".join(detail[1:]))
     message = headline.message or ": ".join(line.strip() for line in (*detail[:1], *causes))
-    is_free = not tool and not headline.codes and headline.error_type not in WORDED_BY_LANGUAGE
+    names_condition = bool(headline.codes or _codes_in(message))
+    is_free = not tool and not names_condition and headline.error_type not in WORDED_BY_LANGUAGE
     message, begin, end = in_full(message, lines, start, end, may_be_title=is_free)
     if way("wraps", tool) != NOTHING and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
@@ -416,8 +417,17 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
         if said.lstrip("| ").startswith(("^", "~")) or is_advice(said) or re.match(r"\s+at \S", said):
             continue
         if _fails(said) and with_summaries >= is_summary(said):
-            return [_plain(lines, _first_of_speaker(lines, at), "the last line that speaks of failure")]
+            at = _first_of_speaker(lines, _head_of_block(lines, at))
+            return [_plain(lines, at, "the last line that speaks of failure")]
     return []
+
+
+def _head_of_block(lines: list[str], at: int) -> int:
+    """The line that an indented line stands below, where it says what is not so: "dyld: Library not loaded: x"."""
+    head = at
+    while head and lines[head][:1].isspace():
+        head -= 1
+    return head if _denies(lines[head]) else at
 
 
 def _first_of_speaker(lines: list[str], at: int) -> int:

@@ -40,6 +40,7 @@ _OTHERS = (
     "ld: fatal: no such file", "'x' is not recognized as an internal or external command", "Unknown option --x",
     "it says: database is locked", "a.c:1:2: warning: unused 'x' [-Wunused]",
     "FAILED test_a.py::test_a - assert 1 == 2", "tar: x: cannot be read", "not ok 1 - a\n  error: 'x'\n  ...",
+    "E: Unable to locate package x", "no constant X (NameError)",
 )  # fmt: skip
 TEXTS = (*(text for text, _ in OUTPUTS.values()), *(report for report, *_ in REPORTS.values()), *SUMMARIES, *SAYING)
 

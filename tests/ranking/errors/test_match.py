@@ -192,6 +192,25 @@ def test_what_stands_before_a_message_is_what_it_is_about(store: Store, known: s
     assert grades(store, f"{other}:{known.partition(':')[2]}") == []
 
 
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [
+        (  # the same beside two messages
+            "no package named `cart` found\nlocation searched: shop index\n",
+            "no package named `till` found\nlocation searched: shop index\n",
+        ),
+        ("cart: option --till: is unknown: 'cart --help'", "cart: option --bill: wants a number: 'cart --help'"),
+        ("In procedure raise: Unbound variable: cart: Entering a new prompt: ',bt'",
+         "In procedure raise: Unbound variable: till: Entering a new prompt: ',bt'"),
+        ("Couldn't find a valid cart.", "cart: No such file while trying to open x.img\nCouldn't find a valid cart."),
+        ("the shop is open: the cart of ana is full", "the shop is not open: the cart of ana is full"),
+    ],
+)  # fmt: skip
+def test_what_two_failures_have_beside_their_messages_is_neither(store: Store, known: str, asked: str) -> None:
+    save(store, known)
+    assert grades(store, asked) == []
+
+
 def test_what_npm_passes_on_is_the_failure(store: Store) -> None:
     said = "gyp ERR! stack Error: Could not find any Python installation to use\n"
     save(store, f"gyp ERR! configure error\n{said}")
@@ -232,6 +251,49 @@ def test_what_npm_passes_on_is_the_failure(store: Store) -> None:
             "java.lang.IllegalStateException: Could not start. Message: session not created: this driver only supports"
             " version 115 of the browser\n\tat cart.Main.run(Main.java:140)\n",
             "near",
+        ),
+        (  # by two that put other words before it
+            'cart failed: runner.go:348: starting the process caused "exec: cartd": executable not found: unknown',
+            'rpc error: runner.go:247: starting the process caused "exec: cartd": executable not found: unknown',
+            "near",
+        ),
+        (  # in quotes
+            "pdfcart: cannot connect to the server of the shop",
+            """The process ended: stderr: "pdfcart: cannot connect to the server of the shop" command: 'pdfcart x'""",
+            "near",
+        ),
+        (  # beside a message that only follows from it
+            "Unable to negotiate with 10.0.0.1 port 22: no matching host key type. Their offer: ssh-rsa",
+            "Unable to negotiate with 10.0.0.7 port 22: no matching host key type. Their offer: ssh-rsa\n"
+            "fatal: Could not read from remote repository.\n",
+            "near",
+        ),
+        (
+            "Unable to negotiate with 10.0.0.7 port 22: no matching host key type. Their offer: ssh-rsa\n"
+            "fatal: Could not read from remote repository.\n",
+            "Unable to negotiate with 10.0.0.1 port 22: no matching host key type. Their offer: ssh-rsa",
+            "near",
+        ),
+        (  # as an exception's message, and with its class behind it
+            "NameError: uninitialized constant Shop::CartOfTheDay",
+            "uninitialized constant Shop::CartOfTheDay (NameError)",
+            "exact",
+        ),
+        (  # behind the seconds of a build's step, with a version that varies
+            "Could not determine the version of the cart from '11.0.2'.",
+            "12.34 Could not determine the version of the cart from '17.0.1'.",
+            "template",
+        ),
+        (  # above the indented lines that say more of it
+            "dyld: Library not loaded: /opt/cart/lib/libcart.1.dylib",
+            "dyld: Library not loaded: /opt/cart/lib/libcart.1.dylib\n  Referenced from: /opt/shop/bin/shop\n"
+            "  Reason: image not found\n",
+            "exact",
+        ),
+        (  # behind the echo of the command
+            "A server is already running. Check /srv/cart/server.pid.",
+            "ana@shop:/srv/cart# rails s\nA server is already running. Check /srv/cart/server.pid.\nExiting\n",
+            "exact",
         ),
     ],
 )
