@@ -77,13 +77,20 @@ class Receipt(NamedTuple):
 class Recording(NamedTuple):
     """The id of a receipt, or None and a note where the store could not be written.
 
-    `shared_prefix_tokens` are tokens of the text's beginning that the same group or task was given last time; None
-    where it was given nothing.
+    `shared_prefix` is the text's beginning that the same group or task was given last time, too; None where it was
+    given nothing.
     """
 
     receipt: int | None
-    shared_prefix_tokens: int | None
+    shared_prefix: str | None
     note: str
+
+    @property
+    def shared_prefix_tokens(self) -> int | None:
+        """How many tokens the shared beginning has."""
+        from ctxrank.indexer.text.tokens import estimate_tokens  # noqa: PLC0415  listing receipts counts no tokens
+
+        return None if self.shared_prefix is None else estimate_tokens(self.shared_prefix)
 
 
 def task_group(number: int) -> int:
@@ -107,12 +114,10 @@ def record(
     """Write a receipt, and with it what was delivered; never fails the text that it is of."""
     query = "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1"
     before = read_value(store.primary, query, owner, str)
-    shared: int | None = None
+    shared: str | None = None
     if before:
-        from ctxrank.indexer.text.tokens import estimate_tokens  # noqa: PLC0415  listing receipts counts no tokens
-
         same = takewhile(lambda pair: pair[0] == pair[1], zip(new.parts, _parts(before), strict=False))
-        shared = estimate_tokens(text[: sum(length for (_, length), _ in same)])
+        shared = text[: sum(length for (_, length), _ in same)]
     receipt_id = 0
 
     def write(change: Change) -> None:

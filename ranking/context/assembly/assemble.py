@@ -86,7 +86,7 @@ def assemble(store: Store, request: AssembleRequest, config: Config | None = Non
     recording = record_assembly(spawn, result)
     return result._replace(
         receipt=recording.receipt,
-        shared_prefix_tokens=recording.shared_prefix_tokens,
+        shared_prefix=recording.shared_prefix,
         notes=(*result.notes, recording.note) if recording.note else result.notes,
     )
 

@@ -6,6 +6,7 @@ from ctxrank.indexer.records.receipts import ReceiptEntry
 from ctxrank.indexer.records.sessions import Session, TaskGroup
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.tokens import estimate_tokens
 from ctxrank.ranking.context.assembly.limits import Budget, Usage, Zone
 from ctxrank.ranking.context.budget import Item
 from ctxrank.ranking.context.prices import Prices
@@ -263,8 +264,8 @@ class Assembly(NamedTuple):
     budget would add nothing.
     `anchors` are the states of the code that packages are about, as a receipt has them (code_state.py).
     `after` is the receipt since which all of it is new, None for a whole block.
-    `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's beginning the group
-    was given last time, too.
+    `receipt` is None where none could be written; `shared_prefix` is the text's beginning that the group was given last
+    time, too.
     """
 
     outcome: str
@@ -298,7 +299,7 @@ class Assembly(NamedTuple):
     files: tuple[IncludedDocument, ...] = ()
     is_complete: bool = False
     receipt: int | None = None
-    shared_prefix_tokens: int | None = None
+    shared_prefix: str | None = None
     state: str = ""
     after: int | None = None
     estimated: tuple[str, ...] = ()
@@ -308,6 +309,11 @@ class Assembly(NamedTuple):
     def text(self) -> str:
         """What an agent is given."""
         return "".join(self.parts)
+
+    @property
+    def shared_prefix_tokens(self) -> int | None:
+        """Of the beginning that the group was given last time, too. Counted here: JSON alone has it."""
+        return None if self.shared_prefix is None else estimate_tokens(self.shared_prefix)
 
 
 def forgiven_agent(text: str, team: Team) -> tuple[str, str]:
