@@ -310,13 +310,14 @@ typedef struct {
     uint8_t is_term : 1;    /* whether it is one token; then `tokens` is its term, else a tuple of them */
 } Piece;
 
-enum { WANTED_BITS = 1 << 12 };
+enum { WANTED_BITS = 1 << 12, BEGINNING_BITS = 1 << 13 };
 
 typedef struct {
     PyObject_HEAD
     PyObject *describe;   /* a function: a list of pieces, whether with parts → what each is */
     PyObject *wanted;     /* what was asked last: a dict of terms */
     uint64_t may_want[WANTED_BITS / 64]; /* the bit of each of these terms, by its hash: most words are told by it */
+    uint64_t may_begin[BEGINNING_BITS / 64]; /* and that of its first two letters, which its word begins with */
     uint32_t asked;       /* how often the tokenizer was asked */
     Limits limits;
     Piece *pieces;        /* open addressing, its size a power of two */
@@ -420,6 +421,23 @@ static uint16_t bit_of(PyObject *term)
     return (uint16_t)((size_t)PyObject_Hash(term) % WANTED_BITS);
 }
 
+/* The bit of the first letter and the second one, 0 where there is none. Porter's stemmer takes endings off, and the
+   only letter among these two that it may replace is a y, by an i. */
+static size_t beginning_of(const char *at, const char *end, int is_whole)
+{
+    size_t first = at < end ? (uint8_t)*at | (is(*at, UPPER) ? 0x20 : 0) : 0;
+    size_t second = at + 1 < end && !is_whole ? (uint8_t)at[1] | (is(at[1], UPPER) ? 0x20 : 0) : 0;
+    return (first & 0x7F) << 6 | (second == 'y' ? 'i' & 0x3F : second & 0x3F);
+}
+
+/* Whether a piece is one token that is told by its beginning not to be wanted: mostly. */
+static int is_other(const WordFinder *self, const char *at, const char *end, int with_parts)
+{
+    size_t both = beginning_of(at, end, 0), one = beginning_of(at, end, 1);
+    return !with_parts && !(self->may_begin[both / 64] >> both % 64 & 1) &&
+           !(self->may_begin[one / 64] >> one % 64 & 1) && end_of_run(at, end, WORD, 1) == end;
+}
+
 /* Ask for all pieces from here on that are not known yet. */
 static int learn(WordFinder *self, const char *at, const char *end, int with_parts)
 {
@@ -428,17 +446,19 @@ static int learn(WordFinder *self, const char *at, const char *end, int with_par
     uint32_t asked = ++self->asked;
     uint64_t beginning = 0;
     while (!failed && (at = end_of_run(at, end, IN_PIECE, 0)) < end) {
-        const char *next = end_of_run(at, end, IN_PIECE, 1);
+        const char *next = end_of_run(at, end, IN_PIECE, 1), *start = at;
         size_t length = (size_t)(next - at);
-        Piece *piece = find_piece(self, at, length, &beginning);
+        at = next;
+        if (is_other(self, start, next, with_parts))
+            continue;
+        Piece *piece = find_piece(self, start, length, &beginning);
         int is_asked = piece->asked == asked; /* it is in the list already */
         if (piece->length == 0)
-            failed = (piece = new_piece(self, at, length)) == NULL;
-        if (!failed && !is_asked && !is_known(self, piece, at, next, with_parts)) {
+            failed = (piece = new_piece(self, start, length)) == NULL;
+        if (!failed && !is_asked && !is_known(self, piece, start, next, with_parts)) {
             piece->asked = asked;
-            failed = append(unknown, at, next);
+            failed = append(unknown, start, next);
         }
-        at = next;
     }
     if (!failed)
         found = PyObject_CallFunction(self->describe, "Oi", unknown, with_parts);
@@ -554,8 +574,15 @@ static PyObject *find_words(WordFinder *self, PyObject *arguments)
         PyObject *before = self->wanted, *term, *value;
         self->wanted = Py_NewRef(wanted);
         memset(self->may_want, 0, sizeof(self->may_want));
-        for (Py_ssize_t place = 0; PyDict_Next(wanted, &place, &term, &value);)
+        memset(self->may_begin, 0, sizeof(self->may_begin));
+        for (Py_ssize_t place = 0; PyDict_Next(wanted, &place, &term, &value);) {
+            Py_ssize_t size = 0;
+            const char *letters = PyUnicode_AsUTF8AndSize(term, &size);
+            size_t begins = letters == NULL ? 0 : beginning_of(letters, letters + size, 0);
             self->may_want[bit_of(term) / 64] |= (uint64_t)1 << bit_of(term) % 64;
+            self->may_begin[begins / 64] |= (uint64_t)1 << begins % 64;
+            PyErr_Clear(); /* a term with half a character beyond 16 bits: no word of a text has it */
+        }
         Py_XDECREF(before);
     }
     uint64_t beginning = 0;
@@ -564,6 +591,11 @@ static PyObject *find_words(WordFinder *self, PyObject *arguments)
     const char *end = text + length;
     for (const char *at = text; !failed && (at = end_of_run(at, end, IN_PIECE, 0)) < end;) {
         const char *next = end_of_run(at, end, IN_PIECE, 1);
+        if (is_other(self, at, next, with_parts)) {
+            failed = add_span(&finding, (size_t)(at - text), (size_t)(next - text)) < 0;
+            at = next;
+            continue;
+        }
         Piece *piece = find_piece(self, at, (size_t)(next - at), &beginning);
         if (!is_known(self, piece, at, next, with_parts)) {
             if ((failed = learn(self, at, end, with_parts)) < 0)

@@ -18,7 +18,7 @@ class Prices:
 
     def of(self, *texts: str) -> int:
         """Of parts of a block that no counter has seen; each with the blank line after it, '' is nothing."""
-        return sum(self.of_counted(cautious_tokens(text)) for text in texts if text)
+        return sum([ceil(cautious_tokens(text) * self._factor) + 1 for text in texts if text])
 
     def of_counted(self, tokens: float) -> int:
         """Of a part that was counted exactly or cautiously, with the blank line after it."""

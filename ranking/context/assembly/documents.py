@@ -30,6 +30,7 @@ from ctxrank.ranking.retrieval.cleaning import cleaned
 if TYPE_CHECKING:  # most stores have packages alone
     from ctxrank.ranking.context.assembly.files import MatchingFile
 
+_BEGINNING_CHARS = 300
 FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone", "elsewhere": ELSEWHERE}
 
 
@@ -96,10 +97,14 @@ def _says_something(passage: IncludedPassage, summary: str) -> bool:
     text = passage.text.strip()
     if text.startswith("---\n") and "\n---" in text:
         text = text.partition("\n---")[2].strip("-\n ")
-    said = filter(None, (line.strip() for line in text.splitlines() if not line.startswith("#")))
-    first = next(said, "")
-    # Mostly its first line says that it is not the summary, and the others are not read.
-    return bool(first) and (first not in summary or " ".join((first, *said)) not in summary)
+    # Mostly a line of its beginning says that it is not the summary, and the others are not read.
+    return _differs(text[:_BEGINNING_CHARS].splitlines()[:-1], summary) or _differs(text.splitlines(), summary)
+
+
+def _differs(lines: list[str], summary: str) -> bool:
+    """Whether lines that are no headings are not in a summary one after the other."""
+    said = [stripped for line in lines if not line.startswith("#") and (stripped := line.strip())]
+    return bool(said) and (said[0] not in summary or " ".join(said) not in summary)
 
 
 def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[BlockCandidate]:

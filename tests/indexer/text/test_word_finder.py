@@ -15,7 +15,8 @@ from ctxrank.indexer.text.word_finder import WordFinder
 TokensAt = Callable[[bytes], list[tuple[int, int, str]]]
 pieces = st.sampled_from(
     ["lock", "Locked", "wal_lock", "walLock", "HTTPServer2", "日本語の検索", "検索", "café", "naïve", "✅", "⚠️", "→",
-     "ﬁn", "e\u0301x", "\u0301", "x" * 70, "a1B2", "\0", "10ms", "ÅngStröm", "straße", "\U0001f600", "userIDs"]
+     "ﬁn", "e\u0301x", "\u0301", "x" * 70, "a1B2", "\0", "10ms", "ÅngStröm", "straße", "\U0001f600", "userIDs",
+     "ays", "Ayed", "aing", "AI", "a", "ties", "typed"]
 )  # fmt: skip
 texts = st.lists(pieces | st.text(max_size=4), max_size=12).flatmap(
     lambda words: st.sampled_from([" ", "", "-", "\n"]).map(lambda by: by.join(words))
@@ -55,6 +56,19 @@ def test_the_compiled_finder_finds_what_the_one_in_python_finds(
     tokens, spans, matches = finder.find(encoded, wanted, with_parts=with_parts)
     in_python = find_words(tokens_at, encoded, wanted, with_parts=with_parts)
     assert (tokens, list(spans), matches) == in_python
+
+
+@given(
+    words=st.lists(
+        st.from_regex(r"[A-Za-z0-9]{1,4}(s|es|ies|ed|eed|ing|y|ly|ational|ement|e|ll|ness)?", fullmatch=True)
+    )
+)
+def test_a_term_begins_with_the_letters_of_its_word_but_for_a_y(tokens_at: TokensAt, words: list[str]) -> None:
+    """The compiled finder passes over words by their first two letters."""
+    terms = terms_of(tokens_at, " ".join(words))
+    for word, term in zip(words, terms, strict=True):
+        beginning = word[:2].lower()
+        assert term[:2] in (beginning, beginning[:1], beginning.replace("y", "i"))
 
 
 @pytest.mark.parametrize("is_compiled", [True, False])
