@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 import apsw
 
-from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.location import (
@@ -53,7 +52,7 @@ def _is_own(project: str, folder: str) -> bool:
     """Whether a folder lies in the project, by no link, or is a worktree that git has linked to it."""
     if not os.path.isabs(folder):
         return False
-    if is_inside(project, folder) and os.path.realpath(folder) == folder:
+    if os.path.commonpath((project, folder)) == project and os.path.realpath(folder) == folder:
         return True
     return _is_worktree(project, folder)
 

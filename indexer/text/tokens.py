@@ -9,8 +9,8 @@ The unit everywhere is the token of o200k_base, OpenAI's public vocabulary. An e
 `ctxrank.indexer.text.vocabulary`.
 """
 
-import math
 from collections.abc import Callable
+from math import ceil, fsum
 from operator import mul
 
 from ctxrank.indexer.light_typing import cache
@@ -71,7 +71,7 @@ def estimate_tokens(text: str) -> int:
 
 def _estimate(size: int, counts: tuple[int, ...]) -> int:
     # Rounded once: the builtin sum rounds otherwise since Python 3.12, and a count is the same on each.
-    return max(math.ceil(math.fsum(map(mul, _PRICES, counts))), math.ceil(size / LONGEST_TOKEN_BYTES))
+    return max(ceil(fsum(map(mul, _PRICES, counts))), -(-size // LONGEST_TOKEN_BYTES))
 
 
 @cache

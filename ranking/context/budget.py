@@ -54,8 +54,10 @@ class Item(NamedTuple):
         return shown + (self.reserve if at < len(self.levels) - 1 else 0)
 
     def step(self, place: int, at: int) -> Step:
-        """The step that raises it from the level below to this one."""
-        return Step(self.price(at) - self.price(at - 1), place, at)
+        """The step that raises it from the level below to this one: at the last one nothing is reserved any more."""
+        below = self.prices[at - 1] if at else 0
+        kept = self.reserve if at == len(self.levels) - 1 else 0
+        return Step._make((self.prices[at] - below - kept, place, at))
 
 
 class ItemClass(NamedTuple):

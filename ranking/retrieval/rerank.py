@@ -114,21 +114,23 @@ def _read(plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Re
         read.append(_Read._make((row, path, length, {}, {})))
     # All at once: the tokenizer is asked for all words that it has not met together.
     together = b"\n".join(columns)
-    column, column_end = 0, len(columns[0]) if columns else 0
+    column = column_end = -1
+    weight, positions, written = 0.0, dict[str, list[int]](), dict[tuple[str, str], float]()
     _, _, found = plan.engine.find_words(together, forms, with_parts=False)
     for at, first, end, term in found:
-        while first >= column_end:
-            column += 1
-            column_end += 1 + len(columns[column])
-        place = column % len(weights)
-        _, _, _, positions, written = read[column // len(weights)]
+        if first >= column_end:
+            while first >= column_end:
+                column += 1
+                column_end += 1 + len(columns[column])
+            weight = weights[column % len(weights)]
+            _, _, _, positions, written = read[column // len(weights)]
         # The end of one column and the beginning of the next are no neighbours.
         positions.setdefault(term, []).append(at + column * (WINDOW + 1))
         form = together[first:end].decode("utf-8", "replace").lower()
         if form in forms[term]:
-            weight = weights[place] * (scales[term] if place == _PATH else 1.0)
-            if weight:
-                written[term, form] = written.get((term, form), 0.0) + weight
+            worth = weight * (scales[term] if column % len(weights) == _PATH else 1.0)
+            if worth:
+                written[term, form] = written.get((term, form), 0.0) + worth
     return read
 
 

@@ -4,6 +4,7 @@ Prices are for the rendered text (prices.py), so that their sum is not below wha
 """
 
 from bisect import bisect_right
+from itertools import accumulate
 from math import ceil
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -48,8 +49,9 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         omitted = left_out(items, nothing, 0, budget)
         parts = (text,) if text else ()
         return empty._replace(parts=parts, used=price.of(text), omitted=omitted, overflow=_overflow(empty, 0))
-    counts = {name: sum(item.kind == name for item in items) for name in CLASSES}
-    shares = budget.shares_with_files if counts["files"] else budget.shares
+    kinds = [item.kind for item in items]
+    counts = {name: kinds.count(name) for name in CLASSES if name in kinds}
+    shares = budget.shares_with_files if "files" in counts else budget.shares
     # The packages' heading is always there, and no item pays for it.
     classes = {
         name: ItemClass(shares[name], budget.caps.get(name), price.of(block.heading(name, count)))
@@ -137,7 +139,8 @@ def with_cut_passage(
         return shorter, min(cautious, ceil(share * cautious) + _CUT_TOKENS)
 
     room = limit - purchase.used
-    places = [at for at, char in enumerate(whole.text[:-1]) if char in " \n" and not whole.text[at - 1].isspace()]
+    *words, _ = whole.text[:-1].replace("\n", " ").split(" ")
+    places = [end - 1 for end in accumulate(len(word) + 1 for word in words) if not whole.text[end - 2].isspace()]
     lines = [at for at in places if whole.text[at] == "\n"][_LEAST_LINES - 1 :]
     for ends in (lines, places[_LEAST_WORDS - 1 :]):
         count = bisect_right(ends, room, key=lambda end: cut_to(end)[1])

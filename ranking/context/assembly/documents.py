@@ -87,9 +87,10 @@ def _price(spawn: Spawn, package: EligiblePackage, form: IncludedDocument, text:
     """Of the text of a form of a package: its summary costs what was counted where it is there whole."""
     if form.summary in ("", form.title) or form.summary != package.summary or package.summary not in text:
         return spawn.prices.of(text)
-    return spawn.prices.of(block.package_entry(form._replace(summary=""))) + spawn.prices.of_stored(
-        package.summary, package.tokens, package.counter
-    )
+    frame = text.replace(f"> {form.summary}\n\n", "> \n\n", 1)  # where it stands on lines of its own, as it is
+    if frame == text:
+        frame = block.package_entry(form._replace(summary=""))
+    return spawn.prices.of(frame) + spawn.prices.of_stored(package.summary, package.tokens, package.counter)
 
 
 def _says_something(passage: IncludedPassage, summary: str) -> bool:
@@ -103,8 +104,9 @@ def _says_something(passage: IncludedPassage, summary: str) -> bool:
 
 def _differs(lines: list[str], summary: str) -> bool:
     """Whether lines that are no headings are not in a summary one after the other."""
-    said = [stripped for line in lines if not line.startswith("#") and (stripped := line.strip())]
-    return bool(said) and (said[0] not in summary or " ".join(said) not in summary)
+    said = filter(None, (line.strip() for line in lines if not line.startswith("#")))
+    first = next(said, "")
+    return bool(first) and (first not in summary or " ".join((first, *said)) not in summary)
 
 
 def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[BlockCandidate]:
@@ -179,9 +181,9 @@ class Passages:
         if text != body:  # what was counted is not what is shown
             tokens, counter = estimate_tokens(text), ESTIMATE
         heading = cleaned(heading, ruleset, mode)
-        frame = block.passage(IncludedPassage(id_, heading, start, end, ""))
+        frame = block.passage(IncludedPassage._make((id_, heading, start, end, "", 0, "")))
         price = prices.of_stored(text, tokens, counter) + prices.of(frame)
-        return IncludedPassage(id_, heading, start, end, text, price, counter)
+        return IncludedPassage._make((id_, heading, start, end, text, price, counter))
 
 
 _PASSAGES = """
