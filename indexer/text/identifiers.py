@@ -80,10 +80,6 @@ def _split_found(text: str, words: list[bytes]) -> str:
     for word, count in repeats.items():
         if parts := _split(word):
             found += [parts] * min(count, MAX_REPEATS)
-        else:
-            _plain_words.add(word)
-    if len(_plain_words) > _PLAIN_WORDS_MAX:
-        _plain_words.clear()
     return " ".join(found)
 
 
@@ -114,8 +110,8 @@ def compounds_among(words: Collection[bytes]) -> dict[bytes, tuple[str, ...]]:
     found: dict[bytes, tuple[str, ...]] = {}
     for word in filterfalse(_plain_words.__contains__, words):
         parts = _parts.get(word)
-        if parts is None:
-            parts = split_identifiers(word.decode("utf-8", "replace"))
+        if parts is None:  # a word of ASCII is one
+            parts = _split(word) if word.isalnum() else split_identifiers(word.decode("utf-8", "replace"))
         if parts:
             found[word] = tuple(parts.split())
     return found
@@ -188,13 +184,15 @@ def _cut_at_wide_punctuation(repeats: dict[bytes, int]) -> dict[bytes, int]:
 def _split(word: bytes) -> str:
     """The parts of one UTF-8 word, separated by spaces; empty if it is plain."""
     parts = _parts.get(word)
-    if parts is None:
-        if word.isdigit() or (word.isalpha() and (word.isupper() or word[1:].islower())):
-            return ""
+    if parts is None and not (word.isdigit() or (word.isalpha() and (word.isupper() or word[1:].islower()))):
         if len(_parts) >= _PARTS_MAX:
             _parts.clear()
         parts = _parts[word] = " ".join(_parts_of(word.decode()))
-    return parts
+    if not parts:
+        if len(_plain_words) >= _PLAIN_WORDS_MAX:
+            _plain_words.clear()
+        _plain_words.add(word)
+    return parts or ""
 
 
 def _parts_of(word: str) -> list[str]:

@@ -74,9 +74,8 @@ def find_files(plan: Plan, store: Store) -> FoundFiles:
     least_words = min(LEAST_SHARED, len(plan.values))
     files: list[MatchingFile] = []
     telling = telling_words(plan, [group for _, group in ranked])
-    for id_, group in ranked:
+    for (id_, group), words in zip(ranked, telling, strict=True):
         text = calibrated(group.score, half)
-        words = telling[group.best.rowid]
         if group.score >= least and text >= FLOOR and len(words) >= least_words:
             passage_ids = best_passages(group, MAX_PASSAGES, _MIN_SHARE_OF_BEST)
             files.append(MatchingFile(id_, passage_ids, text, words))

@@ -180,13 +180,12 @@ def with_matches(
 ) -> list[RankedPackage]:
     """The packages with the words and the passages that match, and where it is asked for with their scores' trees."""
     within: list[RankedPackage] = []
-    matching = {row.package.document_id: groups.get(row.package.document_id) for row in rows}
-    words = telling_words(plan, [group for group in matching.values() if group is not None])
-    for row in rows:
-        group = matching[row.package.document_id]
+    matching = [groups.get(row.package.document_id) for row in rows]
+    words = iter(telling_words(plan, list(filter(None, matching))))
+    for row, group in zip(rows, matching, strict=True):
         if group is not None:
             passage_ids = best_passages(group, SHOWN_PASSAGES, _MIN_SHARE)
-            row = row._replace(words=words[group.best.rowid], passage_ids=passage_ids)
+            row = row._replace(words=next(words), passage_ids=passage_ids)
         else:
             row = row._replace(words=())
         if spawn.request.is_explained:
@@ -204,12 +203,12 @@ def best_passages(group: HitGroup, most: int, least_share: float) -> tuple[int, 
     return tuple(document_id_of(row.rowid) for row in group.passages[:most] if row.score >= least)
 
 
-def telling_words(plan: Plan, groups: list[HitGroup]) -> dict[int, tuple[str, ...]]:
-    """The words of the task that the best rows of hits rest on, the most telling first; by these rows."""
+def telling_words(plan: Plan, groups: list[HitGroup]) -> list[tuple[str, ...]]:
+    """The words of the task that the best row of each of these hits rests on, the most telling first."""
     best = [group.best.rowid for group in groups]
     scores = term_scores(plan, best) if best else {}
-    words = ((row, (part.term.text.lower() for part in scores.get(row, ()))) for row in best)
-    return {row: tuple(dict.fromkeys(texts))[:_NAMED_WORDS] for row, texts in words}
+    words = ([part.term.text.lower() for part in scores.get(row, ())] for row in best)
+    return [tuple(dict.fromkeys(texts))[:_NAMED_WORDS] for texts in words]
 
 
 def label(package: EligiblePackage, session: str) -> str:
