@@ -76,10 +76,8 @@ else:
         def __new__(cls, *values: object, **named: object) -> object:
             fields = cls._fields
             missing = len(fields) - len(values)
-            if not (named or missing):
-                return tuple.__new__(cls, values)
-            if not named and 0 < missing <= len(cls._last):
-                return tuple.__new__(cls, values + cls._last[len(cls._last) - missing :])
+            if not named and 0 <= missing <= len(cls._last):
+                return tuple.__new__(cls, values + cls._last[-missing:] if missing else values)
             if not values and len(named) == len(fields):
                 try:  # all of them by name: a quarter of the time that the rest takes
                     return tuple.__new__(cls, [named[field] for field in fields])

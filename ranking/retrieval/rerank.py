@@ -118,10 +118,9 @@ def _read(plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Re
     weight, positions, written = 0.0, dict[str, list[int]](), dict[tuple[str, str], float]()
     _, _, found = plan.engine.find_words(together, forms, with_parts=False)
     for at, first, end, term in found:
-        if first >= column_end:
-            while first >= column_end:
-                column += 1
-                column_end += 1 + len(columns[column])
+        while first >= column_end:
+            column += 1
+            column_end += 1 + len(columns[column])
             weight = weights[column % len(weights)]
             _, _, _, positions, written = read[column // len(weights)]
         # The end of one column and the beginning of the next are no neighbours.

@@ -30,7 +30,6 @@ from ctxrank.ranking.retrieval.cleaning import cleaned
 if TYPE_CHECKING:  # most stores have packages alone
     from ctxrank.ranking.context.assembly.files import MatchingFile
 
-_BEGINNING_CHARS = 300
 FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone", "elsewhere": ELSEWHERE}
 
 
@@ -98,14 +97,9 @@ def _says_something(passage: IncludedPassage, summary: str) -> bool:
     text = passage.text.strip()
     if text.startswith("---\n") and "\n---" in text:
         text = text.partition("\n---")[2].strip("-\n ")
-    # Mostly a line of its beginning says that it is not the summary, and the others are not read.
-    return _differs(text[:_BEGINNING_CHARS].splitlines()[:-1], summary) or _differs(text.splitlines(), summary)
-
-
-def _differs(lines: list[str], summary: str) -> bool:
-    """Whether lines that are no headings are not in a summary one after the other."""
-    said = filter(None, (line.strip() for line in lines if not line.startswith("#")))
+    said = filter(None, (line.strip() for line in text.splitlines() if not line.startswith("#")))
     first = next(said, "")
+    # Mostly its first line says that it is not the summary, and the others are not read.
     return bool(first) and (first not in summary or " ".join((first, *said)) not in summary)
 
 
@@ -169,8 +163,7 @@ class Passages:
             self._rows |= {row[0]: row for row in rows}
         elif not self._rows.keys() >= set(best):
             self.expect(best)
-        known = [self._rows[id_] for id_ in best if id_ in self._rows]
-        found = [row for row in known if row[1] == document_id]
+        found = [row for id_ in best if (row := self._rows.get(id_)) and row[1] == document_id]
         found += [row for row in rows if row[0] not in best]
         return list(map(self._shown, found)), found[0][2] if found else 0
 

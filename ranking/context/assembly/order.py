@@ -183,11 +183,8 @@ def with_matches(
     matching = [groups.get(row.package.document_id) for row in rows]
     words = iter(telling_words(plan, list(filter(None, matching))))
     for row, group in zip(rows, matching, strict=True):
-        if group is not None:
-            passage_ids = best_passages(group, SHOWN_PASSAGES, _MIN_SHARE)
-            row = row._replace(words=next(words), passage_ids=passage_ids)
-        else:
-            row = row._replace(words=())
+        passage_ids = best_passages(group, SHOWN_PASSAGES, _MIN_SHARE) if group else ()
+        row = row._replace(words=next(words) if group else (), passage_ids=passage_ids)
         if spawn.request.is_explained:
             from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 
