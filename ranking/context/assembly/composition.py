@@ -49,8 +49,7 @@ def compose(empty: Assembly, candidates: list[BlockCandidate], price: Prices, *,
         omitted = left_out(items, nothing, 0, budget)
         parts = (text,) if text else ()
         return empty._replace(parts=parts, used=price.of(text), omitted=omitted, overflow=_overflow(empty, 0))
-    kinds = [item.kind for item in items]
-    counts = {name: kinds.count(name) for name in CLASSES if name in kinds}
+    counts = {name: count for name in CLASSES if (count := sum(item.kind == name for item in items))}
     shares = budget.shares_with_files if "files" in counts else budget.shares
     # The packages' heading is always there, and no item pays for it.
     classes = {

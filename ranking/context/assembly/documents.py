@@ -12,11 +12,12 @@ from ctxrank.indexer.records.cloned_notes import came_by
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
 from ctxrank.indexer.store.ids import public_id, whose
+from ctxrank.indexer.text.lines import shorten
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
-from ctxrank.ranking.context.assembly.limits import Zone, truncated
+from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.order import UNRELATED, RankedPackage, label, reason
 from ctxrank.ranking.context.assembly.shapes import (
     BlockCandidate,
@@ -63,7 +64,7 @@ def package_candidate(
     why = "; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group))))
     mode = spawn.config.redaction_mode
     title = cleaned(package.title, package.ruleset, mode)
-    summary = truncated(cleaned(package.summary, package.ruleset, mode), spawn.zone)
+    summary = shorten(cleaned(package.summary, package.ruleset, mode), spawn.zone.summary_chars)
     known = (package.id, package.path, (), "line", 0, round(ranked.score, 6), labels, why, state, title)
     said = (package.priority, package.type, package.producer, summary, package.created_at, ranked.explanation)
     line = IncludedDocument(*known, *said)

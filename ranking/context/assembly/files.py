@@ -73,8 +73,7 @@ def find_files(plan: Plan, store: Store) -> FoundFiles:
     least = ranked[0][1].score * _MIN_SHARE_OF_BEST if ranked else 0.0
     least_words = min(LEAST_SHARED, len(plan.values))
     files: list[MatchingFile] = []
-    telling = telling_words(plan, [group for _, group in ranked])
-    for (id_, group), words in zip(ranked, telling, strict=True):
+    for (id_, group), words in zip(ranked, telling_words(plan, [group for _, group in ranked]), strict=True):
         text = calibrated(group.score, half)
         if group.score >= least and text >= FLOOR and len(words) >= least_words:
             passage_ids = best_passages(group, MAX_PASSAGES, _MIN_SHARE_OF_BEST)

@@ -13,7 +13,6 @@ ranking/context/budget.py defines when a share is due (`fair_queue`).
 """
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.text.lines import shorten
 
 if TYPE_CHECKING:
     from typing import ClassVar
@@ -94,11 +93,6 @@ def usage(model_limit: int, safety_margin: float, current_tokens: int) -> Usage:
 
 def _zone_at(percent: float) -> Zone:
     return next((zone for zone in _FULLEST_FIRST if percent >= zone.starts_at), Zone.NORMAL)
-
-
-def truncated(summary: str, zone: Zone) -> str:
-    """A summary cut at a word to what the zone allows, with `...` where something is missing."""
-    return shorten(summary, zone.summary_chars)
 
 
 class Budget(NamedTuple):

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.ranking.context.assembly.limits import Zone, truncated, usage
+from ctxrank.indexer.text.lines import shorten
+from ctxrank.ranking.context.assembly.limits import Zone, usage
 
 _LIMITS = {Zone.SOFT_WARNING: 60, Zone.CONSERVATIVE: 75, Zone.WRAP_UP: 85, Zone.EMERGENCY: 95}
 
@@ -38,13 +39,13 @@ def test_summaries_shrink_from_zone_to_zone() -> None:
 
 
 def test_a_summary_is_cut_at_a_word_and_says_so() -> None:
-    assert truncated("word " * 30, Zone.CONSERVATIVE) == ("word " * 20).rstrip() + "..."
-    assert truncated("x" * 100, Zone.CONSERVATIVE) == "x" * 100
-    assert truncated("x" * 101, Zone.CONSERVATIVE) == "x" * 100 + "..."
+    assert shorten("word " * 30, Zone.CONSERVATIVE.summary_chars) == ("word " * 20).rstrip() + "..."
+    assert shorten("x" * 100, Zone.CONSERVATIVE.summary_chars) == "x" * 100
+    assert shorten("x" * 101, Zone.CONSERVATIVE.summary_chars) == "x" * 100 + "..."
 
 
 @given(st.text(max_size=900), st.sampled_from([Zone.NORMAL, Zone.SOFT_WARNING, Zone.CONSERVATIVE]))
 def test_a_cut_summary_is_a_beginning_of_it(summary: str, zone: Zone) -> None:
-    cut = truncated(summary, zone)
+    cut = shorten(summary, zone.summary_chars)
     assert cut == summary or (cut.endswith("...") and summary.startswith(cut[:-3]))
     assert len(cut) <= zone.summary_chars + 3
