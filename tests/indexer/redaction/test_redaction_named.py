@@ -244,7 +244,7 @@ def test_names_of_other_things_code_and_stand_ins_stay(text: str) -> None:
     assert redact(text).text == text
 
 
-@pytest.mark.parametrize("form", ["password: {}", "--password {}", "client_secret={}", "api_key: {}"])
+@pytest.mark.parametrize("form", ["password: {}", "--password {}", "client_secret={}"])
 @pytest.mark.parametrize("word", ["Password", "Token", "Secret", "Key"])
 def test_a_value_that_ends_or_begins_as_a_name_of_a_secret_is_still_one(form: str, word: str) -> None:
     for value in (f"x9Kq2m{word}", f"{word.lower()}Q7w3e9"):
