@@ -187,7 +187,6 @@ def test_the_value_goes_and_everything_around_it_stays(text: str, clean: str) ->
         "apiVersion: v1\ndata:\n  FRUIT: YXBwbGU=\nkind: Secret\nmetadata:\n  name: forbiddenValues\n",
         "- name: SECRET_TOKEN\n  value: path/$(SOME_SECRET_NAME)\n",
         "'3: primary key' => ['T_constraints_3', 'primaryKey', null],",
-        "TSIGKeySecret: rfc2136TestTsigSecret,",
         'name: "valid credentials AzureUSGovernmentCloud",',
         "expect(totpSecret).toMatch(/^[A-Z2-7]{32}$/)",
         '"credentialsParameter": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:task-repo-creds"',
