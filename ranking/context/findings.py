@@ -47,7 +47,7 @@ def _forms(word: str) -> tuple[str, ...]:
 _words = {kind: words.split() for kind, words in tables.rows(__file__, "common_words")}
 # Beside them all that a request is made of may stand in another form; the function words are left out of every query.
 _REQUEST_WORDS = {form for word in _words.pop("request") for form in _forms(word)} | set(_words.pop("trouble"))
-_COMMON = {stem: float(counts) for counts, stems in _words.items() for stem in stems}
+_COMMON = {stem: counts for row, stems in _words.items() for counts in (float(row),) for stem in stems}
 
 
 class PromptFinding(NamedTuple):
