@@ -12,9 +12,11 @@ from ctxrank.indexer.records.conversations import entitle
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context import floor_measurement
 from ctxrank.ranking.context.findings import nearest, relevant_findings
 from ctxrank.ranking.context.floor import LEAST_FINDINGS, floor_of, is_outdated, measured_floor, nearness
 from ctxrank.ranking.context.floor_measurement import (
+    LEAST_PROJECTS,
     LEAST_PROMPTS,
     foreign_prompts,
     main,
@@ -107,6 +109,22 @@ def test_prompts_of_other_projects_are_asked_where_there_are_enough(
         assert floor.prompts == (titles if is_enough else len(shuffled_prompts(store)))
         kept = "".join(str(row) for row in store.primary.execute("SELECT key, value FROM settings"))
         assert "fence" not in kept  # nothing of them but the numbers
+
+
+@pytest.mark.parametrize("projects, has_shuffled", [(LEAST_PROJECTS - 1, True), (LEAST_PROJECTS, False)])
+def test_pasted_prompts_of_enough_projects_do_without_shuffled_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, projects: int, has_shuffled: bool
+) -> None:
+    pasted = [f"paint the northern fence\nnumber {number} is green" for number in range(LEAST_PROMPTS)]
+
+    def asked(_: Store) -> list[list[str]]:
+        return [pasted] * projects
+
+    monkeypatch.setattr(floor_measurement, "foreign_prompts", asked)
+    with make_store(tmp_path) as store:
+        _fill(store, LEAST_FINDINGS)
+        floor = measure_floor(store, Config())
+        assert (floor.pasted > 0) == has_shuffled and floor.line > 0  # nothing here is about fences
 
 
 def test_a_store_that_is_not_the_users_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
