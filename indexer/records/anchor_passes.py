@@ -52,7 +52,8 @@ _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
 _LEAST_LIKENESS = 0.5  # of a span and another file that has its name
 _LEAST_SUCCESSOR = 0.6  # of the lines around it and what its file is now
-_LEAST_NAMESAKE = 0.1  # of these and a file of the same name, or that alone has the name now
+_LEAST_NAMESAKE = 0.1  # of these and a file of the same name
+_LEAST_HEIR = 0.25  # of these and a new file that alone has the name now
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
 _INDEXED = """
@@ -223,7 +224,7 @@ class _Elsewhere:
         is_only = len(found) == 1
         if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
             is_successor = anchor.kind == "name" and is_only and self.paths[found[0].path]
-            own, least = (around, _LEAST_NAMESAKE) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
+            own, least = (around, _LEAST_HEIR) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
             found = [one for one in found if one.likeness(own) >= least]
         if not found and anchor.kind == "name" and (other := _of_another_owner(named, name, kept)):
             return other

@@ -158,7 +158,9 @@ def test_a_rewritten_function_is_found_where_its_file_has_another_name(
     save(store, "`load` in src/config.py")
     index(store)
     (tmp_path / "src" / "config.py").unlink()
-    (tmp_path / "src" / "settings.py").write_text(f"def load(name, kind=0):\n    name = find(name)\n    {rest}\n")
+    (tmp_path / "src" / "settings.py").write_text(
+        f"import os\n\n\ndef load(name, n=0):\n    name = find(name)\n    {rest}\n"
+    )
     index(store)
     assert [one.state for one in anchors(store)] == [state]
 
