@@ -315,11 +315,9 @@ class Source:
         found = [*self._places([*kept.lines[:size]])]
         if not found:
             return None
-
-        def nearness(at: int) -> tuple[int, int]:
-            return self._neighbours(kept, at, at + size), -abs(self._numbers[at] - near)
-
-        at = max(found, key=nearness) if len(found) > 1 else found[0]
+        at = found[0]
+        if len(found) > 1:
+            at = max(found, key=lambda at: (self._neighbours(kept, at, at + size), -abs(self._numbers[at] - near)))
         span = Span(self._numbers[at], self._numbers[at + size - 1])
         length = len(_without_space("".join(self.lines[span.start - 1 : span.end]))) if least_chars else 0
         return Located(span) if length >= least_chars else None
