@@ -158,7 +158,7 @@ _MANY_CHANGES = 3
 
 # a=1, x+2, call(3): not what somebody typed as a password.
 _EXPRESSION = (
-    r"[\w.\[\]()]*+(?>(?:[=+*?&]{1,2}+[\w.\[\]()\"'/-]*+)+)|[#@$~&*+?][\w.-]*|[A-Za-z_.-]+[*?!]|[~=^]{1,2}[\d.x*-]+.*"
+    r"[\w.\[\]()]*+(?>(?:[=+*?&]{1,2}+[\w.\[\]()\"'-]*+)+)|[#@$~&*+?][\w.-]*|[A-Za-z_.-]+[*?!]|[~=^]{1,2}[\d.x*-]+.*"
 )
 
 
@@ -171,10 +171,10 @@ def is_random(value: str) -> bool:
     run = "".join(parts)
     if words * 2 >= len(parts) or len(run) < _LEAST_STRONG or max(map(len, parts)) < _LEAST_WORD:
         return False
-    if _is_named(run):
-        return False
     if run.isalpha():
         return len(parts) == 1 and not reads_like_a_word(run)
+    if _is_named(run):
+        return False
     is_mixed = _changes(run) / len(run) > _WELL_MIXED or (
         len(run) >= _LONG and _named(run) == 0 and _is_of_all_kinds(run)
     )

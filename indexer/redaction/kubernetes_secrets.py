@@ -10,7 +10,7 @@ _KIND = r"(?i)\bkind[\"']?:[ \t]{0,8}[\"']?secret\b"
 _KIND_REACH = 300  # characters, to either side
 _FIRST_REACH = 120
 _LEAST_CHARS = 10  # of a value
-_NAME = r"\s(?!(?i:kind|apiversion|name(?:space)?):)[\w.-]{1,100}+:(?:[ \t]{0,8}(?:\||>[-+]?)\s{1,8})?[ \t]{0,8}[\"']?"
+_NAME = r"\s[\w.-]{1,100}+:(?:[ \t]{0,8}(?:\||>[-+]?)\s{1,8})?[ \t]{0,8}[\"']?"
 _PAIR = rf"(?i){_NAME}(?P<secret>[a-z0-9+/]{{10,}}+={{0,3}})(?![\w.-])"
 _NEXT = rf"(?i)[\"']?(?!\s{{0,40}}\n[a-z])\s{{0,40}}{_NAME}(?P<secret>[a-z0-9+/]{{10,}}+={{0,3}})(?![\w.-])"
 

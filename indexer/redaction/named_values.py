@@ -164,7 +164,7 @@ def _within(quote: str) -> str:
 _ANY_VALUE = ("secret", "psk", "private_key", "private-key")
 _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_ABROAD)
 # What Jenkins writes instead of a secret, and what people write beside it: it can be decrypted by who has its folder.
-_ENCRYPTED = r"\{(?>(?:[\w-]{1,40} ){0,3})(?=[A-Za-z/+]{0,40}[\d=])[A-Za-z0-9/+=]{8,}+\}(?=\s{0,40}</)"
+_ENCRYPTED = r"\{(?>(?:[\w-]{1,40} ){0,3})[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
 # These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
 _PARTS_OF_WORDS = ("pass", "pw", "psk", "senha", *_WEAK)
 _IN_BASE64 = r"(?=[A-Za-z+/]{0,11}\d)[A-Za-z0-9+/]{12}\Z"  # the end of a digest: …Y0pw==
@@ -185,7 +185,7 @@ def _is_in_a_word(before: str, word: str) -> bool:
 _COMPARISONS = ("==", "===", "!=", "!==")
 _GIVES = ("=", ":")
 # A generator's password: no space, no quote, and a bracket that nothing closes.
-_JUMBLE = r"(?![.][A-Za-z])[^\s\"'`\\]{12,64}+(?=\s|\Z)"
+_JUMBLE = r"[^\s\"'`\\]{12,64}+(?=\s|\Z)"
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
@@ -219,7 +219,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
     if link["plural"] or link["map"] or link["below"] or link["bracket"]:
-        return is_likely(value) and not (link["weak"] and (_says_no_secret(link) or _is_digest(value, link)))
+        return is_likely(value) and not (link["weak"] and _is_digest(value, link))
     if link["tight"]:
         says_none = link["weak"] and (word != "key" or _says_no_secret(link))
         is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
@@ -324,7 +324,7 @@ def _named(word: str, before: str, tail: str) -> tuple[str, str]:
 # A comma, an ampersand and the like belong to a bare value unless the next `name=` follows them.
 _BARE = rf"{PLAIN}++(?>(?>(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\\\\?(?![nrtbfu])){PLAIN}++){{1,500}})*)"
 
-_LETTERS_ONLY = r"[A-Za-z]{6,64}+(?>(?:_[A-Za-z]{6,64}+)?)(?![ ][$\"(])(?=[\s\"'\\,;&)}\]]|\.?\Z)"
+_LETTERS_ONLY = r"[A-Za-z]{6,64}+(?>(?:_[A-Za-z]{6,64}+)?)(?=[\s\"'\\,;&)}\]]|\.?\Z)"
 # A line that gives a name its value: of settings and of the environment.
 _SETTING = r"(?s)(?:\A|.*\n)[ \t]*(?:-[ \t]+)?[\"']?[\w.-]*\Z"
 

@@ -26,7 +26,7 @@ def find_vendor_values(text: str, vendor: str, places: list[int]) -> list[Secret
     return list(found_at(text, places, _CHARS_BEFORE, _REACH, lambda place: _value(text, vendor, place)))
 
 
-_CHARS_BEFORE = 80
+_CHARS_BEFORE = 40
 _REACH = 480  # the longest name, link and value together
 
 
