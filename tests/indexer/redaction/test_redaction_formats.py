@@ -198,3 +198,18 @@ def test_what_a_manual_has_in_the_place_of_a_token_is_of_too_little_entropy() ->
         assert redact(dull).text == dull
     for busy in ("AKCp" + _random(69), "sha256~" + _random(43), 'facebook_credit = "' + "0123456789abcdef" * 2 + '"'):
         assert "REDACTED:" in redact(busy).text
+
+
+@each_row("mark", "npm_ hvs. nvapi- xai- lsv2_pt_ hcaik_ sess- tvly- crsr_ nbp_ xapp-1- glsa_ sbp_ phc_".split())
+@each_row("place", ["401 for {}\n", 'new Client("{}");', "I pasted {} into the page."])
+def test_a_known_mark_counts_with_a_random_run_of_any_length_and_not_with_a_name(mark: str, place: str) -> None:
+    secret = mark + _sampled("[A-Z][a-z][0-9][A-Z]{4}[0-9]{3}[a-z]{5}[0-9][A-Z]{6}[0-9]", 3.3, mark)
+    assert secret not in redact(place.format(secret)).text
+    name = place.format(mark + "find_by_name_or_id_2")
+    assert redact(name).text == name
+
+
+def test_what_a_client_is_made_with_is_a_key_if_it_is_random() -> None:
+    secret = _sampled("[A-Z][a-z][0-9][A-Z]{4}[0-9]{3}[a-z]{5}[0-9][A-Z]{6}[0-9]", 3.3, "client")
+    assert redact(f'c = AcmeClient("{secret}")').text == 'c = AcmeClient("[REDACTED:call-argument]")'
+    assert redact('c = AcmeClient("my-service-2")').text == 'c = AcmeClient("my-service-2")'
