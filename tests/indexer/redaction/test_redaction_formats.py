@@ -213,3 +213,14 @@ def test_what_a_client_is_made_with_is_a_key_if_it_is_random() -> None:
     secret = _sampled("[A-Z][a-z][0-9][A-Z]{4}[0-9]{3}[a-z]{5}[0-9][A-Z]{6}[0-9]", 3.3, "client")
     assert redact(f'c = AcmeClient("{secret}")').text == 'c = AcmeClient("[REDACTED:call-argument]")'
     assert redact('c = AcmeClient("my-service-2")').text == 'c = AcmeClient("my-service-2")'
+
+
+def test_lines_of_wordpress_filezilla_and_git_lose_their_values() -> None:
+    salt = _sampled(r"[A-Z]{3}[&%(]{4}[a-z]{4}[0-9]{4} [>)|]{3}[a-z]{6}[0-9]{8}", 3, "salt")
+    for name in ("AUTH_KEY", "SECURE_AUTH_SALT", "NONCE_KEY"):
+        line = f"define('{name}',         '{salt}');"
+        assert redact(line).text == line.replace(salt, "[REDACTED:call-argument]")
+    assert redact("['API_AUTH_KEY', 'The auth token for an app']").rules == ()
+    value = base64.b64encode(_random(18).encode()).decode()
+    assert redact(f'<Pass encoding="base64">{value}</Pass>').text == '<Pass encoding="base64">[REDACTED]</Pass>'
+    assert redact(f"https://ana@example.org:{value}@github.com").text == "https://[REDACTED]@github.com"
