@@ -114,7 +114,7 @@ OUTPUTS = {
     ),
     "an exception's class behind it": (
         "ERROR:  While executing gem ... (Gem::CommandLineError)\n    Please specify a gem name\n",
-        ("sql", "CommandLineError", "", "While executing gem ... (Gem::CommandLineError)"),
+        ("", "CommandLineError", "", "While executing gem ..."),
     ),
     "counts below it": (
         "    ^ Tag must be paired, missing: [ </p> ] on line 1.\n\nScanned 1 files, found 1 errors in 1 files (8 ms)\n",

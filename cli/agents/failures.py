@@ -213,7 +213,7 @@ def _with_name_exchanged(fix: "Fix") -> str:
     """What fixed a failure of the same kind, with this one's name; '' where it has none, or comes from elsewhere."""
     from ctxrank.ranking.errors.differences import exchanged  # noqa: PLC0415  only after a failure
 
-    is_own = fix.match.pattern_id > 0 and fix.match.state != "refuted"
+    is_own = fix.match.pattern_id > 0 and fix.match.state != "refuted" and fix.match.grade != "near"
     return exchanged(fix.solution, fix.match.renamed) if is_own else ""
 
 

@@ -14,7 +14,6 @@ from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Change
-from ctxrank.indexer.text.lines import error_title
 
 State = Literal["sighted", "confirmed", "refuted"]
 STATES: tuple[State, ...] = ("sighted", "confirmed", "refuted")
@@ -65,9 +64,6 @@ def state_of(confirmations: int, refutations: int) -> State:
 def record_of(confidence: float) -> tuple[int, int]:
     """(confirmations, refutations) that moved a confidence from 0.5 to here, by +0.1 and −0.2."""
     return max(0, round((confidence - 0.5) * 10)), max(0, round((0.5 - confidence) * 5))
-
-
-title_of = error_title
 
 
 def find(connection: apsw.Connection, project: str, pattern_hash: str) -> int | None:

@@ -167,13 +167,7 @@ def _why_left_out(primary: apsw.Connection, signature: Signature, asked: Asked) 
          ORDER BY s.instance = :instance DESC, e.last_seen DESC
          LIMIT 1
         """,
-        {
-            "template": signature.template,
-            "instance": signature.instance,
-            "project": asked.project,
-            "shared": DEFAULT_PROJECT,
-            "now": asked.now,
-        },
+        signature._asdict() | {"project": asked.project, "shared": DEFAULT_PROJECT, "now": asked.now},
     ).fetchone()
     number, last_seen, lang, is_alive = row or (0, 0, None, True)
     if not is_alive:

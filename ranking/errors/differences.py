@@ -35,9 +35,8 @@ class Difference(NamedTuple):
 def differing(asked: Signature, known: Signature) -> tuple[Difference, ...]:
     """The differences that make two failures of these messages, in order; none where only what varies differs."""
     names_vary = asked.language in _OF_KNOWN_LANGUAGES and asked.family in ("compiler", "trace", "test")
-    may_be_longer = not set(asked.conditions).isdisjoint(known.conditions)
     said = _said(asked)
-    about = _about(asked.message, said, names_vary=names_vary)._replace(may_be_longer=may_be_longer)
+    about = _about(asked.message, said, names_vary=names_vary)
     in_message = tuple(_between(said, _said(known), about))
     says_all = names_vary or asked.missing
     return in_message or (() if says_all else tuple(_between_reasons(asked.reasons, known.reasons)))
@@ -90,7 +89,6 @@ class _About(NamedTuple):
     is_absent: bool  # something is missing
     is_one_name: bool  # a single name or path stands in it
     passing: frozenset[str] = frozenset()  # kinds of values that vary in this message
-    may_be_longer: bool = False  # a condition by its name says what is wrong, whoever passes the message on
 
 
 def _about(text: str, said: "tuple[_Token, ...]", *, names_vary: bool = False) -> _About:
@@ -130,8 +128,6 @@ def _read(message: str) -> tuple[_Token, ...]:
 def _between(asked: tuple[_Token, ...], known: tuple[_Token, ...], about: _About) -> Iterator[Difference]:
     said, stored = tuple(one.bare for one in asked), tuple(one.bare for one in known)
     for here, there in gaps(said, stored):
-        if about.may_be_longer and here.start == there.start == 0 and 0 in (here.stop, there.stop):
-            continue
         for one, other in _paired(asked[here], known[there]):
             if not _varies(one, other, about):
                 yield Difference(_name(one), _name(other))

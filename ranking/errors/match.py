@@ -122,13 +122,6 @@ class KnownCandidate(NamedTuple):
         return LEAST_TRACE_RECOGNITION if self.family == "trace" else LEAST_RECOGNITION
 
 
-class Objection(NamedTuple):
-    """What rules a known error out."""
-
-    reason: str
-    is_another_name: bool = False  # it is told in the same words, of another missing thing
-
-
 class Considered(NamedTuple):
     """All that was looked at: what nothing rules out, best first, and what ruled out the nearest where all are."""
 
@@ -194,8 +187,8 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         if needs_more and likeness.frames != 2:
             continue
         if objection := _objection(asked, known.signature, likeness):
-            objections.append((score, known.pattern_id, objection.reason))
-            if objection.is_another_name and likeness.is_template:
+            objections.append((score, known.pattern_id, objection))
+            if _is_of_a_kind(asked, known.signature, likeness):
                 renamed.append(KnownCandidate(known, likeness, score))
         else:
             stands_alone = likeness.is_instance and likeness.frames == 1 and not _is_local(asked)
@@ -234,15 +227,24 @@ def _is_told_of_several(asked: Signature, looked_up: list[KnownError]) -> bool:
     return any(map(differing, same[1:], same))
 
 
-def _objection(asked: Signature, known: Signature, likeness: Likeness) -> Objection | None:
-    """What rules this pattern out; None where nothing does."""
+def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
+    """What rules this pattern out; '' where nothing does."""
     if likeness.vetoes:
-        return Objection(likeness.vetoes[0])
+        return likeness.vetoes[0]
     if asked.missing and known.missing and asked.missing != known.missing:
-        reason = f"the same kind of error, but another name: {asked.missing}, not {known.missing}"
-        return Objection(reason, is_another_name=True)
-    reason = _too_little(asked, known, likeness)
-    return Objection(reason) if reason else None
+        return f"the same kind of error, but another name: {asked.missing}, not {known.missing}"
+    return _too_little(asked, known, likeness)
+
+
+def _is_of_a_kind(asked: Signature, known: Signature, likeness: Likeness) -> bool:
+    """Whether it is told in the same words but for a name: of what is missing, or one that stands bare."""
+    if likeness.vetoes or likeness.is_template:
+        return not likeness.vetoes and bool(asked.missing and known.missing and asked.missing != known.missing)
+    said = likeness.headlines
+    is_one_word = len(said.decisive) == len(said.changed) == 1 and all(
+        map(str.isalpha, said.changed[0].split(", not "))
+    )
+    return is_one_word and likeness.frames <= 0 and said.share >= _LEAST_TEXT and said.weight >= _LEAST_SPECIFIC
 
 
 def _too_little(asked: Signature, known: Signature, likeness: Likeness) -> str:

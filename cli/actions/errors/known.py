@@ -12,7 +12,6 @@ from ctxrank.indexer.errors.failures import last_failure, resolve
 from ctxrank.indexer.errors.listing import Recognition, StoredError, get_error, list_errors, recognition_of
 from ctxrank.indexer.errors.lookup import let_vary
 from ctxrank.indexer.errors.parse.summaries import is_summary
-from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.errors.solutions import SavedKnownError
 from ctxrank.indexer.errors.solutions import confirm as count_outcome
 from ctxrank.indexer.light_typing import Any
@@ -20,6 +19,7 @@ from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import error_title
 from ctxrank.ranking.errors.answer import MAX_FIXES, Asked, recognise
 from ctxrank.ranking.errors.confidence import confidence_in
 
@@ -45,7 +45,7 @@ def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **op
         notes.append(
             "it says only that something failed, so nothing is recognised by it: save the output that says what."
         )
-    title = title_of(saved.error_type, saved.message)
+    title = error_title(saved.error_type, saved.message)
     return Reply(
         lambda: Extended(saved, {"project": project, "error": title}),
         _saved_lines(saved, project, shown(title)),
@@ -140,7 +140,7 @@ def _error_lines(call: Call, error: StoredError) -> Iterator[str]:
         f"{call.bold(public_id('error', error.id))} {record}, confidence {_own_confidence(error):.2f} · "
         f"{call.dim(about)}"
     )
-    yield f"   {cut(shown(title_of(error.error_type, error.message)))}"
+    yield f"   {cut(shown(error_title(error.error_type, error.message)))}"
     yield f"   Solution: {cut(shown(error.solution))}"
 
 

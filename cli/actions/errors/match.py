@@ -10,12 +10,12 @@ from ctxrank.cli.output.lines import indented, times
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.errors.failures import FailurePlace, SeenBefore, seen_before
 from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units, looked_at
-from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import error_title
 from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
 from ctxrank.ranking.errors.match import ErrorMatch
 
@@ -97,7 +97,7 @@ def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:
 
 def _signature(signature: Signature) -> Extended:
     more = {
-        "text": title_of(signature.error_type, signature.message), "type": signature.error_type,
+        "text": error_title(signature.error_type, signature.message), "type": signature.error_type,
         "codes": [*signature.codes, *signature.conditions], "masked": signature.headline,
         "place": signature.frames[-1].place if signature.frames else None,
     }  # fmt: skip
@@ -120,7 +120,7 @@ def _of_fix(fix: Fix) -> Extended:
 
 
 def _title(fix: Fix) -> str:
-    return title_of(fix.error_type, fix.message)
+    return error_title(fix.error_type, fix.message)
 
 
 def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:

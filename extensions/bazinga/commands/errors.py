@@ -19,6 +19,7 @@ from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS
+from ctxrank.indexer.text.lines import error_title
 
 _MAX_MESSAGE_CHARS = 500
 # In this order: what one mask leaves is what the next one sees.
@@ -67,7 +68,7 @@ def save_error_pattern(call: BazingaCall) -> Json:
         if number is None or known is None:
             number, occurrences = patterns.upsert(change, pattern), 1
             # Signed as it was met, not masked, so that 'ctxrank error match' recognises it.
-            put_signature(change, number, project, patterns.title_of(error_type, message))
+            put_signature(change, number, project, error_title(error_type, message))
         else:
             occurrences, last_seen = int(known["occurrences"] or 0) + 1, max(int(known["last_seen"] or 0), now)
             longer = max(str(known["solution"]), solution, key=len)

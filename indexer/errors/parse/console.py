@@ -1,9 +1,8 @@
-"""What a command printed, as text that can be looked at: decoded, bounded, without colours and progress bars.
+"""What a command printed, as text that can be looked at: decoded, without colours and progress bars.
 
     read_failure(b"\\x1b[31merror\\x1b[0m: no such file\\r\\n")  ->  "error: no such file\\n"
 
-Bounded whatever comes in: of long output the beginning and the end are kept, of a long line likewise. That is where
-tools say what went wrong: a compiler first, a test runner last.
+Of a long line the beginning and the end are kept; of a long output capture.py does, and units.py looks at no more.
 """
 
 import re
@@ -12,9 +11,6 @@ from ctxrank.indexer.errors.parse.log_lines import as_said
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.text.escapes import without_escapes
 
-# A megabyte holds ten thousand lines, more than anybody reads.
-MAX_HEAD_BYTES = 256 * 1024
-MAX_TAIL_BYTES = 768 * 1024
 MAX_LINE_LENGTH = 2000
 _LINE_TAIL = 400
 _CUT = " … "
@@ -23,12 +19,7 @@ _PRINTED = Expressions("console")
 
 
 def read_failure(data: bytes) -> str:
-    """The text of a command's output, in UTF-8; never fails, never longer than the windows above."""
-    if len(data) > MAX_HEAD_BYTES + MAX_TAIL_BYTES:
-        head, tail = data[:MAX_HEAD_BYTES], data[-MAX_TAIL_BYTES:]
-        # A line that was cut in two says something else than the whole line.
-        head = head[: head.rfind(b"\n") + 1] or head
-        return read_failure(head) + "\n" + read_failure(tail[tail.find(b"\n", 0, -1) + 1 :])
+    """The text of a command's output, in UTF-8; never fails."""
     return clean(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
 
 

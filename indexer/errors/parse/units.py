@@ -21,7 +21,7 @@ from ctxrank.indexer.errors.parse.frames import (
     own_frames,
 )
 from ctxrank.indexer.errors.parse.headlines import Headline, headline_of, may_announce
-from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
+from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full
 from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, way
 from ctxrank.indexer.errors.parse.reasons import reasons_beside
 from ctxrank.indexer.errors.parse.structure import better_line, concludes, without_stamp
@@ -350,8 +350,7 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     causes = _PRINTED["cause"].findall("\n".join(detail[1:]))
     message = headline.message or ": ".join(line.strip() for line in (*detail[:1], *causes))
-    names_condition = bool(headline.codes or _codes_in(message))
-    is_free = not tool and not names_condition and headline.error_type not in WORDED_BY_LANGUAGE
+    is_free = not (tool or headline.codes or _codes_in(message) or headline.error_type in WORDED_BY_LANGUAGE)
     message, begin, end = in_full(message, lines, start, end, may_be_title=is_free)
     if way("wraps", tool) != NOTHING and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
@@ -361,10 +360,8 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         # The first lines of such a report are facts, what the failed script printed follows.
         said = (line.strip() for line in detail if not kept.match(fact, line) and not is_summary(line))
         message = next(said, message or prefix.sub("", lines[start]))
-    kind = re.search(r"\(([A-Z]\w*(?:::\w+)*(?:Error|Exception))\)$", message)
-    error_type = headline.error_type or (kind[1].rpartition("::")[2] if kind else "")
     unit = ErrorUnit(
-        notation.family, tool, message[:_MAX_MESSAGE], error_type,
+        notation.family, tool, message[:_MAX_MESSAGE], headline.error_type,
         tuple(dict.fromkeys((*headline.codes, *_codes_in(message)))), tuple(reversed(frames[:_MAX_FRAMES])),
         tuple(detail), headline.place, _bounded(lines[begin:end]), start, notation.rank, notation.why,
     )  # fmt: skip
@@ -416,7 +413,7 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
         said = _PRINTED["prefix"].sub("", lines[at])
         if said.lstrip("| ").startswith(("^", "~")) or is_advice(said) or re.match(r"\s+at \S", said):
             continue
-        if _fails(said) and with_summaries >= is_summary(said):
+        if _PRINTED["failure"].search(said) and with_summaries >= is_summary(said):
             at = _first_of_speaker(lines, _head_of_block(lines, at))
             return [_plain(lines, at, "the last line that speaks of failure")]
     return []
@@ -424,9 +421,7 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
 
 def _head_of_block(lines: list[str], at: int) -> int:
     """The line that an indented line stands below, where it says what is not so: "dyld: Library not loaded: x"."""
-    head = at
-    while head and lines[head][:1].isspace():
-        head -= 1
+    head = next((i for i in range(at, -1, -1) if not lines[i][:1].isspace()), at)
     return head if _denies(lines[head]) else at
 
 
@@ -435,18 +430,16 @@ def _first_of_speaker(lines: list[str], at: int) -> int:
     if (speaker := re.match(r"([\w./+-]+)(?: [Ee]rror)?: ", lines[at])) is None:
         return at
     before = (i for i in range(at) if re.match(rf"\s*{re.escape(speaker[1])}(?: \w+)?: ", lines[i]))
-    return next((i for i in before if not is_summary(lines[i]) and (_fails(lines[i]) or _denies(lines[i]))), at)
-
-
-def _fails(line: str) -> bool:
-    return _PRINTED["failure"].search(line) is not None
+    return next(
+        (i for i in before if not is_summary(lines[i]) and (_PRINTED["failure"].search(lines[i]) or _denies(lines[i]))),
+        at,
+    )
 
 
 def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
-    said = without_stamp(lines[at])
-    message = with_first_of_list(said, lines, at + 1)[:_MAX_MESSAGE]
-    shown = lines[at : at + 3] if message != said else [lines[at]]
-    return ErrorUnit("text", "", message, "", _codes_in(message), text=_bounded(shown), line=at, rank=TEXT, why=why)
+    message = without_stamp(lines[at])[:_MAX_MESSAGE]
+    shown = _bounded([lines[at]])
+    return ErrorUnit("text", "", message, "", _codes_in(message), text=shown, line=at, rank=TEXT, why=why)
 
 
 def _bounded(lines: list[str]) -> str:

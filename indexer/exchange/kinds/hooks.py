@@ -18,7 +18,7 @@ from ctxrank.indexer.records import sessions
 from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER
 from ctxrank.indexer.store.store import Change
-from ctxrank.indexer.text.lines import is_uuid
+from ctxrank.indexer.text.lines import error_title, is_uuid
 
 _NUMBER_DIGITS = 10
 _WAITING = "waiting references"  # the register's word, as its source
@@ -69,7 +69,7 @@ class ErrorHooks(Hooks):
         confirmations, refutations = values["confirmations"], values["refutations"]
         assert isinstance(confirmations, int) and isinstance(refutations, int), "they were read as numbers"
         values["state"] = patterns.state_of(confirmations, refutations)
-        values["unit"] = values["unit"] or patterns.title_of(str(values["error_type"]), str(values["message"]))
+        values["unit"] = values["unit"] or error_title(str(values["error_type"]), str(values["message"]))
         return None
 
     def written(self, change: Change, number: int, values: Mapping[str, Value], said: object, *, is_new: bool) -> None:

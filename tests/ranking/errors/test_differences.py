@@ -30,7 +30,6 @@ def signed(text: str) -> Signature:
             "Error: no memory for 74.00 MiB (2 GiB in all; 71.50 MiB free; 38.53 MiB cached)",
             "Error: no memory for 2.87 GiB (14.76 GiB in all; 19.75 MiB free; 13.71 GiB taken by the pool)",
         ),
-        ("Error: 'redis' pool ENOENT is closed", "Error: pool ENOENT is closed"),
         ("error: no such option --verbos, did you mean --verbose?", "error: no such option --verbos"),
     ],
 )  # fmt: skip
