@@ -144,6 +144,13 @@ def test_a_line_that_leads_is_looked_for_near_the_one_that_concludes() -> None:
         assert (better_line(_CLOSING, below, 0) is not None) is is_found
 
 
+def test_a_message_that_ends_in_a_comma_goes_on_below() -> None:
+    assert better_line("it went on,", ["it went on,", "  and on"], 0) == ("it went on, and on", 0, 2)
+    assert better_line("it went on,", ["ok", "it went on,", "and on"], 1) == ("it went on, and on", 1, 3)
+    assert better_line("it went on,", ["ok", "it went on,"], 1) is None
+    assert better_line("it went on,", ["it went on,", " "], 0) is None
+
+
 def test_a_message_without_a_name_has_the_first_name_below() -> None:
     lines = ["it went wrong.", "  (core dumped)", "see x", "y", "", "  'frob'"]
     assert better_line("it went wrong.", lines, 0) == ("it went wrong: 'frob'", 0, 6)
