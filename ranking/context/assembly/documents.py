@@ -79,8 +79,7 @@ def package_candidate(
         else:
             forms.append(shown)
             steps.append(more)
-    stands = {"has_line": bool(ranked.standing), "is_first": ranked.standing == IS_NEAR}
-    return _candidate("packages", forms, written, steps, passages, count, **stands)
+    return _candidate("packages", forms, written, steps, passages, count, ranked.standing)
 
 
 def _price(spawn: Spawn, package: EligiblePackage, form: IncludedDocument, text: str) -> int:
@@ -133,12 +132,12 @@ def _candidate(
     steps: list[int],
     passages: list[IncludedPassage],
     count: int,
-    **stands: bool,
+    standing: str = "",
 ) -> BlockCandidate:
-    levels = (*(form.detail for form in forms), *("passage",) * len(passages))
-    prices = tuple(accumulate((*steps, *(passage.price for passage in passages))))
+    levels = tuple([form.detail for form in forms] + ["passage"] * len(passages))
+    prices = tuple(accumulate(steps + [passage.price for passage in passages]))
     id_ = public_id(block.BLOCK_CLASSES[name].kind, forms[0].id)
-    item = Item(id_, levels, prices, kind=name, **stands)
+    item = Item._make((id_, levels, prices, 0, name, standing == IS_NEAR, bool(standing), False))
     return BlockCandidate(item, tuple(forms), tuple(texts), "", forms[0].reason, tuple(passages), count)
 
 
