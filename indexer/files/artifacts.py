@@ -55,6 +55,7 @@ class PreparedFile(NamedTuple):
     title: str
     passages: tuple[Passage, ...]
     counts: tuple[documents.TextCount, ...] = ()  # of the passages, where they were counted
+    stayed: list[tuple[int, int, int]] | None = None  # what is kept of the file goes here, where it is asked for
 
 
 class StayedLines(NamedTuple):
@@ -226,12 +227,10 @@ def give_to_packages(change: Change, artifact_id: int, prepared: PreparedFile) -
         release(change, artifact_id)
 
 
-def refresh_owners(
-    change: Change, artifact_id: int, prepared: PreparedFile, stayed: list[tuple[int, int, int]] | None = None
-) -> int:
+def refresh_owners(change: Change, artifact_id: int, prepared: PreparedFile) -> int:
     """Put the file's passages under every current package that points to it, or under the artifact itself.
 
-    Returns how many passages were written; what stayed is added to `stayed`.
+    Returns how many passages were written.
     """
     owners = package_owners(change.connection, artifact_id)
     if not owners:
@@ -240,7 +239,7 @@ def refresh_owners(
             "artifact", artifact_id, prepared.title, "", moment, RULESET_VERSION, path=prepared.path
         )
         owners = [PassageOwner(documents.put(change, document), 0, 0, "", "", "", moment)]
-    return sum(put_passages(change, owner, prepared, stayed) for owner in owners)
+    return sum(put_passages(change, owner, prepared) for owner in owners)
 
 
 def package_owners(connection: apsw.Connection, artifact_id: int) -> list[PassageOwner]:
@@ -267,12 +266,7 @@ class _KeptPassage(NamedTuple):
     created_at: int
 
 
-def put_passages(
-    change: Change,
-    owner: PassageOwner,
-    prepared: PreparedFile,
-    stayed: list[tuple[int, int, int]] | None = None,
-) -> int:
+def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) -> int:
     """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
 
     A kept passage whose lines only moved, or whose file is newer now, is no entry of the change log: the index holds
@@ -288,8 +282,8 @@ def put_passages(
     for place, passage in enumerate(prepared.passages):
         known = kept.pop(passage.key, None)
         if known is not None and known.path == prepared.path:
-            if stayed is not None:
-                stayed.append((known.start_line, known.end_line, passage.start_line - known.start_line))
+            if prepared.stayed is not None:
+                prepared.stayed.append((known.start_line, known.end_line, passage.start_line - known.start_line))
             if known[4:] != (passage.start_line, RULESET_VERSION, moment):
                 change.connection.execute(
                     "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ?, created_at = ? WHERE id = ?",

@@ -92,7 +92,8 @@ def index_artifacts(
     """
     starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
     starts = () if "" in starts else starts
-    scan = _Scan(store, mode, is_dry_run, progress, stayed)
+    scan = _Scan(store, mode, is_dry_run, progress)
+    scan.stayed = stayed or {}
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
     sizes = [found.size_bytes for _, changes in work for found, _ in changes.to_read]
     scan.total = len(sizes)
@@ -108,7 +109,7 @@ def index_artifacts(
 
 def forget_removed_worktrees(store: Store) -> None:
     """Remove what is stored of worktrees that git has removed; no other file is looked at. Raises LockedError."""
-    scan = _Scan(store, RedactionMode.PATTERN_ONLY, False, None, None)
+    scan = _Scan(store, RedactionMode.PATTERN_ONLY, False, None)
     for root in _roots(store, is_whole=False)[1:]:
         scan.run(root, scan.plan(root, ()) or Changes([], [], [], [], [], []))
     scan.catch_up()
@@ -166,22 +167,15 @@ class _Undone(Exception):
 class _Scan:
     """One run: what it is asked for, and the tally of what it did."""
 
-    def __init__(
-        self,
-        store: Store,
-        mode: RedactionMode,
-        is_dry_run: bool,
-        progress: Progress | None,
-        stayed: dict[str, StayedLines | None] | None,
-    ) -> None:
+    def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = 0
         self.notify: Notify | None = None  # the second process
+        self.stayed: dict[str, StayedLines | None] = {}
         self._store = store
         self._mode = mode
         self._is_dry_run = is_dry_run
         self._counter = cache((lambda: None) if is_dry_run else local_counter)  # a dry run writes no counts
         self._progress = progress
-        self._stayed = stayed or {}
         self._project = store.location.project
         self._blocklist = store.blocklist()
         self._movable: dict[str, list[Artifact]] = {}
@@ -332,11 +326,11 @@ class _Scan:
             artifact_id = artifacts.record(change, root_id, found.path, prepared.file)
             if found.path in self._awaited and root.is_main:
                 artifacts.give_to_packages(change, artifact_id, prepared)
-            kept: list[tuple[int, int, int]] | None = [] if known is not None and found.path in self._stayed else None
-            self._counts["passages_written"] += artifacts.refresh_owners(change, artifact_id, prepared, kept)
-            if known is not None and kept and root.is_main and _is_stored_whole(prepared):
+            prepared = prepared._replace(stayed=[] if found.path in self.stayed else None)
+            self._counts["passages_written"] += artifacts.refresh_owners(change, artifact_id, prepared)
+            if prepared.stayed and known is not None and root.is_main and _is_stored_whole(prepared):
                 was, now = (known.size_bytes, known.mtime_ns), prepared.file.stamp[:2]
-                self._stayed[found.path] = StayedLines(was, now, kept)
+                self.stayed[found.path] = StayedLines(was, now, prepared.stayed)
         elif isinstance(outcome, ReadSkip):
             self._skipped.append(Skipped(path, outcome.reason))
             if known is not None and (known.state, known.reason) == ("skipped", outcome.reason):

@@ -18,18 +18,7 @@ from ctxrank.indexer.files.authors import Commit, last_commits
 from ctxrank.indexer.files.git import GitError, find_repository, git_on, head_commit
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import from_index
-from ctxrank.indexer.records.anchors import (
-    CHANGED,
-    GONE,
-    QUERY,
-    SAME,
-    Anchor,
-    Tree,
-    anchors_of,
-    followed,
-    look_again,
-    placed,
-)
+from ctxrank.indexer.records.anchors import CHANGED, GONE, QUERY, SAME, Anchor, Tree, anchors_of, followed, look_again
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.connection import put_setting, read_column, read_map, read_rows, read_setting
@@ -317,7 +306,7 @@ def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None]) -> No
             path = anchor.now_path
             moved = _moved_by(anchor, stayed.get(path), tree.stamp(path))
             if moved is not None:
-                anchor = placed(anchor, path, (anchor.now_start + moved, anchor.now_end + moved), anchor.differing)
+                anchor = anchor.at(path, (anchor.now_start + moved, anchor.now_end + moved), anchor.differing)
             else:
                 anchor = followed(anchor, tree.source(path), elsewhere.find, is_looked_for=is_touched)
             size_bytes, mtime_ns = tree.stamp(anchor.now_path)

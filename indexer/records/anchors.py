@@ -71,6 +71,15 @@ class Anchor(NamedTuple):
             return Located(source.whole, source.difference(kept, source.whole))
         return source.find(kept, self.wanted, self.now_start)
 
+    def at(self, path: str, span: tuple[int, int], differing: int) -> "Anchor":
+        """The same, found in a file with so many differing lines."""
+        start, end = span
+        is_place = not self.wanted and self.kind != "path"
+        is_moved = path != self.path or (is_place and start != self.start_line)
+        state = CHANGED if differing else MOVED if is_moved else SAME
+        by = (self.changed_by, self.changed_at) if differing else ("", None)
+        return Anchor(*self[:10], state, path, start, end, differing, *by, *self[-3:])
+
 
 class Tree:
     """The files of the project, each read once."""
@@ -164,15 +173,4 @@ def followed(
         source, located = elsewhere(anchor, kept, source is None) or (source, located)
     if located is None or source is None:
         return anchor._replace(state=GONE, differing=len(kept.lines))
-    return placed(anchor, source.path, *located)
-
-
-def placed(anchor: Anchor, path: str, span: tuple[int, int], differing: int) -> Anchor:
-    """An anchor that was found in a file, with so many differing lines."""
-    start, end = span
-    is_place = not anchor.wanted and anchor.kind != "path"
-    is_moved = path != anchor.path or (is_place and start != anchor.start_line)
-    state = CHANGED if differing else MOVED if is_moved else SAME
-    if not differing and anchor.changed_by:
-        anchor = anchor._replace(changed_by="", changed_at=None)
-    return anchor._replace(state=state, now_path=path, now_start=start, now_end=end, differing=differing)
+    return anchor.at(source.path, *located)
