@@ -8,8 +8,8 @@ hold it, and it is a name rather than a word that messages are made of (`redis`,
 
 import apsw
 
+from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.engine import Engine, Statistics
-from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import from_index
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
@@ -79,12 +79,12 @@ class _Pattern(NamedTuple):
 
 def _trusted(primary: apsw.Connection, project: str, lang: str | None, now: int) -> dict[int, _Pattern]:
     """Patterns that may be shown, by their document's id."""
-    query = f"""
+    query = """
         SELECT d.id, e.id, e.project = :project, e.message
           FROM error_patterns AS e
           JOIN documents AS d ON d.kind = 'error' AND d.record_id = e.id
          WHERE e.project IN (:project, :any) AND e.state = 'confirmed' AND e.confidence > :above
-           AND {IS_ALIVE}
+           AND e.last_seen + e.ttl_days * :day >= :now
            AND (e.lang IS NULL OR :lang IS NULL OR lower(e.lang) = lower(:lang))
          ORDER BY e.confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC
          LIMIT :most
@@ -95,6 +95,7 @@ def _trusted(primary: apsw.Connection, project: str, lang: str | None, now: int)
         "above": MIN_CONFIDENCE,
         "now": now,
         "lang": lang,
+        "day": DAY_US,
         "most": _MOST_LOOKED_AT,
     }
     rows = primary.execute(query, values)
