@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from ctxrank.indexer.store.parents import RankingSignals
 from ctxrank.indexer.text.identifiers import may_hold_compound, split_word
 from ctxrank.ranking.retrieval.candidates.candidates import Scorer
-from ctxrank.ranking.retrieval.grouping import OTHERS_SHARE, PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup
+from ctxrank.ranking.retrieval.grouping import PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup
 from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.query import is_pasted
@@ -101,14 +101,13 @@ class Priors:
         kinds = {id_: self._kind_of(signals.path) for id_, signals in known.items()}
         # Where nearly all of the best files are a manual's, all kinds count in full.
         files = [kind for kind in kinds.values() if kind != RECORD]
-        is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))
-        self._worth = None if is_manual else _WORTH[self._aim]
+        self.is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))
+        self._worth = None if self.is_manual else _WORTH[self._aim]
         self.highest = 1.0 if self._worth is None else 1.0 + NAME_SHARE
-        self._counted = SHOWN_PASSAGES
         if self._worth and not self._is_by_passage and len(query.terms) > _FEW_WORDS:
-            self._counted = SPREAD_PASSAGES
             self._worth = {kind: worth * (kind == PROSE or _SPREAD_WORTH) for kind, worth in self._worth.items()}
-            self.highest *= _SPREAD_WORTH * (1.0 + OTHERS_SHARE * (SPREAD_PASSAGES - SHOWN_PASSAGES))
+            for group in groups.values():
+                group.counted = SPREAD_PASSAGES  # at most, until its kind is known
         self._in_full: set[int] = set()
         if self._worth and self._aim != USE and len(query.terms) <= _FEW_WORDS:
             sources = {id_: groups[id_] for id_, kind in kinds.items() if kind == SOURCE}
@@ -117,14 +116,16 @@ class Priors:
             self._in_full = set() if in_full and _holding_all(plan, sources) else in_full
         # The heading of prose is its title and that of its passages. Among code it tells a note from the rest.
         is_prose_alone = SOURCE not in kinds.values() and len(query.terms) > _FEW_WORDS
-        self._prose_share = PROSE_ALONE_SHARE if is_prose_alone else PROSE_OWN_SHARE
+        self.prose_share = PROSE_ALONE_SHARE if is_prose_alone else PROSE_OWN_SHARE
         self._folder = text.strip().strip("/").lower() if len(query.terms) == 1 else ""  # which it may name
 
     def give(self, group: HitGroup, signals: RankingSignals) -> None:
         """Give a document its factor and its own share; of several passages of one file the best is given first."""
         kind, path = self._kind_of(signals.path), signals.path
+        if kind != SOURCE:
+            group.counted = SHOWN_PASSAGES
         if kind == PROSE:
-            group.own_share = self._prose_share
+            group.own_share = self.prose_share
         if self._worth is None or kind == RECORD or group.kind:
             return
         folders, _, name = path.rpartition("/")
@@ -132,8 +133,6 @@ class Priors:
         group.kind, group.prior = kind, 1.0 if is_named or signals.id in self._in_full else self._worth[kind]
         if kind == PROSE or self._aim != USE:
             group.prior *= 1.0 + NAME_SHARE * self._named_share(name)
-        if kind == SOURCE:
-            group.counted = self._counted
         if self._is_by_passage and kind != PROSE:
             group.prior *= REPEAT_SHARE ** self._seen.get(path, 0)
             self._seen[path] = self._seen.get(path, 0) + 1

@@ -140,13 +140,7 @@ def _answer(question: Question, engine: Engine) -> SearchResult:
 def _search_index(question: Question, plan: Plan, readiness: Readiness) -> SearchResult:
     """The answer of an index, in the caller's snapshot."""
     request, query, filters = question.request, question.query, question.filters
-    wants_prose = False
-    # A sentence that was typed may ask for an explanation; what was pasted is a text and no question.
-    if not request.is_by_passage and query.is_sentence and not is_pasted(request.text):
-        from ctxrank.ranking.retrieval.questions import asks_for_prose  # noqa: PLC0415  few queries are sentences
-
-        wants_prose = asks_for_prose(query)
-    call = _Call(question, plan, feature_limits(plan), wants_prose)
+    call = _Call(question, plan, feature_limits(plan))
     limit = request.limit
     page = _ranked_page(call, limit)
     hits = [one.hit for one in page.shown]
@@ -190,7 +184,6 @@ class _Call(NamedTuple):
     question: Question
     plan: Plan
     limits: FeatureLimits
-    wants_prose: bool  # whole files count, too
 
 
 class _Page(NamedTuple):
@@ -255,10 +248,6 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         groups = passage_groups(plan, rows)
     else:
         groups = grouped(rows)
-    if call.wants_prose:
-        from ctxrank.ranking.retrieval.whole_files import add_wholes  # noqa: PLC0415  few queries ask for prose
-
-        add_wholes(plan, rows, groups)
     known: dict[int, RankingSignals] = {}
     priors = None
     if call.limits.has_passages:
@@ -267,6 +256,11 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         best = sorted([(group.score, id_) for id_, group in groups.items()], reverse=True)[:_LEAST_CHOICE_OF_FILES]
         known.update({one.id: one for one in plan.engine.signals([id_ for _, id_ in best])})
         priors = Priors(plan, call.question, groups, known)
+        # A sentence that was typed may ask for an explanation; what was pasted is a text and no question.
+        if not request.is_by_passage and call.question.query.is_sentence and not is_pasted(text):
+            from ctxrank.ranking.retrieval.whole_files import add_wholes  # noqa: PLC0415  few queries are sentences
+
+            add_wholes(call.question.query, plan, rows, groups, priors)
     others: Mapping[int, str] = {}
     if has_roots(call.question.store.primary):
         from ctxrank.ranking.retrieval.checkouts import files_elsewhere  # noqa: PLC0415  most projects have one checkout

@@ -80,6 +80,20 @@ def test_the_whole_of_a_page_of_one_passage_is_what_its_rows_say(tmp_path: Path)
     assert "the whole of it, BM25" in lines and "the whole file" not in lines
 
 
+def test_a_statement_counts_the_whole_page_in_a_manual_alone(tree: Store, tmp_path: Path) -> None:
+    def whole_count(store: Store) -> int:
+        hits = search(store, SearchRequest("the start of a job is delayed by ten minutes", is_explained=True)).hits
+        lines = next(hit.explanation.lines() for hit in hits if hit.path == "docs/calling.md" and hit.explanation)
+        return "\n".join(lines).count("the whole of it, BM25")
+
+    with tree:
+        assert whole_count(tree) == 0
+        (tmp_path / "jobs.py").unlink()
+        index_artifacts(tree)
+        tree.catch_up()
+        assert whole_count(tree) == 1
+
+
 def test_a_short_page_of_hits_is_the_beginning_of_a_long_one(tree: Store) -> None:
     with tree:
         text = "How do I delay the start of a job by ten minutes?"
