@@ -221,7 +221,7 @@ def test_a_long_document_is_read_in_parts(call: Call, within: Within) -> None:
         ("search", {"query": "x", "limt": 2}, "'search' has no parameter 'limt'. It has query, limit, kinds, path,"),
         ("search", {"query": "x", "limit": 51}, "'limit' is a whole number from 1 to 50, not 51."),
         ("search", {"query": "x", "limit": 2.5}, "'limit' is a whole number"),
-        ("search", {"query": "x", "kinds": [{}]}, "'kinds' is a list of texts, not [{}]."),
+        ("search", {"query": "x", "kinds": [["x"]]}, "'kinds' is a list of texts, not [['x']]."),
         ("search", {"query": ["x"]}, "'query' is a text, not ['x']."),
         ("confirm_fix", {"id": "error:1", "worked": "perhaps"}, "'worked' is true or false, not 'perhaps'."),
         ("save_reasoning", {"text": "x", "phase": "musing"}, "phase"),
