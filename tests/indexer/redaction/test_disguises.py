@@ -117,7 +117,8 @@ def test_every_invisible_character_and_every_escape_in_the_middle_of_a_token_goe
     _, secret, _ = OWN["github-token"]
     for hidden in (*IGNORABLE, *CONTROLS, *ESCAPES):
         clean = redact(f"see {secret[:20]}{hidden}{secret[20:]} there").text
-        assert clean == "see GITHUB_TOKEN_REDACTED there", ascii(hidden)
+        # Of a token in two, its beginning alone has a vendor's mark before a random run.
+        assert clean in ("see GITHUB_TOKEN_REDACTED there", "see [REDACTED:vendor-token] there"), ascii(hidden)
 
 
 @pytest.mark.slow
