@@ -5,6 +5,7 @@ or restored is still the same source. A record that is not in the register may s
 export, or saved in both by the switched script. Such a twin is joined and not made again.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
@@ -52,6 +53,8 @@ _OF_PACKAGES = ("package", "supersedes", "context_references")
 # Reasoning that the switched script saved is in both: there a moment later, when its log took it, in whole seconds and
 # redacted by other rules. Five minutes are longer than that script waits for its lock.
 _LATEST_US = 300 * SECOND_US
+# A word of that script with a stand-in for a secret: what stands before and behind is the same here.
+_STAND_IN = re.compile(r"\S*REDACTED\S*")
 # By kind: what selects the records here that an incoming one is, and which comes first.
 _TWINS = {
     "package": (
@@ -61,7 +64,8 @@ _TWINS = {
     "reasoning": (
         f"""group_id IS :group_id AND agent = :agent AND phase = :phase
             AND created_at BETWEEN :created_at - {_LATEST_US} AND :created_at + {SECOND_US - 1}
-            AND (content = :content OR :redacted)""",
+            AND (content = :content OR :redacted AND substr(content, 1, length(:beginning)) = :beginning
+                 AND substr(content, length(content) - length(:end) + 1) = :end)""",
         "content <> :content, redacted DESC, id",
     ),
     "skill": (
@@ -206,7 +210,8 @@ class PredecessorRecords(RecordImport):
                                 WHERE source = '{SOURCE}' AND kind = '{kind.name}' AND target_id = t.id)
              ORDER BY {order} LIMIT 1
         """
-        return read_value(change.connection, query, values, int)
+        kept = _STAND_IN.split(str(values.get("content", "")))
+        return read_value(change.connection, query, {**values, "beginning": kept[0], "end": kept[-1]}, int)
 
     def _counts(self, change: Change, number: int, values: Values) -> merge.Counts:
         """What was counted here is not taken back."""

@@ -5,6 +5,7 @@ import io
 import json
 import random
 import runpy
+import secrets
 import shutil
 import string
 import sys
@@ -127,6 +128,17 @@ def test_what_its_rules_redact_otherwise_is_there_once(project: Switched) -> Non
     before = project.thoughts()
     project.switch("install")
     assert project.thoughts() == before and secret not in str(before)
+
+
+def test_what_was_redacted_there_is_taken_for_no_other_thought_of_that_moment(project: Switched) -> None:
+    """One that both have, and then one with a secret that BAZINGA alone has."""
+    project.switch("install")
+    project.think("The heron waits.", late=1)
+    project.switch("uninstall")
+    project.think(f"The ibis's password: {secrets.token_hex(8)} fits.")
+    project.switch("install")
+    heron, ibis = sorted(project.thoughts())
+    assert heron == "The heron waits." and ibis.startswith("The ibis's password=")
 
 
 def test_reasoning_goes_to_its_log_where_ctxrank_is_gone(project: Switched) -> None:
