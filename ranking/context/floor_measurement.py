@@ -47,8 +47,7 @@ LEAST_PROMPTS = 100
 # with shuffled words, which are lines, beside them .01 to .04, and up to .12 less of the own ones (2026-11).
 LEAST_PROJECTS = 3
 _MOST_PROMPTS = 300
-_SHUFFLED = _MOST_PROMPTS
-_SHUFFLED_WORDS = (4, 5, 6, 7, 8, 10, 12, 14, 18, 24)
+_LENGTHS = (4, 5, 6, 7, 8, 10, 12, 14, 18, 24)
 _UNKNOWN_SHARE = 1 / 3
 _WORD = r"[^\W\d_][\w'-]+"
 _LETTERS = "bcdfghjklmnpqrstvwxz"
@@ -83,7 +82,7 @@ def measure_floor(store: Store, config: Config) -> Floor:
         line,
         of_pasted if pasted else max(of_pasted, line),
         findings_in(store),
-        len([*chain(*lines, *pasted)]) or _SHUFFLED,
+        len([*chain(*lines, *pasted)]) or _MOST_PROMPTS,
         OTHER_PROJECTS if lines or pasted else SHUFFLED_WORDS,
     )
     with store.write() as change:
@@ -109,7 +108,9 @@ def _prompts_of(place: str, own: str) -> list[str]:
     """The prompts of a store that this user made or trusts, and that is no copy of the own one."""
     try:
         refuse_foreign(place)
-        primary = apsw.Connection(file_uri(place, "mode=ro"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        # A reader of a closed database in WAL mode makes its log and leaves that behind.
+        how = "mode=ro" if os.path.exists(place + "-wal") else "immutable=1"
+        primary = apsw.Connection(file_uri(place, how), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     except (apsw.Error, CtxrankError, OSError):
         return []
     try:
@@ -147,7 +148,7 @@ def shuffled_prompts(store: Store) -> list[str]:
         text = draw.choice(words)
         return text[draw.randrange(len(text))]
 
-    return [" ".join(word() for _ in range(draw.choice(_SHUFFLED_WORDS))) for _ in range(_SHUFFLED)] if words else []
+    return [" ".join(word() for _ in range(draw.choice(_LENGTHS))) for _ in range(_MOST_PROMPTS)] if words else []
 
 
 def main(primary: str) -> None:

@@ -1,5 +1,6 @@
 """The floor: what is near, the rank that keeps the promise, and where a store's floor comes from."""
 
+import os
 import random
 import time
 from pathlib import Path
@@ -132,7 +133,9 @@ def test_a_store_that_is_not_the_users_is_not_asked(tmp_path: Path, monkeypatch:
     _other_project(tmp_path / "other", 5)
     (tmp_path / "own").mkdir()
     with make_store(tmp_path / "own") as store:
+        before = sorted(os.listdir(tmp_path / "other" / ".ctxrank"))
         assert list(map(len, foreign_prompts(store))) == [5]
+        assert sorted(os.listdir(tmp_path / "other" / ".ctxrank")) == before  # nothing is left beside it
         (tmp_path / "other" / ".ctxrank").chmod(0o777)
         assert foreign_prompts(store) == []
 
