@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import make_store, save
+from builders import make_store, save, search_ids
 from runner_events import Runner, configure, logged
 
 from ctxrank.cli.agents import siblings
@@ -44,13 +44,13 @@ class Team:
             tool_input={"command": command}, tool_response={"stdout": printed},
         )  # fmt: skip
 
-    def writes(self, agent: str, name: str, text: str) -> str:
-        """What an agent hears after it has written a note."""
+    def writes(self, agent: str, name: str, text: str, tool: str = "Write") -> str:
+        """What an agent hears after it has written a note, or the tool has done something else with it."""
         path = self.folder / "notes" / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
         return self.runner.hears(
-            "PostToolUse", agent_id=agent, agent_type="general-purpose", tool_name="Write", tool_use_id="u",
+            "PostToolUse", agent_id=agent, agent_type="general-purpose", tool_name=tool, tool_use_id="u",
             tool_input={"file_path": str(path), "content": text}, tool_response={"filePath": str(path)},
         )  # fmt: skip
 
@@ -116,6 +116,16 @@ def test_the_main_agents_of_two_sessions_are_siblings_too(empty: Path) -> None:
     _save(empty, "lock.md", "The importer keeps the payment queue's database locked over a restart.")
     assert "lock.md" in first.succeeds("ls") and first.succeeds("ls") == ""
     assert first.prompt(_TASK) == ""  # a prompt says nothing twice, either
+
+
+@pytest.mark.parametrize("switch, tool, is_kept", [("on", "Write", True), ("off", "Write", False), ("on", "Read", False)])
+def test_a_note_is_taken_in_as_it_is_written_and_where_hooks_may_learn(
+    empty: Path, switch: str, tool: str, *, is_kept: bool
+) -> None:
+    configure(empty, f"hooks: {{learn: {switch}}}\n")
+    Team(empty).writes("b", "lock.md", _NOTE, tool)
+    with open_project_store(str(empty)) as store:
+        assert bool(search_ids(store, "importer")) == is_kept
 
 
 def test_a_new_version_of_what_was_told_is_not_told_again(empty: Path) -> None:

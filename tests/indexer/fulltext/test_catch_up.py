@@ -30,6 +30,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+def test_an_index_is_current_once_it_has_every_change(store: Store) -> None:
+    save(store, "a.md", "zebra")
+    assert search_ids(store, "zebra") and index_of(store).is_current()
+    with store.write() as change:
+        change.connection.execute("UPDATE store SET seq = seq + 1")
+    assert not index_of(store).is_current()
+
+
 def test_a_save_does_not_wait_for_the_index(tmp_path: Path) -> None:
     with make_store(tmp_path, busy_ms=30_000) as store:
         for number in range(10):

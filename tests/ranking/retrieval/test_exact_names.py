@@ -276,3 +276,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 )  # fmt: skip
 def test_files_of_one_name_are_told_apart_by_their_folders(tree: Store, asked: str, paths: set[str]) -> None:
     assert {hit.path for hit in found(tree, asked).hits[: len(paths)]} == paths
+
+
+def test_a_quoted_name_is_no_part_of_a_longer_one(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "a.md", "call lockFile first\n", summary="x")
+        save(store, "b.md", "call lockFileBeside first\n", summary="x")
+        assert [hit.path for hit in found(store, '"lockFile"').hits] == ["a.md"]
