@@ -118,7 +118,9 @@ def test_the_main_agents_of_two_sessions_are_siblings_too(empty: Path) -> None:
     assert first.prompt(_TASK) == ""  # a prompt says nothing twice, either
 
 
-@pytest.mark.parametrize("switch, tool, is_kept", [("on", "Write", True), ("off", "Write", False), ("on", "Read", False)])
+@pytest.mark.parametrize(
+    "switch, tool, is_kept", [("on", "Write", True), ("off", "Write", False), ("on", "Read", False)]
+)
 def test_a_note_is_taken_in_as_it_is_written_and_where_hooks_may_learn(
     empty: Path, switch: str, tool: str, *, is_kept: bool
 ) -> None:

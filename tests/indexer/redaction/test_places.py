@@ -52,6 +52,8 @@ def test_each_character_behind_percent_signs_has_its_own_place() -> None:
     assert texts == {"a+b+c+d", "a b+c d"}
     ((said, starts, ends),) = list(readings("é%41bcdefg"))
     assert (said, [*starts][:3], [*ends][:3]) == ("éAbcdefg", [0, 1, 4], [1, 4, 5])
+    ((said, starts, ends),) = list(readings("x %41éü%42cdef"))
+    assert (said, [*starts][:5], [*ends][:5]) == ("AéüBcdef", [2, 5, 6, 7, 10], [5, 6, 7, 10, 11])
 
 
 def test_each_character_behind_an_escape_of_json_has_its_own_place() -> None:

@@ -49,6 +49,12 @@ def test_the_passages_joined_are_the_file(text: str, path: str) -> None:
     assert joined == ("" if not text.strip() else text)
 
 
+@pytest.mark.parametrize("chars, passages", [(2_400, 1), (2_401, 2)])
+def test_a_section_of_2400_characters_is_one_passage(chars: int, passages: int) -> None:
+    words = ("word " * 500)[: chars - 1]
+    assert len(split_passages(f"{words}\n", "a.md")) == passages
+
+
 @given(TEXTS, PATHS)
 def test_no_passage_is_empty_or_too_large(text: str, path: str) -> None:
     assert all(0 < len(passage.text) <= MAX_CHARS for passage in split_passages(text, path))

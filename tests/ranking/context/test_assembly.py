@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from builders import make_store, open_again, save
+from exported import elsewhere, uuid_of
 from ranking_builders import TODAY, block_for, files_for, know_error, learn, think
 
 from ctxrank.indexer.clock import DAY_US
@@ -13,6 +14,7 @@ from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.records.packages import consume, supersede
 from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.store import origins
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import immediate
 from ctxrank.indexer.store.store import Store
@@ -37,6 +39,15 @@ def _note(store: Store, path: str, **values: Any) -> int:
 
 
 # Who is eligible
+
+
+def test_what_came_from_another_store_says_whose_it_is(store: Store, tmp_path: Path) -> None:
+    _note(store, "own.md")
+    assert "of anna" not in block_for(store).text
+    with elsewhere(store, tmp_path / "other") as other:
+        with other.write() as change:
+            origins.enter_state(change.connection, uuid_of(store), "accepted", "person", "anna")
+        assert "of anna" in block_for(other).text
 
 
 def test_packages_of_the_group_and_global_ones_are_eligible_and_other_groups_are_not(store: Store) -> None:

@@ -56,6 +56,24 @@ def test_a_section_comes_first_and_is_counted(store: Store) -> None:
     assert "migrations" not in block_for(store).text
 
 
+@pytest.mark.parametrize("tokens, lines", [(None, 1), (4_000, 2)])
+def test_what_a_block_within_a_budget_leaves_is_the_sections(
+    store: Store, monkeypatch: pytest.MonkeyPatch, tokens: int | None, lines: int
+) -> None:
+    class Larger(Signs):
+        def gather(self, store: Store, wanted: str, asked: AskedSection) -> SectionPart:
+            part = super().gather(store, wanted, asked)
+
+            def more(limit: int) -> SectionPart:
+                assert 9 < limit < (tokens or 0)
+                return part._replace(text=part.text * 2, used=18)
+
+            return part._replace(more=more)
+
+    vars(sys.modules["ctxrank.extensions.signs.section"])["SECTION"] = Larger()
+    assert block_for(store, framework="django", budget=tokens).text.count(SIGNS["django"]) == lines
+
+
 def test_its_receipt_replays_and_says_what_changed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     receipt = get_receipt(store.primary, block_for(store, framework="django").receipt or 0)
     entry = receipt.entry("SIGN-1")
