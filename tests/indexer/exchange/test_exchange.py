@@ -19,7 +19,7 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.exchange.exchange import import_jsonl
 from ctxrank.indexer.exchange.export import last_number
 from ctxrank.indexer.exchange.origin_removal import forget_origin
-from ctxrank.indexer.exchange.run import ImportReport
+from ctxrank.indexer.exchange.run import ImportReport, KindCount
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede
@@ -223,6 +223,7 @@ def test_what_is_removed_goes_and_no_order_says_a_word_of_it(anna: Store, ben: S
     assert search_ids(ben, "Kq7vXw2mPz9t") == [] and search_ids(ben, "heron") == ["package:2"]
     with pytest.raises(UsageError, match="purged"):
         save(ben, "plans/secret-merger.md", "again\n")
+    assert tell(anna, ben, since=since).counts == {"forget": KindCount(unchanged=2)}
     folder = Path(ben.location.primary).parent
     assert not any(b"Kq7vXw2mPz9t" in file.read_bytes() for file in folder.iterdir() if file.is_file())
 
