@@ -40,6 +40,11 @@ def test_the_last_exception_of_a_chain_leads_with_its_frames_and_their_code() ->
     assert unit.frames[-1].code == 'raise PaymentError(f"no rate for {currency}")'
 
 
+@each_row("below, tool", [("", ""), ("\n  --> src/main.rs:1:5", "rust"), ("\n  --> src/main.rs:1:5\n", "rust")])
+def test_the_place_below_a_message_says_whose_it_is(below: str, tool: str) -> None:
+    assert first(f"error: the lock was not taken{below}").tool == tool
+
+
 def test_a_syntax_error_keeps_the_line_that_does_not_parse() -> None:
     unit = first("  File \"/srv/x.py\", line 3\n    if True\n           ^\nSyntaxError: expected ':'\n")
     assert (unit.error_type, unit.message) == ("SyntaxError", "expected ':'")
