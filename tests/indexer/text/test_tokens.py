@@ -1,5 +1,6 @@
 """Token counts: near the primary database without a vocabulary, exact with one, and never over the network."""
 
+import base64
 import contextlib
 import gzip
 import hashlib
@@ -241,7 +242,10 @@ def test_the_cache_of_tiktoken_is_used(packaged: bytes, without_packages: Path) 
     assert counter is not None and counter.name == "o200k_base"
 
 
-@pytest.mark.parametrize("content", [b"", b"IQ== 0\n", b"\x1f\x8b damaged"])
+_ALL_BYTES = b"".join(b"%s %d\n" % (base64.b64encode(bytes([byte])), byte) for byte in range(256))
+
+
+@pytest.mark.parametrize("content", [b"", b"IQ== 0\n", b"\x1f\x8b damaged", _ALL_BYTES])
 def test_a_damaged_vocabulary_is_not_used_and_not_deleted(content: bytes, without_packages: Path) -> None:
     (without_packages / CACHED_NAME).write_bytes(content)
     assert local_counter() is None
