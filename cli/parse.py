@@ -1,6 +1,6 @@
 """Ordinary calls, read without click: what a command declares is all that is needed for most of them.
 
-    read(["search", "database", "-n", "3"], find)      PlainCall(search, values={"query": ("database",), "limit": 3 …
+    read(["search", "database", "-n", "3"], find)      (search, Call(), {"query": ("database",), "limit": 3 …
 
 It says None where there is anything to think about (help, mistakes, `-n3`, `-qv`): click reads those. What it does
 read, it reads as click would; tests/cli/test_parse.py holds both against each other.
@@ -10,20 +10,16 @@ import os
 from collections.abc import Callable
 
 from ctxrank.cli.call import Call
-from ctxrank.cli.command_table import GLOBALS
+from ctxrank.cli.command_table import GLOBAL_NAMES, GLOBALS
 from ctxrank.cli.declare import Command, Declared, Group, OneOf, Parameter, Type, Whole
-from ctxrank.indexer.light_typing import NamedTuple, is_tuple
+from ctxrank.indexer.light_typing import is_tuple
 
 _MAX_DIGITS = 15
 _Values = dict[str, object]
 
 
-class PlainCall(NamedTuple):
-    """What `run_command` takes: a command, the call with its global options, and the values of its parameters."""
-
-    command: Command
-    call: Call
-    values: _Values
+# What `run_command` takes: a command, the call with its global options, and the values of its parameters.
+PlainCall = tuple[Command, Call, _Values]
 
 
 def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainCall | None:
@@ -42,6 +38,8 @@ def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainC
     if split is None:
         return None
     given, words = split
+    call = Call.at_start().merged(before[0])
+    call = call.merged({name: given.pop(name) for name in GLOBAL_NAMES if name in given})
     for parameter in found.parameters:
         if not parameter.is_option and parameter.is_many:
             given[parameter.name] = tuple(words)
@@ -49,9 +47,7 @@ def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainC
         elif not parameter.is_option and words:
             given[parameter.name] = words.pop(0)
     values = None if words else converted(given, found.parameters)
-    if values is None:
-        return None
-    return PlainCall(found, Call.at_start().merged(before[0]).merged(given), values)
+    return None if values is None else (found, call, values)
 
 
 def _split(
