@@ -189,7 +189,7 @@ class Fts5Engine:
         if marked:
             query = f"SELECT term, id, df FROM main.terms WHERE term IN ({', '.join('?' * len(marked))}) AND df > 0"
             self._expected |= dict.fromkeys(marked)
-            for text, id_, df in self._execute(query, tuple(marked)):
+            for text, id_, df in self._connection.execute(query, tuple(marked)):
                 self._expected[text] = IndexTerm._make((id_, text.lstrip(_ALL_MARKS), df))
 
     def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
@@ -197,7 +197,7 @@ class Fts5Engine:
         marked = MARKS[field] + term
         if marked not in self._expected:
             query = "SELECT id, ?2, df FROM main.terms WHERE term = ?1 || ?2 AND df > 0"
-            return read_row(self.index().connection, query, (MARKS[field], term), IndexTerm)
+            return read_row(self._connection, query, (MARKS[field], term), IndexTerm)
         return self._expected[marked]
 
     def look_up_prefix(self, beginning: str, also: Collection[str], most: int, field: str = TEXT) -> list[IndexTerm]:
@@ -210,7 +210,7 @@ class Fts5Engine:
         """Raises CorruptError where FTS5 has one of these words, which our list of terms has not."""
         query = "SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1"
         words = " OR ".join(map(quoted, surfaces[:_MAX_CHECKED]))
-        if words and self._execute(query, (f"{_TEXT_COLUMNS}:({words})",)).fetchone():
+        if words and self._connection.execute(query, (f"{_TEXT_COLUMNS}:({words})",)).fetchone():
             raise apsw.CorruptError("the index's list of terms is missing one that its documents have")
 
     def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
@@ -282,8 +282,7 @@ class Fts5Engine:
              LIMIT ?
         """
         bound = (*parent.values, expression, *rowids, *values, -1 if most is None else most)
-        found = self._execute(sql, bound)
-        return cast("list[tuple[object, ...]]", found.fetchall())
+        return cast("list[tuple[object, ...]]", self._connection.execute(sql, bound).fetchall())
 
     def row_bounds(
         self,
@@ -295,11 +294,11 @@ class Fts5Engine:
         """The rows that hold any of these words, each with the most that it can score."""
         from ctxrank.indexer.fulltext.postings import row_bounds  # noqa: PLC0415  only where a store is large
 
-        return row_bounds(self.index().connection, words, weights, saturation, most)
+        return row_bounds(self._connection, words, weights, saturation, most)
 
     def rows_of(self, rowids: Iterable[int], query: RowQuery | None = None) -> list[Row]:
         """These rows, as far as they are there and the query, of which each holds a word, finds them."""
-        join, conditions, values = "", "", list[object]()
+        join, conditions, values = "", "", list[str | int]()
         if query is not None:
             parent = document_condition(query.scope)
             conditions, values = self._of_documents(query, _ALL_ROWIDS)
@@ -312,7 +311,7 @@ class Fts5Engine:
              {join}
              WHERE 1 {conditions}
         """
-        return cast("list[Row]", self._execute(sql, (id_list(rowids), *values)).fetchall())
+        return cast("list[Row]", self._connection.execute(sql, (id_list(rowids), *values)).fetchall())
 
     def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
         """The rows of all passages of these documents, by parent and by their order in it."""
@@ -323,7 +322,7 @@ class Fts5Engine:
              CROSS JOIN main.forward AS f ON f.id = d.session_id << 32 | d.id
              ORDER BY f.owner_id, d.start_line, d.id
         """
-        return cast("list[Row]", self._execute(sql, (id_list(parent_ids),)).fetchall())
+        return cast("list[Row]", self._connection.execute(sql, (id_list(parent_ids),)).fetchall())
 
     def frequencies(
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
@@ -345,7 +344,9 @@ class Fts5Engine:
              CROSS JOIN main.forward AS f ON f.id = wanted.value
              CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.id & {document_id_of(-1)}
         """
-        rows = cast("list[tuple[int, int, str, str, str, str]]", self._execute(sql, (id_list(rowids),)).fetchall())
+        rows = cast(
+            "list[tuple[int, int, str, str, str, str]]", self._connection.execute(sql, (id_list(rowids),)).fetchall()
+        )
         return {
             rowid: (length, str(title), str(body), str(path), str(identifiers))
             for rowid, length, title, body, path, identifiers in rows
@@ -355,28 +356,29 @@ class Fts5Engine:
         """Of these documents those that are still there and not newer than the index, in no particular order."""
         from ctxrank.indexer.store.parents import read_signals  # noqa: PLC0415  an assembly shows no hits
 
-        return read_signals(self.index().connection, PRIMARY, document_ids, self._applied_seq)
+        return read_signals(self._connection, PRIMARY, document_ids, self._applied_seq)
 
     def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
         """Documents as hits show them. Raises TypeError for a corrupt one."""
         from ctxrank.indexer.store.parents import read_parents  # noqa: PLC0415  an assembly shows no hits
 
-        return read_parents(self.index().connection, PRIMARY, document_ids)
+        return read_parents(self._connection, PRIMARY, document_ids)
 
     def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
         """Passages as hits show them. Raises TypeError for a corrupt one."""
         from ctxrank.indexer.store.parents import read_passages  # noqa: PLC0415  an assembly shows no hits
 
-        return read_passages(self.index().connection, PRIMARY, document_ids)
+        return read_passages(self._connection, PRIMARY, document_ids)
 
     def feature_bounds(self, priorities: Collection[str]) -> "FeatureBounds":
         """Which of these priorities were ever stored, and whether there are passages."""
         from ctxrank.indexer.store.parents import read_feature_bounds  # noqa: PLC0415  an assembly shows no hits
 
-        return read_feature_bounds(self.index().connection, PRIMARY, priorities)
+        return read_feature_bounds(self._connection, PRIMARY, priorities)
 
-    def _execute(self, sql: str, values: tuple[object, ...] = ()) -> apsw.Cursor:
-        return self.index().connection.execute(sql, cast("tuple[apsw.SQLiteValue, ...]", values))
+    @property
+    def _connection(self) -> apsw.Connection:
+        return self.index().connection
 
     def _facets(self, scope: Scope) -> list[str]:
         """What the `scope` column must hold, each an alternative; one session is a range of rows instead."""
@@ -397,15 +399,15 @@ class Fts5Engine:
             facets.append(" OR ".join(f"g{id_}" for id_ in scope.group_ids))
         for letter, names in (("a", scope.agents), ("t", scope.types), ("p", scope.priorities)):
             if names:
-                ids = label_ids(self.index().connection, PRIMARY, names)
+                ids = label_ids(self._connection, PRIMARY, names)
                 # A name that was never stored is in no row, and neither is a facet without a number.
                 facets.append(" OR ".join(f"{letter}{id_}" for id_ in ids) or f"{letter}x")
         return facets
 
-    def _of_documents(self, query: RowQuery, rowids: tuple[int, int]) -> tuple[str, list[object]]:
+    def _of_documents(self, query: RowQuery, rowids: tuple[int, int]) -> tuple[str, list[str | int]]:
         """The conditions that are of a whole document, with their values."""
         conditions: list[str] = []
-        values: list[object] = []
+        values: list[str | int] = []
         if query.scope.document_ids is not None:
             conditions.append("AND f.owner_id IN (SELECT value FROM json_each(?))")
             values.append(id_list(sorted(query.scope.document_ids)))
