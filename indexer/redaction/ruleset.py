@@ -114,8 +114,6 @@ def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
         return False
     if mode.rules is not None and (mode.rules.rules or mode.rules.finds_purged):
         return True
-    if is_uuid(text):  # as runners name sessions: it is a secret behind a name alone
-        return False
     if not (text.isascii() and text.isprintable()):
         from ctxrank.indexer.redaction.views import is_plain  # noqa: PLC0415  start-up: most tasks are one line of ASCII
 
@@ -124,7 +122,7 @@ def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
     # As the rules do it: a dotted capital I is an i to them.
     lower = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
     if max(map(len, text.split()), default=0) >= _SHORTEST_WORD:
-        return True
+        return not is_uuid(text)  # as runners name sessions: it is a secret behind a name alone
     if _holds_one(lower, _MARKS) or ("machine" in lower and "login" in lower):
         return True
     return _holds_one(lower, _NEAR_SECRETS) and _may_hold_value(text)
