@@ -86,7 +86,7 @@ def with_rows_of_line(
     plan: Plan, scope: Scope, found: Candidates, line: str
 ) -> tuple[Candidates, list[frozenset[int]]]:
     """All candidates with the rows that hold a line of code as it stands; and their documents, which come first."""
-    if not plan.can_match:
+    if not (plan.terms or plan.required):
         return found, []
     line = line.replace("\0", " ").encode("utf-8", "replace").decode()  # what no text that is stored can hold
     holding = _scored(plan, RowQuery(PhraseClause(line, "body"), scope))

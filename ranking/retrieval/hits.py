@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 
-from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config
@@ -53,11 +53,6 @@ class SearchRequest(NamedTuple):
     has_snippets: bool = True
     has_facets: bool = False  # what was found is counted by field, too
     is_folded: bool = False  # what is nearly the same as a better hit is listed below it (folding.py)
-
-    @property
-    def today(self) -> int:
-        """The day that recency is measured from."""
-        return (now_us() if self.as_of is None else self.as_of) // DAY_US
 
 
 class PassageHit(NamedTuple):
@@ -131,6 +126,7 @@ class Question(NamedTuple):
     query: "Query"
     filters: "Filters"
     config: Config
+    today: int  # the day that recency is measured from
 
 
 class SearchResult(NamedTuple):

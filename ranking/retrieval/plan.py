@@ -118,11 +118,6 @@ class Plan(NamedTuple):
         """q·idf of all that was asked for, found or not, each word once."""
         return [term.value for term in self.terms if not term.is_extra] + [self.unknown_value] * len(self.unknown)
 
-    @property
-    def can_match(self) -> bool:
-        """False where the index holds none of what was asked for."""
-        return bool(self.terms or self.required)
-
 
 class _Lookup(NamedTuple):
     """The index's terms of one field that a token matches; no terms where no document holds it."""
@@ -163,7 +158,7 @@ def make_plan(
     query_terms: dict[TermKey, _QueryCount] = {}
     unknown: dict[str, None] = {}
     parts_of = [_parts(token, engine) for token in content_tokens]
-    names = query_names(query) | _names_of_words(query)
+    names = query_names(query)
     engine.expect(
         [token.key.term for some in (content_tokens, *parts_of) for token in some if not token.key.is_prefix],
         [*names, *map(str.lower, names)],
@@ -394,9 +389,13 @@ def _names(
 def query_names(query: Query) -> dict[str, float]:
     """What in a query is the name of something in code, and how often it is asked for.
 
-    A single word may be one; among others only what no prose has: a_b, aB, a(, a.b, a::b.
+    A single word may be one; among others only what no prose has: a_b, aB, a(, a.b, a::b. A few words may be one when
+    they are written together.
     """
     names: dict[str, float] = {}
+    words = [term.text.lower() for term in query.terms if term.is_plain and term.text.isalpha()]
+    if 1 < len(words) == len(query.terms) <= _MAX_NAME_WORDS:
+        names = {"".join(words): 1.0, "_".join(words): 1.0}
     is_alone = len(query.terms) == 1
     for term in query.terms:
         if term.is_prefix or term.column or (term.is_phrase and not is_alone):
@@ -416,14 +415,6 @@ def query_names(query: Query) -> dict[str, float]:
                     if len(names) == _MAX_NAMES:
                         return names
     return names
-
-
-def _names_of_words(query: Query) -> dict[str, float]:
-    """What a few words are the name of when they are written together."""
-    words = [term.text.lower() for term in query.terms if term.is_plain and term.text.isalpha()]
-    if not 1 < len(words) == len(query.terms) <= _MAX_NAME_WORDS:
-        return {}
-    return {"".join(words): 1.0, "_".join(words): 1.0}
 
 
 def _name_places(text: str) -> list[tuple[int, int]]:

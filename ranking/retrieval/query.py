@@ -114,11 +114,6 @@ class Query(NamedTuple):
     filters: tuple[Filter, ...] = ()
 
     @property
-    def is_empty(self) -> bool:
-        """Nothing to look for: filters may narrow a search and exclusions thin it, but neither starts one."""
-        return not self.terms
-
-    @property
     def may_ask_too_much(self) -> bool:
         """Whether a phrase must, or something may not, occur: what finds nothing then may find something as words."""
         return bool(self.excluded) or any(term.is_phrase for term in self.terms)

@@ -7,7 +7,7 @@ from the primary database (fallback.py), and the answer says so.
 
 from collections.abc import Collection, Iterator, Mapping
 
-from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import (
     ENGINE_ERRORS,
     INDEX_READ_ERRORS,
@@ -87,7 +87,8 @@ def search(
     filters = resolve_filters(store.primary, request, query)
     if request.text != given:
         filters = filters._replace(notes=(*filters.notes, _TOO_LONG.format(len(given))))
-    question = Question(store, request, query, filters, config)
+    today = (now_us() if request.as_of is None else request.as_of) // DAY_US
+    question = Question(store, request, query, filters, config, today)
     with store.one_question():
         result = _answer(question, engine)
         if result.hits or request.is_syntax or filters.is_impossible or not query.may_ask_too_much:
@@ -110,8 +111,8 @@ def query_of(request: SearchRequest) -> Query:
 def _answer(question: Question, engine: Engine) -> SearchResult:
     """The hits of one query, from the index or else from the primary database."""
     query = question.query
-    if query.is_empty and not query.excluded and question.filters.is_any:
-        # Nothing to look for: the filters alone.
+    if not query.terms and not query.excluded and question.filters.is_any:
+        # Nothing to look for: the filters alone. Exclusions alone thin a search, and start none.
         from ctxrank.ranking.retrieval.degraded.listing import list_documents  # noqa: PLC0415  only then
 
         return list_documents(question)
@@ -275,7 +276,7 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
 
 def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Foldable]:
     """The best `limit` hits of all that were found, from the `start`-th on."""
-    (store, request, _, _, config), plan, engine = call.question, call.plan, call.plan.engine
+    (store, request, _, _, config, _), plan, engine = call.question, call.plan, call.plan.engine
     ranked = _ranked(call, page, limit)[start:]
     parents = engine.parents([row.signals.id for row in ranked])
     # A passage that is a hit of its own shows itself.
@@ -328,7 +329,7 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
     """
     ranked: list[_Ranked] = []
     waiting = dict(page.groups)
-    half, weight, today = call.limits.half, call.plan.tuning.text, call.question.request.today
+    half, weight, today = call.limits.half, call.plan.tuning.text, call.question.today
     most_lifted = page.priors.highest if page.priors is not None else 1.0
     for ids in (*page.first, frozenset(waiting)):
         groups = {id_: waiting.pop(id_) for id_ in ids if id_ in waiting}

@@ -14,7 +14,6 @@ from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.order import (
     RankedPackage,
     ZoneSelection,
-    half_scores,
     matching_groups,
     rank_packages,
     select_for_zone,
@@ -23,7 +22,7 @@ from ctxrank.ranking.context.assembly.order import (
     without_unused_clones,
 )
 from ctxrank.ranking.context.assembly.shapes import Spawn
-from ctxrank.ranking.formulas.blend import blended, calibrated
+from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
 from ctxrank.ranking.retrieval.plan import Plan
 
 FIRST, NEAR, BEARS = 0.95, 0.9, 0.3
@@ -37,7 +36,9 @@ IS_NEAR, IS_BEARING, IS_ROUTED = "near", "bearing", "routed"
 
 def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage]) -> ZoneSelection:
     """The packages by their bearing on the task of a plan, in the caller's snapshot. Raises INDEX_READ_ERRORS."""
-    half, half_known = half_scores(plan)
+    half = half_score(plan.values)
+    # Of the words that the index knows: what bears on a task may lack the others.
+    half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
     groups = matching_groups(plan, eligible)
     scores = {id_: group.score for id_, group in groups.items()}
     best = max(scores.values(), default=0.0)

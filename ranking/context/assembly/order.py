@@ -16,7 +16,7 @@ from ctxrank.indexer.text.lines import session_label
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.shapes import Spawn
-from ctxrank.ranking.formulas.blend import blended, half_score
+from ctxrank.ranking.formulas.blend import blended
 from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, Signals, heuristic
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
@@ -157,12 +157,6 @@ def select_by_heuristic(spawn: Spawn, eligible: list[EligiblePackage]) -> ZoneSe
 
     explained = [row._replace(explanation=explain_heuristic(row.parts)) for row in selection.packages[:limit]]
     return selection._replace(packages=explained + selection.packages[limit:])
-
-
-def half_scores(plan: Plan) -> tuple[float, float]:
-    """h of a task (blend.py), and h of the words that the index knows: what bears on it may lack the others."""
-    half = half_score(plan.values)
-    return half, half_score([term.value for term in plan.terms]) if plan.unknown else half
 
 
 def matching_groups(plan: Plan, eligible: list[EligiblePackage]) -> dict[int, HitGroup]:

@@ -153,7 +153,7 @@ def find_candidates(
     `threshold_of` says of the scores so far which rows of a large index still matter; `essential_share` is how much of
     a long query's worth the terms have that rows of a scope are fetched by.
     """
-    if not plan.can_match:
+    if not (plan.terms or plan.required):  # the index holds nothing of what was asked for
         return Candidates([], is_complete=True)
     engine, query = plan.engine, row_query(plan, scope)
     scored = Scorer(plan).scores

@@ -78,7 +78,7 @@ class _PieceTexts(NamedTuple):
 
 def search_primary(question: Question, readiness: Readiness) -> SearchResult:
     """The same answer as a search of the index would give, by simpler means."""
-    store, request, query, filters, config = question
+    store, request, query, filters, config, today = question
     typed = [(word, term.column) for term in query.terms for word in _WORD.findall(term.text.lower())]
     # Without stop words, unless there is nothing else.
     content_words = [(word, column) for word, column in typed if word not in STOPWORDS] or typed
@@ -118,7 +118,7 @@ def search_primary(question: Question, readiness: Readiness) -> SearchResult:
                 matches = {id_: match for id_, match in alike.items() if id_ not in excluding}
     removed, elsewhere = files_elsewhere(store, matches)
     found = [parent for parent in parents if parent.id in matches and parent.id not in removed]
-    known = {parent.id: heuristic(signals_of(parent, request.today), BLENDED) for parent in found}
+    known = {parent.id: heuristic(signals_of(parent, today), BLENDED) for parent in found}
     scores = {id_: blended(matches[id_].text, parts.total, SEARCH_TEXT_WEIGHT) for id_, parts in known.items()}
 
     def order(one: ParentDocument) -> tuple[bool, float, bool, int, int]:

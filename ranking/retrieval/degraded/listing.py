@@ -24,8 +24,7 @@ _SHOWN_CHARS = 200
 
 def list_documents(question: Question) -> SearchResult:
     """All documents that pass the filters, by the heuristic alone: without a score, and nothing is folded."""
-    store, request, query, filters, config = question
-    today = request.today
+    store, request, query, filters, config, today = question
     parents, corrupt = ([], []) if filters.is_impossible else parents_in_scope(store.primary, filters.scope)
     removed, others = files_elsewhere(store, [parent.id for parent in parents])
     parents = [parent for parent in parents if parent.id not in removed]

@@ -87,13 +87,13 @@ def test_an_explanation_says_that_a_name_is_defined_and_that_a_test_counts_less(
         ("Store.open", "open"),
         ("std::vector", "vector"),
         ("how do I open a store", ""),
-        ("fix getUserById now", "getUserById"),
+        ("fix getUserById now", "fixgetuserbyidnow fix_getuserbyid_now getUserById"),
         ("why does save( fail", "save"),
         ("The end. Then more.", ""),
-        ("two words", ""),
+        ("two words", "twowords two_words"),
     ],
 )
-def test_only_what_no_prose_has_is_a_name_among_other_words(text: str, names: str) -> None:
+def test_only_what_no_prose_has_is_a_name_among_other_words_or_a_few_words_together(text: str, names: str) -> None:
     assert list(query_names(parse_query(text))) == names.split()
 
 

@@ -112,8 +112,8 @@ def test_a_quote_that_is_never_closed_is_left_out() -> None:
 
 
 def test_a_query_of_filters_alone_is_empty() -> None:
-    assert parse_query("kind:error -mock").is_empty
-    assert not parse_query("kind:error retry").is_empty
+    assert not parse_query("kind:error -mock").terms
+    assert parse_query("kind:error retry").terms
 
 
 def test_a_minus_before_a_filter_filters_out() -> None:
