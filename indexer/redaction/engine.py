@@ -104,6 +104,8 @@ def redact(
             places = _places(lower, windows)
             if not _CONTROLS.isdisjoint(places):
                 return _redact_disguised(text, mode, known)
+        if not (places or known or mode.rules is not None or mode.sees_randomness or "private>" in lower):
+            break  # of most paths and titles: nothing could be claimed
         claims = _claims_of(text, lower, places, mode, known)
         before = text
         text, replaced = claims.apply(names)
