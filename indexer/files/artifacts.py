@@ -171,7 +171,7 @@ def record(change: Change, root: int, path: str, file: FileText, skipped: str = 
             ON CONFLICT (root_id, path) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in row)}
         RETURNING id
     """
-    return require_value(change.connection, query, tuple(row.values()), int)
+    return int(change.connection.execute(query, tuple(row.values())).get)
 
 
 def _columns(stamp: FileStamp, skipped: str = "") -> dict[str, int | str]:
@@ -294,7 +294,9 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
         # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
         title = heading.removeprefix(f"{prepared.title} > ")
         counted = prepared.counts[place] if prepared.counts else None
-        document = documents.passage_of(shape, key, title, text, start_line, end_line, counted)
+        document = shape._replace(
+            title=title, body=text, passage_key=key, start_line=start_line, end_line=end_line, counted=counted
+        )
         if known is None:
             new.append(document)
         else:

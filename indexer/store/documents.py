@@ -48,14 +48,6 @@ class Document(NamedTuple):
     source: str | None = None
 
 
-def passage_of(
-    shape: Document, key: str, title: str, body: str, start_line: int, end_line: int, counted: TextCount | None = None
-) -> Document:
-    """A passage with the facets of another; by place and not by name, as a run makes thousands."""
-    row = (*shape[:2], title, body, *shape[4:13], key, start_line, end_line, None, counted, None)
-    return Document._make(row)
-
-
 def put(change: Change, document: Document, *, is_new: bool = False) -> int:
     """Write a document, new or changed, and number the change; returns the document's id.
 

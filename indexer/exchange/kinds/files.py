@@ -84,9 +84,9 @@ class Files:
 class ImportedPassage(NamedTuple):
     """A passage as a document has it: without the file's title in its own."""
 
-    key: str
+    passage_key: str
     title: str
-    text: str
+    body: str
     start_line: int
     end_line: int
 
@@ -119,4 +119,4 @@ def put_passages(change: Change, owner_id: int, path: str, passages: tuple[Impor
     owner = read_row(connection, query, (owner_id,), artifacts.PassageOwner)
     assert owner is not None, "passages are put for a document that was just written"
     shape = documents.Document("passage", None, "", "", owner.created_at, RULESET_VERSION, path, *owner[:-1])
-    documents.put_all(change, (documents.passage_of(shape, *passage) for passage in passages))
+    documents.put_all(change, (shape._replace(**passage._asdict()) for passage in passages))

@@ -621,7 +621,9 @@ def test_two_passages_of_one_key_are_two_passages(store: Store) -> None:
     texts = ("A walrus.\n", "A zebra.\n", "A walrus.\n")
     passages = [{"key": key, "title": "", "text": text} for text in texts]
     found_there = read_passages(Fields({"passages": passages}, IncomingTexts(RedactionMode.PATTERN_ONLY)), "a.md")
-    assert [(one.key, one.text) for one in found_there] == list(zip((key, "import.2", "import.3"), texts, strict=True))
+    assert [(one.passage_key, one.body) for one in found_there] == list(
+        zip((key, "import.2", "import.3"), texts, strict=True)
+    )
 
 
 def test_passages_that_are_the_same_keep_their_rows(store: Store) -> None:
