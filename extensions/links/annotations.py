@@ -24,7 +24,7 @@ from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.files.paths import holds_secret
+from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats
 from ctxrank.indexer.files.walk import Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
@@ -119,7 +119,7 @@ def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] =
     gone = [
         path for path in missing if not any(folder == "." or f"{path}/".startswith(f"{folder}/") for folder in unseen)
     ]
-    wanted = [file for file, _ in to_read if not holds_secret(file.path, RedactionMode.PATTERN_ONLY)]
+    wanted = [file for file, _ in to_read if without_secret(file.path, RedactionMode.PATTERN_ONLY) == file.path]
     for first in range(0, len(wanted), _CHUNK_FILES):
         with Root(tree.folder) as root:
             drafts = [

@@ -88,9 +88,9 @@ def sync_tree(store: Store, tree: ArtifactTree, mode: RedactionMode = RedactionM
     known = known_files(store.primary, number)
     to_read, _, gone = compare_stats(files, known, lambda file, row: is_read_alike and row.proves(file))
     if to_read:
-        from ctxrank.indexer.files.paths import holds_secret  # noqa: PLC0415  an unchanged tree needs no rules
+        from ctxrank.indexer.files.paths import without_secret  # noqa: PLC0415  an unchanged tree needs no rules
 
-        to_read = [pair for pair in to_read if not holds_secret(pair[0].path, mode)]
+        to_read = [pair for pair in to_read if without_secret(pair[0].path, mode) == pair[0].path]
     written: list[str] = []
     for first in range(0, len(to_read), _CHUNK_FILES):
         chunk = to_read[first : first + _CHUNK_FILES]

@@ -35,7 +35,7 @@ from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, pattern_of, save_error
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.files.paths import holds_secret
+from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.privacy.retention import UNCONFIRMED_DAYS, prune_unconfirmed
 from ctxrank.indexer.records.conversations import entitle, note_changed
@@ -357,7 +357,7 @@ class _Importer:
         """Files by their paths from the root, without those that lie elsewhere or whose path holds a secret."""
         whole = (os.path.realpath(os.path.join(where.cwd, path)) for path in paths)
         names = (os.path.relpath(path, self._top) for path in whole if is_inside(self._top, path))
-        return [name for name in names if not holds_secret(name, self._mode)]
+        return [name for name in names if without_secret(name, self._mode) == name]
 
     def _keep_said(self, said: Said) -> None:
         session = self._session(said.where)

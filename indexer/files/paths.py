@@ -74,11 +74,6 @@ def without_secret(path: str, mode: RedactionMode) -> str:
     return redact(path, by_form).text
 
 
-def holds_secret(path: str, mode: RedactionMode) -> bool:
-    """Whether a path may not be shown as it is."""
-    return without_secret(path, mode) != path
-
-
 def unmistakable(path: str) -> str:
     """A path as a report has it that is about the path's characters: what no output shows is written as escapes."""
     return "".join(char if is_one_line(char) else ascii(char)[1:-1] for char in path)

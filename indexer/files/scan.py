@@ -21,7 +21,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile, StayedLines
 from ctxrank.indexer.files.changes import Changes, Target, compare
-from ctxrank.indexer.files.paths import SECRET, UNSHOWN, holds_secret, unmistakable, without_secret
+from ctxrank.indexer.files.paths import SECRET, UNSHOWN, unmistakable, without_secret
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
@@ -101,8 +101,8 @@ def index_artifacts(
     with background_indexer(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.notify:
         for root, changes in work:
             scan.run(root, changes)
-    scan.catch_up()
     if not is_dry_run:
+        store.catch_up()
         backfill_counts(store)
     return scan.report()
 
@@ -112,7 +112,7 @@ def forget_removed_worktrees(store: Store) -> None:
     scan = _Scan(store, RedactionMode.PATTERN_ONLY, False, None)
     for root in _roots(store, is_whole=False)[1:]:
         scan.run(root, scan.plan(root, ()) or Changes([], [], [], [], [], []))
-    scan.catch_up()
+    store.catch_up()
 
 
 def _start(root: str, path: str) -> str:
@@ -136,11 +136,8 @@ class _Root(NamedTuple):
     id: int | None
     folder: str
     is_main: bool
+    prefix: str = ""  # before a path below it in the report
     is_allowed: bool = True
-
-    def shown(self, path: str) -> str:
-        """A path below it as the report has it."""
-        return path if self.is_main else os.path.join(self.folder, path)
 
 
 def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
@@ -151,7 +148,8 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     roots = [_Root(ids.pop(main, None), store.location.root, True)]
     for name in ids if is_whole else removed_worktrees(store.location, store.primary):
         folder = allowed_folder(store.location, store.primary, name)
-        roots.append(_Root(ids[name], folder or name, False, is_allowed=folder is not None))
+        prefix = os.path.join(folder or name, "")
+        roots.append(_Root(ids[name], folder or name, False, prefix, is_allowed=folder is not None))
     return roots
 
 
@@ -242,9 +240,9 @@ class _Scan:
     def run(self, root: _Root, changes: Changes) -> None:
         """Do in one root what the comparison asks for."""
         self._counts["unchanged"] += len(changes.unchanged)
-        self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
+        self._skipped += [Skipped(root.prefix + path, reason) for path, reason in changes.skipped]
         self._paths["skipped_before"] += [
-            without_secret(root.shown(path), self._mode) for path in changes.skipped_before
+            without_secret(root.prefix + path, self._mode) for path in changes.skipped_before
         ]
         for chunk, size in self._chunks(root, changes):
             with Root(root.folder) as opened:
@@ -257,11 +255,26 @@ class _Scan:
             self._unfollowed += size
             if self.notify is not None and self.notify():
                 self._unfollowed = 0
-            elif self._unfollowed >= _FOLLOW_BYTES:
-                self.catch_up()
+            elif self._unfollowed >= _FOLLOW_BYTES and not self._is_dry_run:
+                self._store.catch_up()
+                self._unfollowed = 0
             if self._progress is not None:
                 self._progress(self._counts["files_read"], self.total)
-        self._settle(root, changes)
+        # What needs no reading; after the files, because one that is gone may have moved.
+        if changes.marks:
+            with self._transaction() as change:
+                for artifact, state, reason in changes.marks:
+                    artifacts.mark(change, artifact, state, reason)
+        moved = {old for old, _ in self._moved} if root.is_main else set[str]()
+        gone = [artifact for artifact in changes.gone if artifact.path not in moved]
+        for first in range(0, len(gone), _GONE_CHUNK):
+            with self._transaction() as change:
+                for artifact in gone[first : first + _GONE_CHUNK]:
+                    artifacts.remove(change, artifact.id)
+                if not (root.is_main or os.path.lexists(root.folder)):
+                    artifacts.remove_empty_root(change, root.id)
+        removed = (root.prefix + artifact.path for artifact in gone if artifact.state != "skipped")
+        self._paths["removed"] += [without_secret(path, self._mode) for path in removed]
 
     def _chunks(self, root: _Root, changes: Changes) -> Iterator[tuple[list[Target], int]]:
         """What is to be read, some files at a time with their size.
@@ -271,8 +284,8 @@ class _Scan:
         chunk: list[Target] = []
         size = 0
         for found, known in changes.to_read:
-            if holds_secret(found.path, self._mode):
-                self._skipped.append(Skipped(root.shown(found.path), SECRET))  # the report shows it redacted
+            if without_secret(found.path, self._mode) != found.path:
+                self._skipped.append(Skipped(root.prefix + found.path, SECRET))  # the report shows it redacted
                 changes.gone.extend([known] if known is not None else [])
                 continue
             if chunk and (len(chunk) == _CHUNK_FILES or size + found.size_bytes > _CHUNK_BYTES):
@@ -294,26 +307,9 @@ class _Scan:
             prepared = artifacts.prepare(found.path, outcome, self._mode, self._counter())
         return found, known, (stamp, sha256, outcome), prepared
 
-    def _settle(self, root: _Root, changes: Changes) -> None:
-        """What needs no reading; after the files, because a file that is gone may have moved."""
-        if changes.marks:
-            with self._transaction() as change:
-                for artifact, state, reason in changes.marks:
-                    artifacts.mark(change, artifact, state, reason)
-        moved = {old for old, _ in self._moved} if root.is_main else set[str]()
-        gone = [artifact for artifact in changes.gone if artifact.path not in moved]
-        for first in range(0, len(gone), _GONE_CHUNK):
-            with self._transaction() as change:
-                for artifact in gone[first : first + _GONE_CHUNK]:
-                    artifacts.remove(change, artifact.id)
-                if not (root.is_main or os.path.lexists(root.folder)):
-                    artifacts.remove_empty_root(change, root.id)
-        removed = (root.shown(artifact.path) for artifact in gone if artifact.state != "skipped")
-        self._paths["removed"] += [without_secret(path, self._mode) for path in removed]
-
     def _apply(self, change: Change, root: _Root, root_id: int, read: _ReadFile) -> None:
         found, known, (stamp, sha256, outcome), prepared = read
-        path = root.shown(found.path)
+        path = root.prefix + found.path
         if change.blocklist.holds_path(path):  # a purge may be newer
             return
         if prepared is not None:
@@ -368,12 +364,6 @@ class _Scan:
             yield change
             if self._is_dry_run:
                 raise _Undone
-
-    def catch_up(self) -> None:
-        """Let the index catch up."""
-        self._unfollowed = 0
-        if not self._is_dry_run:
-            self._store.catch_up()
 
     def report(self) -> IndexReport:
         """The tally, in path order."""

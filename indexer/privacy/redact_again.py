@@ -18,7 +18,7 @@ from ctxrank.indexer.declarations import Meaning, Table
 from ctxrank.indexer.errors import failures, solutions
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
-from ctxrank.indexer.files.paths import holds_secret
+from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacting
@@ -105,7 +105,7 @@ def redact_again(
             looked_at += count if source.is_counted else 0
     query = "SELECT id, path FROM artifacts WHERE state <> 'missing' ORDER BY id"
     # By a rule that is newer than they are: no file with such a name is taken in any more.
-    misnamed = [number for number, path in list(store.primary.execute(query)) if holds_secret(path, mode)]
+    misnamed = [number for number, path in list(store.primary.execute(query)) if without_secret(path, mode) != path]
     looked_at += len(misnamed)
     if misnamed:
         changed.setdefault("artifact", set()).update(misnamed)

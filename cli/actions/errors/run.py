@@ -15,7 +15,7 @@ from ctxrank.indexer.errors.failures import FailurePlace, resolve, sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import fingerprint
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.files.paths import holds_secret
+from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.conversations import note_changed
 from ctxrank.indexer.records.sessions import project_in_force, session_id_of
@@ -121,8 +121,8 @@ def _remember(store: Store, run: CommandRun, unit: str) -> None:
 
     tree = note_tree(store.location.root, store.location.folder)
     tree = tree._replace(
-        differing=tuple(name for name in tree.differing if not holds_secret(name, run.mode)),
-        missing=tuple(name for name in tree.missing if not holds_secret(name, run.mode)),
+        differing=tuple(name for name in tree.differing if without_secret(name, run.mode) == name),
+        missing=tuple(name for name in tree.missing if without_secret(name, run.mode) == name),
     )
     with store.write() as change:
         failed_commands.remember(change, FailedCommand(run.key, run.command, run.folder, unit, tree, run.ended_at))
@@ -178,7 +178,7 @@ def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedComm
         solution = f"{RAN_NEXT}{'. '.join(filter(None, (ran, solution)))}"
     texts = IncomingTexts(run.mode)
     said = solution = texts.line(solution)
-    own = tuple(name for name in changes.names if not holds_secret(name, run.mode))
+    own = tuple(name for name in changes.names if without_secret(name, run.mode) == name)
     if lines := changed_lines(store.location.root, failed.tree, own, store.location.folder):
         clean = texts.text("\n".join(lines)).split("\n")  # before anything is cut: half a secret is a secret
         kept = [line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…" for line in clean[:_LINES_SHOWN]]
