@@ -25,7 +25,6 @@ COLUMNS = ("title", "body")
 FILTER_FIELDS = ("kind", "session", "group", "agent", "type", "priority", "phase", "path", "origin", "since", "until")
 
 _FIELDS = frozenset(COLUMNS + FILTER_FIELDS)
-_LONGEST_FIELD = max(map(len, _FIELDS))
 
 # Controls cannot be typed, NUL would end an FTS5 expression, and a lone surrogate has no UTF-8.
 _UNPRINTABLE = (range(0x20), range(0x7F, 0x80), range(0xD800, 0xE000))
@@ -173,35 +172,30 @@ def parse_query(text: str) -> Query:
             at += 1
             continue
         start = at
-        following = text[at + 1 : at + 2]
+        while at < len(text) and not text[at].isspace():
+            at += 1
         # No dash, no `--flag`, no arrow and no operator.
-        is_excluded = text[at] == "-" and following not in ("", "-", ">", "=") and not following.isspace()
-        start += is_excluded
-        field = _field(text, start)
-        if field:
-            start += len(field) + 1
-        is_phrase = text.startswith('"', start)
+        is_excluded = text[start] == "-" and text[start + 1 : at][:1] not in ("", "-", ">", "=")
+        field, _, body = text[start + is_excluded : at].partition(":")
+        if field not in _FIELDS or body[:1] in ("", ":") or body[:2] == "//":  # `path::join`, `path://x`
+            field, body = "", text[start + is_excluded : at]
+        is_phrase = body.startswith('"')
         if is_phrase:
-            end = _closing_quote(text, start + 1)
+            quote = at - len(body)
+            end = _closing_quote(text, quote + 1)
             if end < 0:
                 # No phrase: the word is read again without the quotes before it.
-                at, begun = _space(text, start), text[at:start]
-                word = parse_query(begun + text[start:at].lstrip('"'))
+                word = parse_query(text[start:quote] + body.lstrip('"'))
                 terms += word.terms
                 excluded += word.excluded
                 filters += word.filters
                 continue
-            body = text[start + 1 : end].replace('""', '"')
-            end += 1
-        else:
-            end = _space(text, start)
-            body = text[start:end]
-        at = end
+            body, at = text[quote + 1 : end].replace('""', '"'), end + 1
         if field in FILTER_FIELDS:
             if body:
                 filters.append(Filter(field, body, is_excluded))
             continue
-        is_prefix = text.startswith("*", end) if is_phrase else body.endswith("*")
+        is_prefix = text.startswith("*", at) if is_phrase else body.endswith("*")
         if is_phrase:
             at += is_prefix
         else:
@@ -255,22 +249,6 @@ def shown_query(query: Query) -> str:
 def shown_word(word: str) -> str:
     """A word of a query as an answer repeats it: the beginning of a very long one."""
     return word if len(word) <= MAX_CORRECTED_CHARS else f"{word[: MAX_CORRECTED_CHARS - 1]}…"
-
-
-def _space(text: str, at: int) -> int:
-    """The place of the next white space, or the text's end."""
-    while at < len(text) and not text[at].isspace():
-        at += 1
-    return at
-
-
-def _field(text: str, at: int) -> str:
-    """The known field that begins here, or ''; `path::join`, `path://x` and a field of nothing are words."""
-    colon = text.find(":", at, at + _LONGEST_FIELD + 1)
-    field = text[at:colon] if colon > at else ""
-    following = text[colon + 1 : colon + 3]
-    is_word = following[:1] in ("", ":") or following == "//" or following[:1].isspace()
-    return field if field in _FIELDS and not is_word else ""
 
 
 def _closing_quote(text: str, at: int) -> int:
