@@ -1,6 +1,6 @@
 """One call of the command line: where the store is, and how its answer leaves.
 
-An action returns a Reply; `finish` alone knows whether it is printed as JSON or as text. stdout is the payload and
+An action returns a Reply; `run_command` alone knows whether it is printed as JSON or as text. stdout is the payload and
 nothing else; talk goes to stderr.
 """
 
@@ -166,10 +166,26 @@ def imported(place: str, command: str) -> object:
 
 
 def run_command(command: "Command", call: Call, values: Mapping[str, object]) -> int:
-    """Run a command's action and print its reply; returns the exit code."""
+    """Run a command's action and print its reply in the form that the call asks for; returns the exit code."""
     if call.is_json and command.prints[1:]:
         raise UsageError(*command.prints[1:])
-    return finish(call, act(command, call, values))
+    reply = act(command, call, values)
+    is_json = call.is_json or reply.form == "json"
+    if is_json and reply.payload is not None:
+        from ctxrank.cli.output.envelope import envelope, print_json  # noqa: PLC0415  text needs no JSON library
+
+        payload = cast("Mapping[str, object]", reply.payload())
+        print_json(envelope(payload, outcome=reply.outcome, engine=reply.engine))
+    elif not is_json:
+        for line in reply.lines:
+            print(line)
+        if reply.text:
+            sys.stdout.write(reply.text)
+        for note in reply.text_notes:
+            call.note(note)
+    for note in reply.notes:
+        call.note(note)
+    return reply.exit_code
 
 
 def act(command: "Command", call: Call, values: Mapping[str, object]) -> Reply:
@@ -196,26 +212,6 @@ def act(command: "Command", call: Call, values: Mapping[str, object]) -> Reply:
         return answer(command.answer, payload())
 
     return reply._replace(payload=as_json)
-
-
-def finish(call: Call, reply: Reply) -> int:
-    """Print a reply in the form that the call asks for; returns its exit code."""
-    is_json = call.is_json or reply.form == "json"
-    if is_json and reply.payload is not None:
-        from ctxrank.cli.output.envelope import envelope, print_json  # noqa: PLC0415  text needs no JSON library
-
-        payload = cast("Mapping[str, object]", reply.payload())
-        print_json(envelope(payload, outcome=reply.outcome, engine=reply.engine))
-    elif not is_json:
-        for line in reply.lines:
-            print(line)
-        if reply.text:
-            sys.stdout.write(reply.text)
-        for note in reply.text_notes:
-            call.note(note)
-    for note in reply.notes:
-        call.note(note)
-    return reply.exit_code
 
 
 def answered(act: Callable[[], int], failed: Callable[[Exception], int]) -> int:
