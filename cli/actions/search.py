@@ -52,9 +52,11 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
     with call.open() as store:
         config = load_config(store)
         if fresh:
-            from ctxrank.cli.actions.upkeep.indexing import index_for_search  # noqa: PLC0415  a query indexes no files
+            from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date  # noqa: PLC0415  a query indexes no files
+            from ctxrank.cli.output.progress import progress_bar  # noqa: PLC0415  as above
 
-            index_for_search(call, store, config.redaction_mode)
+            with progress_bar("indexing", call) as advance:
+                bring_up_to_date(store, config.redaction_mode, progress=advance)
             if config.team_log is not None:
                 _sharing().make_fresh(call, store)
                 config = load_config(store)
@@ -64,12 +66,14 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
         for note in (*config.notes, *result.notes):
             call.note(note)
     team = config.team_log
+    # How many matched that are neither hits nor folded under one.
+    hidden = result.total - sum(1 + len(hit.folded) for hit in result.hits)
     result = result._replace(hits=tuple(map(_with_shown_lines, result.hits)))
     return Reply(
         lambda: Extended(
             result,
             {
-                "has_more": _hidden(result) > 0 or result.is_capped,
+                "has_more": hidden > 0 or result.is_capped,
                 "hits": [_marked_where_explained(hit) for hit in result.hits],
                 "facets": result.facets and {"counted": result.facets.counted, **result.facets.fields},
                 "team": None if team is None else _sharing().as_json(team),
@@ -80,7 +84,7 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
         outcome=result.outcome,
         engine=result.engine,
         exit_code=0 if result.hits else 1,
-        text_notes=tuple(_text_notes(result, out_of_date, team)),
+        text_notes=tuple(_text_notes(result, hidden, out_of_date, team)),
         form=form,
     )
 
@@ -117,7 +121,7 @@ def _out_of_date(store: Store, result: SearchResult) -> "list[OutOfDate]":
     return [OutOfDate(*file) for file in changed.items()] or files_out_of_date(store)
 
 
-def _text_notes(result: SearchResult, files: "list[OutOfDate]", team: "TeamState | None") -> Iterator[str]:
+def _text_notes(result: SearchResult, hidden: int, files: "list[OutOfDate]", team: "TeamState | None") -> Iterator[str]:
     """What the JSON says by its fields."""
     if result.reason:
         by = "by heuristics" if result.engine == "heuristic" else "of the index that is here"
@@ -130,8 +134,8 @@ def _text_notes(result: SearchResult, files: "list[OutOfDate]", team: "TeamState
         explained = {one.typed for one in result.corrections}
         if unknown := [f"'{one_line(word)}'" for word in result.unknown if word not in explained]:
             yield f"in no document: {', '.join(unknown)}."
-        if (others := _hidden(result)) > 0:
-            yield f"{others}{' or' if result.is_capped else ''} more; -n shows more at once."
+        if hidden > 0:
+            yield f"{hidden}{' or' if result.is_capped else ''} more; -n shows more at once."
         if any(hit.folded for hit in result.hits):
             yield "hits that are like a better one are folded; --all shows them."
     elif not result.query:
@@ -150,11 +154,6 @@ def _text_notes(result: SearchResult, files: "list[OutOfDate]", team: "TeamState
         yield f"out of date: {named}{more}{step if any(file.path not in kept for file in files) else ''}."
     if team is not None and (team.behind or team.trouble):  # the log is away or this store is behind it
         yield f"{_sharing().sentence(team)}."
-
-
-def _hidden(result: SearchResult) -> int:
-    """How many matched that are neither hits nor folded under one."""
-    return result.total - sum(1 + len(hit.folded) for hit in result.hits)
 
 
 def _lines(call: Call, result: SearchResult, form: str, root: str) -> Iterable[str]:

@@ -6,9 +6,7 @@ absent, the folder is not read, and what a store has of it stays as it was.
 
 from collections.abc import Callable, Sequence
 
-from ctxrank.cli.call import Call
 from ctxrank.cli.declare import Extended
-from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.extensions import INDEX_STEP, is_in_use, provided
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
@@ -64,12 +62,6 @@ def bring_up_to_date(
         provided(_NOTES, "index")(store)
     follow_anchors(store, stayed)
     return done
-
-
-def index_for_search(call: Call, store: Store, mode: RedactionMode) -> None:
-    """What `search --fresh` does first: the whole root, and only what has changed in it."""
-    with progress_bar("indexing", call) as advance:
-        bring_up_to_date(store, mode, progress=advance)
 
 
 def text_notes(done: Indexed) -> tuple[str, ...]:
