@@ -272,7 +272,15 @@ class _Expander:
         """Terms of words that one edit of a letter makes, with these words."""
         if not self._least_typed <= len(typed) <= _MOST_TYPED:
             return {}
-        forms = _edited(typed)
+        letters = sorted({*_LETTERS, *filter(str.isalpha, typed)})
+        cuts = [(typed[:at], typed[at:]) for at in range(len(typed) + 1)]
+        begun = [(before, after) for before, after in cuts if after[:1].isalpha()]
+        # A letter left out, two exchanged, one replaced, one more.
+        edited = [before + after[1:] for before, after in begun]
+        edited += [before + after[1] + after[0] + after[2:] for before, after in begun if after[1:2].isalpha()]
+        edited += [before + letter + after[1:] for before, after in begun for letter in letters]
+        edited += [before + letter + after for before, after in cuts for letter in letters]
+        forms = [form for form in dict.fromkeys(edited) if form != typed]
         forms_of: dict[str, list[str]] = {}
         for form, stem in zip(forms, self._stems(forms), strict=False):
             if form[0] == typed[0] or len(typed) > _LEAST_TYPED:  # `cess` is no `less`
@@ -305,14 +313,3 @@ def _completed(term: str) -> list[str]:
     """Words that may have this term."""
     beginnings = (term, f"{term[:-1]}y") if term.endswith("i") else (term,)
     return [beginning + ending for beginning in beginnings for ending in COMPLETIONS]
-
-
-def _edited(word: str) -> list[str]:
-    """All words that one edit makes: a letter left out, two exchanged, one replaced, one more."""
-    letters = sorted({*_LETTERS, *filter(str.isalpha, word)})
-    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
-    forms = [before + after[1:] for before, after in cuts if after[:1].isalpha()]
-    forms += [before + after[1] + after[0] + after[2:] for before, after in cuts if after[:2].isalpha() and after[1:2]]
-    forms += [before + letter + after[1:] for before, after in cuts if after[:1].isalpha() for letter in letters]
-    forms += [before + letter + after for before, after in cuts for letter in letters]
-    return [form for form in dict.fromkeys(forms) if form != word]
