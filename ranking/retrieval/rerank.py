@@ -49,13 +49,19 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     if not plain or not found.rows or not (plan.tuning.near or plan.tuning.exact):
         return found
     rows = best_first(found.rows)
-    # A row's bonus depends on which others were read, too (`_forms`): with a tie cut in two, the same documents saved
+    # A row's bonus depends on which others were read, too (`forms`): with a tie cut in two, the same documents saved
     # in another order would have other scores.
     count = count_with_ties([row.score for row in rows], MAX_RERANKED, MAX_TIED)
     read = _read(plan, plain, rows[:count])
     share = share_of_bonus(len(plan.terms))
     is_quoted = _is_quoted(plan, read)
-    forms = _forms(plan, plain, read)
+    forms: dict[tuple[str, str], tuple[float, float]] = {}  # (times asked, idf) of each form as typed
+    for term in plain:
+        holding = sum(term.stems[0] in row.positions for row in read)
+        for form, times in term.forms:
+            writing = sum((term.stems[0], form) in row.written for row in read)
+            df = scaled_df(term.df, writing, holding)
+            forms[term.stems[0], form] = (times, inverse_document_frequency(plan.statistics.documents, df))
     best: list[Candidate] = []
     for row in read:
         rowid, owner_id, score, known = row.candidate
@@ -144,19 +150,6 @@ def is_test(path: str) -> bool:
         return False
     tested = next((stem.removesuffix(word) for word in _TEST_WORDS if stem.endswith(word)), "")
     return stem.endswith(_TEST_ENDINGS) or tested[-1:].replace("_", "a").isalnum()
-
-
-def _forms(plan: Plan, terms: list[QueryTerm], read: list[_Read]) -> dict[tuple[str, str], tuple[float, float]]:
-    """(times asked, idf) of each form as typed."""
-    values: dict[tuple[str, str], tuple[float, float]] = {}
-    for term in terms:
-        stem = term.stems[0]
-        holding = sum(stem in row.positions for row in read)
-        for form, times in term.forms:
-            writing = sum((stem, form) in row.written for row in read)
-            df = scaled_df(term.df, writing, holding)
-            values[stem, form] = (times, inverse_document_frequency(plan.statistics.documents, df))
-    return values
 
 
 def _bonuses(
