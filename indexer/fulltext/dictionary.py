@@ -5,7 +5,7 @@ nearly like it, and what has the trigrams of a part one after another contains i
 0.5 ms.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 import apsw
 
@@ -23,30 +23,13 @@ def terms_with_beginning(
     index: Index, beginning: str, also: Collection[str], most: int, mark: str = ""
 ) -> list[IndexTerm]:
     """Terms with a field's mark that begin so and those of `also` that there are, the most frequent first."""
-    query = """
-        SELECT id, substr(term, ?4), df FROM main.terms
-         WHERE (term >= ?1 AND term < ?1 || char(0x10ffff) OR term IN (SELECT value FROM json_each(?2))) AND df > 0
-         ORDER BY df DESC, term LIMIT ?3
+    query = f"""
+        SELECT id, substr(term, ?1), df FROM main.terms
+         WHERE (term >= ?2 AND term < ?2 || char(0x10ffff) OR term IN ({", ".join("?" * len(also))})) AND df > 0
+         ORDER BY df DESC, term LIMIT ?
     """
-    marked = _text_list([mark + term for term in also])
-    return list(read_rows(index.connection, query, (mark + beginning, marked, most, len(mark) + 1), IndexTerm))
-
-
-def terms_among(index: Index, terms: Collection[str], mark: str = "") -> list[IndexTerm]:
-    """Those of these terms, with a field's mark, that some document holds, by text."""
-    query = """
-        SELECT t.id, wanted.value, t.df
-          FROM json_each(?1) AS wanted CROSS JOIN main.terms AS t ON t.term = ?2 || wanted.value
-         WHERE t.df > 0
-         ORDER BY t.term
-    """
-    return list(read_rows(index.connection, query, (_text_list(sorted(set(terms))), mark), IndexTerm))
-
-
-def _text_list(terms: Iterable[str]) -> str:
-    """Terms as a JSON array, without loading `json` (start-up): none that there is has a character to be escaped."""
-    quoted = [f'"{term}"' for term in terms if term and min(term) >= " " and '"' not in term and "\\" not in term]
-    return f"[{','.join(quoted)}]"
+    values: list[str | int] = [len(mark) + 1, mark + beginning, *(mark + term for term in also), most]
+    return list(read_rows(index.connection, query, values, IndexTerm))
 
 
 def has_trigrams(term: str) -> bool:

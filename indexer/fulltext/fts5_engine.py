@@ -43,7 +43,7 @@ from ctxrank.indexer.fulltext.index_file import (
     quoted,
 )
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast, contextmanager
-from ctxrank.indexer.store.connection import read_row, snapshot, sqlite_errors
+from ctxrank.indexer.store.connection import read_row, read_rows, snapshot, sqlite_errors
 from ctxrank.indexer.store.facets import (
     WITH_PASSAGES,
     Scope,
@@ -215,9 +215,13 @@ class Fts5Engine:
 
     def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
         """Those of these terms of a field that some document holds, by text."""
-        from ctxrank.indexer.fulltext.dictionary import terms_among  # noqa: PLC0415  few queries need it
-
-        return terms_among(self.index(), terms, MARKS[field])
+        mark = MARKS[field]
+        query = f"""
+            SELECT id, substr(term, ?), df FROM main.terms
+             WHERE term IN ({", ".join("?" * len(terms))}) AND df > 0
+             ORDER BY term
+        """
+        return list(read_rows(self._connection, query, (len(mark) + 1, *(mark + term for term in terms)), IndexTerm))
 
     def near_terms(self, word: str, most: int) -> list[IndexTerm]:
         """Terms that share trigrams with a word, those that share the most and rarest ones first."""
