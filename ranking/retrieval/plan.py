@@ -105,7 +105,6 @@ class Plan(NamedTuple):
     required: tuple[Clause, ...]  # phrases, all of which a document must hold somewhere
     excluded: tuple[Clause, ...]  # what it may hold nowhere
     unknown: tuple[str, ...]
-    values: list[float]  # q·idf of all that was asked for, found or not, each word once
     unknown_value: float = 0.0  # what one such word would be worth: it counts in the ideal, see blend.py
     # Each two neighbours as the index writes them, how often the query has them (saturated), and the mean idf of both.
     pairs: tuple[tuple[str, str, float, float], ...] = ()
@@ -113,6 +112,11 @@ class Plan(NamedTuple):
     corrections: tuple[Correction, ...] = ()
     # Words one after the other that something typed as one stands for, and what a row gains that holds them so.
     wholes: tuple[tuple[PhraseClause, float], ...] = ()
+
+    @property
+    def values(self) -> list[float]:
+        """q·idf of all that was asked for, found or not, each word once."""
+        return [term.value for term in self.terms if not term.is_extra] + [self.unknown_value] * len(self.unknown)
 
 
 class _Lookup(NamedTuple):
@@ -189,7 +193,7 @@ def make_plan(
     excluded = [clause for term in query.excluded if (clause := _phrase(term, engine))]
     return Plan(
         engine, statistics, tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
-        [term.value for term in terms if not term.is_extra] + [unknown_value] * len(unknown), unknown_value,
+        unknown_value=unknown_value,
         pairs=tuple(_pairs(query, content_tokens, terms, expansions)), tuning=tuning,
         corrections=tuple(starmap(Correction, used.items())),
         wholes=tuple(_wholes(content_tokens, expansions, terms, unknown_value)) if expands else (),
