@@ -1,9 +1,7 @@
 """BLAKE2b and SHA-256 of texts, without the OpenSSL that hashlib loads: a fifth of a bare interpreter's start."""
 
-try:
-    from _blake2 import blake2b
-except ImportError:  # another interpreter than CPython
-    from hashlib import blake2b
+import sys
+from _blake2 import blake2b
 
 __all__ = ["blake2b", "digest_of", "sha256_of"]
 
@@ -19,10 +17,5 @@ def digest_of(text: str, size_bytes: int = _DIGEST_BYTES, *, key: str = "") -> s
 
 def sha256_of(text: str) -> str:
     """SHA-256 of a text, in hexadecimal."""
-    data = text.encode("utf-8", "replace")
-    for module in ("_sha2", "_sha256", "hashlib"):  # of Python 3.12, of those before it, of other interpreters
-        try:
-            return str(__import__(module).sha256(data).hexdigest())
-        except ImportError:
-            continue
-    raise AssertionError("the last one is part of every Python")
+    module = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+    return str(__import__(module).sha256(text.encode("utf-8", "replace")).hexdigest())

@@ -66,8 +66,7 @@ def read_frontmatter(text: str) -> Frontmatter:
     if end is None:
         return Frontmatter({}, {}, text, 1, (_malformed(1, "the frontmatter is never closed by '---'"),))
     body = "\n".join(lines[end + 1 :])
-    yaml_text = "\n".join(lines[1:end]) + "\n"
-    values, places, problems = read_yaml(yaml_text, first_line=2)
+    values, places, problems = read_yaml("\n".join(lines[1:end]) + "\n", first_line=2)
     return Frontmatter(values, places, body, end + 2, problems)
 
 

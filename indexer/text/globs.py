@@ -22,7 +22,7 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from functools import cache
 from itertools import islice, takewhile
 
@@ -44,7 +44,9 @@ def overlap(one: str, other: str) -> bool:
     if not (first.startswith(second) or second.startswith(first)):
         return False  # nearly all pairs of a large tree end here
     return any(
-        _segments_overlap(tuple(a.split("/")), tuple(b.split("/"))) for a in _patterns(one) for b in _patterns(other)
+        _meet(a.split("/"), b.split("/"), "**", _names_overlap, is_last_needed=True)
+        for a in _patterns(one)
+        for b in _patterns(other)
     )
 
 
@@ -140,23 +142,12 @@ def _covers(pattern: tuple[str, ...], names: tuple[str, ...]) -> bool:
     taken = {0}
     for at, segment in enumerate(pattern, start=1):
         if segment != "**":
-            taken = {count + 1 for count in taken if count < len(names) and _name(segment)(names[count])}
+            taken = {count + 1 for count in taken if count < len(names) and fnmatchcase(names[count], segment)}
         elif at < len(pattern):
             taken = set(range(min(taken), len(names) + 1)) if taken else taken
         else:  # at the end it needs something below
             taken = {len(names)} if taken and min(taken) < len(names) else set[int]()
     return len(names) in taken
-
-
-@cache
-def _name(segment: str) -> Callable[[str], re.Match[str] | None]:
-    """What one name is matched with; fnmatch's expressions do not backtrack over several stars."""
-    return re.compile(translate(segment)).match
-
-
-def _segments_overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Two patterns cut at slashes; `**` in the middle may match no folder, at the end it needs something below."""
-    return _meet(one, other, "**", _names_overlap, is_last_needed=True)
 
 
 @cache

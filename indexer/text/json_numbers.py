@@ -11,6 +11,4 @@ def finite(value: object) -> object:
         return value if math.isfinite(value) else None
     if is_list(value) or is_tuple(value):
         return [finite(item) for item in value]
-    if is_dict(value):
-        return {key: finite(item) for key, item in value.items()}
-    return value
+    return {key: finite(item) for key, item in value.items()} if is_dict(value) else value

@@ -10,38 +10,35 @@ if TYPE_CHECKING:
     from json import dumps as dumps
     from json import loads as loads
 else:
-    try:
-        from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
-    except ImportError:  # another interpreter than CPython
-        from json import dumps, loads
-    else:
-        _BLANKS = " \t\n\r"
-        _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+    from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
 
-        class _Decoder:
-            """What the reader asks: the library's own answers."""
+    _BLANKS = " \t\n\r"
+    _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
-            strict = True
-            object_hook = object_pairs_hook = array_hook = None
-            parse_float, parse_int, parse_constant = float, int, _CONSTANTS.__getitem__
+    class _Decoder:
+        """What the reader asks: the library's own answers."""
 
-        _scan = make_scanner(_Decoder)
+        strict = True
+        object_hook = object_pairs_hook = array_hook = None
+        parse_float, parse_int, parse_constant = float, int, _CONSTANTS.__getitem__
 
-        def loads(text: str) -> object:
-            """What a JSON text says. Raises ValueError for what is none, RecursionError."""
-            try:
-                value, end = _scan(text, len(text) - len(text.lstrip(_BLANKS)))
-            except StopIteration as error:
-                raise ValueError("no JSON") from error
-            if text[end:].strip(_BLANKS):
-                raise ValueError("no JSON: there is more behind it")
-            return value
+    _scan = make_scanner(_Decoder)
 
-        def dumps(value: object, *, ensure_ascii: bool = True) -> str:
-            """A value as JSON. Raises TypeError for what JSON has not, ValueError for what holds itself."""
-            encode = encode_basestring_ascii if ensure_ascii else encode_basestring
-            write = make_encoder({}, _refuse, encode, None, ": ", ", ", False, False, True)
-            return "".join(write(value, 0))
+    def loads(text: str) -> object:
+        """What a JSON text says. Raises ValueError for what is none, RecursionError."""
+        try:
+            value, end = _scan(text, len(text) - len(text.lstrip(_BLANKS)))
+        except StopIteration as error:
+            raise ValueError("no JSON") from error
+        if text[end:].strip(_BLANKS):
+            raise ValueError("no JSON: there is more behind it")
+        return value
 
-        def _refuse(value: object) -> object:
-            raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+    def dumps(value: object, *, ensure_ascii: bool = True) -> str:
+        """A value as JSON. Raises TypeError for what JSON has not, ValueError for what holds itself."""
+        encode = encode_basestring_ascii if ensure_ascii else encode_basestring
+        write = make_encoder({}, _refuse, encode, None, ": ", ", ", False, False, True)
+        return "".join(write(value, 0))
+
+    def _refuse(value: object) -> object:
+        raise TypeError(f"{type(value).__name__} is nothing that JSON has")

@@ -28,8 +28,6 @@ _Chunk = tuple[list[tuple[int, bytes]], _Match]
 class PatternSet:
     """Compiled patterns in their order."""
 
-    __slots__ = ("_chunks",)
-
     def __init__(self, patterns: Iterable[bytes]) -> None:
         chunks: list[_Chunk] = []
         waiting: list[tuple[int, bytes]] = []

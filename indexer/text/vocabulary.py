@@ -18,7 +18,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 
 from ctxrank.indexer.beneath import Root, read_file, read_open_file
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -76,14 +76,11 @@ def local_counter() -> TokenCounter | None:
     """
     for path in vocabulary_files():
         if count := _load(path):
-            return TokenCounter(ENCODING, _counting_with(count))
+            return TokenCounter(ENCODING, partial(_counted, count))
     return None
 
 
-@cache
-def process_counter() -> TokenCounter | None:
-    """The same, looked for once a process."""
-    return local_counter()
+process_counter = cache(local_counter)  # looked for once a process
 
 
 def vocabulary_files() -> Iterator[str]:
@@ -196,11 +193,8 @@ def _read_shared(folder: str, name: str) -> bytes:
             os.close(file.descriptor)
 
 
-def _counting_with(count_piece: Callable[[str], int]) -> Callable[[str], int]:
-    def count(text: str) -> int:
-        return count_piece(text) if len(text) <= PIECE_CHARS else sum(map(count_piece, _pieces(text)))
-
-    return count
+def _counted(count_piece: Callable[[str], int], text: str) -> int:
+    return count_piece(text) if len(text) <= PIECE_CHARS else sum(map(count_piece, _pieces(text)))
 
 
 def _pieces(text: str) -> Iterator[str]:
