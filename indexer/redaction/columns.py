@@ -46,9 +46,10 @@ def find_in_columns(text: str, places: list[int]) -> Iterator[Secret]:
                 break
             if wanted is None:  # a heading alone is no table
                 wanted = [number for number, name in enumerate(names) if _is_name(text, *name)]
-            for number in wanted:
-                if _is_secret(text, *cells[number]):
-                    yield Secret(*cells[number], "[REDACTED]", "named-secret")
+            for start, end in (cells[number] for number in wanted):
+                value = text[start:end]
+                if " " not in value and not is_stand_in(text, start) and is_likely(value):
+                    yield Secret(start, end, "[REDACTED]", "named-secret")
 
 
 def _cells(text: str, at: int, sign: str) -> tuple[list[tuple[int, int]], int]:
@@ -67,8 +68,3 @@ def _cells(text: str, at: int, sign: str) -> tuple[list[tuple[int, int]], int]:
 def _is_name(text: str, start: int, end: int) -> bool:
     name = compiled(NAME_AT_END).search(text, start, end)
     return name is not None and not name["weak"]
-
-
-def _is_secret(text: str, start: int, end: int) -> bool:
-    value = text[start:end]
-    return " " not in value and not is_stand_in(text, start) and is_likely(value)

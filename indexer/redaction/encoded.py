@@ -9,6 +9,7 @@ three ways to write one, depending on what precedes it), or which of its letters
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from ctxrank.indexer.redaction.guards import compiled
 
@@ -81,14 +82,11 @@ def _base64(run: str, place: int) -> Iterator[DecodedPart]:
             part = part[:-1]
         data = a2b_base64(part + "=" * (-len(part) % _QUAD))
         for text, at, widths in _texts(data):
-            starts: list[int] = []
-            ends: list[int] = []
-            for width in widths:
-                starts.append(place + first + at * 8 // 6)
-                at += width
-                last = place + first + (at * 8 + 5) // 6
-                ends.append(end if last >= end - (len(run) - len(coded)) else last)  # with its padding
-            yield text, starts, ends
+            begin, *behind = accumulate(widths, initial=at)
+            starts = [place + first + one * 8 // 6 for one in (begin, *behind[:-1])]
+            lasts = [place + first + (one * 8 + 5) // 6 for one in behind]
+            # With its padding, where it ends with the run.
+            yield text, starts, [end if one >= place + len(coded) else one for one in lasts]
 
 
 def _percent(run: str, place: int) -> Iterator[DecodedPart]:
@@ -96,13 +94,8 @@ def _percent(run: str, place: int) -> Iterator[DecodedPart]:
     for spelt in (run, run.replace("+", " ")) if "+" in run else (run,):
         data, places = _bytes_of(spelt, place)
         for text, first, widths in _texts(data):
-            starts: list[int] = []
-            ends: list[int] = []
-            for width in widths:
-                starts.append(places[first])
-                first += width
-                ends.append(places[first])
-            yield text, starts, ends
+            bounds = [places[one] for one in accumulate(widths, initial=first)]
+            yield text, bounds[:-1], bounds[1:]
 
 
 def _bytes_of(run: str, place: int) -> tuple[bytes, list[int]]:

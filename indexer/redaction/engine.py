@@ -155,13 +155,9 @@ def _claims_of(
     if "private>" in lower and mode.value != "off":
         for start, end in _private_blocks(text):
             claims.add(start, end, "[PRIVATE]", _PRIVATE_RULE)
-    seen_by: list[Iterable[Secret]] = []
+    seen_by: list[Iterable[Secret]] = [_forms(text, places, lower)] if mode.sees_forms and places else []
     if mode.rules is not None:
-        seen_by.append(mode.rules.find_purged(text))
-    if mode.sees_forms and places:
-        seen_by.append(_forms(text, places, lower))
-    if mode.rules is not None:
-        seen_by.append(mode.rules.find(text))
+        seen_by = [mode.rules.find_purged(text), *seen_by, mode.rules.find(text)]
     for secret in chain.from_iterable(seen_by):
         claims.add(secret.start, secret.end, secret.label, secret.rule)
     if mode.sees_randomness:

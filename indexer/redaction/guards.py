@@ -175,9 +175,8 @@ def is_random(value: str) -> bool:
         return len(parts) == 1 and not reads_like_a_word(run)
     if _is_named(run):
         return False
-    is_mixed = _changes(run) / len(run) > _WELL_MIXED or (
-        len(run) >= _LONG and _named(run) == 0 and _is_of_all_kinds(run)
-    )
+    is_of_all_kinds = all(any(map(kind, run)) for kind in (str.isdigit, str.islower, str.isupper))
+    is_mixed = _changes(run) / len(run) > _WELL_MIXED or (len(run) >= _LONG and _named(run) == 0 and is_of_all_kinds)
     return not run.isdigit() and is_mixed and entropy(run) > _LEAST_ENTROPY
 
 
@@ -206,11 +205,6 @@ def is_made(value: str) -> bool:
     if len(run) < _LEAST_RANDOM or _named(run) * 2 > len(run) or compiled(PIECES["IDENTIFIER"]).fullmatch(value):
         return False
     return any(map(str.isdigit, run)) and any(map(str.isalpha, run)) and entropy(run) > _LEAST_ENTROPY
-
-
-def _is_of_all_kinds(run: str) -> bool:
-    """Whether it has digits, and letters of both cases."""
-    return any(map(str.isdigit, run)) and any(map(str.islower, run)) and any(map(str.isupper, run))
 
 
 _LEAST_WORD = 4

@@ -5,6 +5,7 @@ IncomingTexts(RedactionMode.PATTERN_ONLY).json('{"password": "<the secret>"}')  
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import is_dict, is_list
@@ -28,7 +29,7 @@ class IncomingTexts:
     def __init__(self, mode: RedactionMode, known: frozenset[str] = frozenset()) -> None:
         self._mode = mode
         self._known = known
-        self._words: dict[str, str] = {}
+        self.word = lru_cache(_WORDS_REMEMBERED)(self.text)  # of a name
         self._clean: set[str] = set()  # what `redact` leaves as it is
         self._clean_chars = 0
         self._clean_objects: set[str] = set()  # JSON of objects all of whose texts are such
@@ -50,7 +51,7 @@ class IncomingTexts:
     def _shown_within(self, value: object) -> frozenset[str]:
         """What the texts of a list or an object show. Small objects come over and over again, and are remembered."""
         known = set[str]()
-        for item in _items(value) if is_list(value) else (value,):
+        for item in value if is_list(value) else (value,):
             said = _DUMPED(item) if is_dict(item) else ""
             if said and said in self._clean_objects:
                 continue
@@ -89,15 +90,6 @@ class IncomingTexts:
     def line(self, text: str) -> str:
         """A text that is shown on one line. Redacted before it is joined: a rule may need the line's end."""
         return one_line(self.text(text))
-
-    def word(self, text: str) -> str:
-        """A name."""
-        known = self._words.get(text)
-        if known is None:
-            known = self.text(text)
-            if len(self._words) < _WORDS_REMEMBERED:
-                self._words[text] = known
-        return known
 
     def agent(self, text: str) -> str:
         """An agent's name in our spelling; one that we do not know stays what it is."""
@@ -145,9 +137,9 @@ class IncomingTexts:
         if isinstance(value, str):
             return self.text(value)
         if is_list(value):
-            return [self._redacted(item) for item in _items(value)]
+            return [self._redacted(item) for item in value]
         if is_dict(value):
-            return {self.text(str(key)): self._redacted(item) for key, item in _pairs(value)}
+            return {self.text(str(key)): self._redacted(item) for key, item in value.items()}
         return finite(value)  # 1e999 is read as an infinite number, which no JSON can say
 
 
@@ -164,8 +156,8 @@ def _has_twins(value: object) -> bool:
     if isinstance(value, _Twins):
         return True
     if is_list(value):
-        return any(map(_has_twins, _items(value)))
-    return is_dict(value) and any(_has_twins(item) for _, item in _pairs(value))
+        return any(map(_has_twins, value))
+    return is_dict(value) and any(map(_has_twins, value.values()))
 
 
 def _texts_in(value: object) -> Iterator[str]:
@@ -173,24 +165,16 @@ def _texts_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif is_list(value):
-        for item in _items(value):
+        for item in value:
             yield from _texts_in(item)
     elif is_dict(value):
         yield _DUMPED(value)
-        for name, item in _pairs(value):
+        for name, item in value.items():
             yield str(name)
             if not is_dict(item):  # the whole has said what its names say
                 yield from _texts_in(item)
             else:
-                yield from (text for _, inner in _pairs(item) for text in _texts_in(inner))
-
-
-def _items(value: object) -> list[object]:
-    return list(value) if is_list(value) else []
-
-
-def _pairs(value: object) -> list[tuple[object, object]]:
-    return list(value.items()) if is_dict(value) else []
+                yield from (text for inner in item.values() for text in _texts_in(inner))
 
 
 def _storable(text: str) -> str:

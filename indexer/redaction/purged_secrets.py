@@ -11,6 +11,7 @@ a part of exactly that length is compared; and what an order matches counts only
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ctxrank.indexer.bounds import LEAST_CHARS, MOST_CHARS
 from ctxrank.indexer.light_typing import NamedTuple
@@ -19,8 +20,6 @@ from ctxrank.indexer.text.digests import digest_of
 DIGEST_BYTES = 20
 PURGED_LABEL = "[FORGOTTEN]"
 _BUCKETS = 16
-_known_buckets: dict[tuple[str, str], int] = {}  # of the characters that this process has met
-_MAX_KNOWN = 4096
 # Text that says where a key starts and ends is no secret, and occurs in many.
 _BETWEEN_KEYS = "-----"
 
@@ -55,15 +54,10 @@ def secret_digest(key: str, secret: str) -> str:
     return digest_of(f"secret\n{secret}", DIGEST_BYTES, key=key)
 
 
+@lru_cache(maxsize=4096)
 def hash_bucket(key: str, char: str) -> int:
     """The bucket of a character; which one it is differs from store to store."""
-    known = _known_buckets.get((key, char))
-    if known is None:
-        if len(_known_buckets) == _MAX_KNOWN:
-            _known_buckets.clear()
-        known = int(digest_of(f"bucket\n{char}", DIGEST_BYTES, key=key)[:2], 16) % _BUCKETS
-        _known_buckets[key, char] = known
-    return known
+    return int(digest_of(f"bucket\n{char}", DIGEST_BYTES, key=key)[:2], 16) % _BUCKETS
 
 
 def find_purged_secrets(text: str, secrets: tuple[BlockedSecret, ...]) -> Iterator[tuple[int, int]]:

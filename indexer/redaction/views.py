@@ -10,7 +10,7 @@ those of ASCII.
 """
 
 from bisect import bisect_right
-from functools import cache, lru_cache
+from functools import lru_cache
 from re import compile as compile_pattern
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ _known_plain: set[str] = set()
 # What parts a name from its value and occurs within tokens; commas and stops of full width are in all Chinese prose.
 _SIGNS = "=:_-./+@\"'"
 _FEW = 20
+_INTRODUCER = rf"\x1b[\[\]^_\\]?|[{INTRODUCERS}]"
 _NOTHING = "\0"  # in a text of the same length: what is not there to be seen
 
 
@@ -91,7 +92,7 @@ def seen(text: str) -> View:
 
 def seen_literally(text: str) -> View:
     """The same with nothing but the introducers of escapes taken out: what follows may be letters of a secret."""
-    return _seen_without(_introducer(), text)
+    return _seen_without(compile_pattern(_INTRODUCER), text)
 
 
 def _seen_without(hidden: "Pattern[str] | None", text: str) -> View:
@@ -136,11 +137,6 @@ def _stretches(marked: str) -> tuple[list[int], list[int]]:
             size += len(piece)
         origin += len(piece) + 1
     return starts, origins
-
-
-@cache
-def _introducer() -> "Pattern[str]":
-    return compile_pattern(rf"\x1b[\[\]^_\\]?|[{INTRODUCERS}]")
 
 
 @lru_cache(maxsize=1 << 14)
