@@ -66,16 +66,8 @@ def _lost_error(lost: LostRecord) -> Row:
     }
 
 
-def _strategy_title(row: Row) -> str:
-    return f"{row['topic']} strategy"
-
-
 def _lost_strategy(lost: LostRecord) -> Row:
     return {"name": f"rebuilt_{lost.number}", "project": "default", "last_seen": lost.created_at}
-
-
-def _skill_title(row: Row) -> str:
-    return str(row["skill"])
 
 
 def _lost_skill(lost: LostRecord) -> Row:
@@ -86,8 +78,8 @@ _MADE: dict[str, dict[str, Any]] = {
     "package": {"title": _package_title, "fill": _lost_package},
     "reasoning": {"title": _reasoning_title, "appendix": _references, "is_low": _is_unconfirmed},
     "error": {"title": _error_title, "fill": _lost_error},
-    "strategy": {"title": _strategy_title, "fill": _lost_strategy},
-    "skill": {"title": _skill_title, "fill": _lost_skill},
+    "strategy": {"title": "{topic} strategy".format_map, "fill": _lost_strategy},
+    "skill": {"title": "{skill}".format_map, "fill": _lost_skill},
 }
 
 # Kinds by name, in the order in which an export has them; the other tables are the store itself, what documents are

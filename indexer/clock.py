@@ -14,13 +14,7 @@ from ctxrank.indexer.exceptions import UsageError
 SECOND_US = 1_000_000
 DAY_US = 86_400 * SECOND_US
 
-_UNITS_US = {
-    "s": SECOND_US,
-    "m": 60 * SECOND_US,
-    "h": 3600 * SECOND_US,
-    "d": DAY_US,
-    "w": 7 * DAY_US,
-}
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _AGE_DIGITS = 6
 
 
@@ -68,5 +62,5 @@ def age_us(text: str) -> int | None:
     """How long an age (`7d`, `12h`, `30m`) is; None for a text that is none."""
     age = text.strip().lower()
     digits, unit = age[:-1], age[-1:]
-    is_age = digits.isdecimal() and len(digits) <= _AGE_DIGITS and unit in _UNITS_US
-    return int(digits) * _UNITS_US[unit] if is_age else None
+    is_age = digits.isdecimal() and len(digits) <= _AGE_DIGITS and unit in _UNITS_S
+    return int(digits) * _UNITS_S[unit] * SECOND_US if is_age else None

@@ -56,8 +56,7 @@ def require_owners(primary: apsw.Connection, wanted: str) -> None:
 
 def make_tables(primary: apsw.Connection, owner: Owner) -> None:
     """Bring the extension's tables to this version, in the caller's transaction, and name it in the store."""
-    before = dict(_named(primary)).get(owner.name, 0)
-    apply_schema(primary, owner, before)
+    apply_schema(primary, owner, dict(_named(primary)).get(owner.name, 0))
     name_owner(primary, owner)
 
 

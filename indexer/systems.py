@@ -93,6 +93,15 @@ def sync(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
+def sync_path(path: str) -> None:
+    """The same of what is there: the bytes of a file, the names in a folder. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 @contextmanager
 def whole_file(path: str) -> "Generator[BinaryIO, None, None]":
     """A new file for its owner alone: it takes this one's place once the disk has it, else it goes. Raises OSError."""

@@ -195,7 +195,7 @@ class Git(NamedTuple):
             environment["GIT_WORK_TREE"] = repository.top
             environment["GIT_INDEX_FILE"] = index
         folder = repository.folder if has_worktree else self.folder
-        with _process((self.program, "-C", folder, *_FLAGS, *words), environment) as process:
+        with _Process((self.program, "-C", folder, *_FLAGS, *words), environment) as process:
             yield from self._pieces(process.output)
             if process.wait(self.deadline):
                 raise GitError("git could not read the history (objects may be missing, as in a partial clone)")
@@ -253,7 +253,10 @@ def _remove(folder: str) -> None:
 
 
 class _Process:
-    """A command in a group of its own. `subprocess`, with all that it loads, takes longer to load than a bare start."""
+    """A command in a group of its own, which ends with the block.
+
+    `subprocess`, with all that it loads, takes longer to load than a bare start.
+    """
 
     def __init__(self, command: tuple[str, ...], environment: Mapping[str, str]) -> None:
         self.output, written = os.pipe()
@@ -288,7 +291,10 @@ class _Process:
                 pause = min(2 * pause, _LONGEST_PAUSE_S)
         return self._code
 
-    def end(self) -> None:
+    def __enter__(self) -> "_Process":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Let nothing of it go on."""
         os.close(self.output)
         if self._code is None:
@@ -297,16 +303,6 @@ class _Process:
             except ProcessLookupError:
                 pass  # it has ended by itself
             os.waitpid(self._pid, 0)
-
-
-@contextmanager
-def _process(command: tuple[str, ...], environment: Mapping[str, str]) -> Generator[_Process, None, None]:
-    """A process that ends with the block."""
-    process = _Process(command, environment)
-    try:
-        yield process
-    finally:
-        process.end()
 
 
 def _program(top: str) -> str:

@@ -27,6 +27,7 @@ from ctxrank.indexer.store.change_log import (
 )
 from ctxrank.indexer.store.connection import immediate, read_map, snapshot, translate, wait_for_locks
 from ctxrank.indexer.store.facets import index_rowid, scope_text
+from ctxrank.indexer.store.rows import update
 
 # What is applied in one transaction: every term's statistics are written once a batch, and FTS5 writes one segment.
 _BATCH_DOCUMENTS = 10_000
@@ -213,8 +214,7 @@ class IndexUpdater:
 
     def _apply(self, state: index_file.IndexState, rows: list[IndexRow], removed: list[int], end: int) -> None:
         self._terms.start()
-        documents, total_length = state.documents, state.total_length
-        titles, titles_length = state.titles, state.titles_length
+        counted: list[tuple[int, int, int]] = []  # each row that goes (-1) or comes, its length, whether it is a title
         # One statement for all, where most are new: 1.5 times as fast as asking for each.
         for length, is_title, terms in self._connection.execute(
             """
@@ -222,13 +222,10 @@ class IndexUpdater:
               FROM json_each(?) AS changed
              CROSS JOIN main.forward AS f ON f.id = changed.value
             """,
-            (str([row[0] for row in rows] + removed if documents else []),),
+            (str([row[0] for row in rows] + removed if state.documents else []),),
         ):
             self._terms.remove(terms)
-            documents -= 1
-            total_length -= length
-            titles -= is_title
-            titles_length -= is_title * length
+            counted.append((-1, length, is_title))
         for rowid in removed:
             self._connection.execute("DELETE FROM main.fts WHERE rowid = ?", (rowid,))
             self._connection.execute("DELETE FROM main.forward WHERE id = ?", (rowid,))
@@ -239,24 +236,24 @@ class IndexUpdater:
             )
             is_title = index_file.is_title(text.kind, text.body)
             entries.append((rowid, text.owner_id or text.id, length, is_title, terms))
-            documents += 1
-            total_length += length
-            titles += is_title
-            titles_length += is_title * length
+            counted.append((1, length, is_title))
         self._terms.finish()
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO main.fts (rowid, body, title, path, identifiers, scope) VALUES (?, ?, ?, ?, ?, ?)",
-            [(rowid, text.body, text.title, text.path, text.identifiers, scope) for rowid, scope, text in rows],
+        query = (
+            "INSERT OR REPLACE INTO main.fts (rowid, body, title, path, identifiers, scope) VALUES (?, ?, ?, ?, ?, ?)"
         )
-        self._connection.executemany(
-            "INSERT OR REPLACE INTO main.forward (id, owner_id, length, is_title, terms) VALUES (?, ?, ?, ?, ?)",
-            entries,
-        )
-        self._connection.execute(
-            "UPDATE main.state SET applied_seq = ?, history_id = ?, documents = ?, total_length = ?, titles = ?,"
-            " titles_length = ? WHERE id = 1",
-            (end, history_id(self._connection, PRIMARY, end), documents, total_length, titles, titles_length),
-        )
+        texts = [(rowid, one.body, one.title, one.path, one.identifiers, scope) for rowid, scope, one in rows]
+        self._connection.executemany(query, texts)
+        query = "INSERT OR REPLACE INTO main.forward (id, owner_id, length, is_title, terms) VALUES (?, ?, ?, ?, ?)"
+        self._connection.executemany(query, entries)
+        values = {
+            "applied_seq": end,
+            "history_id": history_id(self._connection, PRIMARY, end),
+            "documents": state.documents + sum(sign for sign, *_ in counted),
+            "total_length": state.total_length + sum(sign * length for sign, length, _ in counted),
+            "titles": state.titles + sum(sign * is_title for sign, _, is_title in counted),
+            "titles_length": state.titles_length + sum(sign * length * is_title for sign, length, is_title in counted),
+        }
+        update(self._connection, "main.state", 1, values)
 
 
 def index_rows(connection: apsw.Connection, documents: list[LoggedDocument]) -> list[IndexRow]:

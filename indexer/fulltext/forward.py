@@ -148,25 +148,20 @@ def pure_frequencies(
     `weighted` maps packed counts to the weighted ones. By ascending id, so that what is summed is summed in one order.
     The inner loop of every query: `_forward.c` does the same, and is taken where it was compiled.
     """
-    from binascii import crc32  # noqa: PLC0415  start-up: where nothing is compiled
-
     common = frozenset(wanted).intersection
     rows: list[list[tuple[int, _Count]]] = []
     for blob in blobs:
-        if crc32(blob) != WHOLE:
-            raise ValueError("a forward list is damaged")
+        check(blob)
         small = blob[0] | blob[1] << 8
         counts_at = HEAD_BYTES + 2 * small
         ids = _ids("H", blob[HEAD_BYTES:counts_at])
         found: list[tuple[int, _Count]] = []
         large = large_ids(blob, small)
         counts_at += 4 * len(large)
-        for id_ in sorted(common(ids)):
-            at = counts_at + bisect_left(ids, id_)
-            found.append((id_, weighted[blob[at] or counts_written_out(blob, counts_at, at)]))
-        for id_ in sorted(common(large)):
-            at = counts_at + small + bisect_left(large, id_)
-            found.append((id_, weighted[blob[at] or counts_written_out(blob, counts_at, at)]))
+        for held, first in ((ids, counts_at), (large, counts_at + small)):
+            for id_ in sorted(common(held)):
+                at = first + bisect_left(held, id_)
+                found.append((id_, weighted[blob[at] or counts_written_out(blob, counts_at, at)]))
         rows.append(found)
     return rows
 

@@ -471,10 +471,6 @@ def _match_text(clause: Clause) -> str:
         return f"{clause.column or _TEXT_COLUMNS}:({' OR '.join(texts)})"
     if isinstance(clause, PhraseClause):
         return f"{clause.column or _TEXT_COLUMNS}:{quoted(clause.text)}{'*' if clause.is_prefix else ''}"
+    parts = [(part, _match_text(part)) for part in clause.parts]
     operator = " OR " if isinstance(clause, AnyClause) else " AND "
-    return operator.join(
-        [
-            f"({_match_text(part)})" if isinstance(part, AnyClause | AllOf) else _match_text(part)
-            for part in clause.parts
-        ]
-    )
+    return operator.join([f"({text})" if isinstance(part, AnyClause | AllOf) else text for part, text in parts])

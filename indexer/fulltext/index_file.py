@@ -269,9 +269,7 @@ def quoted(text: str) -> str:
 def current_index(holder: IndexHolder) -> Index:
     """The index; on a fresh connection where its file was replaced or what was wrong may be over."""
     index = holder.index()
-    if index.is_replaced or index.health in _PASSING:
-        return holder.reopen_index()
-    return index
+    return holder.reopen_index() if index.is_replaced or index.health in _PASSING else index
 
 
 def _attach(connection: apsw.Connection, primary_path: str) -> None:
@@ -327,9 +325,7 @@ def health_of(error: BaseException | None) -> str:
         return IndexHealth.NO_FTS5
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.FullError | apsw.PermissionsError):
         return IndexHealth.UNREADABLE
-    if isinstance(error, apsw.IOError):
-        return IndexHealth.IO_ERROR
-    return IndexHealth.DAMAGED
+    return IndexHealth.IO_ERROR if isinstance(error, apsw.IOError) else IndexHealth.DAMAGED
 
 
 def health_with_store(primary: apsw.Connection, error: BaseException) -> str:

@@ -88,9 +88,7 @@ def threshold(bounds: bytes, most: int) -> float:
     while step and above + steps[step - 1] <= most:
         step -= 1
         above += steps[step]
-    if step > _STEPS:
-        return highest
-    return highest * (step / _STEPS) * (1 - 1e-12)
+    return highest * (step / _STEPS) * (1 - 1e-12) if step <= _STEPS else highest
 
 
 def _malformed() -> ValueError:
@@ -128,15 +126,9 @@ def _rows(data: bytes, full: set[int], table: Sequence[float]) -> Iterator[tuple
     at, size, rowid = 0, len(data), -1
     while at < size:
         is_full = at in full
-        number = data[at]
-        at += 1
-        if number >= 0x80:
-            number, at = varint(data, at - 1)
+        number, at = varint(data, at)
         before, rowid = rowid, number if is_full else rowid + number
-        count = data[at]
-        at += 1
-        if count >= 0x80:
-            count, at = varint(data, at - 1)
+        count, at = varint(data, at)
         # An odd size marks a deletion, which a contentless_delete table keeps elsewhere.
         if count & 1 or rowid <= before:
             raise _malformed()

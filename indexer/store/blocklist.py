@@ -110,10 +110,8 @@ def is_entered(connection: apsw.Connection, kind: str, digest: str) -> bool:
 
 def block_by_order(writer: apsw.Connection, kind: str, digest: str, prefilter: str, origin: str) -> None:
     """Enter what another store says has to be forgotten. `writer` has a transaction open."""
-    writer.execute(
-        "INSERT OR IGNORE INTO blocklist (kind, digest, prefilter, blocked_at, origin) VALUES (?, ?, ?, ?, ?)",
-        (kind, digest, prefilter, now_us(), origin),
-    )
+    query = "INSERT OR IGNORE INTO blocklist (kind, digest, prefilter, blocked_at, origin) VALUES (?, ?, ?, ?, ?)"
+    writer.execute(query, (kind, digest, prefilter, now_us(), origin))
 
 
 def _insert(writer: apsw.Connection, kind: str, digest: str, prefilter: str) -> int:

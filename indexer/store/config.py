@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple, is_dict, object_of
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.connection import read_setting
+from ctxrank.indexer.store.connection import read_setting, read_value
 
 if TYPE_CHECKING:
     from ctxrank.indexer.agents import PackageType, Role, Team
@@ -220,11 +220,10 @@ def _cached(store: "Store", path: str, within: str | None = None) -> object:
         info = os.stat(path)
     except OSError:
         return None
-    row = store.primary.execute(
-        "SELECT size_bytes, mtime_ns, value FROM config_cache WHERE path = ?", (path,)
-    ).fetchone()
-    if row is not None and (row[0], row[1]) == (info.st_size, info.st_mtime_ns):
-        return _parsed(row[2])
+    query = "SELECT value FROM config_cache WHERE path = ? AND (size_bytes, mtime_ns) = (?, ?)"
+    kept = read_value(store.primary, query, (path, info.st_size, info.st_mtime_ns), str)
+    if kept is not None:
+        return _parsed(kept)
     from ctxrank.indexer.store.config_file import read_config_file  # noqa: PLC0415  start-up: loads the YAML parser
     from ctxrank.indexer.text.light_json import dumps  # noqa: PLC0415  as above
 
@@ -236,8 +235,6 @@ def _cached(store: "Store", path: str, within: str | None = None) -> object:
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
-    store.write_if_free(
-        "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value) VALUES (?, ?, ?, ?, ?)",
-        (path, info.st_size, info.st_mtime_ns, sha256, dumps(value)),
-    )
+    query = "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value) VALUES (?, ?, ?, ?, ?)"
+    store.write_if_free(query, (path, info.st_size, info.st_mtime_ns, sha256, dumps(value)))
     return value

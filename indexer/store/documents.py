@@ -12,6 +12,7 @@ from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.rows import Value, insert, update
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import searchable
 
@@ -136,10 +137,8 @@ def remove(change: Change, document_id: int) -> None:
     query = "DELETE FROM documents WHERE id = ? RETURNING session_id"
     session_id = read_value(change.connection, query, (document_id,), int)
     if session_id is not None:
-        change.connection.execute(
-            "INSERT INTO tombstones (document_id, seq, session_id) VALUES (?, ?, ?)",
-            (document_id, change.next_seq(), session_id),
-        )
+        tombstone = {"document_id": document_id, "seq": change.next_seq(), "session_id": session_id}
+        insert(change.connection, "tombstones", tombstone)
 
 
 def remove_owned(change: Change, owner_id: int) -> int:
@@ -152,20 +151,15 @@ def remove_owned(change: Change, owner_id: int) -> int:
 
 def touch(change: Change, document_id: int, *, superseded_by: int | None) -> None:
     """Mark a document as superseded, or as current again, and number the change."""
-    change.connection.execute(
-        "UPDATE documents SET seq = ?, superseded_by = ? WHERE id = ?",
-        (change.next_seq(), superseded_by, document_id),
-    )
+    update(change.connection, "documents", document_id, {"seq": change.next_seq(), "superseded_by": superseded_by})
 
 
 def redate(change: Change, document_id: int, created_at: int, *, is_numbered: bool) -> None:
     """Give a file's document, and its passages, another date; the index holds none, so it need not be numbered."""
     if is_numbered:
-        change.connection.execute("UPDATE documents SET seq = ? WHERE id = ?", (change.next_seq(), document_id))
-    change.connection.execute(
-        "UPDATE documents SET created_at = ? WHERE (id = ? OR owner_id = ?) AND created_at <> ?",
-        (created_at, document_id, document_id, created_at),
-    )
+        update(change.connection, "documents", document_id, {"seq": change.next_seq()})
+    query = "UPDATE documents SET created_at = ?1 WHERE (id = ?2 OR owner_id = ?2) AND created_at <> ?1"
+    change.connection.execute(query, (created_at, document_id))
 
 
 def move(change: Change, document_id: int, *, path: str, title: str) -> None:
@@ -174,10 +168,9 @@ def move(change: Change, document_id: int, *, path: str, title: str) -> None:
 
     body = read_value(change.connection, "SELECT body FROM documents WHERE id = ?", (document_id,), str)
     assert body is not None, "only a document that was just found is moved"
-    change.connection.execute(
-        "UPDATE documents SET seq = ?, path = ?, title = ?, identifiers = ? WHERE id = ?",
-        (change.next_seq(), path, title, split_identifiers(searchable(f"{title}\n{body}")), document_id),
-    )
+    identifiers = split_identifiers(searchable(f"{title}\n{body}"))
+    values: dict[str, Value] = {"seq": change.next_seq(), "path": path, "title": title, "identifiers": identifiers}
+    update(change.connection, "documents", document_id, values)
 
 
 def pass_on_facets(change: Change, owner_id: int) -> None:
@@ -185,17 +178,10 @@ def pass_on_facets(change: Change, owner_id: int) -> None:
     query = "SELECT group_id, agent, type, priority FROM documents WHERE id = ?"
     facets = change.connection.execute(query, (owner_id,)).fetchone()
     assert facets is not None, "only a document that was just written passes its facets on"
-    passages = read_column(
-        change.connection,
-        "SELECT id FROM documents WHERE owner_id = ? AND (group_id, agent, type, priority) IS NOT (?, ?, ?, ?)",
-        (owner_id, *facets),
-        int,
-    )
-    for passage_id in passages:
-        change.connection.execute(
-            "UPDATE documents SET seq = ?, group_id = ?, agent = ?, type = ?, priority = ? WHERE id = ?",
-            (change.next_seq(), *facets, passage_id),
-        )
+    others = "SELECT id FROM documents WHERE owner_id = ? AND (group_id, agent, type, priority) IS NOT (?, ?, ?, ?)"
+    query = "UPDATE documents SET seq = ?, group_id = ?, agent = ?, type = ?, priority = ? WHERE id = ?"
+    for passage_id in read_column(change.connection, others, (owner_id, *facets), int):
+        change.connection.execute(query, (change.next_seq(), *facets, passage_id))
 
 
 def document_id(primary: apsw.Connection, ref: DocumentRef) -> int:
@@ -225,12 +211,8 @@ def backfill_counts(store: Store) -> int:
         return 0
     counted = last_id = 0
     while True:
-        rows = list(
-            store.primary.execute(
-                f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?",
-                (last_id, _BATCH_DOCUMENTS),
-            )
-        )
+        query = f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?"
+        rows = list(store.primary.execute(query, (last_id, _BATCH_DOCUMENTS)))
         if not rows:
             return counted
         counts = [(counter.count(body), counter.name, id_, seq) for id_, seq, body in rows]

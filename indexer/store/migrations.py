@@ -22,6 +22,7 @@ from ctxrank.indexer.store.known_stores import new_token
 from ctxrank.indexer.store.location import Identity
 from ctxrank.indexer.store.record_log import FIRST_SCHEMA as LOGGED_FROM
 from ctxrank.indexer.store.record_log import log_changes
+from ctxrank.indexer.store.rows import insert
 
 _OWNED_FROM = 11  # extensions own their tables
 FIRST_SCHEMA = 7  # what schema.sql makes; no store of an older one was ever released
@@ -57,10 +58,7 @@ def migrate(
         apply_schema(connection, version, schema)
         if version == 0:
             identity = Identity(str(uuid.uuid4()), new_token())
-            connection.execute(
-                "INSERT INTO store (id, uuid, seq, created_at, token) VALUES (1, ?, 0, ?, ?)",
-                (identity.uuid, now_us(), identity.token),
-            )
+            insert(connection, "store", {"id": 1, "seq": 0, "created_at": now_us(), **identity._asdict()})
             connection.execute("INSERT INTO roots (id, path) VALUES (1, '.')")
             if announce is not None:
                 announce(identity, path)

@@ -32,10 +32,10 @@ def insert(connection: apsw.Connection, table: str, values: Mapping[str, Value |
     return connection.last_insert_rowid()
 
 
-def update(connection: apsw.Connection, table: str, number: int, values: Mapping[str, Value]) -> bool:
-    """Write columns over those of a row; whether there is such a row."""
+def update(connection: apsw.Connection, table: str, number: int, values: Mapping[str, Value], key: str = "id") -> bool:
+    """Write columns over those of a row, by the column that numbers the rows; whether there is such a row."""
     places = ", ".join(f"{name} = ?" for name in values)
-    connection.execute(f"UPDATE {table} SET {places} WHERE id = ?", (*values.values(), number))
+    connection.execute(f"UPDATE {table} SET {places} WHERE {key} = ?", (*values.values(), number))
     return bool(connection.changes())
 
 

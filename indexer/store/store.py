@@ -97,10 +97,8 @@ class Change:
         if self._seq == self._first:
             return
         self.connection.execute("UPDATE store SET seq = ? WHERE id = 1", (self._seq,))
-        self.connection.execute(
-            "INSERT INTO history_checkpoints (seq, history_id) VALUES (?, ?)",
-            (self._seq, int.from_bytes(os.urandom(7), "big")),
-        )
+        mark = int.from_bytes(os.urandom(7), "big")
+        self.connection.execute("INSERT INTO history_checkpoints (seq, history_id) VALUES (?, ?)", (self._seq, mark))
         self.connection.execute("DELETE FROM history_checkpoints WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
 
 
@@ -109,7 +107,6 @@ class IndexConsumer(Protocol):
 
     def catch_up(self, bound_ms: int | None, wait_ms: int) -> int:
         """Apply what is missing of the change log; returns how many changes are still missing."""
-        ...
 
     def close(self) -> None:
         """Close what is open; the next call opens it again."""
@@ -262,6 +259,8 @@ def make_folder(folder: str, root: str | None) -> Location:
     """Make `folder/.ctxrank`, private to its owner, if it is not there already; returns where its store is."""
     from contextlib import suppress  # noqa: PLC0415  a new store only
 
+    from ctxrank.indexer.systems import sync_path  # noqa: PLC0415  as above
+
     home = os.path.join(os.path.abspath(folder), FOLDER)
     refuse_unwritable_name(home)
     if os.path.islink(home):
@@ -271,7 +270,8 @@ def make_folder(folder: str, root: str | None) -> Location:
     with refused_by_system(f"{home} cannot be made", "Check the permissions."):
         if not os.path.isdir(home):
             os.makedirs(home, mode=0o700, exist_ok=True)
-            _sync_folder(os.path.dirname(home))
+            with suppress(OSError):  # some systems cannot; one may write into a folder that one may not read
+                sync_path(os.path.dirname(home))  # SQLite does so for its own files, in their folder
         if not os.path.exists(os.path.join(home, PRIMARY_FILE)):
             os.chmod(home, 0o700)  # git made it, with a configuration
         ignore = os.path.join(home, ".gitignore")
@@ -280,20 +280,6 @@ def make_folder(folder: str, root: str | None) -> Location:
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(_GITIGNORE)
     return at(os.path.join(home, PRIMARY_FILE), root)
-
-
-def _sync_folder(folder: str) -> None:
-    """Wait until the names in a folder are on the disk: SQLite does so for its own files, in their folder."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            from ctxrank.indexer.systems import sync  # noqa: PLC0415  a new store only
-
-            sync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError:
-        pass  # some systems cannot; one may write into a folder that one may not read
 
 
 def open_at(
