@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import apsw
 
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import (
     NewSession,
     create_session,
@@ -24,7 +24,7 @@ from ctxrank.indexer.records.sessions import (
 )
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.store import Change, Store
-from ctxrank.indexer.text.light_json import dumps, loads
+from ctxrank.indexer.text.light_json import dumps
 
 TITLE_CHARS = 80
 MAX_CHANGED = 50
@@ -113,10 +113,11 @@ def read_conversation(primary: apsw.Connection, session_id: int) -> Conversation
 
 
 def _changed(primary: apsw.Connection, session_id: int) -> list[str]:
-    query = "SELECT metadata FROM sessions WHERE id = ?"
-    metadata: object = loads(read_value(primary, query, (session_id,), str) or "{}")
-    changed = metadata.get("changed") if is_dict(metadata) else None
-    return [str(name) for name in changed] if is_list(changed) else []
+    query = """
+        SELECT CAST(value AS TEXT) FROM sessions AS s, json_each(s.metadata, '$.changed')
+         WHERE s.id = ? AND typeof(key) = 'integer'
+    """
+    return read_column(primary, query, (session_id,), str)
 
 
 def _end_silent(change: Change) -> None:

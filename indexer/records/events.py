@@ -54,5 +54,4 @@ def list_events(
     primary: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1
 ) -> Page[StoredEvent]:
     """Events of a session, the newest first; an unknown session has none."""
-    wanted = {"session": session, "subtype": subtype}
-    return list_where(primary, "events", StoredEvent, wanted, limit=limit)
+    return list_where(primary, "events", StoredEvent, {"session": session, "subtype": subtype}, limit=limit)

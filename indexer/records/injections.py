@@ -6,7 +6,7 @@ finding may be shown a second time; whether a text may be trusted is never kept 
 
 import apsw
 
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.light_typing import NamedTuple, is_list, object_of
 from ctxrank.indexer.records.events import StoredEvent, record_event
 from ctxrank.indexer.store.connection import Page, read_column
 from ctxrank.indexer.store.rows import list_where
@@ -98,8 +98,7 @@ def list_injections(primary: apsw.Connection, session: str | None, limit: int) -
 
 
 def _stored(event: StoredEvent) -> StoredInjection:
-    value: object = loads(event.payload)
-    fields = value if is_dict(value) else {}
+    fields = object_of(loads(event.payload))
     numbers = [fields.get(name) for name in ("tokens", "characters", "receipt")]
     tokens, characters, receipt = (number if isinstance(number, int) else None for number in numbers)
     ids = _texts(event.payload, "ids")
@@ -110,8 +109,7 @@ def _stored(event: StoredEvent) -> StoredInjection:
 def _texts(payload: str, name: str) -> tuple[str, ...]:
     """A list of texts in an event's payload; what was imported may be anything."""
     try:
-        value: object = loads(payload)
+        found = object_of(loads(payload)).get(name)
     except ValueError:
         return ()
-    found = value.get(name) if is_dict(value) else None
     return tuple(str(item) for item in found) if is_list(found) else ()

@@ -280,10 +280,9 @@ def insert(
         replaced = values.get("supersedes")
         if isinstance(replaced, int):
             mark_superseded(change, replaced, package_id)
-        connection.executemany(
-            "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
-            [(package_id, *consumer, said_by) for consumer in consumers],
-        )
+        for consumer in consumers:
+            designation = {**consumer._asdict(), "package_id": package_id, "origin": said_by}
+            rows.insert(connection, "package_consumers", designation)
         document = document_of(KINDS["package"], row)._replace(source=path)
         document_id = documents.put(change, document, is_new=True)
         if prepared is not None:
@@ -342,10 +341,8 @@ def link_versions(change: Change, old_id: int, new_id: int) -> None:
                 "A chain of versions cannot be a circle.",
             )
         later = None if later.superseded_by is None else get_package(change.connection, later.superseded_by)
-    change.connection.execute(
-        "UPDATE packages SET supersedes = ?, version = max(version, ?) WHERE id = ?",
-        (old_id, old.version + 1, new_id),
-    )
+    values = {"supersedes": old_id, "version": max(new.version, old.version + 1)}
+    rows.update(change.connection, "packages", new_id, values)
     mark_superseded(change, old_id, new_id)
 
 
@@ -386,11 +383,10 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0, *, te
 
 def record_delivery(change: Change, package_id: int, group_id: int, agent: str, iteration: int) -> bool:
     """Record that an agent was shown a package, as one of a group (0: the whole session); False if it was before."""
-    change.connection.execute(
-        "INSERT OR IGNORE INTO deliveries (package_id, group_id, agent, iteration, delivered_at)"
-        " VALUES (?, ?, ?, ?, ?)",
-        (package_id, group_id, agent, iteration, now_us()),
+    query = (
+        "INSERT OR IGNORE INTO deliveries (package_id, group_id, agent, iteration, delivered_at) VALUES (?, ?, ?, ?, ?)"
     )
+    change.connection.execute(query, (package_id, group_id, agent, iteration, now_us()))
     return bool(change.connection.changes())
 
 

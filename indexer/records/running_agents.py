@@ -5,7 +5,7 @@ Kept as events (events.py), one for an agent of a session.
 
 import apsw
 
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.light_typing import NamedTuple, is_list, object_of
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.store import Change
@@ -54,8 +54,7 @@ def running_agent(primary: apsw.Connection, session_id: int, agent: str) -> Runn
 
 def _read(payload: str) -> RunningAgent | None:
     """An agent of an event, which an import may have made of anything."""
-    fields: object = loads(payload)
-    task, seen, told = map(fields.get, RunningAgent._fields) if is_dict(fields) else (None, None, None)
+    task, seen, told = map(object_of(loads(payload)).get, RunningAgent._fields)
     if not isinstance(task, str) or not isinstance(seen, int) or not is_list(told):
         return None
     return RunningAgent(task, seen, tuple(number for number in told if isinstance(number, int)))

@@ -113,8 +113,7 @@ def has_session(primary: apsw.Connection, name: str) -> bool:
 
 def list_sessions(primary: apsw.Connection, limit: int = -1) -> Page[Session]:
     """All sessions, the newest first."""
-    query = f"{_SESSIONS} ORDER BY created_at DESC, id DESC"
-    return read_page(primary, query, (), Session, limit=limit)
+    return read_page(primary, f"{_SESSIONS} ORDER BY created_at DESC, id DESC", (), Session, limit=limit)
 
 
 def create_session(change: Change, new: NewSession) -> int:
@@ -174,10 +173,10 @@ def end_session(change: Change, name: str, status: str = "completed") -> Session
 def set_session_status(change: Change, name: str, status: str) -> Session:
     """Say how far a session is, or that it goes on; returns it as it was before. Raises NotFoundError."""
     session = find_session(change.connection, name)
-    change.connection.execute(
-        "UPDATE sessions SET status = ?1, ended_at = iif(?1 = 'active', NULL, coalesce(ended_at, ?2)) WHERE id = ?3",
-        (status, now_us(), session.id),
-    )
+    from ctxrank.indexer.store.rows import update  # noqa: PLC0415  start-up: writing only
+
+    ended_at = None if status == "active" else session.ended_at if session.ended_at is not None else now_us()
+    update(change.connection, "sessions", session.id, {"status": status, "ended_at": ended_at})
     return session
 
 
@@ -267,18 +266,18 @@ def update_group(
     change: Change, group_id: int, *, title: str | None = None, status: str | None = None, metadata: str = "{}"
 ) -> None:
     """Write what is given over what a group says; `metadata` are a JSON object that is merged into its own."""
-    change.connection.execute(
-        "UPDATE groups SET title = coalesce(?, title), status = coalesce(?, status),"
-        " metadata = json_patch(metadata, ?) WHERE id = ?",
-        (title, status, metadata, group_id),
-    )
+    query = """
+        UPDATE groups SET title = coalesce(?, title), status = coalesce(?, status), metadata = json_patch(metadata, ?)
+         WHERE id = ?
+    """
+    change.connection.execute(query, (title, status, metadata, group_id))
 
 
 def set_group_references(change: Change, group_id: int, package_ids: tuple[int, ...]) -> None:
     """Set which packages of other groups a group may see."""
-    change.connection.execute(
-        "UPDATE groups SET context_references = ? WHERE id = ?", (f"[{', '.join(map(str, package_ids))}]", group_id)
-    )
+    from ctxrank.indexer.store.rows import update  # noqa: PLC0415  start-up: writing only
+
+    update(change.connection, "groups", group_id, {"context_references": f"[{', '.join(map(str, package_ids))}]"})
 
 
 def rename_group(change: Change, group_id: int, name: str) -> None:

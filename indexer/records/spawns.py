@@ -67,10 +67,8 @@ def remember_spawn(change: Change, session_id: int, tool_use_id: str, agent_type
 
 def forget_spawn(change: Change, session_id: int, tool_use_id: str) -> None:
     """A spawn has ended, or was never allowed."""
-    change.connection.execute(
-        "DELETE FROM events WHERE session_id = ? AND subtype = ? AND group_id = 0 AND idempotency_key = ?",
-        (session_id, SPAWN, tool_use_id),
-    )
+    query = "DELETE FROM events WHERE session_id = ? AND subtype = ? AND group_id = 0 AND idempotency_key = ?"
+    change.connection.execute(query, (session_id, SPAWN, tool_use_id))
 
 
 def take_spawn(change: Change, session_id: int, agent_type: str) -> RunningAgent:
@@ -80,10 +78,8 @@ def take_spawn(change: Change, session_id: int, agent_type: str) -> RunningAgent
     task before another one is worse than a block without a task. What the last of them may know of counts for all.
     """
     connection = change.connection
-    connection.execute(
-        "DELETE FROM events WHERE session_id = ? AND subtype = ? AND created_at < ?",
-        (session_id, SPAWN, now_us() - _WAITS_US),
-    )
+    query = "DELETE FROM events WHERE session_id = ? AND subtype = ? AND created_at < ?"
+    connection.execute(query, (session_id, SPAWN, now_us() - _WAITS_US))
     query = """
         SELECT id, payload ->> 'task', payload ->> 'is_ambiguous', payload ->> 'seen' FROM events
          WHERE session_id = ? AND subtype = ? AND payload ->> 'type' = ?
@@ -97,11 +93,9 @@ def take_spawn(change: Change, session_id: int, agent_type: str) -> RunningAgent
     connection.execute("DELETE FROM events WHERE id = ?", (first,))
     if len(waiting) == 1:
         return RunningAgent("" if is_ambiguous else str(task), seen)
-    connection.execute(
-        """
+    query = """
         UPDATE events SET payload = json_set(payload, '$.is_ambiguous', json('true'))
          WHERE session_id = ? AND subtype = ? AND payload ->> 'type' = ?
-        """,
-        (session_id, SPAWN, agent_type),
-    )
+    """
+    connection.execute(query, (session_id, SPAWN, agent_type))
     return RunningAgent("", seen)

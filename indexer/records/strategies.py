@@ -128,10 +128,9 @@ def _count(change: Change, strategy: StoredStrategy, said_at: int | None = None)
 
     What was said before it was last seen (`said_at`, None: now) was counted then.
     """
-    if said_at is not None:
-        known = read_where(change.connection, "strategies", StoredStrategy, {"name": strategy.name})
-        if known is not None and known.last_seen >= said_at:
-            return _saved(known, is_new=False, is_counted=False)
+    known = read_where(change.connection, "strategies", StoredStrategy, {"name": strategy.name})
+    if known is not None and said_at is not None and known.last_seen >= said_at:
+        return _saved(known, is_new=False, is_counted=False)
     # Not INSERT … ON CONFLICT, which uses up an id at every conflict. The transaction has the write lock already,
     # so no other write intervenes. An insight that works in a second language applies to all languages.
     change.connection.execute(
@@ -144,12 +143,11 @@ def _count(change: Change, strategy: StoredStrategy, said_at: int | None = None)
         """,
         (strategy.name, strategy.last_seen, strategy.lang, strategy.framework),
     )
-    is_new = not change.connection.changes()
-    if is_new:
+    if known is None:
         insert(change, KINDS["strategy"], {**strategy._asdict(), "id": None})
     saved = read_where(change.connection, "strategies", StoredStrategy, {"name": strategy.name})
     assert saved is not None, "it was just written"
-    return _saved(saved, is_new=is_new)
+    return _saved(saved, is_new=known is None)
 
 
 def _saved(strategy: StoredStrategy, *, is_new: bool, is_counted: bool = True) -> SavedStrategy:
@@ -207,8 +205,7 @@ def _last_completions(
          WHERE place = 1
          ORDER BY created_at DESC, id DESC LIMIT ?
     """
-    values = (session_id, group, group, *judges, EXTRACTED_AT_ONCE)
-    return list(primary.execute(query, values))
+    return list(primary.execute(query, (session_id, group, group, *judges, EXTRACTED_AT_ONCE)))
 
 
 def list_strategies(
