@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import apsw
 
 from ctxrank.indexer.beneath import is_inside
-from ctxrank.indexer.care.finding import Finding, find
+from ctxrank.indexer.care.finding import Finding, find, listed
 from ctxrank.indexer.files.artifacts import prepare
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -81,5 +81,4 @@ def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode)
 
 
 def _listed(paths: list[str]) -> str:
-    shown = ", ".join(one_line(path) for path in paths[:_SHOWN])
-    return f"{shown} and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else shown
+    return listed([one_line(path) for path in paths], _SHOWN)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import apsw
 
-from ctxrank.indexer.care.finding import Finding, find
+from ctxrank.indexer.care.finding import Finding, find, listed
 from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.fulltext.catch_up import IndexRow, index_rows
@@ -141,6 +141,5 @@ def _instances(connection: apsw.Connection, table: str) -> Iterator[tuple[str, i
 
 
 def _about_documents(id: str, wrong: list[int], count: int) -> Finding:
-    shown = ", ".join(str(document_id_of(rowid)) for rowid in wrong[:_SHOWN])
-    more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-    return find(id, "wrong" * bool(wrong), wrong=f"{shown}{more}", count=count)
+    shown = listed([str(document_id_of(rowid)) for rowid in wrong], _SHOWN)
+    return find(id, "wrong" * bool(wrong), wrong=shown, count=count)

@@ -32,7 +32,7 @@ from ctxrank.indexer.store.connection import (
 from ctxrank.indexer.store.known_stores import new_token
 from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refuse_version
 from ctxrank.indexer.store.store import Change
-from ctxrank.indexer.systems import sync
+from ctxrank.indexer.systems import sync_path
 
 if TYPE_CHECKING:
     from ctxrank.indexer.care.page_reader import DamagedFile
@@ -112,9 +112,7 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
                 report = _fill(file, primary, schema._replace(version=version), schema, store_uuid)
             problems = read_column(primary, "PRAGMA integrity_check(5)", (), str)
             assert problems == ["ok"], f"a file that was just made is damaged: {problems}"
-    descriptor = os.open(new, os.O_RDONLY)
-    sync(descriptor)
-    os.close(descriptor)
+    sync_path(new)
     return report
 
 
@@ -141,13 +139,11 @@ def _fill(
     _number_on(file, primary, copied)
     change = Change(primary)
     rebuilt, dropped = repair_relations(change, {name: table.lost for name, table in copied.items()})
+    # Another history begins: an index made from the damaged file is rebuilt, and not believed.
+    primary.execute("DELETE FROM history_checkpoints")
+    change.next_seq()
     change.finish()
     primary.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
-    # Another history begins: an index made from the damaged file is rebuilt, and not believed.
-    primary.execute("UPDATE store SET seq = seq + 1")
-    primary.execute("DELETE FROM history_checkpoints")
-    mark = int.from_bytes(os.urandom(7), "big")
-    primary.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
     there = _tables(primary) - {table.name for table in tables_of(primary) if table.is_derived}
     reports = [
         _reported(primary, table, rebuilt[table.name], dropped[table.name])
