@@ -93,8 +93,7 @@ class LineReader:
                 continue
             record = values.get("record")
             if record == END:
-                counts = values.get("counts")
-                self.end_counts = object_of(counts)
+                self.end_counts = object_of(values.get("counts"))
             elif isinstance(record, str):
                 yield Line(self._number, record, values, len(data))
             else:

@@ -159,14 +159,11 @@ def orderable_texts(primary: apsw.Connection, kind: str) -> Collection[str]:
     return set(_blocked_texts(primary, kinds_of(primary)[kind]).values())
 
 
-def forget_blocked(store: Store) -> Mapping[str, int]:
+def forget_blocked(store: Store) -> None:
     """Remove the records that the blocklist holds: a redaction may have made a text the same as one that was purged."""
     blocked = Blocklist(store.primary)
-    removed: dict[str, int] = {}
     for kind in (kind.name for kind in kinds_of(store.primary).values() if kind.blocked):
-        plan = plan_ordered(store.primary, kind, partial(blocked.holds, kind))
-        removed.update(forget_planned(store, plan))
-    return removed
+        forget_planned(store, plan_ordered(store.primary, kind, partial(blocked.holds, kind)))
 
 
 def forget_numbers(store: Store, numbers: Mapping[str, Sequence[int]], by: Remover = HERE) -> Mapping[str, int]:

@@ -157,7 +157,7 @@ def _of_table(table: Table, texts: IncomingTexts, *, is_counted: bool) -> _Sourc
     def clean(row: _RedactedRow) -> _RedactedRow:
         pairs = zip(cleaned_by, row.texts, strict=True)
         of_row = texts.of_record(row.texts) if len(names) > 1 else texts
-        return row._replace(texts=tuple(text if text is None else clean(text, of_row) for clean, text in pairs))
+        return row._replace(texts=tuple(text if text is None else clean(of_row, text) for clean, text in pairs))
 
     def write(change: Change, _: _RedactedRow, row: _RedactedRow) -> None:
         values: dict[str, str | int | None] = dict(zip(names, row.texts, strict=True))
@@ -165,10 +165,7 @@ def _of_table(table: Table, texts: IncomingTexts, *, is_counted: bool) -> _Sourc
             values |= {"tokens": "", "token_counter": ESTIMATE}
         if table.column("redacted") is not None:
             values["redacted"] = 1
-        columns = ", ".join(f"{name} = ?" for name in values)
-        change.connection.execute(
-            f"UPDATE {table.name} SET {columns} WHERE {table.key} = ?", (*values.values(), row.id)
-        )
+        update(change.connection, table.name, row.id, values, table.key)
         if table.name in ("error_signatures", "error_sightings"):
             _sign(change, table.name, row.id, str(values["error_text"]))
 
@@ -176,26 +173,27 @@ def _of_table(table: Table, texts: IncomingTexts, *, is_counted: bool) -> _Sourc
     return _Source(select, table.key, row_of, clean, write, is_counted)
 
 
-def _text(value: str, texts: IncomingTexts) -> str:
-    return texts.text(value)
-
-
-def _line(value: str, texts: IncomingTexts) -> str:
+def _line(texts: IncomingTexts, value: str) -> str:
     clean = texts.text(value)
     return value if clean == value else one_line(clean)
 
 
-def _cleaned_json(value: str, texts: IncomingTexts) -> str:
+def _cleaned_json(texts: IncomingTexts, value: str) -> str:
     """The value redacted; one without a secret stays as it is written, down to its spaces."""
     clean = texts.json(value, empty=value)
     return value if clean == IncomingTexts(RedactionMode.OFF).json(value, empty=value) else clean
 
 
-def _pairs(value: str, texts: IncomingTexts) -> str:
+def _pairs(texts: IncomingTexts, value: str) -> str:
     return redacted_inputs(value, texts.text)
 
 
-_CLEANED_BY = {Meaning.TEXT: _text, Meaning.LINE: _line, Meaning.JSON: _cleaned_json, Meaning.PAIRS: _pairs}
+_CLEANED_BY = {
+    Meaning.TEXT: IncomingTexts.text,
+    Meaning.LINE: _line,
+    Meaning.JSON: _cleaned_json,
+    Meaning.PAIRS: _pairs,
+}
 # The kinds whose documents have JSON for a body, which stays JSON.
 _WITH_JSON = {
     kind.name
@@ -247,7 +245,7 @@ def _of_documents(texts: IncomingTexts) -> _Source:
     def clean(row: _RedactedRow) -> _RedactedRow:
         of_row = texts.of_record(row.texts)
         title, body = map(str, row.texts)
-        clean_body = _cleaned_json(body, of_row) if row.counted[0] in _WITH_JSON else of_row.text(body)
+        clean_body = _cleaned_json(of_row, body) if row.counted[0] in _WITH_JSON else of_row.text(body)
         return row._replace(texts=(of_row.text(title), clean_body))
 
     def write(change: Change, now: _RedactedRow, row: _RedactedRow) -> None:
@@ -274,10 +272,8 @@ def _note_ruleset(store: Store) -> None:
     for table in [table.name for table in tables_of(store.primary) if table.column("ruleset") is not None]:
         last = FIRST_ID
         query = f"SELECT id FROM {table} WHERE id > ? AND ruleset < ? ORDER BY id LIMIT {_BATCH}"
+        update_all = f"UPDATE {table} SET ruleset = ?1 WHERE id BETWEEN ?2 AND ?3 AND ruleset < ?1"
         while numbers := read_column(store.primary, query, (last, RULESET_VERSION), int):
             first, last = numbers[0], numbers[-1]
             with store.write() as change:
-                change.connection.execute(
-                    f"UPDATE {table} SET ruleset = ?1 WHERE id BETWEEN ?2 AND ?3 AND ruleset < ?1",
-                    (RULESET_VERSION, first, last),
-                )
+                change.connection.execute(update_all, (RULESET_VERSION, first, last))

@@ -164,8 +164,7 @@ def _remove(store: Store, rule: _Rule) -> int:
     removed, last_id = 0, FIRST_ID
     while True:
         with store.write() as change:
-            values = (*rule.values, last_id, _BATCH)
-            ids = read_column(change.connection, query, values, int)
+            ids = read_column(change.connection, query, (*rule.values, last_id, _BATCH), int)
             remove_records(change, rule.kind, ids)
             note_removals(change.connection, {rule.kind: len(ids)}, HERE)
         removed += len(ids)

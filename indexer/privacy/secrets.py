@@ -168,6 +168,7 @@ def _holding(
 
 def _write_over(change: Change, place: _Place, rows: _Rows, pattern: "re.Pattern[str]") -> None:
     where = " AND ".join(f"{key} = ?" for key in place.key.split(", "))
+    query = f"UPDATE {place.table} SET {place.column} = ? WHERE {where}"
     for key, text in rows:
         if place.table == "config_cache":  # read again from the file, which is not ours to change
             change.connection.execute(f"DELETE FROM {place.table} WHERE {where}", key)
@@ -175,10 +176,7 @@ def _write_over(change: Change, place: _Place, rows: _Rows, pattern: "re.Pattern
         clean = _without(text, pattern)
         for count in range(1, 10_000):
             try:  # two names that held different secrets may be one name now
-                change.connection.execute(
-                    f"UPDATE {place.table} SET {place.column} = ? WHERE {where}",
-                    (clean if count == 1 else f"{clean} {count}", *key),
-                )
+                change.connection.execute(query, (clean if count == 1 else f"{clean} {count}", *key))
                 break
             except apsw.ConstraintError:
                 continue

@@ -130,12 +130,9 @@ def _set_versions(change: Change, package_id: int, old: int | None, new: int | N
         query = "UPDATE packages SET supersedes = ? WHERE id = ? AND supersedes IS NOT ?"
         connection.execute(query, (old, package_id, old))
     if new is not None and is_here(connection, new):
-        query = "UPDATE packages SET superseded_by = ? WHERE id = ? AND superseded_by IS NOT ?"
-        connection.execute(query, (new, package_id, new))
-        if connection.changes():
-            document_id = documents.document_id(connection, DocumentRef(PACKAGE, package_id))
-            documents.remove_owned(change, document_id)
-            documents.touch(change, document_id, superseded_by=new)
+        query = "SELECT 1 FROM packages WHERE id = ? AND superseded_by IS NOT ?"
+        if read_value(connection, query, (package_id, new), int) is not None:
+            packages.mark_superseded(change, package_id, new)
 
 
 def is_here(connection: apsw.Connection, package_id: int) -> bool:
