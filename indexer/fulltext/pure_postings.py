@@ -126,9 +126,15 @@ def _rows(data: bytes, full: set[int], table: Sequence[float]) -> Iterator[tuple
     at, size, rowid = 0, len(data), -1
     while at < size:
         is_full = at in full
-        number, at = varint(data, at)
+        number = data[at]
+        at += 1
+        if number >= 0x80:
+            number, at = varint(data, at - 1)
         before, rowid = rowid, number if is_full else rowid + number
-        count, at = varint(data, at)
+        count = data[at]
+        at += 1
+        if count >= 0x80:
+            count, at = varint(data, at - 1)
         # An odd size marks a deletion, which a contentless_delete table keeps elsewhere.
         if count & 1 or rowid <= before:
             raise _malformed()

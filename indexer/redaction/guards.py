@@ -175,8 +175,11 @@ def is_random(value: str) -> bool:
         return len(parts) == 1 and not reads_like_a_word(run)
     if _is_named(run):
         return False
-    is_of_all_kinds = all(any(map(kind, run)) for kind in (str.isdigit, str.islower, str.isupper))
-    is_mixed = _changes(run) / len(run) > _WELL_MIXED or (len(run) >= _LONG and _named(run) == 0 and is_of_all_kinds)
+    is_mixed = _changes(run) / len(run) > _WELL_MIXED or (
+        len(run) >= _LONG
+        and _named(run) == 0
+        and all(any(map(kind, run)) for kind in (str.isdigit, str.islower, str.isupper))
+    )
     return not run.isdigit() and is_mixed and entropy(run) > _LEAST_ENTROPY
 
 
