@@ -196,27 +196,34 @@ if TYPE_CHECKING:
 
         def settings(self, value: object, name: str) -> "WideSettings":
             """What a section of the configuration says. Raises UsageError."""
+            ...
 
         def engine_for(self, store: "Store", settings: "WideSettings") -> "Engine":
             """The engine that asks the cluster; a cluster that is away is the engine's to answer for."""
+            ...
 
         def status(self, store: "Store", settings: "WideSettings", *, is_used: bool) -> ClusterStatus:
             """Ask the cluster for a moment; one that is away is said in the status."""
+            ...
 
     class RowBounds(Protocol):
         """Rows, each with the most that it can score."""
 
         def __len__(self) -> int:
             """How many rows there are."""
+            ...
 
         def threshold(self, most: int) -> float:
             """About the lowest bound that at most so many rows are above; the highest of all where more have that."""
+            ...
 
         def between(self, low: float, high: float, most: int) -> list[int]:
             """The rows with low < bound ≤ high; of more than `most` the newest."""
+            ...
 
         def among(self, rowids: "Iterable[int]") -> "RowBounds":
             """Those of the rows that are among these."""
+            ...
 
     class Engine(Protocol):
         """One index of one store, used by one thread.
@@ -230,41 +237,51 @@ if TYPE_CHECKING:
         @property
         def name(self) -> str:
             """What an answer says gave it."""
+            ...
 
         @property
         def row_limit(self) -> int | None:
             """How many rows it gives out for a query, the best by its own order; None: any number."""
+            ...
 
         @property
         def fingerprint(self) -> str:
             """Everything except the change log that the index is a function of: for receipts."""
+            ...
 
         # Life
 
         def make_ready(self, bound_ms: int) -> Readiness:
             """Catch up with the change log and heal, for about this long; never raises because of the index."""
+            ...
 
         def recover(self, error: Exception, bound_ms: int) -> Readiness:
             """After a question failed: note why, then reopen or heal within the bound."""
+            ...
 
         def snapshot(self) -> "AbstractContextManager[Statistics]":
             """Pin what all questions see until the block ends."""
+            ...
 
         # The dictionary
 
         def tokens(self, text: str) -> list[str]:
             """The terms that the index makes of a text, in order."""
+            ...
 
         def tokens_at(self, text: bytes) -> list[tuple[int, int, str]]:
             """Terms with the offsets (start, end) that they cut from a text in UTF-8."""
+            ...
 
         def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> "FoundWords":
             """The tokens of a text in UTF-8, and which of them are wanted, by their terms; with parts, also words of
             which a part is (`indexer/text/identifiers.py`).
             """
+            ...
 
         def unstemmed(self, surface: str) -> str:
             """A word without case and accents, but with its ending: as terms begin."""
+            ...
 
         def expect(self, terms: Collection[str], names: Collection[str] = ()) -> None:
             """That these terms of texts and paths, and these whole names, will be looked up: for an engine to which
@@ -273,37 +290,46 @@ if TYPE_CHECKING:
 
         def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
             """A term of a field by its text; of the fields of names a whole name as it is, or in lower case."""
+            ...
 
         def look_up_prefix(
             self, beginning: str, also: Collection[str], most: int, field: str = TEXT
         ) -> list[IndexTerm]:
             """Terms of a field that begin so and those of `also` that there are, most frequent first, then by text."""
+            ...
 
         def check_unknown(self, surfaces: Sequence[str]) -> None:
             """Raises one of INDEX_READ_ERRORS where documents hold one of these words, whose terms were not found."""
 
         def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
             """Those of these terms of a field that there are, by text."""
+            ...
 
         def near_terms(self, word: str, most: int) -> list[IndexTerm]:
             """Words of texts that share trigrams with a word, those that share the most and rarest ones first."""
+            ...
 
         def terms_containing(self, part: str, most: int) -> list[IndexTerm]:
             """Words of texts that contain a part of three letters or more, the shortest first, then by text."""
+            ...
 
         def word_of(self, term: str) -> str:
             """A word that a term came from, in lower case."""
+            ...
 
         # Rows
 
         def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
             """The rows that a query finds, at most so many, by ascending row number."""
+            ...
 
         def row_ids(self, query: RowQuery, most: int | None = None) -> list[int]:
             """Their numbers alone, which is cheaper."""
+            ...
 
         def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
             """The rows that the engine itself ranks highest: where there are too many to score."""
+            ...
 
         def row_bounds(
             self,
@@ -316,34 +342,43 @@ if TYPE_CHECKING:
             as many, those of the highest bounds; None where that cannot be said. `saturation` is the tf part of a
             score, from weighted occurrences and tokens.
             """
+            ...
 
         def rows_of(self, rowids: Iterable[int], query: RowQuery | None = None) -> list[Row]:
             """These rows, as far as they are there and the query, of which each holds a word, finds them."""
+            ...
 
         def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
             """The rows of all passages of these documents, by parent and by their order in it."""
+            ...
 
         def frequencies(
             self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
         ) -> list[list[tuple[int, float]]]:
             """For each row (term, weighted frequency) of those of the terms that it holds."""
+            ...
 
         # What rows lead to
 
         def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
             """The texts of rows by their numbers, of each body the beginning."""
+            ...
 
         def signals(self, document_ids: Iterable[int]) -> "list[RankingSignals]":
             """What is known of documents without reading them, in no particular order."""
+            ...
 
         def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
             """Documents as hits show them."""
+            ...
 
         def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
             """Passages as hits show them."""
+            ...
 
         def feature_bounds(self, priorities: Collection[str]) -> "FeatureBounds":
             """What signals can be at most: which of these priorities were ever stored, and if there are passages."""
+            ...
 
 else:
     Engine = object  # a protocol of thirty methods is a tenth of a millisecond

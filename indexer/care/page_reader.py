@@ -21,16 +21,20 @@ if TYPE_CHECKING:
 
         def header_number(self, offset: int) -> int:
             """Four bytes of the file's header; 0 where the file is shorter."""
+            ...
 
         def copy_tables(self, new: apsw.Connection) -> "dict[str, CopiedTable]":
             """Put every row that can be read into the tables of an empty database; what became of each, by name."""
+            ...
 
         def highest_ids(self) -> Mapping[str, int]:
             """The highest id that each table has given away, as far as it can be read; after `copy_tables`."""
+            ...
 
         @property
         def unclaimed(self) -> int:
             """How many pages hold rows whose table is not known; after `copy_tables`."""
+            ...
 
         def close(self) -> None:
             """Let go of the file."""
@@ -40,12 +44,15 @@ if TYPE_CHECKING:
 
         def open(self, path: str) -> DamagedFile:
             """The file, read and never written."""
+            ...
 
         def names_a_table(self, path: str, tables: Collection[str]) -> bool:
             """Whether a page of the file names one of these tables as SQLite's list of tables does."""
+            ...
 
         def copy_foreign_tables(self, damaged: str, new: str, names: Collection[str]) -> "tuple[ForeignTable, ...]":
             """Make a file with what can be read of some tables of a database that is not ours. Raises DamagedError."""
+            ...
 
 
 Value = int | float | str | bytes | None  # of a column, as SQLite stores it

@@ -1,7 +1,6 @@
 """The settings that a file can hold, one line each: what it may be, and who may set it. Read where a file sets one."""
 
 from collections.abc import Callable, Mapping
-from operator import or_
 
 from ctxrank.indexer.clock import age_us
 from ctxrank.indexer.exceptions import UsageError
@@ -60,6 +59,10 @@ def _age_or_iterations(value: object, name: str) -> int | None:
     count, _, unit = str(value).strip().lower().partition(" ")
     is_counted = unit in ("iteration", "iterations") and count.isdecimal() and int(count) > 0
     return -int(count) if is_counted else _age(value, name)
+
+
+def _over(known: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {**known, **given}
 
 
 def _over_ages(known: Mapping[str, int], given: Mapping[str, int | None]) -> dict[str, int]:
@@ -127,7 +130,7 @@ SETTINGS: Mapping[str, Setting] = {
     "fts5": Setting(switch),
     "redaction_mode": Setting(_mode, is_orchestrators=True),
     "token_safety_margin": Setting(_margin, is_orchestrators=True),
-    "retrieval_limits": Setting(entries(number(0, 1000), "Give a number for each."), or_, is_orchestrators=True),
+    "retrieval_limits": Setting(entries(number(0, 1000), "Give a number for each."), _over, is_orchestrators=True),
     "enable_context_assembler": Setting(switch, is_orchestrators=True),
     "ttl": Setting(
         entries(
@@ -138,13 +141,13 @@ SETTINGS: Mapping[str, Setting] = {
         field="ttl_us",
     ),
     "redaction": Setting(_rules, is_apart=True),
-    "ranking": Setting(entries(_RANGES, f"Give a number for each of {', '.join(RANKING_RANGES)}."), or_),
+    "ranking": Setting(entries(_RANGES, f"Give a number for each of {', '.join(RANKING_RANGES)}."), _over),
     "hooks": Setting(_read_by("hook_settings", "checked_hooks"), _over_hooks),
     "roles": Setting(_read_by("team", "checked_roles"), _over_roles),
-    "types": Setting(_read_by("team", "checked_types"), or_),
+    "types": Setting(_read_by("team", "checked_types"), _over),
     "block_files": Setting(switch),
     "block_extras": Setting(switch, is_orchestrators=True),
-    "context_limits": Setting(_models, or_),
+    "context_limits": Setting(_models, _over),
     "team": Setting(_team_log, is_apart=True, is_users=True),
     "engine": Setting(choice("fts5", "opensearch")),
     "wide": Setting(_read_by("wide_settings", "checked_wide"), is_apart=True, is_users=True),

@@ -107,6 +107,7 @@ class IndexConsumer(Protocol):
 
     def catch_up(self, bound_ms: int | None, wait_ms: int) -> int:
         """Apply what is missing of the change log; returns how many changes are still missing."""
+        ...
 
     def close(self) -> None:
         """Close what is open; the next call opens it again."""
