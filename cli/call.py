@@ -20,13 +20,6 @@ DURABLE = "durable"  # an option of commands that write, which their actions do 
 _STDOUT = "<stdout>"  # what `streams.py` says failed
 
 
-def shown(text: str) -> str:
-    """Text from outside (a path, a name) on one line, without what a terminal would obey."""
-    from ctxrank.indexer.text.lines import one_line  # noqa: PLC0415  help shows nothing from outside
-
-    return one_line(text)
-
-
 class Call(NamedTuple):
     """The global options, from before or after the command's name."""
 
@@ -73,7 +66,9 @@ class Call(NamedTuple):
         if self.heard is not None:
             self.heard.append(text)
         elif self.verbosity >= 0:
-            print(f"ctxrank: {shown(text)}", file=sys.stderr)
+            from ctxrank.indexer.text.lines import one_line  # noqa: PLC0415  help shows nothing from outside
+
+            print(f"ctxrank: {one_line(text)}", file=sys.stderr)
 
     def bold(self, text: str) -> str:
         """The text emphasised where a terminal shows it."""

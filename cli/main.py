@@ -6,7 +6,7 @@
 
 import sys
 
-from ctxrank.cli.call import answered, given_options, leave, run_command, shown
+from ctxrank.cli.call import answered, given_options, leave, run_command
 from ctxrank.cli.command_table import command_table, rows_of
 from ctxrank.cli.declare import Declared
 from ctxrank.cli.parse import read
@@ -69,6 +69,8 @@ def _failed(error: Exception, arguments: list[str]) -> int:
 
         print_json(failure(error))
     else:
+        from ctxrank.indexer.text.lines import one_line  # noqa: PLC0415  start-up
+
         # Messages name paths and values, which come from anywhere.
-        print(f"ctxrank: {shown(f'{error.message} {error.hint}')}", file=sys.stderr)
+        print(f"ctxrank: {one_line(f'{error.message} {error.hint}')}", file=sys.stderr)
     return error.exit_code

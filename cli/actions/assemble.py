@@ -6,13 +6,14 @@ What a spawn depends on is forgiven: a bad value becomes its default, with a not
 import os
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.assembly.assemble import (
     LOCK_WAIT_MS,
     assemble_without_session,
@@ -69,7 +70,7 @@ def assemble(
         notes.append(f"stale: {result.stale} changes are not in the index yet.")
     return Reply(
         lambda: _answer(result),
-        lines=map(shown, _items(result)) if form == "compact" else (),
+        lines=map(one_line, _items(result)) if form == "compact" else (),
         text=result.text if form == "markdown" else "",
         outcome=result.outcome,
         engine=result.engine,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.receipts import show as show_receipt
 from ctxrank.cli.actions.sessions import show_session
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.exceptions import NotFoundError
@@ -47,19 +47,20 @@ def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
 
 def _related_lines(call: Call, related: Related) -> Iterator[str]:
     for version in related["versions"]:
-        yield f"{call.bold('version')} {version['version']} {version['id']} · {shown(version['summary'])}"
+        yield f"{call.bold('version')} {version['version']} {version['id']} · {one_line(version['summary'])}"
     for one in related["taken"]:
-        yield f"{call.bold(one['how'])} {shown(one['agent'])} · {one['at'] or 'not yet'}"
+        yield f"{call.bold(one['how'])} {one_line(one['agent'])} · {one['at'] or 'not yet'}"
     for entry in related["receipts"]:
         state = f"in it, {entry['detail']}" if entry["included"] else "left out"
-        yield f"{call.bold('receipt')} {entry['receipt']} {shown(entry['agent'])} · {state} · {shown(entry['reason'])}"
+        agent, reason = one_line(entry["agent"]), one_line(entry["reason"])
+        yield f"{call.bold('receipt')} {entry['receipt']} {agent} · {state} · {reason}"
     for name in ("links_to", "linked_from"):
         for other in related[name]:
-            where = shown(f"{other['id']} {other['title']} · {other['how']}".strip())
+            where = one_line(f"{other['id']} {other['title']} · {other['how']}".strip())
             yield f"{call.bold(name.replace('_', ' '))} {where}"
     for sighting in related["sightings"]:
         ended = f"resolved {sighting['resolved_at']}" if sighting["resolved_at"] else "not resolved"
-        yield f"{call.bold('seen')} {shown(sighting['session_id'])} · {sighting['seen_at']} · {ended}"
+        yield f"{call.bold('seen')} {one_line(sighting['session_id'])} · {sighting['seen_at']} · {ended}"
 
 
 def _document_lines(call: Call, found: ShownDocument, depth: str) -> Iterator[str]:
@@ -105,8 +106,8 @@ def _newest(receipts: list[Receipt], task: str | None, *, is_linked: bool) -> Re
 def _why_lines(answer: Why, receipt: Receipt) -> Iterator[str]:
     where = f"the {'context' if receipt.kind == 'context' else 'block'} of receipt {receipt.id}"
     if answer.is_included:
-        yield f"{shown(answer.id)} is in {where}: {answer.detail}, {answer.tokens} tokens"
+        yield f"{one_line(answer.id)} is in {where}: {answer.detail}, {answer.tokens} tokens"
     else:
-        yield f"{shown(answer.id)} is not in {where}"
+        yield f"{one_line(answer.id)} is not in {where}"
     for reason in answer.reasons:
-        yield f"   {shown(reason)}"
+        yield f"   {one_line(reason)}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.anchor_passes import differences
@@ -10,7 +10,7 @@ from ctxrank.indexer.records.anchors import CHANGED, GONE, Anchor, DriftedFindin
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import local_ref
-from ctxrank.indexer.text.lines import printable
+from ctxrank.indexer.text.lines import one_line, printable
 from ctxrank.ranking.context.assembly.code_state import phrase
 
 
@@ -47,7 +47,7 @@ def _as_record(row: _Drift) -> Extended:
 
 
 def _lines(call: Call, row: _Drift) -> Iterator[str]:
-    yield call.bold(f"{row.finding.id} {shown(row.finding.title)}")
+    yield call.bold(f"{row.finding.id} {one_line(row.finding.title)}")
     for anchor in row.anchors:
-        yield f"   {shown(phrase(anchor))}"
+        yield f"   {one_line(phrase(anchor))}"
         yield from (f"      {printable(line)}" for line in row.differences.get(anchor.id, "").splitlines())

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 
 import apsw
 
-from ctxrank.cli.call import Call, shown
+from ctxrank.cli.call import Call
 from ctxrank.indexer.bounds import MAX_TEXT_BYTES
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
@@ -24,6 +24,7 @@ from ctxrank.indexer.records.sessions import Session, find_group, is_session_wid
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -117,7 +118,7 @@ def others_know(primary: apsw.Connection, table: str, project: str) -> str:
     """A sentence on the other projects that have records in this table; '' for none."""
     query = f"SELECT DISTINCT project FROM {table} WHERE project <> ? ORDER BY project LIMIT ?"
     named = read_column(primary, query, (project, _NAMED_GROUPS), str)
-    return f" There are some of {', '.join(map(shown, named))}." if named else ""
+    return f" There are some of {', '.join(map(one_line, named))}." if named else ""
 
 
 def note_unknown_group(call: Call, store: Store, session: Session, group: str | None) -> None:

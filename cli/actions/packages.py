@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from ctxrank.cli.actions.given import given_text, number_of
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.clock import format_day, format_us
@@ -16,6 +16,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 
 
 def save(call: Call, path: str, title: str | None, create_session: bool, **options: Any) -> Reply:
@@ -101,17 +102,17 @@ def consume(call: Call, package_id: str, agent: str, iteration: int) -> Reply:
 def _package_lines(call: Call, package: Package, file_state: str) -> Iterator[str]:
     marker = f" (superseded by {public_id(PACKAGE, package.superseded_by)})" if package.superseded_by else ""
     marker = f" ({ELSEWHERE}){marker}" if file_state == "elsewhere" else marker
-    about = shown(f"[{package.priority}] {facts(package.type, shown_path(package.path))}{marker}")
+    about = one_line(f"[{package.priority}] {facts(package.type, shown_path(package.path))}{marker}")
     yield f"{call.bold(public_id(PACKAGE, package.id))} {about}"
     where = facts(place(package.session, package.group), format_day(package.created_at))
-    yield f"   {call.dim(where)} · {shown(package.summary)}"
+    yield f"   {call.dim(where)} · {one_line(package.summary)}"
 
 
 def _details(call: Call, package: Package, file_state: str, consumers: Iterable[Consumer]) -> Iterator[str]:
     yield from _package_lines(call, package, file_state)
-    yield f"   scope {package.scope}, version {package.version}, by {shown(package.producer)}"
+    yield f"   scope {package.scope}, version {package.version}, by {one_line(package.producer)}"
     if package.superseded_by:
         yield f"   superseded by {public_id(PACKAGE, package.superseded_by)}"
     for one in consumers:
         taken = one.consumed_at and f"consumed at iteration {one.iteration}, {format_us(one.consumed_at)}"
-        yield f"   for {shown(one.agent)}: {taken or 'pending'}"
+        yield f"   for {one_line(one.agent)}: {taken or 'pending'}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from shlex import quote
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import cut, facts, text_lines
 from ctxrank.indexer.agents import Team, fold_agent
@@ -26,7 +26,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import fence, printable
+from ctxrank.indexer.text.lines import fence, one_line, printable
 
 _KIND = "reasoning"
 _WHOLE_SESSION = "(whole session)"
@@ -125,7 +125,7 @@ def _unknown_agent(agent: str | None, team: Team) -> tuple[str, ...]:
 def _save_call(session: str, group: str | None, agent: str, phase: str) -> str:
     """The command that saves a phase, ready for a shell."""
     where = f" --group {quote(group)}" if group is not None and not is_session_wide(group) else ""
-    return shown(
+    return one_line(
         f"ctxrank reasoning save --session {quote(session)}{where} --agent {quote(agent)} --phase {phase} TEXT"
     )
 
@@ -142,17 +142,17 @@ def _entry_lines(call: Call, entry: ReasoningEntry, *, is_full: bool) -> Iterato
     if entry.refs != "[]":
         items: list[object] = json.loads(entry.refs)
         named = ", ".join(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in items)
-        yield f"   {call.dim(cut(shown(f'refers to {named}')))}"
+        yield f"   {call.dim(cut(one_line(f'refers to {named}')))}"
 
 
 def _timeline_lines(session: str, entries: Iterable[ReasoningEntry], *, is_full: bool) -> Iterator[str]:
     """Entries in their order as Markdown, with a heading where the group changes, each text in a fence."""
-    yield f"# Reasoning of {shown(session)}"
+    yield f"# Reasoning of {one_line(session)}"
     before: str | None = None
     for entry in entries:
         group = entry.group or _WHOLE_SESSION
         if group != before:
-            yield f"\n## {shown(group)}"
+            yield f"\n## {one_line(group)}"
             before = group
         about = (_who(entry), entry.phase, *_circumstances(entry), public_id(_KIND, entry.id))
         yield f"\n### {facts(format_us(entry.created_at), *about)}\n"
@@ -189,7 +189,7 @@ def _handoff_line(call: Call, event: StoredEvent) -> str:
     entries = ", ".join(public_id(_KIND, number) for number in said["reasoning"])
     what = (f"iteration {said['iteration']}", ", ".join(said["phases"]), f"{said['content_length']} characters")
     about = facts(event.group or _WHOLE_SESSION, *what, entries)
-    return f"{format_us(event.created_at)} {call.bold(shown(way))} · {about}"
+    return f"{format_us(event.created_at)} {call.bold(one_line(way))} · {about}"
 
 
 def _who(entry: ReasoningEntry) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.clock import format_us
@@ -10,6 +10,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.injections import StoredInjection, list_injections
 from ctxrank.indexer.records.receipts import Receipt, ReceiptEntry, get_receipt, list_receipts
 from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.replay import Difference, difference, replay_receipt
 
 
@@ -45,15 +46,15 @@ def _of_injection(one: StoredInjection) -> Extended:
 def _injection_line(call: Call, one: StoredInjection) -> str:
     event, ids, tokens, _, receipt, _ = one.injection
     what = f"receipt {receipt}" if receipt is not None else ", ".join(ids)
-    about = f"{shown(place(one.session, one.group))} · {tokens} tokens · {format_us(one.created_at)} · {shown(what)}"
-    return f"{call.bold(shown(event))} {about}"
+    where = one_line(place(one.session, one.group))
+    return f"{call.bold(one_line(event))} {where} · {tokens} tokens · {format_us(one.created_at)} · {one_line(what)}"
 
 
 def show(call: Call, receipt_id: int) -> Reply:
     """Read one receipt."""
     with call.open() as store:
         receipt = get_receipt(store.primary, receipt_id)
-    inputs = (f"   {shown(name)}: {_input(name, value)}" for name, value in receipt.inputs.items())
+    inputs = (f"   {one_line(name)}: {_input(name, value)}" for name, value in receipt.inputs.items())
     return Reply(
         lambda: {"receipt": receipt}, (_receipt_line(call, receipt), *inputs, *map(_entry_line, receipt.entries))
     )
@@ -64,7 +65,7 @@ def replay(call: Call, receipt_id: int, is_text: bool) -> Reply:
     with call.open() as store:
         result = replay_receipt(store, get_receipt(store.primary, receipt_id))
     lines = [f"receipt {receipt_id}: {'the same bytes' if result.is_same else 'other bytes, because'}"]
-    lines += [] if result.is_same else [f"   {shown(change)}" for change in result.changes]
+    lines += [] if result.is_same else [f"   {one_line(change)}" for change in result.changes]
     return Reply(
         lambda: Extended(result, {"receipt": receipt_id}),
         [] if is_text else lines,
@@ -88,20 +89,20 @@ def diff(call: Call, one: int, other: int) -> Reply:
 
 def _difference_lines(found: Difference) -> Iterator[str]:
     for name, mine, theirs in found.inputs:
-        yield f"{shown(name)}: {_input(name, mine)} → {_input(name, theirs)}"
+        yield f"{one_line(name)}: {_input(name, mine)} → {_input(name, theirs)}"
     for entry in found.removed:
         yield f"no longer named: {_entry_line(entry).strip()}"
     for entry in found.added:
         yield f"named now: {_entry_line(entry).strip()}"
     for before, after in found.changed:
-        yield f"{shown(before.id)}: {_state(before)} → {_state(after)}"
+        yield f"{one_line(before.id)}: {_state(before)} → {_state(after)}"
 
 
 def _input(name: str, value: str) -> str:
     """One input of a receipt as a person reads it: a moment is stored in microseconds."""
     if name == "as_of" and value.isdecimal():
         return format_us(int(value))
-    return shown(value) or "not set"
+    return one_line(value) or "not set"
 
 
 def _receipt_line(call: Call, receipt: Receipt) -> str:
@@ -116,7 +117,7 @@ def _receipt_line(call: Call, receipt: Receipt) -> str:
 
 
 def _entry_line(entry: ReceiptEntry) -> str:
-    return f"   {'+' if entry.is_included else '-'} {shown(entry.id)} · {_state(entry)}"
+    return f"   {'+' if entry.is_included else '-'} {one_line(entry.id)} · {_state(entry)}"
 
 
 def _state(entry: ReceiptEntry) -> str:

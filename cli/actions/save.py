@@ -6,7 +6,7 @@ import sys
 
 from ctxrank.cli.actions.given import given_text
 from ctxrank.cli.actions.packages import save_finding, saved_reply
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import format_day, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.paths import contained_path
@@ -17,7 +17,7 @@ from ctxrank.indexer.records.sessions import list_sessions
 from ctxrank.indexer.redaction.engine import redact, secret_values
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import shorten
+from ctxrank.indexer.text.lines import one_line, shorten
 
 _TITLE_CHARS = 80
 _SUMMARY_CHARS = 300
@@ -56,7 +56,7 @@ def save(
         )  # fmt: skip
         saved = save_finding(store, new, None if is_file else text, create_session=True)
     about = {"session_id": new.session, "group_id": new.group, "type": new.type, "summary": said}
-    return saved_reply(saved, about, [f"   {new.type} of {shown(new.session)}: {shown(said)}"])
+    return saved_reply(saved, about, [f"   {new.type} of {one_line(new.session)}: {one_line(said)}"])
 
 
 def _text(finding: str | None) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.project_skills import project_skills, seed
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts
 from ctxrank.indexer.clock import format_day, format_us
@@ -41,7 +41,7 @@ def create_session(call: Call, name: str, project: str, mode: str, requirements:
         with store.write() as change:
             seed(change, skills, config.team, call.note)
             session_id = records.create_session(change, NewSession(name, project, mode, "active", text, branch))
-    return Reply(lambda: {"id": session_id, "session_id": name, "project": project}, [f"Made session {shown(name)}"])
+    return Reply(lambda: {"id": session_id, "session_id": name, "project": project}, [f"Made session {one_line(name)}"])
 
 
 def list_sessions(call: Call, limit: int) -> Reply:
@@ -56,9 +56,9 @@ def _session_line(call: Call, session: Session) -> str:
     ended = "" if session.ended_at is None else f", ended {format_day(session.ended_at)}"
     about = facts(f"project {session.project}", session.status, f"began {format_day(session.created_at)}{ended}")
     title = (
-        f"{call.bold(shown(session.title))} · {shown(session.name)}"
+        f"{call.bold(one_line(session.title))} · {one_line(session.name)}"
         if session.title
-        else call.bold(shown(session.name))
+        else call.bold(one_line(session.name))
     )
     return f"{title} · {about}"
 
@@ -89,7 +89,7 @@ def show_session(call: Call, name: str, with_records: bool) -> Reply:
 
 def _conversation_lines(came_of: Conversation) -> Iterator[str]:
     if came_of.changed:
-        yield f"   changed: {shown(', '.join(came_of.changed))}"
+        yield f"   changed: {one_line(', '.join(came_of.changed))}"
     for failure in came_of.failures:
         ended = "still open" if failure.resolved_at is None else f"over {format_us(failure.resolved_at)}"
         yield f"   failed: {facts(_line(failure.error), ended, _line(failure.ended_by))}"
@@ -108,16 +108,17 @@ def _record_line(call: Call, one: SessionRecord) -> str:
 
 def _session_lines(call: Call, session: Session, groups: list[TaskGroup], counts: dict[str, int]) -> Iterator[str]:
     if session.title:
-        yield call.bold(shown(session.title))
-    yield f"{call.bold(shown(session.name))} · {shown(session.project)} · {session.mode} · {session.status}"
+        yield call.bold(one_line(session.title))
+    yield f"{call.bold(one_line(session.name))} · {one_line(session.project)} · {session.mode} · {session.status}"
     ended = "" if session.ended_at is None else f", ended {format_us(session.ended_at)}"
-    branch = "" if session.initial_branch == "main" else f", branch {shown(session.initial_branch)}"  # 'main': not said
+    # 'main' is not said.
+    branch = "" if session.initial_branch == "main" else f", branch {one_line(session.initial_branch)}"
     yield f"   since {format_us(session.created_at)}{branch}{ended}"
     if session.requirements:
-        yield f"   {shown(session.requirements)}"
+        yield f"   {one_line(session.requirements)}"
     named = ", ".join(f"{group.name} ({group.status})" for group in groups)
-    yield f"   groups: {shown(named) or 'none'}"
-    yield f"   holds: {shown(', '.join(f'{count} {kind}' for kind, count in counts.items())) or 'nothing'}"
+    yield f"   groups: {one_line(named) or 'none'}"
+    yield f"   holds: {one_line(', '.join(f'{count} {kind}' for kind, count in counts.items())) or 'nothing'}"
 
 
 def end_session(call: Call, name: str, status: str) -> Reply:
@@ -129,7 +130,7 @@ def end_session(call: Call, name: str, status: str) -> Reply:
     done = f"is {session.status}" if before.status != session.status else f"was {session.status} before"
     return Reply(
         lambda: Extended(session, {"before": before.status}),
-        [f"{shown(name)} {done}; it ended {format_us(session.ended_at or 0)}"],
+        [f"{one_line(name)} {done}; it ended {format_us(session.ended_at or 0)}"],
     )
 
 
@@ -145,7 +146,7 @@ def create_group(
             said = {"title": text, "status": status, "context_references": id_list(numbers)}
             id_ = records.create_group(change, owner.id, name, **said)
     made = {"id": id_, "session_id": session, "group_id": name}
-    return Reply(lambda: made, [f"Made group {shown(name)} in {shown(session)}"])
+    return Reply(lambda: made, [f"Made group {one_line(name)} in {one_line(session)}"])
 
 
 def set_status(call: Call, name: str, status: str, session: str) -> Reply:
@@ -155,7 +156,7 @@ def set_status(call: Call, name: str, status: str, session: str) -> Reply:
         before = records.set_group_status(change, session, name, wanted)
     return Reply(
         lambda: {"session_id": session, "group_id": name, "status": wanted, "before": before.status},
-        [f"{shown(name)} of {shown(session)}: {before.status} → {wanted}"],
+        [f"{one_line(name)} of {one_line(session)}: {before.status} → {wanted}"],
     )
 
 
@@ -163,5 +164,5 @@ def list_groups(call: Call, session: str) -> Reply:
     """Read the groups of a session."""
     with call.open() as store:
         found = records.list_groups(store.primary, find_session(store.primary, session).id)
-    lines = (f"{call.bold(shown(group.name))} · {facts(group.status, group.title)}" for group in found)
+    lines = (f"{call.bold(one_line(group.name))} · {facts(group.status, group.title)}" for group in found)
     return list_reply(found, "groups", lines, "no groups.", session_id=session)

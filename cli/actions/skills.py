@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import decoded, read_given, readable
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.agents import Team, fold_agent
@@ -36,7 +36,7 @@ from ctxrank.indexer.store.config_file import read_config_file
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import shown_json
+from ctxrank.indexer.text.lines import one_line, shown_json
 from ctxrank.ranking.context.assembly.skills import checklist as checklist_of
 from ctxrank.ranking.context.assembly.skills import suggest_skills
 
@@ -54,7 +54,7 @@ def seed(call: Call, file: str | None, session: str | None) -> Reply:
         team = load_config(store).team
         with store.write() as change:
             seeded = seed_skills(change, value, team=team, session_id=session_id)
-    whom = f"session {shown(session)}" if session else "sessions made from now on"
+    whom = f"session {one_line(session)}" if session else "sessions made from now on"
     levels = f"{seeded.skills} skill level{'' if seeded.skills == 1 else 's'}"
     return Reply(
         lambda: Extended(seeded, {"file": path, "session_id": session}),
@@ -107,12 +107,12 @@ def evidence(
 
 def _evidence_lines(agent: str, found: tuple[str, ...], missing: tuple[str, ...], since_us: int) -> Iterator[str]:
     for skill in found:
-        yield f"found    {shown(skill)}"
+        yield f"found    {one_line(skill)}"
     for skill in missing:
-        yield f"MISSING  {shown(skill)}"
+        yield f"MISSING  {one_line(skill)}"
     if missing:
         noun = "skill has" if len(missing) == 1 else "skills have"
-        yield f"Warning: {len(missing)} {noun} no output by {shown(agent)} since {format_us(since_us)}."
+        yield f"Warning: {len(missing)} {noun} no output by {one_line(agent)} since {format_us(since_us)}."
     else:
         yield f"Complete: nothing is {'missing' if found else 'mandatory'}."
 
@@ -168,7 +168,7 @@ def save_output(call: Call, skill: str, output: str | None, session: str, **opti
         saved = save_skill_output(store, session, skill, text, mode=mode, team=team, **options)
     return Reply(
         lambda: saved,
-        [f"Saved {public_id('skill', saved.id)}, iteration {saved.iteration} of {shown(saved.skill)}"],
+        [f"Saved {public_id('skill', saved.id)}, iteration {saved.iteration} of {one_line(saved.skill)}"],
         notes=tuple(filter(None, ("the output was redacted." if saved.is_redacted else "", saved.note))),
     )
 
@@ -211,7 +211,7 @@ def _reported(session: str, known: tuple[str, ...]) -> str:
 
 
 def _output_lines(call: Call, entry: StoredSkillOutput) -> Iterator[str]:
-    yield f"{call.bold(public_id('skill', entry.id))} {shown(entry.skill)} · iteration {entry.iteration}"
+    yield f"{call.bold(public_id('skill', entry.id))} {one_line(entry.skill)} · iteration {entry.iteration}"
     yield f"   {call.dim(facts(entry.agent, place(entry.session, entry.group), format_us(entry.created_at)))}"
     text = shown_json(entry.output)
     yield f"   {text if len(text) <= _PREVIEW_CHARS else text[: _PREVIEW_CHARS - 1] + '…'}"

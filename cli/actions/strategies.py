@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group, others_know
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.output.lines import facts, place, text_lines
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import Any
@@ -22,6 +22,7 @@ from ctxrank.indexer.records.strategies import (
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id, without_origin
+from ctxrank.indexer.text.lines import one_line
 
 _KIND = "strategy"
 
@@ -52,7 +53,7 @@ def helpful(call: Call, ref: str, increment: int) -> Reply:
         counted = add_helpfulness(store, without_origin(store.primary, ref), increment)
     return Reply(
         lambda: counted,
-        [f"{shown(counted.name)}: helpfulness {counted.before} → {counted.after}"],
+        [f"{one_line(counted.name)}: helpfulness {counted.before} → {counted.after}"],
     )
 
 
@@ -74,7 +75,7 @@ def extract(call: Call, session: str, group: str | None, project: str | None, **
 
 def _saved_line(saved: SavedStrategy) -> str:
     done = "Saved" if saved.is_new else "Counted" if saved.is_counted else "Counted before:"
-    about = f"{saved.topic} of {shown(saved.project)}, helpfulness {saved.helpfulness}"
+    about = f"{saved.topic} of {one_line(saved.project)}, helpfulness {saved.helpfulness}"
     return f"{done} {public_id(_KIND, saved.id)} ({about})"
 
 

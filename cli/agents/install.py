@@ -17,12 +17,13 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
 from ctxrank.cli.agents.runner_files import AGENTS_MD, TARGETS, InstallPlace, RunnerFile, runner_files, runners_here
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError, refused_by_system
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import find_store, upwards
 from ctxrank.indexer.systems import sync
+from ctxrank.indexer.text.lines import one_line
 
 _COPY = ".before-ctxrank"
 _MAX_BYTES = 16 * 1024 * 1024  # Claude Code keeps its history of projects in one of these files
@@ -169,16 +170,16 @@ def _lines(call: Call, changes: list[_Change], *, dry_run: bool) -> Iterator[str
         if change.kind == "none":
             continue
         for line in _diff(change) if dry_run else ():
-            yield shown(line) if line[:1] not in " +-" else line[0] + _visible(line[1:])
-        yield f"{'would be ' if dry_run else ''}{change.kind}: {call.bold(shown(change.path))}"
+            yield one_line(line) if line[:1] not in " +-" else line[0] + _visible(line[1:])
+        yield f"{'would be ' if dry_run else ''}{change.kind}: {call.bold(one_line(change.path))}"
         if change.copy is not None:
-            yield f"   as it was: {shown(change.copy)}"
+            yield f"   as it was: {one_line(change.copy)}"
 
 
 def _visible(text: str) -> str:
     """A line of a file with its indentation, without what a terminal would obey."""
     bare = text.lstrip(" \t")
-    return text[: len(text) - len(bare)] + shown(bare)
+    return text[: len(text) - len(bare)] + one_line(bare)
 
 
 def _diff(change: _Change) -> Iterator[str]:

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.call import shown
-from ctxrank.indexer.text.lines import printable
+from ctxrank.indexer.text.lines import one_line, printable
 
 _SHOWN_CHARACTERS = 300
 
 
 def facts(*parts: str | None) -> str:
     """Facts on one line; those that are empty or said already are left out."""
-    return shown(" · ".join(dict.fromkeys(filter(None, parts))))
+    return one_line(" · ".join(dict.fromkeys(filter(None, parts))))
 
 
 def place(session: str | None, group: str | None) -> str:
@@ -30,7 +29,7 @@ def indented(text: str) -> Iterator[str]:
 
 def text_lines(text: str, *, is_full: bool) -> Iterator[str]:
     """The same, or the text's beginning on one line."""
-    return indented(text) if is_full else iter((f"   {cut(shown(text))}",))
+    return indented(text) if is_full else iter((f"   {cut(one_line(text))}",))
 
 
 def times(count: int) -> str:

@@ -7,12 +7,12 @@ value that it answers, None for none, or raises Failed.
 import json
 import os
 
-from ctxrank.cli.call import shown
 from ctxrank.extensions.bazinga.arguments import Arguments
 from ctxrank.extensions.bazinga.place import Place, open_store_of
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 
 if TYPE_CHECKING:
     from ctxrank.extensions.bazinga.records.views import Value
@@ -80,7 +80,7 @@ class BazingaCall(Arguments):
     def done(self, text: str) -> None:
         """Say what was done, unless --quiet."""
         if not self.is_quiet:
-            self.write(f"✓ {shown(text)}\n")
+            self.write(f"✓ {one_line(text)}\n")
 
     def failed(self, act: str, error: CtxrankError, hint: str = "") -> Failed:
         """What to raise where something could not be saved; why is said."""
@@ -89,7 +89,7 @@ class BazingaCall(Arguments):
 
     def complain(self, text: str) -> None:
         """Say what is wrong, always."""
-        self.warn(f"! {shown(text)}")
+        self.warn(f"! {one_line(text)}")
 
     def warn(self, line: str) -> None:
         """A line on stderr."""

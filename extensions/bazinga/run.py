@@ -14,13 +14,14 @@ from importlib import import_module
 
 import apsw
 
-from ctxrank.cli.call import Call, Reply, answered, leave, shown
+from ctxrank.cli.call import Call, Reply, answered, leave
 from ctxrank.extensions.bazinga.arguments import COMMANDS, Declaration, Unknown, leading_options
 from ctxrank.extensions.bazinga.call import BazingaCall, Failed, Json
 from ctxrank.extensions.bazinga.place import Place, WrongPlaceError
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.machine import ALL_EXTENSIONS, is_off, refused
 from ctxrank.indexer.store.connection import translate
+from ctxrank.indexer.text.lines import one_line
 
 __all__ = ["COMMANDS", "ask", "main", "reply", "run"]
 
@@ -121,7 +122,7 @@ def _fail(error: Exception) -> int:
 
 
 def _sentence(error: CtxrankError) -> str:
-    return shown(f"Error: {error.message} {error.hint}".rstrip()) + "\n"
+    return one_line(f"Error: {error.message} {error.hint}".rstrip()) + "\n"
 
 
 def _globals(call: Call, arguments: tuple[str, ...]) -> tuple[Place, bool, tuple[str, ...]]:

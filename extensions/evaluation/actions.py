@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.extensions.evaluation.collection import read_collections
 from ctxrank.extensions.evaluation.evaluate import Evaluation, evaluate
@@ -12,6 +12,7 @@ from ctxrank.extensions.evaluation.sweep import sweep as tune
 from ctxrank.indexer.exceptions import NoStoreError, UntrustedError
 from ctxrank.indexer.opening import create_scratch_store
 from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.indexer.text.lines import one_line
 
 _MEASURES = ("ndcg_at_10", "recall_at_100", "mrr_at_10")
 _NAMES = {"ndcg": "nDCG", "recall": "recall", "mrr": "MRR"}
@@ -89,5 +90,5 @@ def _config(call: Call) -> Config:
         with tempfile.TemporaryDirectory(prefix="ctxrank-eval-") as folder, create_scratch_store(folder) as store:
             config = load_config(store)
     for note in config.notes:
-        call.note(shown(note))
+        call.note(one_line(note))
     return config

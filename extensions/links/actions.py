@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.extensions.links.annotations import Governor, trace_path
 from ctxrank.extensions.links.check import CheckReport, check_tree
@@ -19,6 +19,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 
 _NAMED_RECEIPTS = 8
 # Search fills whatever budget is left; only the head of what it found says something about the task.
@@ -71,8 +72,8 @@ def check(call: Call, strict: bool, path: str | None, is_suggesting: bool, least
 
 def _check_lines(report: CheckReport, *, is_ok: bool) -> Iterator[str]:
     for finding in report.findings:
-        place = shown(f"{finding.path}:{finding.line}")
-        yield f"{finding.severity:<7} {place}  {shown(f'{finding.rule}: {finding.message}')}"
+        place = one_line(f"{finding.path}:{finding.line}")
+        yield f"{finding.severity:<7} {place}  {one_line(f'{finding.rule}: {finding.message}')}"
     of_types = [_number(count, type_) for type_, count in report.counts.items() if type_ != "identity"]
     artifacts = ", ".join(sorted(of_types, key=lambda part: part.split()[1])) or "no artifacts"
     numbers = ", ".join(_number(report.count(severity), severity) for severity in ("error", "warning", "info"))
@@ -107,7 +108,7 @@ def _trace(call: Call, path: str) -> Reply:
 
 def _governor_line(one: Governor) -> str:
     state = f" ({one.node.status})" if one.node.is_retired else ""
-    return f"{one.node.id}{state}  {shown(one.node.title)}  {shown('; '.join(one.reasons))}"
+    return f"{one.node.id}{state}  {one_line(one.node.title)}  {one_line('; '.join(one.reasons))}"
 
 
 def _suggest(call: Call, least: int) -> Reply:
@@ -128,7 +129,7 @@ def _suggestion_line(one: LinkSuggestion) -> str:
     tasks = ", ".join(dict.fromkeys(seen.task for seen in one.sightings))
     where = ", ".join(f"{seen.receipt} (rank {seen.rank})" for seen in one.sightings[:_NAMED_RECEIPTS])
     times = f"found {len(one.sightings)} times for {tasks}"
-    return shown(f"{one.id} into {one.list} of {one.into} ({one.path}): {times}; receipts {where}")
+    return one_line(f"{one.id} into {one.list} of {one.into} ({one.path}): {times}; receipts {where}")
 
 
 def suggest(store: Store, tree: ArtifactTree, mode: RedactionMode, least: int) -> tuple[LinkSuggestion, ...]:

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Generator
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError
@@ -26,6 +26,7 @@ from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.wide_settings import ENVIRONMENT, WideSettings
+from ctxrank.indexer.text.lines import one_line
 
 _STATUS_PATIENCE_S = 0.5
 # A cluster that has answered once is waited for when nodes are lost or too busy; one that never did is away.
@@ -99,7 +100,7 @@ def _reply(store: Store, done: Sent, settings: WideSettings) -> Reply:
         notes.append(f"{len(refused)} documents are set aside; --json names them all.")
     return Reply(
         lambda: Extended(done, {"index": name, "refused": list(refused.items())}),
-        [f"Sent {done.changed:,} changes to {shown(settings.hosts)}, {done.unchanged:,} were there{waited}"],
+        [f"Sent {done.changed:,} changes to {one_line(settings.hosts)}, {done.unchanged:,} were there{waited}"],
         exit_code=CtxrankError.exit_code if refused else 0,
         notes=tuple(notes),
         text_notes=()

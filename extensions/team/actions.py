@@ -4,7 +4,7 @@ import contextlib
 import os
 from collections.abc import Callable, Generator, Sequence
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.cli.sigterm import at_sigterm
@@ -27,6 +27,7 @@ from ctxrank.indexer.store.one_process import holder, only_one
 from ctxrank.indexer.store.origins import count_waiting
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.team_log import ENVIRONMENT, TeamState, read_state
+from ctxrank.indexer.text.lines import one_line
 
 _SHOWN_SKIPPED = 5
 
@@ -41,12 +42,12 @@ def init(call: Call, project: str, machines: tuple[str, ...]) -> Reply:
     made = prepare(dsn, project, machines)
     lines = [
         f"{'Made' if made.is_new else 'There is already'} a team's log; "
-        f"{'made' if made.is_new_project else 'there is already'} the project {shown(project)}"
+        f"{'made' if made.is_new_project else 'there is already'} the project {one_line(project)}"
     ]
     for machine in made.admitted:
         password, code = made.passwords.get(machine), made.codes.get(machine)
         says = f", password {password}" if password else " (a role that was there)"
-        lines.append(f"admitted {shown(machine)}{says}{f', joins with {code}' if code else ''}")
+        lines.append(f"admitted {one_line(machine)}{says}{f', joins with {code}' if code else ''}")
     return Reply(
         lambda: {
             "created": made.is_new,
@@ -78,7 +79,7 @@ def join(call: Call, project: str, code: str | None, snapshot: str | None) -> Re
                     taken = bring_snapshot(store, log, snapshot, advance)
             done = _synchronize(call, store, log)
         state = state_of(store)
-    lines = [f"Joined {shown(project)}"]
+    lines = [f"Joined {one_line(project)}"]
     if taken is not None:
         lines.append(f"snapshot   {taken.taken} lines taken, {taken.refused} not: the log has others by now")
     more = {} if taken is None else {"snapshot": taken}
@@ -102,7 +103,7 @@ def status(call: Call, unconfirmed: bool) -> Reply:
             found = exchange.forgetting(store, log)
             waiting, sealed = count_waiting(store.primary), sealed_orders(store)
         late = [
-            f"{shown(one.machine)}{' (this one)' if one.is_this else ''}: {one.orders} orders,"
+            f"{one_line(one.machine)}{' (this one)' if one.is_this else ''}: {one.orders} orders,"
             f" {f'seen {one.seen_at}' if one.seen_at else 'never seen'}"
             for one in found.unconfirmed
         ]
@@ -125,15 +126,15 @@ def status(call: Call, unconfirmed: bool) -> Reply:
         waiting = unpushed(store.primary, state)
         process = holder(os.path.join(store.location.folder, TEAM_LOCK))
     lines = [
-        f"project   {shown(state.project)}",
+        f"project   {one_line(state.project)}",
         f"memory    {sentence(state)}",
         f"change    {state.applied} of the log, {state.head} when it was last asked",
         f"outbox    {f'{waiting} changes wait for the log' if waiting else 'empty'}",
     ]
     if process:
-        lines.append(f"exchanged by process {shown(process)}")
+        lines.append(f"exchanged by process {one_line(process)}")
     if state.trouble:
-        lines.append(f"trouble   {shown(state.trouble)}")
+        lines.append(f"trouble   {one_line(state.trouble)}")
     return Reply(
         lambda: {**as_json(state), "head": state.head, "outbox": waiting, "process": int(process or 0) or None},
         lines,
@@ -175,7 +176,7 @@ def leave(call: Call) -> Reply:
             drop_state(change)
     return Reply(
         lambda: {"project": state.project, "told": not trouble},
-        [f"Left {shown(state.project)}"],
+        [f"Left {one_line(state.project)}"],
         notes=(trouble,) if trouble else (),
         text_notes=("what came from others stays: 'ctxrank purge --origin ID' takes it out.",),
     )
@@ -187,7 +188,7 @@ def snapshot(call: Call, file: str) -> Reply:
         count, change = write_snapshot(log, file)
     return Reply(
         lambda: {"file": file, "lines": count, "change": change},
-        [f"Wrote {count} lines up to change {change} to {shown(file)}"],
+        [f"Wrote {count} lines up to change {change} to {one_line(file)}"],
         text_notes=("a machine begins with it: 'ctxrank team join PROJECT --snapshot FILE'.",),
     )
 

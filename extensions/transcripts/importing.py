@@ -15,7 +15,7 @@ from ctxrank.cli.actions.errors.run import RAN_NEXT
 from ctxrank.cli.agents.event import CODEX
 from ctxrank.cli.agents.messages import keep_text
 from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.extensions.transcripts.conversations import (
     Place,
@@ -57,6 +57,7 @@ from ctxrank.indexer.store.connection import put_setting, read_column, read_sett
 from ctxrank.indexer.store.hook_settings import CONVERSATIONS, HookSettings, hook_settings
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.lines import one_line
 
 REPAIR = "transcript_repair"
 TRANSCRIPT = "transcript"  # what came from one says so by its agent's name
@@ -142,7 +143,7 @@ def on_session_end(call: HookCall) -> None:
 
 def _lines(place: str, counts: dict[str, int], *, is_dry_run: bool) -> Iterator[str]:
     verb = "Would bring in" if is_dry_run else "Brought in"
-    yield f"{verb} from {counts['files']} files in {shown(place)}"
+    yield f"{verb} from {counts['files']} files in {one_line(place)}"
     ended = f"{counts['repaired']} of them with what ran until they were over"
     yield f"   {counts['failures']} failures, {ended}, and {counts['entries']} messages"
     if counts["fixes"]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.errors.lookup import Whose, given_failure, record_words, save_solution
 from ctxrank.cli.actions.given import number_of, others_know
-from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import cut, facts, indented, times
 from ctxrank.indexer.clock import format_day, format_us, now_us
@@ -19,7 +19,7 @@ from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import error_title
+from ctxrank.indexer.text.lines import error_title, one_line
 from ctxrank.ranking.errors.answer import MAX_FIXES, Asked, recognise
 from ctxrank.ranking.errors.confidence import confidence_in
 
@@ -36,7 +36,7 @@ def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **op
             "Give the failure's output, or --type and --message.", hints=hints, is_final=is_final,
         )  # fmt: skip
     notes = [
-        f"{shown(one.project)} knows this error, too: {public_id(_KIND, one.match.pattern_id)}, {one.match.state}."
+        f"{one_line(one.project)} knows this error, too: {public_id(_KIND, one.match.pattern_id)}, {one.match.state}."
         for one in answer.elsewhere
     ]
     if saved.is_redacted:
@@ -48,13 +48,13 @@ def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **op
     title = error_title(saved.error_type, saved.message)
     return Reply(
         lambda: Extended(saved, {"project": project, "error": title}),
-        _saved_lines(saved, project, shown(title)),
+        _saved_lines(saved, project, one_line(title)),
         notes=tuple(notes),
     )
 
 
 def _saved_lines(saved: SavedKnownError, project: str, what: str) -> Iterator[str]:
-    whose = f"{public_id(_KIND, saved.id)} of {shown(project)}, {saved.state}"
+    whose = f"{public_id(_KIND, saved.id)} of {one_line(project)}, {saved.state}"
     if saved.is_new:
         yield f"Saved {whose}: {what}"
         return
@@ -140,8 +140,8 @@ def _error_lines(call: Call, error: StoredError) -> Iterator[str]:
         f"{call.bold(public_id('error', error.id))} {record}, confidence {_own_confidence(error):.2f} · "
         f"{call.dim(about)}"
     )
-    yield f"   {cut(shown(error_title(error.error_type, error.message)))}"
-    yield f"   Solution: {cut(shown(error.solution))}"
+    yield f"   {cut(one_line(error_title(error.error_type, error.message)))}"
+    yield f"   Solution: {cut(one_line(error.solution))}"
 
 
 def _details_lines(call: Call, error: StoredError, recognition: Recognition | None) -> Iterator[str]:
@@ -149,15 +149,15 @@ def _details_lines(call: Call, error: StoredError, recognition: Recognition | No
     yield from _error_lines(call, error._replace(solution=error.solution.strip().split("\n")[0]))
     yield from list(indented(error.solution.strip()))[1:]
     for hint in error.hints:
-        yield f"   Hint: {shown(hint)}"
+        yield f"   Hint: {one_line(hint)}"
     yield f"   {'Expired' if error.is_expired else 'Expires'} {format_us(error.expires_at)}"
     if recognition is None:
         yield "   It is not recognised yet: the next 'ctxrank error match' signs it."
         return
-    yield f"   Recognised by: {shown(recognition.headline) or '(no words)'}"
+    yield f"   Recognised by: {one_line(recognition.headline) or '(no words)'}"
     for name, values in (("Codes", recognition.codes), ("Masked", recognition.values), ("At", recognition.places)):
         if values:
-            yield f"   {name}: {shown(', '.join(values))}"
+            yield f"   {name}: {one_line(', '.join(values))}"
     for line in indented(recognition.unit):
         yield call.dim(f"   | {line[3:]}".rstrip())
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from ctxrank.cli.actions.errors.lookup import Whose, given_failure, look_up, record_sighting, record_words
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import indented, times
 from ctxrank.indexer.clock import format_day
@@ -15,7 +15,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import error_title
+from ctxrank.indexer.text.lines import error_title, one_line
 from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
 from ctxrank.ranking.errors.match import ErrorMatch
 
@@ -82,14 +82,14 @@ def _of_quote(quote: "PromptFinding") -> dict[str, object]:
 
 def _quote_line(quote: "PromptFinding") -> str:
     parent = quote.parent
-    name = f"{public_id(parent.kind, parent.number)} {shown(parent.path or parent.title)}"
-    return f"Said in a finding: {name}: {shown(parent.body)}"
+    name = f"{public_id(parent.kind, parent.number)} {one_line(parent.path or parent.title)}"
+    return f"Said in a finding: {name}: {one_line(parent.body)}"
 
 
 def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:
     yield f"not known. {answer.reason}"
     for fix in answer.same_kind[:1]:
-        yield f"What fixed that: {shown(fix.solution)}"
+        yield f"What fixed that: {one_line(fix.solution)}"
     if seen is not None:
         last = format_day(seen.last_seen)
         yield f"It was seen {times(seen.times)} before, last on {last}, and no fix was saved."
@@ -130,10 +130,10 @@ def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:
         f"confidence {match.confidence:.2f}, "
         f"{record_words(match.state, match.confirmations, match.refutations)}, seen {times(fix.occurrences)}"
     )
-    yield f"   {shown(_title(fix))}"
+    yield f"   {one_line(_title(fix))}"
     first, *rest = indented(fix.solution.strip())
     yield f"   {'It did not help' if match.state == 'refuted' else 'Solution'}: {first.strip()}"
     yield from rest
-    yield call.dim(f"   {shown(' '.join(match.why))}")
+    yield call.dim(f"   {one_line(' '.join(match.why))}")
     if match.masked:
-        yield call.dim(f"   Masked: {shown(', '.join(match.masked[:_MASKED_SHOWN]))}")
+        yield call.dim(f"   Masked: {one_line(', '.join(match.masked[:_MASKED_SHOWN]))}")

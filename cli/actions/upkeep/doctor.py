@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.care import repair as care
@@ -14,6 +14,7 @@ from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.location import find_store
+from ctxrank.indexer.text.lines import one_line
 
 _DRY_RUN, _APPLY = "dry-run", "apply"
 
@@ -53,9 +54,9 @@ def _lines(call: Call, found: _Diagnosis) -> Iterator[str]:
     for finding in found.findings:
         word = finding.result.value
         mark = f"{call.dim(word)}  " if finding.result is Result.OK else f"{call.bold(word):<4}"
-        yield f"{mark}  {finding.id:<{width}}  {shown(finding.evidence)}"
+        yield f"{mark}  {finding.id:<{width}}  {one_line(finding.evidence)}"
         if finding.next_step:
-            yield f"{'':<{width + 8}}→ {shown(finding.next_step)}"
+            yield f"{'':<{width + 8}}→ {one_line(finding.next_step)}"
     yield _counts_line(found.findings)
     if found.mode is not None:
         yield from _repair_lines(found)
@@ -82,7 +83,7 @@ def _repair_lines(found: _Diagnosis) -> Iterator[str]:
         yield "'ctxrank doctor --repair dry-run' tries it on a copy; '--repair apply' does it."
         return
     for line in found.report.done:
-        yield f"repair: {shown(line)}"
+        yield f"repair: {one_line(line)}"
     if found.report.salvaged is not None:
         yield from _salvaged_lines(found.report.salvaged)
     if found.report.backup:
@@ -93,7 +94,7 @@ def _repair_lines(found: _Diagnosis) -> Iterator[str]:
     yield f"afterwards: {_counts_line(found.after)}"
     for finding in found.after:
         if finding.result is not Result.OK:
-            yield f"        {finding.id}: {shown(finding.evidence)}"
+            yield f"        {finding.id}: {one_line(finding.evidence)}"
 
 
 def _salvaged_lines(salvaged: SalvageReport) -> Iterator[str]:

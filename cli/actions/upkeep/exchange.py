@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import BinaryIO
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.output.import_report import import_reply
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.beneath import is_inside
@@ -17,6 +17,7 @@ from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.systems import whole_file
+from ctxrank.indexer.text.lines import one_line
 
 
 def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = (), accept: bool = False) -> Reply:
@@ -68,7 +69,7 @@ def export(
         call.note(f"{target} lies below the root: 'ctxrank index' takes it in, unless an ignore file names it.")
     return Reply(
         lambda: {"file": target, "records": count, "seq": reached},
-        [f"Exported {count} records to {shown(target)}", f"What comes later: --since {reached}"],
+        [f"Exported {count} records to {one_line(target)}", f"What comes later: --since {reached}"],
     )
 
 

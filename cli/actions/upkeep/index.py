@@ -5,12 +5,13 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from ctxrank.cli.actions.upkeep.indexing import Indexed, answer_of, bring_up_to_date, text_notes
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.text.lines import one_line
 
 _SHOWN_PATHS = 20
 
@@ -64,6 +65,6 @@ def _lines(call: Call, done: Indexed, *, dry_run: bool) -> Iterator[str]:
 def _path_lines(call: Call, verb: str, paths: Sequence[str]) -> Iterator[str]:
     first = paths if call.verbosity > 0 else paths[:_SHOWN_PATHS]
     for path in first:
-        yield f"{verb:<9} {shown(path)}"
+        yield f"{verb:<9} {one_line(path)}"
     if len(paths) > len(first):
         yield f"{verb:<9} … and {len(paths) - len(first)} more (-v lists them)"

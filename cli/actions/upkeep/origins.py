@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.exceptions import LockedError, NotFoundError, UsageError
@@ -16,6 +16,7 @@ from ctxrank.indexer.privacy.removal import Removal, removals
 from ctxrank.indexer.store.ids import origin_name
 from ctxrank.indexer.store.origins import KnownOrigin, OriginState, known_origins
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 
 _STATES: dict[str, OriginState] = {"accept": "accepted", "revoke": "revoked", "refuse": "refused"}
 _OF_ORDERS = ("agree", "decline", "undo")
@@ -72,13 +73,13 @@ def _reply(key: str, found: Sequence[tuple[str, KnownOrigin | WaitingOrder | Rem
 
 def _line(one: KnownOrigin) -> str:
     decided = f" by {one.decided_by}, {format_day(one.decided_at)}" if one.decided_at else ""
-    name = f"  {shown(one.name)}" if one.name else ""
+    name = f"  {one_line(one.name)}" if one.name else ""
     return f"{origin_name(one.code)}  {one.state}{decided}  {one.records} records{name}"
 
 
 def _order_line(one: WaitingOrder) -> str:
     what = f"a {one.kind}" if one.record == orders.FORGET else f"{one.kind} {one.key}"
-    by = f"{shown(one.name)} {one.origin}".strip()
+    by = f"{one_line(one.name)} {one.origin}".strip()
     return f"{one.number}  {format_day(one.came_at)}  {what}: {one.touched} records; by {by}, in a {one.came_by}"
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from ctxrank.cli.agents.log import last_failures
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.sharing import sharing
 from ctxrank.indexer.care.status import Status, read_status
@@ -22,6 +22,7 @@ from ctxrank.indexer.store.known_stores import trust as make_known
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, identity_of, is_known, refuse_foreign
 from ctxrank.indexer.store.origins import count_waiting, known_origins
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.floor import ALPHA, Floor, measured_floor
 
 if TYPE_CHECKING:  # most stores have no team
@@ -46,7 +47,7 @@ def init(call: Call, folder: str | None) -> Reply:
     next_steps = (*found, "next: 'ctxrank index' for files, 'ctxrank save' for findings.")
     return Reply(
         lambda: {"store": path, "created": is_new, "trusted": not trouble},
-        [f"{'Made' if is_new else 'There is already'} a store {'in' if is_usual else 'at'} {shown(path)}"],
+        [f"{'Made' if is_new else 'There is already'} a store {'in' if is_usual else 'at'} {one_line(path)}"],
         notes=(trouble,) if trouble else (),
         text_notes=next_steps if is_new else (),
     )
@@ -91,7 +92,7 @@ def status(call: Call) -> Reply:
             *((_floor_line(floor),) if floor is not None else ()),
             *((f"team      {sharing('team').sentence(team)}",) if team is not None else ()),
             *((f"wide      {_cluster_sentence(wide)}",) if wide is not None else ()),
-            *(f"hook      {shown(failure)}" for failure in failures),
+            *(f"hook      {one_line(failure)}" for failure in failures),
         ),
         outcome="degraded" if found.index_trouble and not is_wide else "stale" if found.stale else "matched",
         engine=engine,
@@ -103,7 +104,7 @@ def _notes_on_others(store: Store) -> list[str]:
     """What `status` says: who is asked about, once who was accepted by the team's log, which orders wait."""
     notes: list[str] = []
     for one in known_origins(store.primary):
-        name = f"{f'{shown(one.name)} ' if one.name else ''}{origin_name(one.code)}"
+        name = f"{f'{one_line(one.name)} ' if one.name else ''}{origin_name(one.code)}"
         if one.state == "asked":
             notes.append(f"{name} is not accepted: {one.records} records are found and said nowhere unasked.")
         elif one.state == "accepted" and not one.is_told:
@@ -124,10 +125,10 @@ def _floor_line(floor: Floor) -> str:
 
 def _cluster_sentence(found: "ClusterStatus") -> str:
     if found.trouble:
-        return f"{shown(found.nodes)}: {found.trouble}"
+        return f"{one_line(found.nodes)}: {found.trouble}"
     asked = "" if found.is_used else "; asked by no search: engine is not opensearch"
     refused = f", {found.set_aside} refused" if found.set_aside else ""
-    return f"{shown(found.nodes)}: {found.documents:,} documents, {found.behind} changes behind{refused}{asked}"
+    return f"{one_line(found.nodes)}: {found.documents:,} documents, {found.behind} changes behind{refused}{asked}"
 
 
 # What a count is of, where it is not the kind with an s.
@@ -141,8 +142,8 @@ def _counted(kind: str, count: int) -> str:
 
 
 def _status_lines(status: Status, size: int, instead: str) -> Iterator[str]:
-    yield f"store     {shown(status.store)}"
-    yield f"root      {shown(status.root)}"
+    yield f"store     {one_line(status.store)}"
+    yield f"root      {one_line(status.root)}"
     yield f"size      {size / 2**20:,.1f} MB"
     # Files are counted below, those of packages with the others.
     kinds = [kind for kind in status.documents if kind != "artifact" or not status.artifacts]
@@ -162,7 +163,7 @@ def _status_lines(status: Status, size: int, instead: str) -> Iterator[str]:
     for does, says in status.processes.items():
         pid, _, where = says.partition(" ")
         verb = "served" if does == "serve" else "followed"
-        yield f"{verb:<9} by process {shown(pid)}{f' at {shown(where)}' if where else ''}"
+        yield f"{verb:<9} by process {one_line(pid)}{f' at {one_line(where)}' if where else ''}"
     hint = "redacted when shown; 'ctxrank purge --redact' does it for good"
     if status.older_user_rules:
         hint = f"{status.older_user_rules} of them before your own rules existed; 'ctxrank purge --redact' redacts them"
@@ -182,7 +183,7 @@ def trust(call: Call, path: str) -> Reply:
     folder = store.location.folder
     return Reply(
         lambda: {"store": folder, "known_before": not is_new, "documents": documents, "refused_roots": unread},
-        [f"{'Trusted' if is_new else 'You trust already'} the store in {shown(folder)}: {documents} documents"],
+        [f"{'Trusted' if is_new else 'You trust already'} the store in {one_line(folder)}: {documents} documents"],
         text_notes=tuple(
             f"it names {name}, which is not read: 'ctxrank index --root {name}' allows that." for name in unread
         ),

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 
 from ctxrank.cli.actions.upkeep.indexing import STEP_FOLDER, Indexed, answer_of, bring_up_to_date, text_notes
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.command_table import CORE, command_table
 from ctxrank.cli.output.envelope import as_json, envelope
 from ctxrank.cli.output.progress import progress_bar
@@ -27,6 +27,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.location import WATCH_LOCK
 from ctxrank.indexer.store.one_process import only_one
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 
 # Nothing happens for so long before a batch begins, and no batch waits longer for that.
 _QUIET_MS = 200
@@ -178,7 +179,7 @@ class _Follower:
             named = [*report.added, *report.changed, *(to for _, to in report.moved), *report.removed]
             names = ", ".join(named[:_SHOWN_PATHS]) + (" …" if len(named) > _SHOWN_PATHS else "")
             facts = f"{counts or 'nothing to do'}{': ' if names else ''}{names}"
-            print(f"{time.strftime('%H:%M:%S')} {shown(facts)}")
+            print(f"{time.strftime('%H:%M:%S')} {one_line(facts)}")
             for note in text_notes(done):
                 self._call.note(note)
         sys.stdout.flush()

@@ -2,7 +2,6 @@
 
 import os
 
-from ctxrank.cli.call import shown
 from ctxrank.extensions.bazinga.arguments import leading_options
 from ctxrank.extensions.bazinga.call import BazingaCall
 from ctxrank.extensions.bazinga.database.importer import import_bazinga
@@ -13,6 +12,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.opening import create_store, open_project_store
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
+from ctxrank.indexer.text.lines import one_line
 
 
 def install(call: BazingaCall) -> None:
@@ -52,7 +52,7 @@ def _requested(call: BazingaCall) -> tuple[str, bool]:
 
 
 def _saying(call: BazingaCall) -> steps.Say:
-    return lambda text: None if call.is_quiet else call.write(shown(text) + "\n")
+    return lambda text: None if call.is_quiet else call.write(one_line(text) + "\n")
 
 
 def _bring_in(call: BazingaCall, root: str, *, is_dry_run: bool) -> None:
