@@ -102,7 +102,8 @@ def compiled_split() -> Callable[[str], str] | None:
 
 def split_word(word: str) -> tuple[str, ...]:
     """The parts of one word of a query, exactly as they are in the column; empty if it is no compound."""
-    return tuple(split_in_python(word).split())
+    is_one = word.isascii() and word.isalnum()  # as nearly all are
+    return tuple((_split(word.encode()) if is_one else split_in_python(word)).split())
 
 
 def compounds_among(words: Collection[bytes]) -> dict[bytes, tuple[str, ...]]:
