@@ -42,32 +42,23 @@ def trigrams_of(word: str) -> list[str]:
     return [word[at : at + _TRIGRAM] for at in range(len(word) - _TRIGRAM + 1)]
 
 
-def near_terms(index: Index, word: str, most: int) -> list[IndexTerm]:
-    """Terms that share trigrams with a word, those that share the most and rarest ones first."""
-    trigrams = sorted(set(trigrams_of(word)))
-    expression = " OR ".join(map(quoted, trigrams))
-    query = """
-        SELECT t.id, t.term, t.df
-          FROM (SELECT rowid, rank AS r FROM main.term_trigrams WHERE term_trigrams MATCH ? ORDER BY rank LIMIT ?) AS g
-         CROSS JOIN main.terms AS t ON t.id = g.rowid
-         WHERE t.df > 0
-         ORDER BY g.r, g.rowid
-    """
-    return _found(index, query, expression, most) if trigrams else []
+# Those that share the most and rarest trigrams first; the shortest first, then by text.
+NEAREST = """
+    SELECT t.id, t.term, t.df
+      FROM (SELECT rowid, rank AS r FROM main.term_trigrams WHERE term_trigrams MATCH ? ORDER BY rank LIMIT ?) AS g
+     CROSS JOIN main.terms AS t ON t.id = g.rowid
+     WHERE t.df > 0
+     ORDER BY g.r, g.rowid
+"""
+SHORTEST = """
+    SELECT t.id, t.term, t.df
+      FROM main.term_trigrams AS g CROSS JOIN main.terms AS t ON t.id = g.rowid
+     WHERE g.term_trigrams MATCH ? AND t.df > 0
+     ORDER BY length(t.term), t.term LIMIT ?
+"""
 
 
-def terms_containing(index: Index, part: str, most: int) -> list[IndexTerm]:
-    """Terms that contain a part of three letters or more, the shortest first, then by text."""
-    query = """
-        SELECT t.id, t.term, t.df
-          FROM main.term_trigrams AS g CROSS JOIN main.terms AS t ON t.id = g.rowid
-         WHERE g.term_trigrams MATCH ? AND t.df > 0
-         ORDER BY length(t.term), t.term LIMIT ?
-    """
-    return _found(index, query, quoted(part), most) if len(part) >= _TRIGRAM else []
-
-
-def _found(index: Index, query: str, expression: str, most: int) -> list[IndexTerm]:
+def terms_with_trigrams(index: Index, query: str, expression: str, most: int) -> list[IndexTerm]:
     """What a question to the trigrams finds. Raises CorruptError where they are lost: FTS5 takes that for an answer."""
     found = list(read_rows(index.connection, query, (expression, most), IndexTerm))
     if not found:

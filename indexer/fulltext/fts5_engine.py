@@ -225,15 +225,24 @@ class Fts5Engine:
 
     def near_terms(self, word: str, most: int) -> list[IndexTerm]:
         """Terms that share trigrams with a word, those that share the most and rarest ones first."""
-        from ctxrank.indexer.fulltext.dictionary import near_terms  # noqa: PLC0415  few queries need it
+        from ctxrank.indexer.fulltext.dictionary import (  # noqa: PLC0415  few queries need it
+            NEAREST,
+            terms_with_trigrams,
+            trigrams_of,
+        )
 
-        return near_terms(self.index(), word, most)
+        expression = " OR ".join(map(quoted, sorted(set(trigrams_of(word)))))
+        return terms_with_trigrams(self.index(), NEAREST, expression, most) if expression else []
 
     def terms_containing(self, part: str, most: int) -> list[IndexTerm]:
         """Terms that contain a part of three letters or more, the shortest first, then by text."""
-        from ctxrank.indexer.fulltext.dictionary import terms_containing  # noqa: PLC0415  few queries need it
+        from ctxrank.indexer.fulltext.dictionary import (  # noqa: PLC0415  few queries need it
+            SHORTEST,
+            terms_with_trigrams,
+            trigrams_of,
+        )
 
-        return terms_containing(self.index(), part, most)
+        return terms_with_trigrams(self.index(), SHORTEST, quoted(part), most) if trigrams_of(part) else []
 
     def word_of(self, term: str) -> str:
         """A word that a stemmed term came from."""
