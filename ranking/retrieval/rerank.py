@@ -54,7 +54,9 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     count = count_with_ties([row.score for row in rows], MAX_RERANKED, MAX_TIED)
     read = _read(plan, plain, rows[:count])
     share = share_of_bonus(len(plan.terms))
-    is_quoted = _is_quoted(plan, read)
+    # Whether the whole query stands word by word in a source that is no test.
+    may_be_quoted = len(plan.pairs) >= _LEAST_QUOTED and not plan.unknown
+    is_quoted = may_be_quoted and any(_is_source_with(plan.pairs, row) for row in read)
     forms: dict[tuple[str, str], tuple[float, float]] = {}  # (times asked, idf) of each form as typed
     for term in plain:
         holding = sum(term.stems[0] in row.positions for row in read)
@@ -74,17 +76,13 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
     return found._replace(rows=best + rows[count:])
 
 
-def _is_quoted(plan: Plan, read: list[_Read]) -> bool:
-    """Whether the whole query stands word by word in a source that is no test."""
-    if len(plan.pairs) < _LEAST_QUOTED or plan.unknown:
+def _is_source_with(pairs: tuple[tuple[str, str, float, float], ...], row: _Read) -> bool:
+    """Whether a row has all these neighbours one behind the other, and is of a source that is no test."""
+    if is_test(row.path) or not all(_follows(row.positions, first, second) for first, second, _, _ in pairs):
         return False
-    for row in read:
-        if all(_follows(row.positions, first, second) for first, second, _, _ in plan.pairs) and not is_test(row.path):
-            from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  few queries are quotations
+    from ctxrank.ranking.retrieval.questions import is_prose  # noqa: PLC0415  few queries are quotations
 
-            if not is_prose(row.path):
-                return True
-    return False
+    return not is_prose(row.path)
 
 
 def _follows(positions: dict[str, list[int]], first: str, second: str) -> bool:
