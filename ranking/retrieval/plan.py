@@ -393,8 +393,9 @@ def query_names(query: Query) -> dict[str, float]:
     they are written together.
     """
     names: dict[str, float] = {}
-    words = [term.text.lower() for term in query.terms if term.is_plain and term.text.isalpha()]
-    if 1 < len(words) == len(query.terms) <= _MAX_NAME_WORDS:
+    are_few = 1 < len(query.terms) <= _MAX_NAME_WORDS
+    if are_few and all(term.is_plain and term.text.isalpha() for term in query.terms):
+        words = [term.text.lower() for term in query.terms]
         names = {"".join(words): 1.0, "_".join(words): 1.0}
     is_alone = len(query.terms) == 1
     for term in query.terms:

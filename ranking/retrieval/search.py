@@ -82,11 +82,13 @@ def search(
     """
     config = config or load_config(store)  # it says which engine answers
     engine = engine or engine_of(store)
-    given, request = request.text, request._replace(text=bounded_text(request.text))
+    length = len(request.text)
+    if length > MAX_QUERY_CHARS:
+        request = request._replace(text=bounded_text(request.text))
     query = query_of(request)
     filters = resolve_filters(store.primary, request, query)
-    if request.text != given:
-        filters = filters._replace(notes=(*filters.notes, _TOO_LONG.format(len(given))))
+    if length > MAX_QUERY_CHARS:
+        filters = filters._replace(notes=(*filters.notes, _TOO_LONG.format(length)))
     today = (now_us() if request.as_of is None else request.as_of) // DAY_US
     question = Question(store, request, query, filters, config, today)
     with store.one_question():
