@@ -86,6 +86,14 @@ def kind_of(path: str) -> str:
     return SOURCE
 
 
+class _Kinds(dict[str, str]):
+    """The kind of each path that was met."""
+
+    def __missing__(self, path: str) -> str:
+        kind = self[path] = kind_of(path)
+        return kind
+
+
 class Priors:
     """What the files of one answer are worth to its question, of which the best are `known`."""
 
@@ -94,11 +102,11 @@ class Priors:
     ) -> None:
         self._plan, self._is_by_passage = plan, question.request.is_by_passage
         self._stems = {stem for term in plan.terms for stem in term.stems}
-        self._kinds: dict[str, str] = {}
+        self._kinds = _Kinds()
         self._seen: dict[str, int] = {}
         text, query = question.request.text, question.query
         self._aim = CODE if is_pasted(text) else aim_of(query)
-        kinds = {id_: self._kind_of(signals.path) for id_, signals in known.items()}
+        kinds = {id_: self._kinds[signals.path] for id_, signals in known.items()}
         # Where nearly all of the best files are a manual's, all kinds count in full.
         files = [kind for kind in kinds.values() if kind != RECORD]
         self.is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))
@@ -121,7 +129,7 @@ class Priors:
 
     def give(self, group: HitGroup, signals: RankingSignals) -> None:
         """Give a document its factor and its own share; of several passages of one file the best is given first."""
-        kind, path = self._kind_of(signals.path), signals.path
+        kind, path = self._kinds[signals.path], signals.path
         if kind != SOURCE:
             group.counted = SHOWN_PASSAGES
         if kind == PROSE:
@@ -136,11 +144,6 @@ class Priors:
         if self._is_by_passage and kind != PROSE:
             group.prior *= REPEAT_SHARE ** self._seen.get(path, 0)
             self._seen[path] = self._seen.get(path, 0) + 1
-
-    def _kind_of(self, path: str) -> str:
-        if path not in self._kinds:
-            self._kinds[path] = kind_of(path)
-        return self._kinds[path]
 
     def _named_share(self, name: str) -> float:
         """How many of the words of a file's name the query has."""
