@@ -55,12 +55,8 @@ def list_sessions(call: Call, limit: int) -> Reply:
 def _session_line(call: Call, session: Session) -> str:
     ended = "" if session.ended_at is None else f", ended {format_day(session.ended_at)}"
     about = facts(f"project {session.project}", session.status, f"began {format_day(session.created_at)}{ended}")
-    title = (
-        f"{call.bold(one_line(session.title))} · {one_line(session.name)}"
-        if session.title
-        else call.bold(one_line(session.name))
-    )
-    return f"{title} · {about}"
+    first, *others = map(one_line, filter(None, (session.title, session.name)))
+    return " · ".join((call.bold(first), *others, about))
 
 
 def show_session(call: Call, name: str, with_records: bool) -> Reply:

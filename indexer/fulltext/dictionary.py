@@ -15,7 +15,7 @@ from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.indexer.text.identifiers import FIRST_CJK
 
-_TRIGRAM = 3
+TRIGRAM = 3
 _LONGEST_SPELT = 48  # characters: nothing longer is a word that somebody types
 
 
@@ -34,12 +34,12 @@ def terms_with_beginning(
 
 def has_trigrams(term: str) -> bool:
     """Whether a term is in `term_trigrams`: words of texts, no numbers, hashes, machine text or runs of CJK."""
-    return _TRIGRAM <= len(term) <= _LONGEST_SPELT and term[0].isalpha() and max(term) < FIRST_CJK
+    return TRIGRAM <= len(term) <= _LONGEST_SPELT and term[0].isalpha() and max(term) < FIRST_CJK
 
 
 def trigrams_of(word: str) -> list[str]:
     """Each three letters of a word that follow one another, in order."""
-    return [word[at : at + _TRIGRAM] for at in range(len(word) - _TRIGRAM + 1)]
+    return [word[at : at + TRIGRAM] for at in range(len(word) - TRIGRAM + 1)]
 
 
 # Those that share the most and rarest trigrams first; the shortest first, then by text.

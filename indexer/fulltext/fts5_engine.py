@@ -238,11 +238,11 @@ class Fts5Engine:
         """Terms that contain a part of three letters or more, the shortest first, then by text."""
         from ctxrank.indexer.fulltext.dictionary import (  # noqa: PLC0415  few queries need it
             SHORTEST,
+            TRIGRAM,
             terms_with_trigrams,
-            trigrams_of,
         )
 
-        return terms_with_trigrams(self.index(), SHORTEST, quoted(part), most) if trigrams_of(part) else []
+        return terms_with_trigrams(self.index(), SHORTEST, quoted(part), most) if len(part) >= TRIGRAM else []
 
     def word_of(self, term: str) -> str:
         """A word that a stemmed term came from."""
