@@ -80,7 +80,7 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
                 "out_of_date": out_of_date or None,
             },
         ),
-        _lines(call, result, form, root),
+        _lines(call, result.hits, form, root),
         outcome=result.outcome,
         engine=result.engine,
         exit_code=0 if result.hits else 1,
@@ -156,18 +156,18 @@ def _text_notes(result: SearchResult, hidden: int, files: "list[OutOfDate]", tea
         yield f"{_sharing().sentence(team)}."
 
 
-def _lines(call: Call, result: SearchResult, form: str, root: str) -> Iterable[str]:
+def _lines(call: Call, hits: tuple[Hit, ...], form: str, root: str) -> Iterable[str]:
     if form == "text":
-        return (line for place, hit in enumerate(result.hits, start=1) for line in _hit_lines(call, place, hit, root))
+        return (line for place, hit in enumerate(hits, start=1) for line in _hit_lines(call, place, hit, root))
     if form == "compact":
         from ctxrank.cli.actions.compact_hits import compact_line  # noqa: PLC0415  counts tokens, which text does not
 
-        return map(compact_line, result.hits)
+        return map(compact_line, hits)
     from ctxrank.cli.output.envelope import as_json  # noqa: PLC0415  text needs no JSON library
     from ctxrank.cli.output.shaped import shaped  # noqa: PLC0415  as above
 
     fields = command_table(CORE, "search").fields("hit")
-    return (as_json(shaped(fields, _marked_where_explained(hit))) for hit in result.hits)
+    return (as_json(shaped(fields, _marked_where_explained(hit))) for hit in hits)
 
 
 _FILE_STATES = {

@@ -45,7 +45,7 @@ def replay_receipt(store: Store, receipt: Receipt, config: Config | None = None)
     Raises NotFoundError for a session that is gone, DamagedError for a receipt of an assembly that cannot be read,
     UsageError for a part whose extension is absent.
     """
-    section = section_of(receipt, "receipt replay")
+    section = section_of(receipt)
     if receipt.kind == CONTEXT and section is not None:
         try:
             now = section.remade(store, receipt, config)

@@ -100,24 +100,20 @@ def section_part(store: Store, request: AssembleRequest, asked: AskedSection) ->
     """The part of the section that a request asks for; a note where its extension is absent."""
     field, wanted = next((field, wanted) for field in SECTIONS if (wanted := getattr(request, field)) is not None)
     try:
-        section = _section(SECTIONS[field], f"assemble --{field.replace('_', '-')}")
+        section = named_section(SECTIONS[field], f"assemble --{field.replace('_', '-')}")
     except UsageError as error:
         return SectionPart("", "", 0, asked.budget.limit, notes=(f"{error.message} {error.hint}",))
     return section.gather(store, wanted, asked)
 
 
-def section_of(receipt: Receipt, wanted: str) -> "Section | None":
+def section_of(receipt: Receipt) -> "Section | None":
     """The section that a receipt is of, or has a part of. Raises UsageError where its extension is absent."""
     for field, extension in SECTIONS.items():
         if receipt.kind == CONTEXT or field in receipt.inputs:
-            return _section(extension, wanted)
+            return named_section(extension, "receipt replay")
     return None
 
 
-def any_section(wanted: str) -> "Section":
-    """The section that knows items by ids of their own. Raises UsageError where its extension is absent."""
-    return _section(next(iter(SECTIONS.values())), wanted)
-
-
-def _section(extension: str, wanted: str) -> "Section":
+def named_section(extension: str, wanted: str) -> "Section":
+    """The section of an extension. Raises UsageError where that is absent."""
     return cast("Section", provided(SECTION.format(extension), wanted))

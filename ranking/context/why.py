@@ -18,7 +18,8 @@ from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import memory
 from ctxrank.ranking.context.assembly.order import DELIVERED
-from ctxrank.ranking.context.section import Why, any_section
+from ctxrank.ranking.context.assembly.shapes import SECTIONS
+from ctxrank.ranking.context.section import Why, named_section
 
 
 class _Document(NamedTuple):
@@ -40,7 +41,7 @@ def why(store: Store, document: DocumentRef | str, receipt: Receipt) -> Why:
     Raises NotFoundError for an id that never was, UsageError for an item whose extension is absent.
     """
     if not isinstance(document, DocumentRef):
-        return any_section("why").why(store, document, receipt)
+        return named_section(next(iter(SECTIONS.values())), "why").why(store, document, receipt)
     entry = receipt.entry(str(document))
     if entry is None:
         return Why(str(document), reasons=tuple(_why_no_candidate(store, document, receipt)))
