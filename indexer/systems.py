@@ -102,6 +102,21 @@ def sync_path(path: str) -> None:
         os.close(descriptor)
 
 
+def keep_for_next_process(path: str, data: bytes, *, is_synced: bool = False) -> None:
+    """Keep bytes as Python keeps the code of modules: the next process sees the whole of them or what was there."""
+    if sys.dont_write_bytecode:
+        return
+    mine = f"{path}.{os.getpid()}"
+    try:
+        with open(mine, "xb") as file:
+            file.write(data)
+            if is_synced:
+                sync(file.fileno())
+        os.replace(mine, path)
+    except OSError:
+        pass  # where nobody may write
+
+
 @contextmanager
 def whole_file(path: str) -> "Generator[BinaryIO, None, None]":
     """A new file for its owner alone: it takes this one's place once the disk has it, else it goes. Raises OSError."""

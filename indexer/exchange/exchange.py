@@ -56,9 +56,9 @@ from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store import blocklist, origins
 from ctxrank.indexer.store.blocklist import SECRET
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.connection import read_value, require_value
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.documents import backfill_counts
-from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code
+from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code, own_uuid
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_uuid, one_line
 
@@ -141,7 +141,7 @@ class Exchange:
         self._sender = sender
         self._wanted = tuple(map(digits_of, wanted))
         self._door: OrderDoor = door
-        self._own = require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
+        self._own = own_uuid(store.primary)
         self._account = Account()
         self._imports: dict[str, LineImport] = {}
         self._origins: dict[str, Origin] = {}
@@ -385,7 +385,7 @@ class Exchange:
 
 def carry_out(store: Store, agreed: Iterable[orders.WaitingOrder]) -> ImportReport:
     """Carry out orders that a person here agrees to. Raises LockedError."""
-    own = require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
+    own = own_uuid(store.primary)
     exchange = Exchange(store, own, load_config(store).redaction_mode, door="person")
     agreed = list(agreed)
     exchange.bring([one.line for one in agreed], lambda batch: None)

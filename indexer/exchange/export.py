@@ -26,6 +26,7 @@ from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.connection import snapshot, sqlite_errors
+from ctxrank.indexer.store.ids import own_uuid
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import visible_json
 
@@ -70,11 +71,10 @@ def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[s
 def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Generator[str, None, None]:
     counts: Counter[str] = Counter()
     with sqlite_errors(store.location.primary), snapshot(store.primary):
-        uuid = str(store.primary.execute("SELECT uuid FROM store WHERE id = 1").get)
         header: Fields = {
             "format": FORMAT,
             "version": VERSION,
-            "store": uuid,
+            "store": own_uuid(store.primary),
             "exported_at": format_us(now_us()),
             "ruleset": RULESET_VERSION,
             "since": choice.since or 0,

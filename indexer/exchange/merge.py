@@ -16,6 +16,7 @@ from ctxrank.indexer.exchange.register import read_entry, remove_entry, write_en
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.connection import read_map, read_row, read_value, require_value
+from ctxrank.indexer.store.ids import own_uuid
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
 
@@ -141,7 +142,7 @@ def maker_of(connection: apsw.Connection, kind: Kind, number: int) -> str:
     if found is not None:
         return found.digest
     created_at = require_value(connection, f"SELECT created_at FROM {kind.table.name} WHERE id = ?", (number,), int)
-    return maker(created_at, require_value(connection, "SELECT uuid FROM store WHERE id = 1", (), str))
+    return maker(created_at, own_uuid(connection))
 
 
 def note_maker(change: Change, kind: str, number: int, who: str) -> None:

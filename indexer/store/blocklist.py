@@ -24,6 +24,7 @@ from ctxrank.indexer.redaction.purged_secrets import (
     secret_digest,
 )
 from ctxrank.indexer.store.connection import read_rows, read_value, require_value
+from ctxrank.indexer.store.ids import own_uuid
 from ctxrank.indexer.text.digests import digest_of
 
 PATH, SESSION, SECRET = "path", "session", "secret"
@@ -53,7 +54,7 @@ class Blocklist:
         self._has_paths = any(kind == PATH for kind, _, _ in blocked)
         self._secrets = blocked_secrets(connection)
         # An order of another store has that store's uuid as its key.
-        self._keys = tuple(origin or _key(connection) for origin in dict.fromkeys(row[2] for row in blocked))
+        self._keys = tuple(origin or own_uuid(connection) for origin in dict.fromkeys(row[2] for row in blocked))
 
     def holds_path(self, *paths: str) -> bool:
         """Whether one of these, or a folder above it, was purged, or holds a secret that was."""
@@ -89,13 +90,13 @@ class Blocklist:
 
 def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:
     """Let these not come back; returns the numbers by which they can be allowed. `writer` has a transaction open."""
-    key = _key(writer)
+    key = own_uuid(writer)
     return [_insert(writer, kind, digest(key, kind, text), "") for text in dict.fromkeys(texts)]
 
 
 def block_secrets(writer: apsw.Connection, secrets: Iterable[str]) -> list[int]:
     """Let these be redacted in whatever is stored from now on. `writer` has a transaction open."""
-    key = _key(writer)
+    key = own_uuid(writer)
     return [
         _insert(writer, SECRET, secret_digest(key, secret), f"{len(secret)} {hash_bucket(key, secret[0])}")
         for secret in dict.fromkeys(secrets)
@@ -146,7 +147,7 @@ def blocked_secrets(connection: apsw.Connection) -> tuple[BlockedSecret, ...]:
     for digest, prefilter, origin in connection.execute(query):
         # The prefilter is a secret's length, and the hash bucket of its first character.
         length, bucket = map(int, prefilter.split())
-        secrets.append(BlockedSecret(digest, length, bucket, origin or _key(connection), bool(origin)))
+        secrets.append(BlockedSecret(digest, length, bucket, origin or own_uuid(connection), bool(origin)))
     return tuple(secrets)
 
 
@@ -156,10 +157,6 @@ def and_above(path: str) -> Iterator[str]:
     while path:
         yield path
         path = path.rpartition("/")[0]
-
-
-def _key(connection: apsw.Connection) -> str:
-    return require_value(connection, "SELECT uuid FROM store WHERE id = 1", (), str)
 
 
 def same_text(text: str) -> str:

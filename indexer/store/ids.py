@@ -89,12 +89,17 @@ def digits_of(uuid: str) -> str:
     return uuid.replace("-", "").lower()
 
 
+def own_uuid(database: "apsw.Connection") -> str:
+    """The uuid of this store."""
+    return require_value(database, "SELECT uuid FROM store WHERE id = 1", (), str)
+
+
 def origin_code(writer: "apsw.Connection", uuid: str, *, is_wanted: bool = False) -> int:
     """The code of an origin, which is entered where it is new; 0 for this store. `writer` has a transaction open.
 
     Raises UsageError for a new one that is not wanted while MAX_UNDECIDED others are not decided on.
     """
-    own = require_value(writer, "SELECT uuid FROM store WHERE id = 1", (), str)
+    own = own_uuid(writer)
     if uuid == own:
         return 0
     found = read_value(writer, "SELECT code FROM origins WHERE uuid = ?", (uuid,), int)
@@ -118,8 +123,7 @@ def _natural_code(uuid: str) -> int:
 
 def origins_of(database: "apsw.Connection") -> dict[int, str]:
     """The uuids of all origins by code; 0 is this store."""
-    own = require_value(database, "SELECT uuid FROM store WHERE id = 1", (), str)
-    return {0: own} | read_map(database, "SELECT code, uuid FROM origins", (), int, str)
+    return {0: own_uuid(database)} | read_map(database, "SELECT code, uuid FROM origins", (), int, str)
 
 
 def origin_name(code: int) -> str:

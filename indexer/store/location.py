@@ -15,6 +15,7 @@ it: a write-ahead log or a schema of another user is not read to find out whose 
 
 import os
 import stat
+from collections.abc import Iterable, Iterator
 
 import apsw
 
@@ -196,11 +197,7 @@ def _refuse_strange_logs(primary: str) -> None:
     SQLite, which follows none.
     """
     database = os.lstat(primary)
-    for path in (f"{primary}-wal", f"{primary}-journal"):
-        try:
-            info = os.lstat(path)
-        except OSError:
-            continue
+    for path, info in stats_of((f"{primary}-wal", f"{primary}-journal")):
         is_wider = stat.S_IMODE(info.st_mode) & ~stat.S_IMODE(database.st_mode)
         if not stat.S_ISLNK(info.st_mode) and (is_wider or info.st_uid not in {database.st_uid, *own_ids()}):
             raise UntrustedError(
@@ -211,13 +208,19 @@ def _refuse_strange_logs(primary: str) -> None:
 
 def _refuse_pipes(primary: str) -> None:
     """SQLite opens a log that is there, and would wait for whoever writes into a named pipe."""
-    for path in (primary + suffix for suffix in LOG_SUFFIXES):
+    for path, info in stats_of(primary + suffix for suffix in LOG_SUFFIXES):
+        if not (stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode)):
+            raise CtxrankError(f"{path} is no regular file.", "Remove it: SQLite keeps a log there.")
+
+
+def stats_of(paths: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Each of the paths at which something is, with what it is: of a link, the link itself."""
+    for path in paths:
         try:
-            mode = os.lstat(path).st_mode
+            info = os.lstat(path)
         except OSError:
             continue  # it is not there, or opening says what is wrong
-        if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
-            raise CtxrankError(f"{path} is no regular file.", "Remove it: SQLite keeps a log there.")
+        yield path, info
 
 
 def own_ids() -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cache
-from ctxrank.indexer.systems import sync
+from ctxrank.indexer.systems import keep_for_next_process
 
 if TYPE_CHECKING:  # it may not be compiled
     from ctxrank.indexer.text._vocabulary import Vocabulary
@@ -53,14 +53,5 @@ def kept_image(name: str, key: bytes, class_of: Callable[[int], int]) -> "Vocabu
 
 
 def keep_image(name: str, image: bytes, key: bytes) -> None:
-    """Keep it for the next process as Python keeps the code of modules, which sees the whole of it or none."""
-    if sys.dont_write_bytecode:
-        return
-    mine = f"{_place(name)}.{os.getpid()}"
-    try:
-        with open(mine, "xb") as file:
-            file.write(image + key)
-            sync(file.fileno())
-        os.replace(mine, _place(name))
-    except OSError:
-        pass  # where nobody may write
+    """Keep it for the next process."""
+    keep_for_next_process(_place(name), image + key, is_synced=True)

@@ -7,11 +7,11 @@ write there and bytecode is written at all. Else, and of another interpreter, th
 """
 
 import marshal
-import os
 import re
 import sys
 
 from ctxrank.indexer.light_typing import Any, cache, cast, is_dict
+from ctxrank.indexer.systems import keep_for_next_process
 
 _compiler: Any = getattr(re, "_compiler", None)
 # What `re` makes a pattern of: its flags, its code as 32-bit words, how many groups it has, their names, and by number.
@@ -40,7 +40,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         code = b"".join(word.to_bytes(4, sys.byteorder) for word in _compiler._code(tree, 0))
         groups = tree.state.groups
         kept[pattern] = tree.state.flags, code, groups - 1, names, tuple(map(by_number.get, range(groups)))
-        _keep(kept)
+        keep_for_next_process(_place(), marshal.dumps(kept))
     flags, code, *groups = kept[pattern]
     found: re.Pattern[str] = _compiler._sre.compile(pattern, flags, memoryview(code).cast("I").tolist(), *groups)
     return found
@@ -62,17 +62,3 @@ def read_kept() -> dict[str, _Parts]:
 
 
 _kept = cache(read_kept)
-
-
-def _keep(kept: dict[str, _Parts]) -> None:
-    """Write them for the next process, which sees the file as it was before or as it is after."""
-    if sys.dont_write_bytecode:
-        return
-    place = _place()
-    mine = f"{place}.{os.getpid()}"
-    try:
-        with open(mine, "xb") as file:
-            file.write(marshal.dumps(kept))
-        os.replace(mine, place)
-    except OSError:
-        pass  # where nobody may write
