@@ -28,8 +28,8 @@ from ctxrank.indexer.text.digests import sha256_of
 # message says that it is not there is missing; titles, places and structures are no messages;
 # 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure;
 # 12: what is said beside a message; 14: what a log puts before a line is no message, what stands below one is;
-# 15: sizes and what passes a report on are none; 16: an error is looked up by what is said beside it.
-NORMALISER_VERSION = 16
+# 15: sizes and what passes a report on are none; 16: an error is looked up by what is said beside it; 17: speakers.
+NORMALISER_VERSION = 17
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -162,7 +162,7 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
     "failed to set up x: port is in use" is "port is in use". It is itself where the rest is not the same in words.
     What a report says of several names it says of each.
     """
-    if known.message != asked.message:
+    if known.message != asked.message and "compiler" not in (known.family, asked.family):
         known = max((known, *_told_beside(known, asked)), key=lambda told: _agreement(told, asked))
     if known.message == asked.message:  # whose report it stands in is another tool's
         known = known._replace(language=asked.language)
@@ -172,7 +172,7 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
     for inner, stored in _both_inner(asked.message, known.message):
         outer = f"{asked.message.replace(inner, '')} {known.message.replace(stored, '')}"
         if NEGATIONS.isdisjoint(masked(_SAID["unable"].sub("", outer)).words):
-            return _as_said(known, asked.message.replace(inner, stored))
+            return _as_said(known, asked.message.replace(inner, stored))._replace(language=asked.language)
     return known
 
 

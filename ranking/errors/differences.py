@@ -152,7 +152,8 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     """Whether a difference in this place is one of those that occur from run to run."""
     if one is None or other is None:
         alone = one or other
-        return about.names_vary or (alone is not None and alone.kind == "path" and _says_where(alone, about))
+        says_where = alone is not None and (alone.kind == "url" or (alone.kind == "path" and _says_where(alone, about)))
+        return about.names_vary or says_where
     is_code = one.before in _CODES
     if one.kind == other.kind and one.kind in (_VARYING | about.passing) and not is_code:
         return True
@@ -190,8 +191,7 @@ def _without_numbers(text: str) -> str:
 
 def _says_where(path: _Token, about: _About) -> bool:
     """Whether a path says where something is, not what: by its line, or by the word before it."""
-    is_line = _SAID["line"].search(path.bare) is not None
-    return is_line or (path.before in _BEFORE_PLACES and not about.is_one_name)
+    return bool(_SAID["line"].search(path.bare)) or (path.before in _BEFORE_PLACES and not about.is_one_name)
 
 
 def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
@@ -203,4 +203,4 @@ def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
     last, other = (re.split(r"[/\\]", _SAID["line"].sub("", path).rstrip("/\\"))[-1] for path in (mine, theirs))
     is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None
     # What is no file is a name in code: com/example/Main.
-    return last == other or (not about.is_absent if is_file else about.names_vary)
+    return last == other or (one.kind != "url" and (not about.is_absent if is_file else about.names_vary))

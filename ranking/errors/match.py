@@ -57,7 +57,6 @@ _CAUSED_OUTSIDE = words("caused_outside")
 _WORDED_BY_INTERPRETER = words("worded_by_interpreter")
 # What nothing speaks against, in either family of calibration.py, has at least this recognition.
 _LEAST_OF_THE_SAME = 0.97
-_OF_MODULE = ("module",)  # an AttributeError of a module: another version of it is installed, wherever it is asked
 
 
 class ErrorMatch(NamedTuple):
@@ -197,7 +196,9 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     renamed.sort(key=_best_first)
     if needs_more and not eligible:
         return Considered((), "The output says only that something failed, not what.")
-    with_margins = tuple(_beside_others(one, eligible) for one in eligible)
+    # What says it of another name casts no doubt on what says it of this one.
+    of_this = [one for one in eligible if not _renamed(asked, one.known)] or eligible
+    with_margins = tuple(_beside_others(one, of_this) for one in eligible)
     if objections:
         _, nearest, why = max(objections)
         reason = f"The nearest known error, {public_id('error', nearest)}, is ruled out: {why}."
@@ -273,7 +274,8 @@ def _too_little(asked: Signature, known: Signature, likeness: Likeness) -> str:
     if likeness.frames == 1 or (likeness.is_instance and asked.frames == known.frames):
         return ""
     least = _LEAST_OUTSIDE if asked.error_type in _CAUSED_OUTSIDE else _LEAST_SPECIFIC
-    if likeness.is_template and not _is_local(asked) and headlines.weight >= least:
+    # What the system refuses, a host or a file, it refuses wherever it is asked.
+    if likeness.is_template and not _is_local(asked) and (headlines.weight >= least or asked.conditions):
         return ""
     return f"another place in the code: {known.frames[-1].place}, not {asked.frames[-1].place}"
 
@@ -283,7 +285,8 @@ def _is_local(asked: Signature) -> bool:
 
     Measured for Python alone: of 4,925 pairs of equal messages at different places not one had the same cause.
     """
-    if asked.missing and (asked.error_type not in RAISED_ANYWHERE or asked.words[:1] == _OF_MODULE):
+    # Of what a module lacks another version is installed, wherever it is asked.
+    if asked.missing and (asked.error_type not in RAISED_ANYWHERE or asked.words[:1] == ("module",)):
         return False
     if asked.family == "test" or (asked.family == "trace" and not asked.error_type):
         return True  # a panic has no type

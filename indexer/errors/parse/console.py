@@ -28,7 +28,7 @@ def clean(text: str) -> str:
     text = without_escapes(text).replace("\r\n", "\n")
     if "\b" in text:  # a spinner, or the bold type of old manual pages
         text = re.sub(r"[^\n\b]\x08", "", text).replace("\b", "")
-    return "\n".join(_without_timestamps([as_said(_clean_line(line)) for line in text.split("\n")]))
+    return "\n".join(_without_prefixes([as_said(_clean_line(line)) for line in text.split("\n")]))
 
 
 def _clean_line(line: str) -> str:
@@ -44,10 +44,12 @@ def _clean_line(line: str) -> str:
     return line.rstrip()
 
 
-def _without_timestamps(lines: list[str]) -> list[str]:
-    """The lines without the time before each, where most lines have one."""
-    some = [line for line in lines[:200] if line]
-    for pattern in (_PRINTED["timestamp"], _PRINTED["clock"]):
-        if some and sum(pattern.match(line) is not None for line in some) * 3 >= len(some) * 2:
-            return [line[match.end() :] if (match := pattern.match(line)) else line for line in lines]
+def _without_prefixes(lines: list[str]) -> list[str]:
+    """The lines without the time and the name of who speaks before each, where most lines have one."""
+    most = sum(map(bool, lines[:200])) * 2
+    for name in ("timestamp", "speaker"):
+        found = [match[0] for match in map(_PRINTED[name].match, lines[:200]) if match]
+        # A name is that of a speaker where it comes again.
+        if found and len(found) * 3 >= most and (name != "speaker" or len(set(found)) * 2 <= len(found)):
+            lines = [line[match.end() :] if (match := _PRINTED[name].match(line)) else line for line in lines]
     return lines

@@ -24,5 +24,5 @@ def as_said(line: str) -> str:
             level = (named.get("level") or named.get("in_brackets", "")).upper()
             said = named["message"].replace('\\"', '"') if form == "keyed" else line[found.end() :]
             said += f": {named['cause']}".replace('\\"', '"') if named.get("cause") else ""
-            return f"ERROR: {said}" if level.startswith(_OF_ERRORS) and "rror" not in said[:40] else said
+            return f"ERROR: {said}" if said and level.startswith(_OF_ERRORS) and "rror" not in said[:40] else said
     return line

@@ -286,7 +286,9 @@ def _stack(lines: list[str], start: int) -> tuple[ErrorUnit, int]:
     head = start
     while (at := at + 1) < len(lines):
         line = lines[at]
-        if line.startswith("Caused by: ") and _PRINTED["stack head"].match(line):
+        # A loader's own class says only whose the error in the next line is.
+        is_inner = line.startswith("Caused by: ") or (at == start + 1 and lines[start].endswith(":"))
+        if is_inner and _PRINTED["stack head"].match(line):
             outer.append(lines[head].strip())
             head, frames, detail = at, [], []
         elif frame := frame_of(line):
@@ -414,15 +416,9 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
         if said.lstrip("| ").startswith(("^", "~")) or is_advice(said) or re.match(r"\s+at \S", said):
             continue
         if _PRINTED["failure"].search(said) and with_summaries >= is_summary(said):
-            at = _first_of_speaker(lines, _head_of_block(lines, at))
+            at = _first_of_speaker(lines, at)
             return [_plain(lines, at, "the last line that speaks of failure")]
     return []
-
-
-def _head_of_block(lines: list[str], at: int) -> int:
-    """The line that an indented line stands below, where it says what is not so: "dyld: Library not loaded: x"."""
-    head = next((i for i in range(at, -1, -1) if not lines[i][:1].isspace()), at)
-    return head if _denies(lines[head]) else at
 
 
 def _first_of_speaker(lines: list[str], at: int) -> int:

@@ -20,6 +20,8 @@ _QUOTED = _SAID.replace('"', '\\"')
         f"ERROR:app.worker:{_SAID}",
         f"[2024-01-02 03:04:05 +0000] [7] [ERROR] {_SAID}",
         f"web-1  | {_SAID}",
+        f"0|web  | 2024-01-02 03:04:05: {_SAID}",
+        f"12:00:01 web.1    | {_SAID}",
         f"web_1  | 2024-01-02 03:04:05,678 ERROR {_SAID}",
         f"E0102 03:04:05.678901       1 main.go:123] {_SAID}",
         f"2024/01/02 03:04:05 [emerg] 1#1: {_SAID}",
@@ -55,3 +57,9 @@ def test_a_cause_beside_the_message_belongs_to_it() -> None:
 )
 def test_another_line_is_as_it_is(line: str) -> None:
     assert as_said(line) == line
+
+
+@pytest.mark.parametrize("before", ["src/a.ts error: ", "main.c:error: ", "[error] ", "E: ", "npm: "])
+def test_what_announces_an_error_is_no_speaker(before: str) -> None:
+    printed = f"{before}no such table\n{before}no such row\n"
+    assert read_failure(printed.encode()) == printed

@@ -288,7 +288,7 @@ def test_what_npm_passes_on_is_the_failure(store: Store) -> None:
             "dyld: Library not loaded: /opt/cart/lib/libcart.1.dylib",
             "dyld: Library not loaded: /opt/cart/lib/libcart.1.dylib\n  Referenced from: /opt/shop/bin/shop\n"
             "  Reason: image not found\n",
-            "exact",
+            "near",
         ),
         (  # behind the echo of the command
             "A server is already running. Check /srv/cart/server.pid.",
@@ -300,6 +300,83 @@ def test_what_npm_passes_on_is_the_failure(store: Store) -> None:
 def test_a_failure_is_the_one_that_is_passed_on(store: Store, known: str, asked: str, grade: str) -> None:
     save(store, known)
     assert grades(store, asked) == [grade]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "ends"),
+    [
+        ("[server] ", "[server] npm run dev exited with code 1"),
+        ("@acme/web:build: ", "@acme/web:build: ERROR: command finished with error"),
+        ("0|api      | ", ""),
+        ("packages/web build: ", "packages/web build: Failed"),
+        ("cart-6c4879f4f7-8bmdn cart ", ""),
+        ("12:00:01 web.1    | ", "12:00:02 system   | SIGTERM received"),
+        (
+            "2026-05-01T10:00:00.409345+00:00 app[web.1]: ",
+            "2026-05-01T10:00:01.409345+00:00 heroku[web.1]: State changed",
+        ),
+        ("2026-05-01T10:00:00.1111111Z [build] ", "2026-05-01T10:00:01.1111111Z ##[error]Process completed"),
+    ],
+)
+def test_a_failure_is_known_whoever_speaks_before_each_line(store: Store, speaker: str, ends: str) -> None:
+    said = (
+        "> cart@1.0.0 start\n\nError: Cannot find module '{}'\n    at Module._resolve (node:internal/loader:1048:15)\n"
+        "    at Object.<anonymous> (/srv/cart/main.js:{}:1) {{\n  code: 'MODULE_NOT_FOUND'\n}}"
+    )
+    save(store, said.format("koa", 3))
+    for name, answered in (("koa", 1), ("koa-router", 0)):
+        told = "\n".join(f"{speaker}{line}".rstrip() for line in said.format(name, 7).split("\n"))
+        assert len(grades(store, f"{told}\n{ends}\n")) == answered
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "other"),
+    [
+        (  # a loader's class around what went wrong
+            "TypeError: this.getOptions is not a function\n    at loader (/a/node_modules/sass-loader/index.js:25:24)",
+            "ModuleBuildError: Module build failed (from ./node_modules/sass-loader/dist/cjs.js):\n"
+            "TypeError: this.getOptions is not a function\n    at loader (/ci/node_modules/sass-loader/index.js:25:24)",
+            "ModuleBuildError: Module build failed (from ./node_modules/sass-loader/dist/cjs.js):\n"
+            "Error: Cannot find module 'sass'\n    at loader (/ci/node_modules/sass-loader/index.js:25:24)",
+        ),
+        (  # a mark before a mark
+            'ERROR:  relation "carts" already exists',
+            'Error: ERROR: relation "carts" already exists (SQLSTATE 42P07)',
+            'Error: ERROR: relation "carts" does not exist (SQLSTATE 42P01)',
+        ),
+        (  # a short name in quotes before what is passed on
+            'FATAL: password authentication failed for user "cart"',
+            'psycopg.OperationalError: connection to server at "db" (10.0.0.2), port 5432 failed: '
+            'FATAL:  password authentication failed for user "cart"',
+            'psycopg.OperationalError: connection to server at "db" (10.0.0.2), port 5432 failed: '
+            'FATAL:  password authentication failed for user "shop"',
+        ),
+        (  # what is asked for is not there, wherever in the program it is asked for
+            "MongoError: getaddrinfo ENOTFOUND cartdb\n    at connect (/srv/cart/server.js:170:10)",
+            "MongoError: getaddrinfo ENOTFOUND cartdb\n    at connect (/app/src/database.js:11:45)",
+            "MongoError: getaddrinfo ENOTFOUND shopdb\n    at connect (/app/src/database.js:11:45)",
+        ),
+        (  # the frames below are no reasons
+            "PHP Fatal error:  Uncaught PDOException: could not find driver in /srv/db.php:12\nStack trace:\n"
+            "#0 /srv/db.php(12): PDO->__construct('mysql:host=db')\n#1 {main}\n",
+            "PHP Fatal error:  Uncaught PDOException: could not find driver in /app/Database.php:33\nStack trace:\n"
+            "#0 /app/Database.php(33): PDO->__construct('mysql:host=mysql')\n#1 {main}\n",
+            "PHP Fatal error:  Uncaught PDOException: invalid data source name in /app/Database.php:33\nStack trace:\n"
+            "#0 /app/Database.php(33): PDO->__construct('mysql:host=mysql')\n#1 {main}\n",
+        ),
+        (  # an address is the point
+            "Error: 403 Forbidden https://index.cart.example/simple/a",
+            "error: 403 Forbidden https://index.cart.example/simple/a",
+            "Error: 403 Forbidden https://index.cart.example/simple/b",
+        ),
+    ],
+)
+def test_a_failure_is_known_in_another_setting_and_another_one_is_not(
+    store: Store, known: str, asked: str, other: str
+) -> None:
+    save(store, known)
+    assert len(grades(store, asked)) == 1
+    assert grades(store, other) == []
 
 
 def test_a_name_that_others_code_does_not_have_is_missing_wherever_it_is_asked(store: Store) -> None:
