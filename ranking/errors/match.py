@@ -171,11 +171,11 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     renamed: list[KnownCandidate] = []
     objections: list[tuple[float, int, str]] = []
     needs_more = is_summary(asked.message)
-    # The same template where there is one; what shares rare terms where there is none, or where the place decides.
+    # The same template where there is one; what shares rare terms where none has this name, or the place decides.
     by_id = {one.pattern_id: one for one in lookup.same_template(connection, whose, asked.template)}
     if len(by_id) == lookup.MAX_SAME:
         by_id |= {one.pattern_id: one for one in lookup.same_instance(connection, whose, asked.instance)}
-    if not by_id or asked.is_traced:
+    if asked.is_traced or all(_renamed(asked, one) for one in by_id.values()):
         by_id |= {one.pattern_id: one for one in lookup.similar(connection, whose, asked)}
     looked_up = list(by_id.values())
     needs_more = needs_more or (not asked.reasons and _is_told_of_several(asked, looked_up))

@@ -379,6 +379,14 @@ def test_a_failure_is_known_in_another_setting_and_another_one_is_not(
     assert grades(store, other) == []
 
 
+def test_what_says_it_of_another_name_hides_nothing(store: Store) -> None:
+    own = save(store, 'psql: error: FATAL:  password authentication failed for user "cart"')
+    save(store, 'FATAL:  password authentication failed for user "shop"')
+    asked = '2026-05-01 10:00:00.000 UTC [33] FATAL:  password authentication failed for user "cart"'
+    assert [match.pattern_id for match in ask(store, asked).matches] == [own]
+    assert grades(store, asked.replace("cart", "till")) == []
+
+
 def test_a_name_that_others_code_does_not_have_is_missing_wherever_it_is_asked(store: Store) -> None:
     raised = 'Traceback (most recent call last):\n  File "/srv/{}.py", line 3, in {}\n    rows.append(row)\n{}{}\n'
     inside = '  File "/venv/lib/python3.11/site-packages/pandas/core/generic.py", line 5989, in __getattr__\n'
