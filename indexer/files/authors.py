@@ -8,7 +8,9 @@ when that was.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 
 from ctxrank.indexer.beneath import read_part
 from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, git_on, head_commit
@@ -16,28 +18,33 @@ from ctxrank.indexer.light_typing import NamedTuple
 
 _MAX_CONFIG_BYTES = 64 * 1024
 _MAX_NAME_CHARS = 40
-# -c: of a merge what it changed itself: what it brings was written by those whose commits it joins. The fields of a
-# commit are told apart from paths by their first character.
+# -c: of a merge what it changed itself: what it brings was written by those whose commits it joins.
 _LOG = (
-    "log -z -c --name-only --no-renames --no-ext-diff --no-textconv --no-show-signature --no-notes --no-mailmap"
-    " --no-color --format=\x01%H\x01%ct\x01%ae\x01%an"
+    "log -z -c --raw --abbrev=4 --no-renames --no-ext-diff --no-textconv --no-show-signature --no-notes --no-mailmap"
+    " --no-color --format=@%m%H\x01%ct\x01%ae\x01%an"
 )
-
-
+_COMMIT_LINE = re.compile(rb"@([<>])([0-9a-f]+)\x01(-?\d{1,18})\x01([^\x01]*)\x01(.*)", re.S)
 _DIFF = "diff -z --name-only --no-ext-diff --no-textconv --ignore-submodules=all --relative"
 
 
 class Commit(NamedTuple):
-    """A commit, and who made it: what a person typed, letters and digits alone."""
+    """A commit, and who made it; of `A...B` it may be one that A alone has."""
 
     id: str
     author: str
     email: str = ""
     seconds: int = 0  # since 1970
+    is_left: bool = False
+
+
+# What git was asked already: the last commits of the files that were touched, by the folder, and since which commit up
+# to which one.
+Asked = dict[tuple[str, str, str], dict[str, Commit]]
 
 
 def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commit]:
-    """The last commits of those of the paths, relative to the root, that came with the repository.
+    """The last commits of those of the paths, relative to the root, that came with the repository, each with its author
+    as letters and digits alone: a person typed it.
 
     All are the user's own where there is no checkout, or git cannot be asked.
     """
@@ -50,10 +57,10 @@ def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commi
         found: dict[str, Commit] = {}
         own: set[str] = set()
         with git_on(repository, scratch) as git:
-            for path, commit in _touches(git, paths, head):
+            for path, commit, _ in touches(git, [head], paths):
                 is_foreign = commit.email.lower() not in emails or commit.seconds < cloned_at
                 if path not in own and is_foreign:
-                    found.setdefault(path, commit)
+                    found.setdefault(path, commit._replace(author=_name(commit.author)))
                 elif path not in found:
                     own.add(path)
             for path in _edited(git, head, found):
@@ -63,32 +70,41 @@ def foreign_commits(root: str, paths: set[str], scratch: str) -> dict[str, Commi
     return found
 
 
-def last_commits(root: str, paths: set[str], scratch: str, since: str) -> dict[str, Commit]:
+def last_commits(root: str, paths: set[str], scratch: str, since: str, asked: Asked) -> dict[str, Commit]:
     """The last commits since another one that touched the paths, relative to the root, as far as git says them."""
     found: dict[str, Commit] = {}
     try:
         repository = find_repository(root)
         if repository is not None:
+            head = head_commit(repository)
+            if (known := asked.get((repository.folder, since, head))) is not None:
+                return known
             with git_on(repository, scratch) as git:
-                for path, commit in _touches(git, paths, head_commit(repository), f"^{since}"):
+                for path, commit, _ in touches(git, [head, f"^{since}"], paths):
                     found.setdefault(path, commit)
-                    if len(found) == len(paths):
-                        break
     except (GitError, ValueError):
         pass  # what was learnt until then is true
     return found
 
 
-def _touches(git: Git, paths: set[str], *commits: str) -> Iterator[tuple[str, Commit]]:
-    """Each of the paths with each of the commits that touched it, the newest first. Raises GitError, ValueError."""
-    prefix, commit = git.repository.prefix, Commit("", "")
-    for record in git.records(*_LOG.split(" "), *commits, "--", *(prefix + path for path in paths)):
-        text = record.decode("utf-8", "replace").lstrip("\n")
-        if text.startswith("\x01"):
-            _, id_, seconds, email, author = text.rstrip("\n").split("\x01")[:5]
-            commit = Commit(id_, _name(author), email, int(seconds))
-        elif (path := text.removeprefix(prefix)) in paths:
-            yield path, commit
+def touches(git: Git, words: list[str], paths: Iterable[str] = ()) -> Iterator[tuple[str, Commit, bool]]:
+    """Each path, or each of these, with each of the commits that touched it, the newest first, and whether that removed
+    it; relative to the folder that git was asked about, and below it. Raises GitError, ValueError.
+    """
+    prefix, commit, status = git.repository.prefix, Commit("", ""), b""
+    named = [prefix + path for path in paths] or [prefix] * bool(prefix)
+    with closing(git.records(*_LOG.split(" "), *words, "--", *named)) as records:
+        for record in records:
+            if status:
+                path = record.decode("utf-8", "surrogateescape")
+                if path.startswith(prefix):
+                    yield path[len(prefix) :], commit, not status.strip(b"D")
+                status = b""
+            elif record.startswith((b":", b"\n:")):
+                status = record.rpartition(b" ")[2]
+            elif (line := _COMMIT_LINE.fullmatch(record.strip(b"\n"))) is not None:
+                id_, seconds, email, author = (part.decode("utf-8", "replace") for part in line.groups()[1:])
+                commit = Commit(id_, author, email, int(seconds), line[1] == b"<")
 
 
 def _edited(git: Git, head: str, paths: Mapping[str, Commit]) -> list[str]:

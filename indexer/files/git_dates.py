@@ -14,18 +14,17 @@ it was committed: a fresh clone is not new work, and an uncommitted edit is newe
 The commit of the last pass, and the change log's number of then, are kept in the store for each root.
 """
 
-import contextlib
 import hashlib
 import json
-import re
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.catalogue import file_tables, kinds_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.artifacts import root_name
-from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, Repository, find_repository, git_on, head_commit
+from ctxrank.indexer.files.authors import Asked, Commit, touches
+from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, find_repository, git_on, head_commit
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import put_setting, read_rows, read_setting
@@ -38,15 +37,7 @@ _CHUNK_FILES = 2000
 # So many changes that are no files may follow the last pass before its number is moved on: they are looked through.
 _MAX_CHANGES_SINCE = 10_000
 _SECOND_US = 1_000_000
-# -c: a merge touches what it leaves as none of its parents has it; --full-history: for few paths, too.
-_LOG = (
-    *(
-        "log -z -c --raw --full-history --abbrev=4 --no-renames --no-ext-diff --no-textconv --no-show-signature"
-        " --no-notes --no-mailmap --no-color"
-    ).split(),
-    "--format=@%ct",
-)
-_COMMIT_LINE = re.compile(rb"@(-?\d{1,18})")
+_WHOLE = "--full-history"  # for few paths, too
 
 
 class DateReport(NamedTuple):
@@ -80,10 +71,9 @@ class _File(NamedTuple):
         return self.mtime_ns // 1000
 
 
-def date_documents(store: Store, first_seq: int) -> DateReport:
-    """Give files the dates of their last commits; `first_seq` is the change log's number before they were indexed.
-
-    Raises LockedError.
+def date_documents(store: Store, first_seq: int, asked: Asked) -> DateReport:
+    """Give files the dates of their last commits; `first_seq` is the change log's number before they were indexed. What
+    git was asked is noted for others. Raises LockedError.
     """
     name = root_name(store.location.root, store.location.project)
     try:
@@ -99,7 +89,7 @@ def date_documents(store: Store, first_seq: int) -> DateReport:
             return DateReport(0)
         seq = store.last_seq()  # what others write from here on is looked at by the next pass
         with git_on(repository, store.location.folder) as git:
-            dating = _Dating(git, repository, head)
+            dating = _Dating(git, head, asked)
             files = list(_files(store, name))
             dates = dating.dates_since(last.commit, last.seq, files) if last is not None else None
             if dates is None:
@@ -116,12 +106,13 @@ def date_documents(store: Store, first_seq: int) -> DateReport:
 class _Dating:
     """One pass; `reason` says what kept it from being whole."""
 
-    def __init__(self, git: Git, repository: Repository, head: str) -> None:
+    def __init__(self, git: Git, head: str, asked: Asked) -> None:
         self.reason = ""
         self._git = git
-        self._folder = repository.folder
-        self._prefix = repository.prefix
+        self._folder = git.repository.folder
+        self._prefix = git.repository.prefix
         self._head = head
+        self._asked = asked
         self._now = now_us()
 
     def all_dates(self, files: list[_File]) -> list[tuple[_File, int]]:
@@ -130,16 +121,24 @@ class _Dating:
 
     def dates_since(self, commit: str, seq: int, files: list[_File]) -> list[tuple[_File, int]] | None:
         """The dates of the files that were written, or touched by a commit, since a pass; None: it is forgotten."""
-        touched: set[str] = set()
+        dates: dict[str, int] = {}
+        touched: dict[str, Commit] = {}
+        left: dict[str, Commit] = {}
         if commit != self._head:
             try:
-                touched = {path for path, _, _ in self._log([f"{commit}...{self._head}"], [])}
+                for path, by, is_removal in touches(self._git, [_WHOLE, f"{commit}...{self._head}"]):
+                    (left if by.is_left else touched).setdefault(path, by)
+                    if not (by.is_left or is_removal):
+                        dates.setdefault(path, self._moment(by))
             except GitTimeoutError:
                 raise
             except GitError:
                 return None
-        wanted = [file for file in files if file.seq > seq or file.path in touched]
-        return self._decided(wanted, self._last_commits(touched.intersection(file.path for file in wanted)))
+            self._asked[self._folder, commit, self._head] = touched
+        paths = {*left, *touched}
+        wanted = [file for file in files if file.seq > seq or file.path in paths]
+        older = paths.intersection(file.path for file in wanted).difference(dates)
+        return self._decided(wanted, {**dates, **self._last_commits(older)})
 
     def _decided(self, files: list[_File], committed: dict[str, int]) -> list[tuple[_File, int]]:
         """The date of each file: of its last commit if it is as it was committed, else of its modification.
@@ -167,34 +166,20 @@ class _Dating:
         found: dict[str, int] = {}
         if not paths:
             return found
-        named = [] if is_whole or len(paths) > _MAX_NAMED_PATHS else [self._prefix + path for path in sorted(paths)]
+        named = () if is_whole or len(paths) > _MAX_NAMED_PATHS else sorted(paths)
         try:
-            with contextlib.closing(self._log([self._head], named)) as entries:
-                for path, moment, is_removal in entries:
-                    if path in paths and not is_removal:
-                        found.setdefault(path, moment)
-                        if len(found) == len(paths):
-                            break
+            for path, commit, is_removal in touches(self._git, [_WHOLE, self._head], named):
+                if path in paths and not is_removal:
+                    found.setdefault(path, self._moment(commit))
+                    if len(found) == len(paths):
+                        break
         except GitError as error:  # what was learnt until then is true
             self.reason = error.reason
         return found
 
-    def _log(self, words: list[str], named: list[str]) -> Generator[tuple[str, int, bool], None, None]:
-        """Each path that each commit touched, when, and whether it was removed; relative to the root, and below it."""
-        moment, status = 0, b""
-        below = named or ([self._prefix] if self._prefix else [])
-        with contextlib.closing(self._git.records(*_LOG, *words, "--", *below)) as records:
-            for record in records:
-                if status:
-                    path = record.decode("utf-8", "surrogateescape")
-                    if path.startswith(self._prefix):
-                        yield path[len(self._prefix) :], moment, not status.strip(b"D")
-                    status = b""
-                elif record.startswith((b":", b"\n:")):
-                    status = record.rpartition(b" ")[2]
-                elif (line := _COMMIT_LINE.fullmatch(record.strip(b"\n"))) is not None:
-                    # A date in the future counts as now: the file would be ranked above all later work otherwise.
-                    moment = min(max(int(line[1]), 0) * _SECOND_US, self._now)
+    def _moment(self, commit: Commit) -> int:
+        """When it was made; a date in the future counts as now: the file would be ranked above all later work."""
+        return min(max(commit.seconds, 0) * _SECOND_US, self._now)
 
     def _blobs(self, paths: set[str]) -> dict[str, str]:
         """The ids of the contents that HEAD has at these paths."""

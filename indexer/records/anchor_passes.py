@@ -14,7 +14,7 @@ from difflib import unified_diff
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
 from ctxrank.indexer.files.artifacts import StayedLines
-from ctxrank.indexer.files.authors import Commit, last_commits
+from ctxrank.indexer.files.authors import Asked, Commit, last_commits
 from ctxrank.indexer.files.git import GitError, find_repository, git_on, head_commit
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import from_index
@@ -274,10 +274,11 @@ def _moved_by(anchor: Anchor, stayed: StayedLines | None, stamp: tuple[int, int]
     return None
 
 
-def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None]) -> None:
+def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None], asked: Asked) -> None:
     """Make the anchors of new findings, and follow those of files that have changed. Raises LockedError.
 
-    What the run of `index` has seen to be as it was, with the lines around it, is not looked for.
+    What the run of `index` has seen to be as it was, with the lines around it, is not looked for; what it has asked of
+    git is not asked again.
     """
     last, tree = _Pass(*json.loads(read_setting(store.primary, _KEY) or "[]")), Tree(store)
     artifact: int = store.primary.execute("SELECT coalesce(max(id), 0) FROM artifacts").get
@@ -313,7 +314,7 @@ def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None]) -> No
             anchor = anchor._replace(size_bytes=size_bytes, mtime_ns=mtime_ns)
         changed.append(anchor)
     if this.head != last.head:
-        changed = list(_with_commits(store, changed, last.head))
+        changed = list(_with_commits(store, changed, last.head, asked))
     with store.write() as change:
         written = ((*anchor[-len(_FOLLOWED) :], anchor.id) for anchor in changed)
         change.connection.executemany(f"UPDATE anchors SET {' = ?, '.join(_FOLLOWED)} = ? WHERE id = ?", written)
@@ -382,14 +383,14 @@ def replaceable(store: Store, ref: DocumentRef) -> list[str]:
     return [public_id(kind, number) for kind, number in store.primary.execute(query, (id_list(ids),))]
 
 
-def _with_commits(store: Store, anchors: list[Anchor], since: str) -> Iterator[Anchor]:
+def _with_commits(store: Store, anchors: list[Anchor], since: str, asked: Asked) -> Iterator[Anchor]:
     """Anchors with the last commits since one, or since the first was made, of files of which something is lost."""
     lost = [anchor for anchor in anchors if anchor.state in (CHANGED, GONE) and anchor.commit_id]
     commits: dict[str, Commit] = {}
     if lost:
         since = since or min(lost, key=lambda anchor: anchor.made_at).commit_id
         paths = {anchor.now_path for anchor in lost}
-        commits = last_commits(store.location.project, paths, store.location.folder, since)
+        commits = last_commits(store.location.project, paths, store.location.folder, since, asked)
     for anchor in anchors:
         commit = commits.get(anchor.now_path) if anchor.state in (CHANGED, GONE) else None
         yield anchor if commit is None else anchor._replace(changed_by=commit.id, changed_at=commit.seconds * 1_000_000)

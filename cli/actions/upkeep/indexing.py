@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ctxrank.cli.declare import Extended
 from ctxrank.indexer.extensions import INDEX_STEP, is_in_use, provided
+from ctxrank.indexer.files.authors import Asked
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.light_typing import NamedTuple, cast
@@ -57,10 +58,11 @@ def bring_up_to_date(
     if is_dry_run:
         return Indexed(report)
     linked = cast("IndexStep", provided(INDEX_STEP, "index"))(store, mode) if is_in_use("links") else None
-    done = Indexed(report, linked, date_documents(store, first_seq))
+    asked: Asked = {}
+    done = Indexed(report, linked, date_documents(store, first_seq, asked))
     if store.location.root == store.location.project:
         provided(_NOTES, "index")(store)
-    follow_anchors(store, stayed)
+    follow_anchors(store, stayed, asked)
     return done
 
 

@@ -89,19 +89,19 @@ def test_where_git_cannot_be_asked_all_is_the_users_own(checkout: Path, tmp_path
     plain.mkdir()
     assert (
         foreign_commits(str(plain), _ALL, str(tmp_path))
-        == last_commits(str(plain), _ALL, str(tmp_path), "a" * 40)
+        == last_commits(str(plain), _ALL, str(tmp_path), "a" * 40, {})
         == {}
     )
     shutil.rmtree(checkout / ".git" / "objects")
     assert foreign_commits(str(checkout), _ALL, str(tmp_path)) == {}
-    assert last_commits(str(checkout), _ALL, str(tmp_path), "a" * 40) == {}
+    assert last_commits(str(checkout), _ALL, str(tmp_path), "a" * 40, {}) == {}
 
 
 def test_the_last_commits_since_another_one_below_a_folder(checkout: Path, tmp_path: Path) -> None:
     first = git(checkout, "rev-parse", "HEAD~1").strip()
-    found = last_commits(str(checkout), _ALL, str(tmp_path), first)
+    found = last_commits(str(checkout), _ALL, str(tmp_path), first, {})
     assert found.keys() == {"hers.md", "both.md"} and {one.seconds for one in found.values()} == {2000}
-    assert last_commits(str(checkout), {"both.md"}, str(tmp_path), first).keys() == {"both.md"}
+    assert last_commits(str(checkout), {"both.md"}, str(tmp_path), first, {}).keys() == {"both.md"}
     (checkout / "sub").mkdir()
     (checkout / "sub" / "a.md").write_text("x")
     git(checkout, "add", "-A")

@@ -60,7 +60,7 @@ def index(store: Store) -> DateReport:
     first = store.last_seq()
     index_artifacts(store)
     index_linked(store)
-    return date_documents(store, first)
+    return date_documents(store, first, {})
 
 
 def dates(store: Store) -> dict[str, int]:
@@ -195,7 +195,7 @@ def test_an_unchanged_checkout_starts_no_process(tmp_path: Path, monkeypatch: py
         assert index(again) == (0, "")
         began = time.perf_counter()
         for _ in range(100):
-            date_documents(again, again.last_seq())
+            date_documents(again, again.last_seq(), {})
         assert (time.perf_counter() - began) / 100 < 0.005
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from git_tree import commit_all, git
 from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
+from ctxrank.indexer.files.git import Git
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.anchor_passes import differences
@@ -224,6 +225,29 @@ def test_a_change_that_was_indexed_before_its_commit_gets_the_commits_name(store
     index(store)
     (anchor,) = anchors(store)
     assert anchor.changed_by not in ("", anchor.commit_id) and anchor.changed_at is not None
+
+
+def test_git_is_asked_once_for_dates_and_for_what_changed_an_anchor(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit_all(tmp_path, "one")
+    save(store, "`load` in src/config.py, and `make test`")
+    index(store)
+    asked: list[str] = []
+    records = Git.records
+
+    def noted(self: Git, *words: str, has_worktree: bool = False) -> Generator[bytes, None, None]:
+        asked.append(words[0])
+        return records(self, *words, has_worktree=has_worktree)
+
+    monkeypatch.setattr(Git, "records", noted)
+    (tmp_path / "src" / "config.py").write_text(CONFIG.replace("open(path)", "file"))
+    (tmp_path / "Makefile").unlink()
+    commit_all(tmp_path, "two")
+    index(store)
+    head = git(tmp_path, "rev-parse", "HEAD").strip()
+    assert {(one.state, one.changed_by) for one in anchors(store)} == {("changed", head), ("gone", head)}
+    assert asked.count("log") == 1
 
 
 def functions(*changed: int) -> str:
