@@ -260,7 +260,7 @@ def anchored_files(store: Store) -> dict[str, StayedLines | None]:
 
 def _moved_by(anchor: Anchor, stayed: StayedLines | None, stamp: tuple[int, int]) -> int | None:
     """How many lines an anchor has moved down with all that is around it; None where that has to be looked for."""
-    is_known = stayed is not None and (stayed.was, stayed.now) == (anchor[-2:], stamp)
+    is_known = stayed is not None and (stayed.was, stayed.now) == ((anchor.size_bytes, anchor.mtime_ns), stamp)
     if stayed is None or not is_known or anchor.kind == "path" or anchor.state == GONE:
         return None
     first, last = anchor.now_start - _AROUND, anchor.now_end + _AROUND

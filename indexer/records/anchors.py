@@ -73,12 +73,11 @@ class Anchor(NamedTuple):
 
     def at(self, path: str, span: tuple[int, int], differing: int) -> "Anchor":
         """The same, found in a file with so many differing lines."""
-        start, end = span
         is_place = not self.wanted and self.kind != "path"
-        is_moved = path != self.path or (is_place and start != self.start_line)
+        is_moved = path != self.path or (is_place and span[0] != self.start_line)
         state = CHANGED if differing else MOVED if is_moved else SAME
-        by = (self.changed_by, self.changed_at) if differing else ("", None)
-        return Anchor(*self[:10], state, path, start, end, differing, *by, *self[-3:])
+        found = self._replace(state=state, now_path=path, now_start=span[0], now_end=span[1], differing=differing)
+        return found if differing else found._replace(changed_by="", changed_at=None)
 
 
 class Tree:
