@@ -96,7 +96,7 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
         tokens = [index.tokens(text) for text in (one.title, one.body, one.path, one.identifiers, scope)]
         sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens))
         words.update(*tokens[:4])
-        terms, length = counter.add(title=one.title, body=one.body, path=one.path, identifiers=one.identifiers)
+        terms, length = counter.add(one)
         total_length += length
         is_title = index_file.is_title(one.kind, one.body)
         if is_title:

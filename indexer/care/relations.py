@@ -95,9 +95,8 @@ def _name_lost_sessions(primary: apsw.Connection, rebuilt: Counter[str]) -> None
             continue
         query = f"SELECT DISTINCT session_id FROM {table.name} WHERE session_id NOT IN (SELECT id FROM sessions)"
         for number in read_column(primary, query, (), int):
-            rebuilt["sessions"] += _insert(
-                primary, "sessions", {"id": number, "name": f"recovered-{number}", "created_at": 0}
-            )
+            recovered: dict[str, Value] = {"id": number, "name": f"recovered-{number}", "created_at": 0}
+            rebuilt["sessions"] += _insert(primary, "sessions", recovered)
     # When it was made is gone; the first thing that it holds is not much younger.
     made = "coalesce((SELECT min(created_at) FROM packages WHERE {0}_id = {0}s.id), ({1}), 0)"
     for name, otherwise in (

@@ -231,9 +231,7 @@ class IndexUpdater:
             self._connection.execute("DELETE FROM main.forward WHERE id = ?", (rowid,))
         entries: list[tuple[int, int, int, bool, bytes]] = []
         for rowid, _, text in rows:
-            terms, length = self._terms.add(
-                body=text.body, title=text.title, path=text.path, identifiers=text.identifiers
-            )
+            terms, length = self._terms.add(text)
             is_title = index_file.is_title(text.kind, text.body)
             entries.append((rowid, text.owner_id or text.id, length, is_title, terms))
             counted.append((1, length, is_title))

@@ -1,10 +1,10 @@
 """Which terms a document holds and how often in each column, as the forward list packs them.
 
-    counter.add(body="Locks and locking", title="Lock", path="", identifiers="")
+    counter.add(document)     body="Locks and locking", title="Lock", path="", identifiers=""
 
         lock: 2 in the body and 1 in the title; and: 1 in the body; 4 tokens in all
 
-    counter.add(body="", title="", path="src/locks.py", identifiers="")
+    counter.add(document)     body="", title="", path="src/locks.py", identifiers=""
 
         /src, /lock, /py: 1 each; 3 tokens in all
 
@@ -22,7 +22,8 @@ from ctxrank.indexer.fulltext import forward, index_file
 from ctxrank.indexer.fulltext.batch_counts import UNITS, BatchCounts
 from ctxrank.indexer.fulltext.dictionary import has_trigrams
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVEL_OF
-from ctxrank.indexer.text.definitions import Names, forms_of, names_in
+from ctxrank.indexer.store.change_log import LoggedDocument
+from ctxrank.indexer.text.definitions import forms_of, names_in
 
 # The packed counts of a defined name: as many as there can be, so that the length of the passage matters little.
 NAME_COUNTS = forward.IDENTIFIERS[forward.IDENTIFIERS_MAX]
@@ -69,15 +70,13 @@ class TermCounter:
         self._counts.forget()
         self._path, self._path_length, self._path_counts = "", 0, []
 
-    def add(self, *, body: str, title: str, path: str, identifiers: str) -> tuple[bytes, int]:
+    def add(self, text: LoggedDocument) -> tuple[bytes, int]:
         """The forward list of one more document, and how many tokens there are."""
-        names = Names()
-        if "\n" in identifiers:
-            identifiers, names = names_in(identifiers)
-        if path != self._path:
+        identifiers, names = names_in(text.identifiers)
+        if text.path != self._path:
             # Passages of one file come one after the other and have the same path.
-            found = self._index.tokens(path)
-            self._path, self._path_length = path, len(found)
+            found = self._index.tokens(text.path)
+            self._path, self._path_length = text.path, len(found)
             self._path_counts = [
                 (self._ids[index_file.MARKS[PATH] + token], forward.PATH[min(count, forward.PATH_MAX)])
                 for token, count in Counter(found).items()
@@ -87,7 +86,7 @@ class TermCounter:
             if defined:
                 mark = index_file.MARKS[field]
                 fixed = fixed + [(self._ids[mark + name], NAME_COUNTS) for name in forms_of(defined)]
-        return self._counts.add(body, title, identifiers, fixed, self._path_length)
+        return self._counts.add(text.body, text.title, identifiers, fixed, self._path_length)
 
     def remove(self, blob: bytes) -> None:
         """The terms of a document that goes or is replaced, by its forward list."""

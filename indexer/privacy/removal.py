@@ -65,9 +65,8 @@ def removals(primary: apsw.Connection) -> list[Removal]:
 def note_removals(writer: apsw.Connection, counts: Mapping[str, int], by: Remover) -> None:
     """Note that so many of each kind were removed, by whom and by which order; no text. `writer` has a transaction."""
     query = "INSERT INTO removals (removed_at, origin, order_id, kind, removed) VALUES (?, ?, ?, ?, ?)"
-    writer.executemany(
-        query, [(now_us(), by.origin, by.order_id, kind, count) for kind, count in counts.items() if count]
-    )
+    removed = [(now_us(), by.origin, by.order_id, kind, count) for kind, count in counts.items() if count]
+    writer.executemany(query, removed)
 
 
 @contextlib.contextmanager

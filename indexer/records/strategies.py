@@ -129,7 +129,10 @@ def _count(change: Change, strategy: StoredStrategy, said_at: int | None = None)
     What was said before it was last seen (`said_at`, None: now) was counted then.
     """
     known = read_where(change.connection, "strategies", StoredStrategy, {"name": strategy.name})
-    if known is not None and said_at is not None and known.last_seen >= said_at:
+    if known is None:
+        number = insert(change, KINDS["strategy"], {**strategy._asdict(), "id": None})
+        return _saved(strategy._replace(id=number), is_new=True)
+    if said_at is not None and known.last_seen >= said_at:
         return _saved(known, is_new=False, is_counted=False)
     # Not INSERT … ON CONFLICT, which uses up an id at every conflict. The transaction has the write lock already,
     # so no other write intervenes. An insight that works in a second language applies to all languages.
@@ -143,11 +146,7 @@ def _count(change: Change, strategy: StoredStrategy, said_at: int | None = None)
         """,
         (strategy.name, strategy.last_seen, strategy.lang, strategy.framework),
     )
-    if known is None:
-        insert(change, KINDS["strategy"], {**strategy._asdict(), "id": None})
-    saved = read_where(change.connection, "strategies", StoredStrategy, {"name": strategy.name})
-    assert saved is not None, "it was just written"
-    return _saved(saved, is_new=known is None)
+    return _saved(known._replace(helpfulness=known.helpfulness + 1), is_new=False)
 
 
 def _saved(strategy: StoredStrategy, *, is_new: bool, is_counted: bool = True) -> SavedStrategy:

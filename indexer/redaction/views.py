@@ -11,6 +11,7 @@ those of ASCII.
 
 from bisect import bisect_right
 from functools import lru_cache
+from itertools import accumulate
 from re import compile as compile_pattern
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -127,16 +128,8 @@ def _translated(text: str, table: dict[int, str]) -> str:
 
 def _stretches(marked: str) -> tuple[list[int], list[int]]:
     """The stretches of a text between what is not seen: by where each begins without it, and where with it."""
-    starts: list[int] = []
-    origins: list[int] = []
-    size = origin = 0
-    for piece in marked.split(_NOTHING):
-        if piece:
-            starts.append(size)
-            origins.append(origin)
-            size += len(piece)
-        origin += len(piece) + 1
-    return starts, origins
+    spans = [piece.span() for piece in compile_pattern(f"[^{_NOTHING}]+").finditer(marked)]
+    return [*accumulate((end - start for start, end in spans), initial=0)], [start for start, _ in spans]
 
 
 @lru_cache(maxsize=1 << 14)

@@ -98,50 +98,46 @@ class Condition(NamedTuple):
 
 def parent_condition(scope: Scope) -> Condition:
     """What no facet can say of a parent document: its kind, the store that made it, its time and its path."""
-    conditions: list[str] = []
-    values: list[str | int] = []
+    asked: list[Condition] = []
     if "passage" not in scope.kinds and any(kind in scope.kinds for kind in WITH_PASSAGES):
-        conditions.append(f"d.kind IN ({_places(scope.kinds)})")
-        values += scope.kinds
+        asked.append(_among("d.kind", scope.kinds))
     if scope.origins:
-        conditions.append(f"iif(d.record_id < 0, -d.record_id >> 31, 0) IN ({_places(scope.origins)})")
-        values += scope.origins
+        asked.append(_among("iif(d.record_id < 0, -d.record_id >> 31, 0)", scope.origins))
     if scope.since is not None:
-        conditions.append("d.created_at >= ?")
-        values.append(scope.since)
+        asked.append(Condition("d.created_at >= ?", (scope.since,)))
     if scope.until is not None:
-        conditions.append("d.created_at <= ?")
-        values.append(scope.until)
+        asked.append(Condition("d.created_at <= ?", (scope.until,)))
     if scope.paths:
         from ctxrank.indexer.text.globs import sqlite_globs  # noqa: PLC0415  only a search with --path needs it
 
         globs = [glob for path in scope.paths for glob in sqlite_globs(path)]
         alternatives = ["d.path = ?"] * len(scope.paths) + ["'/' || d.path || '/' GLOB ?"] * len(globs)
-        conditions.append(f"({' OR '.join(alternatives)})")
-        values += [*scope.paths, *globs]
-    for excluded in scope.without:
-        condition = document_condition(excluded)
-        conditions.append(f"({condition.sql}) IS NOT TRUE")
-        values += condition.values
-    return Condition(" AND ".join(conditions), tuple(values))
+        asked.append(Condition(f"({' OR '.join(alternatives)})", (*scope.paths, *globs)))
+    for excluded in map(document_condition, scope.without):
+        asked.append(Condition(f"({excluded.sql}) IS NOT TRUE", excluded.values))
+    return _all_of(asked)
 
 
 def document_condition(scope: Scope) -> Condition:
     """The whole scope of parent documents, for a question that no index answers."""
-    conditions: list[str] = []
-    values: list[str | int] = []
     kinds = scope.kinds
     if "passage" in kinds:  # the documents that have passages
         kinds = (*kinds, *WITH_PASSAGES)
-    for column, wanted in (
-        ("kind", kinds), ("session_id", scope.session_ids), ("group_id", scope.group_ids),
-        ("agent", scope.agents), ("type", scope.types), ("priority", scope.priorities),
-    ):  # fmt: skip
-        if wanted:
-            conditions.append(f"d.{column} IN ({_places(wanted)})")
-            values += wanted
-    rest = parent_condition(scope._replace(kinds=()))
-    return Condition(" AND ".join([*conditions, rest.sql] if rest.sql else conditions), (*values, *rest.values))
+    columns: dict[str, tuple[str | int, ...]] = {
+        "kind": kinds, "session_id": scope.session_ids, "group_id": scope.group_ids, "agent": scope.agents,
+        "type": scope.types, "priority": scope.priorities,
+    }  # fmt: skip
+    asked = [_among(f"d.{column}", wanted) for column, wanted in columns.items() if wanted]
+    return _all_of([*asked, parent_condition(scope._replace(kinds=()))])
+
+
+def _among(sql: str, values: tuple[str | int, ...]) -> Condition:
+    return Condition(f"{sql} IN ({', '.join('?' * len(values))})", values)
+
+
+def _all_of(asked: list[Condition]) -> Condition:
+    values = [value for one in asked for value in one.values]
+    return Condition(" AND ".join(one.sql for one in asked if one.sql), tuple(values))
 
 
 def label_ids(connection: apsw.Connection, schema: str, names: Iterable[str]) -> list[int]:
@@ -154,7 +150,3 @@ def label_ids(connection: apsw.Connection, schema: str, names: Iterable[str]) ->
 def id_list(ids: Iterable[int]) -> str:
     """A JSON list of ids for json_each; the JSON encoder itself would be a millisecond of start-up."""
     return f"[{','.join(map(str, ids))}]"
-
-
-def _places(values: tuple[object, ...]) -> str:
-    return ", ".join("?" * len(values))

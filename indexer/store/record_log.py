@@ -26,9 +26,7 @@ def log_changes(connection: apsw.Connection, kind: Kind) -> None:
     for name, event in (("made", "INSERT"), ("changed", "UPDATE")):
         connection.execute(_TEMPLATE.format(**names, name=name, event=event, row="NEW", column="", gone="", more=""))
     more = _UNCOUNTED.format(**names) if kind.counts else ""
-    connection.execute(
-        _TEMPLATE.format(**names, name="removed", event="DELETE", row="OLD", column=", gone", gone=", 1", more=more)
-    )
-    connection.execute(
-        f"INSERT INTO record_log (kind, number) SELECT '{kind.name}', id FROM {kind.table.name} ORDER BY id"
-    )
+    removal = {"name": "removed", "event": "DELETE", "row": "OLD", "column": ", gone", "gone": ", 1", "more": more}
+    connection.execute(_TEMPLATE.format(**names, **removal))
+    query = f"INSERT INTO record_log (kind, number) SELECT '{kind.name}', id FROM {kind.table.name} ORDER BY id"
+    connection.execute(query)

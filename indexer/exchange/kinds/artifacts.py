@@ -74,9 +74,8 @@ class ArtifactImport:
             artifact_id = artifacts.record(change, root, row.prepared.path, row.prepared.file)
             artifacts.refresh_owners(change, artifact_id, row.prepared)
             return Written(artifact_id)
-        artifact_id = rows.insert(
-            change.connection, "artifacts", _missing(root, row, "the file was not here when it was imported")
-        )
+        missing = _missing(root, row, "the file was not here when it was imported")
+        artifact_id = rows.insert(change.connection, "artifacts", missing)
         _put_document(change, row, artifact_id)
         return Written(artifact_id)
 
@@ -86,9 +85,8 @@ class ArtifactImport:
         number, root = origin.local(row.number), f"{FOREIGN_ROOT}{origin.uuid}"
         connection.execute("INSERT OR IGNORE INTO roots (path) VALUES (?)", (root,))
         root_id = require_value(connection, "SELECT id FROM roots WHERE path = ?", (root,), int)
-        same = read_value(
-            connection, "SELECT id FROM artifacts WHERE root_id = ? AND path = ?", (root_id, row.path), int
-        )
+        query = "SELECT id FROM artifacts WHERE root_id = ? AND path = ?"
+        same = read_value(connection, query, (root_id, row.path), int)
         if same is not None and same != number:  # it was removed there and is here again under another number
             documents.remove(change, documents.document_id(connection, DocumentRef(ARTIFACT, same)))
             connection.execute("DELETE FROM artifacts WHERE id = ?", (same,))
