@@ -52,7 +52,7 @@ def test_what_is_read_again_finds_what_was_compiled(place: Path, monkeypatch: py
     for pattern in _PATTERNS:
         kept.compiled(pattern)
     _forget(monkeypatch)
-    monkeypatch.setattr(kept, "_keep", None)  # nothing is compiled
+    monkeypatch.setattr(kept, "keep_for_next_process", None)  # nothing is compiled
     text = "\n".join(text for text, _ in OUTPUTS.values())
     for pattern in _PATTERNS:
         found, expected = kept.compiled(pattern), re.compile(pattern)
