@@ -18,6 +18,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 MAX_WORDS = 60
 _MAX_VALUE = 120
 _MAX_SYNTAX = 24
+_LEAST_SAID = 4  # spaces between double quotation marks, from which they hold a sentence and no value
 _QUOTES = "`'\"\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
@@ -52,6 +53,11 @@ def masked(message: str) -> Masked:
     values: list[str] = []
     for match in tokens(message):
         kind, token = str(match.lastgroup), match[0]
+        if kind == "quoted" and token[0] == '"' and token.count(" ") >= _LEAST_SAID:
+            said = masked(token[1:-1])
+            words += said.words
+            values += said.values
+            continue
         is_named = match.string.startswith(_SAID_OF_NAMES, match.end())
         word = _placeholder(kind, token, "name" if is_named else words[-1] if words else "", values)
         # A list of values is as long as it happens to be.

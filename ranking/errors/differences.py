@@ -152,8 +152,7 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     """Whether a difference in this place is one of those that occur from run to run."""
     if one is None or other is None:
         alone = one or other
-        says_where = alone is not None and (alone.kind == "url" or (alone.kind == "path" and _says_where(alone, about)))
-        return about.names_vary or says_where
+        return about.names_vary or (alone is not None and alone.kind == "path" and _says_where(alone, about))
     is_code = one.before in _CODES
     if one.kind == other.kind and one.kind in (_VARYING | about.passing) and not is_code:
         return True

@@ -196,9 +196,7 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     renamed.sort(key=_best_first)
     if needs_more and not eligible:
         return Considered((), "The output says only that something failed, not what.")
-    # What says it of another name casts no doubt on what says it of this one.
-    of_this = [one for one in eligible if not _renamed(asked, one.known)] or eligible
-    with_margins = tuple(_beside_others(one, of_this) for one in eligible)
+    with_margins = tuple(_beside_others(one, eligible) for one in eligible)
     if objections:
         _, nearest, why = max(objections)
         reason = f"The nearest known error, {public_id('error', nearest)}, is ruled out: {why}."

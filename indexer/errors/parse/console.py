@@ -39,9 +39,7 @@ def _clean_line(line: str) -> str:
         line = _PRINTED["spinner"].sub("", line)
     if len(line) > MAX_LINE_LENGTH:
         line = line[: MAX_LINE_LENGTH - _LINE_TAIL] + _CUT + line[-_LINE_TAIL:]
-    if not line.isprintable():
-        line = _PRINTED["controls"].sub("", line)
-    return line.rstrip()
+    return _PRINTED["controls"].sub("", line).rstrip()
 
 
 def _without_prefixes(lines: list[str]) -> list[str]:
