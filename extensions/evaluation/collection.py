@@ -7,9 +7,9 @@
 Title and group may be missing. Documents and queries of one group make a collection of their own. A line becomes
 what the product would make of it:
 
-    a text of one passage's size    one document, title and body
-    a longer one                    a file: title and path, and its passages
-    a title that is a path          that path; the file's name is the title, and its kind decides how it is cut
+    a text with a title             a file of Markdown whose heading that is: title and path, and its passages
+    a text without one              a plain file
+    a title that is a path          the file of that path; its kind decides how it is cut
     ids such as D1:3 and D1:4       passages of D1: what is asked for are the parts, and not the whole
 """
 
@@ -20,12 +20,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
+from ctxrank.indexer.files.artifacts import prepare, refresh_owners
+from ctxrank.indexer.files.read import FileText
+from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, object_of
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Change, Store
-from ctxrank.indexer.text.passages import MAX_CHARS, Passage, split_passages
 
 MADE_AT = DAY_US  # all documents are of one age: a collection says nothing of time
 _CHUNK_DOCUMENTS = 500  # written in one transaction
@@ -150,40 +152,32 @@ def load_collection(
     is_of_passages = any(wholes) and len(set(wholes)) < len(wholes)
     owners: dict[str, int] = {}
     for start in range(0, len(sources), _CHUNK_DOCUMENTS):
-        prepared = [
-            (source, whole, redact(source.title, mode).text, redact(source.text, mode).text)
-            for source, whole in zip(sources[start:], wholes[start : start + _CHUNK_DOCUMENTS], strict=False)
-        ]
         with store.write() as change:
-            for number, (source, whole, title, text) in enumerate(prepared, start + 1):
+            for number, source in enumerate(sources[start : start + _CHUNK_DOCUMENTS], start + 1):
                 if not is_of_passages:
                     ids[public_id("artifact", number)] = source.id
-                    _put_file(change, number, title, text)
+                    _put_file(change, number, source, mode)
                     continue
-                name = whole or source.id
+                name = wholes[number - 1] or source.id
                 if name not in owners:
-                    owners[name] = _put(change, number, "", "")
-                passage_id = _put_passage(change, owners[name], "", Passage(source.id, title, 0, 0, text))
-                ids[public_id("passage", passage_id)] = source.id
+                    whole = documents.Document("artifact", number, "", "", MADE_AT, RULESET_VERSION)
+                    owners[name] = documents.put(change, whole)
+                ids[public_id("passage", _put_part(change, owners[name], source, mode))] = source.id
     store.catch_up()
     return Loaded(ids, is_of_passages)
 
 
-def _put_file(change: Change, number: int, title: str, text: str) -> None:
-    path = title if _PATH.fullmatch(title) else ""
-    if not path and len(text) <= MAX_CHARS:
-        _put(change, number, title, text)
-        return
-    owner = _put(change, number, os.path.basename(path) or title, "", path)
-    for passage in split_passages(text, path):
-        _put_passage(change, owner, path, passage)
+def _put_file(change: Change, number: int, source: SourceDocument, mode: RedactionMode) -> None:
+    """The rows that `index` makes of a file with this text."""
+    path, text = source.title, source.text
+    if not _PATH.fullmatch(path):
+        path = "text.md" if source.title else "text.txt"  # a number could be a word of a query
+        text = f"# {source.title}\n\n{text}\n" if source.title else f"{text}\n"
+    stamp = FileStamp(0, MADE_AT * 1000, 0)
+    refresh_owners(change, number, prepare(path, FileText(text, "", stamp, ""), mode))
 
 
-def _put(change: Change, number: int, title: str, body: str, path: str = "") -> int:
-    return documents.put(change, documents.Document("artifact", number, title, body, MADE_AT, RULESET_VERSION, path))
-
-
-def _put_passage(change: Change, owner: int, path: str, passage: Passage) -> int:
-    document = documents.Document("passage", None, passage.heading, passage.text, MADE_AT, RULESET_VERSION, path)
-    document = document._replace(owner_id=owner, passage_key=passage.key)
-    return documents.put(change, document._replace(start_line=passage.start_line, end_line=passage.end_line))
+def _put_part(change: Change, owner: int, source: SourceDocument, mode: RedactionMode) -> int:
+    title, text = redact(source.title, mode).text, redact(source.text, mode).text
+    part = documents.Document("passage", None, title, text, MADE_AT, RULESET_VERSION, owner_id=owner)
+    return documents.put(change, part._replace(passage_key=source.id))

@@ -66,6 +66,18 @@ def test_a_long_text_is_one_document_whatever_its_passages(tmp_path: Path) -> No
     assert kinds["artifact"] == 1 and int(str(kinds["passage"])) > 5
 
 
+def test_a_short_text_has_the_rows_of_a_file_with_that_text(tmp_path: Path) -> None:
+    corpus = [{"_id": "a", "title": "Sleep", "text": "the walrus sleeps"}, {"_id": "b", "text": "the yak sleeps"}]
+    folder = _write(tmp_path, corpus, [{"_id": "q", "text": "walrus"}], "q\ta\t1\n")
+    (collection,) = read_collections(str(folder))
+    with indexed(collection, Config()) as one:
+        rows = one.store.primary.execute("SELECT kind, title, body, path FROM documents ORDER BY id").fetchall()
+    assert rows == [
+        ("artifact", "Sleep", "", "text.md"), ("passage", "Sleep", "# Sleep\n\nthe walrus sleeps\n", "text.md"),
+        ("artifact", "text.txt", "", "text.txt"), ("passage", "", "the yak sleeps\n", "text.txt"),
+    ]  # fmt: skip
+
+
 def test_parts_of_a_whole_are_found_by_themselves_and_by_what_is_around_them(tmp_path: Path) -> None:
     """The same words in two conversations, one of which is about holidays."""
     turns = {"D1:1": "We went on holidays to Spain.", "D1:2": "She swam there.", "D1:3": "Holidays are short.",
