@@ -101,6 +101,6 @@ def _escaped(error: UnicodeError) -> tuple[str, int]:
     """Characters missing from an encoding, escaped as in JSON: `\\u00e9`, and two escapes beyond U+FFFF."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    missing = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    units = (int.from_bytes(missing[at : at + 2], "big") for at in range(0, len(missing), 2))
-    return "".join(f"\\u{unit:04x}" for unit in units), error.end
+    from ctxrank.indexer.text.lines import json_escape  # noqa: PLC0415  a terminal of another encoding
+
+    return json_escape(error.object[error.start : error.end]), error.end

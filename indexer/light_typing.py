@@ -94,10 +94,10 @@ else:
         _make = classmethod(tuple.__new__)
 
         def _replace(self, **named: object) -> object:
-            replaced = tuple.__new__(type(self), map(named.pop, self._fields, self))
-            if named:
-                raise ValueError(f"{type(self).__name__} has no field {', '.join(sorted(named))}")
-            return replaced
+            values = [*self]
+            for name, value in named.items():
+                values[self._fields.index(name)] = value
+            return tuple.__new__(type(self), values)
 
         def _asdict(self) -> dict:
             return dict(zip(self._fields, self, strict=True))

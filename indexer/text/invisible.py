@@ -14,15 +14,11 @@ Everything else that is default-ignorable goes, with the controls, private, unas
 category C, and the blank of Braille. So do selectors behind letters and ideographs: a sentence fits into them.
 """
 
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, cache
+from ctxrank.indexer.light_typing import cache
 from ctxrank.indexer.text.tables import rows
-
-if TYPE_CHECKING:
-    import re
 
 _Ranges = list[tuple[int, int]]
 
@@ -68,15 +64,15 @@ def is_invisible(char: str) -> bool:
     if known is None:
         if len(_invisible) == _MAX_KNOWN:
             _invisible.clear()
-        is_hidden = unicodedata.category(char)[0] == "C" or is_ignorable(char) or char == _BRAILLE_BLANK
+        # Of the category C is what is neither printed nor a space.
+        is_other = not char.isprintable() and (char < "\xa0" or not char.isspace())
+        is_hidden = is_other or is_ignorable(char) or char == _BRAILLE_BLANK
         known = _invisible[char] = is_hidden and char not in "\n\t"
     return known
 
 
 def without_invisible(text: str) -> str:
     """The text without what shows nothing, but for joiners, selectors and tags where Unicode's rules put them."""
-    if text.isascii() and text.isprintable():
-        return text
     hidden = {char for char in _beyond(text, _SHOWN_ASCII) if is_invisible(char)}
     return _without(text, hidden) if hidden else text
 
@@ -85,29 +81,13 @@ def without_ignorable(text: str) -> str:
     """The same, of the default-ignorable and the blank of Braille alone: controls and private characters stay."""
     if text.isascii():
         return text
-    if len(text) < _SHORT_CHARS:
-        hidden = {char for char in _beyond(text, _ASCII) if is_ignorable(char) or char == _BRAILLE_BLANK}
-    else:
-        hidden = set(_ignorable().findall(text))
+    hidden = {char for char in _beyond(text, _ASCII) if is_ignorable(char) or char == _BRAILLE_BLANK}
     return _without(text, hidden) if hidden else text
 
 
 def _beyond(text: str, plain: bytes) -> set[str]:
     # What is plain is cut out as bytes: a set of all characters takes five times as long.
     return set(text.encode("utf-8", "surrogatepass").translate(None, plain).decode("utf-8", "surrogatepass"))
-
-
-# Compiling the pattern takes as long as going through this many characters without it.
-_SHORT_CHARS = 20_000
-
-
-@cache
-def _ignorable() -> "re.Pattern[str]":
-    """One character that is default-ignorable, or the blank of Braille."""
-    import re  # noqa: PLC0415  start-up: a query's texts are short
-
-    ranges = "".join(f"{chr(first)}-{chr(last)}" for first, last in _ranges()["ignorable"])
-    return re.compile(f"[{ranges}{_BRAILLE_BLANK}]")
 
 
 def _without(text: str, hidden: set[str]) -> str:
@@ -154,6 +134,8 @@ def _needed(run: str, before: str, behind: str) -> str:
         is_indic = _is_virama(before) or (before.isalpha() and _is_virama(behind))
         return run[0] if is_emoji or is_indic or _is_arabic(before) else ""
     if run[0] == _NON_JOINER:
+        import unicodedata  # noqa: PLC0415  start-up: few texts have joiners
+
         is_of_word = before.isalnum() or (before != "" and unicodedata.category(before)[0] == "M")
         return run[0] if _is_virama(before) or (is_of_word and _is_arabic(behind)) else ""
     return run if before == _BLACK_FLAG and run in _FLAG_TAGS else ""
@@ -164,6 +146,8 @@ def _is_pictograph(char: str) -> bool:
 
 
 def _is_virama(char: str) -> bool:
+    import unicodedata  # noqa: PLC0415  as above
+
     return char != "" and unicodedata.combining(char) == _VIRAMA
 
 

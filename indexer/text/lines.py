@@ -120,27 +120,24 @@ def joined(*parts: str) -> str:
 
 def shown_json(text: str) -> str:
     """JSON as an output has it: without what is default-ignorable and no text needs, the rest escaped as below."""
-    if text.isascii() and "\x7f" not in text:
-        return text  # JSON itself escapes the other controls
-    from ctxrank.indexer.text.invisible import without_ignorable  # noqa: PLC0415  start-up: most answers are ASCII
-
-    return visible_json(without_ignorable(text))
+    return visible_json(searchable(text))
 
 
 def visible_json(text: str) -> str:
     """The same JSON with everything escaped that a terminal would obey or that is invisible: nothing is lost."""
     if text.isascii() and "\x7f" not in text:
-        return text
+        return text  # JSON itself escapes the other controls
     from ctxrank.indexer.text.invisible import is_invisible  # noqa: PLC0415  start-up: most answers are ASCII
 
     hidden = {
-        ord(character): _json_escape(character)
+        ord(character): json_escape(character)
         for character in set(text)
         if is_invisible(character) or character in "\u2028\u2029"
     }
     return text.translate(hidden) if hidden else text
 
 
-def _json_escape(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass")
+def json_escape(text: str) -> str:
+    """Each character as JSON escapes it: `\\u00e9`, and two escapes beyond U+FFFF."""
+    units = text.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))

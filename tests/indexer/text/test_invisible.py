@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from ctxrank.indexer.text.escapes import without_escapes
-from ctxrank.indexer.text.invisible import is_ignorable, without_ignorable, without_invisible
+from ctxrank.indexer.text.invisible import is_ignorable, is_invisible, without_ignorable, without_invisible
 from ctxrank.indexer.text.lines import fence, is_one_line, one_line, printable, shown_json, visible_json
 
 _ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
@@ -54,12 +54,22 @@ def test_a_text_in_any_script_comes_out_as_it_went_in(text: str) -> None:
 def test_what_hides_goes_and_at_most_one_joiner_or_selector_stays(text: str, shown: str) -> None:
     assert without_invisible(text) == printable(text) == without_ignorable(text) == shown
     assert not is_one_line(text)
-    assert without_ignorable(f"{text}\n" * 2500) == f"{shown}\n" * 2500  # a long text is looked through otherwise
+    assert without_ignorable(f"{text}\n" * 2500) == f"{shown}\n" * 2500
 
 
 def test_every_ignorable_character_goes_from_between_two_letters() -> None:
     assert not any(printable(f"a{char}b") != "ab" for char in (*IGNORABLE, *CONTROLS, BRAILLE_BLANK))
     assert all(map(is_ignorable, IGNORABLE)) and len(IGNORABLE) == 4174
+
+
+def test_what_is_of_category_c_is_invisible() -> None:
+    assert all(is_invisible(char) for char in map(chr, range(0x110000)) if is_other(char))
+    others = (char for char in map(chr, range(0x110000)) if not is_other(char) and not is_ignorable(char))
+    assert list(filter(is_invisible, others)) == [BRAILLE_BLANK]
+
+
+def is_other(char: str) -> bool:
+    return unicodedata.category(char)[0] == "C" and char not in "\n\t"
 
 
 def test_nothing_that_is_seen_is_taken_for_ignorable() -> None:
