@@ -140,7 +140,7 @@ def _labelled(tmp_path: Path) -> Path:
     for number in range(24):
         word = "q" + str(number).translate(str.maketrans("0123456789", "bcdfghjkmp"))
         corpus.append({"_id": f"t{number}", "title": f"{word} note", "text": "pad " * 12})
-        corpus.append({"_id": f"b{number}", "title": "other note", "text": f"{word} {word} " + "pad " * 10})
+        corpus.append({"_id": f"b{number}", "title": "other note", "text": f"{word} " * 4 + "pad " * 8})
         queries.append({"_id": f"q{number}", "text": word})
         qrels += f"q{number}\tt{number}\t1\n"
     return _write(tmp_path, corpus, queries, qrels)
