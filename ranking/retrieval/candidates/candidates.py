@@ -6,8 +6,8 @@ matches too many rows, only those are scored that may be among the best (thresho
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate
-from operator import attrgetter, sub
+from itertools import accumulate, chain, groupby
+from operator import attrgetter, itemgetter, sub
 
 from ctxrank.indexer.engine import FieldWeights, Row, RowQuery
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -118,14 +118,20 @@ class Scorer:
 
     def wholes(self, document_ids: Iterable[int]) -> dict[int, WholeMatch]:
         """The whole of each of these documents that has passages."""
-        found: dict[int, WholeMatch] = {}
         rows = self._engine.passages_of(document_ids)
-        for (rowid, owner_id, length, _), counted in zip(rows, self.frequencies(rows), strict=True):
-            rowids, before, frequencies = found.get(owner_id) or WholeMatch([], 0, {})
-            rowids.append(rowid)
-            for place, tf in counted.items():
-                frequencies[place] = frequencies.get(place, 0.0) + tf
-            found[owner_id] = WholeMatch(rowids, before + length, frequencies)
+        columns = self._counted(rows)
+        found: dict[int, WholeMatch] = {}
+        end = 0
+        for owner_id, passages in groupby(rows, itemgetter(1)):
+            rowids, _, lengths, _ = zip(*passages, strict=True)
+            start, end = end, end + len(rowids)
+            together: list[CountedColumn] = []
+            for places, counted in columns:
+                sums: dict[int, float] = {}
+                for term_id, tf in chain.from_iterable(counted[start:end]):
+                    sums[term_id] = sums.get(term_id, 0.0) + tf
+                together.append((places, [[*sums.items()]]))
+            found[owner_id] = WholeMatch([*rowids], sum(lengths), *weighted_tfs(together, 1))
         return found
 
 
