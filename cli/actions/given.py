@@ -24,7 +24,7 @@ from ctxrank.indexer.records.sessions import Session, find_group, is_session_wid
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import listed, one_line
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -126,6 +126,4 @@ def note_unknown_group(call: Call, store: Store, session: Session, group: str | 
     if group is None or is_session_wide(group) or find_group(store.primary, session.id, group) is not None:
         return
     names = [known.name for known in list_groups(store.primary, session.id)]
-    more = f" and {len(names) - _NAMED_GROUPS} more" if len(names) > _NAMED_GROUPS else ""
-    has = f"it has {', '.join(names[:_NAMED_GROUPS])}{more}" if names else "it has none"
-    call.note(f"{session.name} has no group '{group}'; {has}.")
+    call.note(f"{session.name} has no group '{group}'; it has {listed(names, _NAMED_GROUPS) or 'none'}.")

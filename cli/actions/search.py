@@ -13,7 +13,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE, shown_path
 from ctxrank.indexer.store.ids import PACKAGE
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import one_line, session_label
+from ctxrank.indexer.text.lines import listed, one_line, session_label
 from ctxrank.ranking.retrieval.hits import Hit, SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search as search_store
 from ctxrank.ranking.retrieval.snippets import MARK, Span, is_code, marked
@@ -147,11 +147,10 @@ def _text_notes(result: SearchResult, hidden: int, files: "list[OutOfDate]", tea
         else:
             yield "fewer words or filters find more, 'pre*' takes any ending; 'ctxrank index' takes in new files."
     if files:
-        named = ", ".join(f"{file.path} ({file.state})" for file in files[:_NAMED_FILES])
-        more = f" and {len(files) - _NAMED_FILES} more" if len(files) > _NAMED_FILES else ""
+        named = listed([f"{file.path} ({file.state})" for file in files], _NAMED_FILES)
         kept = {hit.path for hit in result.hits if hit.kind == PACKAGE and hit.file_state == "missing"}
         step = "; 'ctxrank index' takes in what has changed, and so does 'search --fresh'"
-        yield f"out of date: {named}{more}{step if any(file.path not in kept for file in files) else ''}."
+        yield f"out of date: {named}{step if any(file.path not in kept for file in files) else ''}."
     if team is not None and (team.behind or team.trouble):  # the log is away or this store is behind it
         yield f"{_sharing().sentence(team)}."
 

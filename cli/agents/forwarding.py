@@ -39,17 +39,10 @@ def answer_of_server(lock: str, data: bytes, runner: str | None) -> str | None:
         )
         try:
             connection.sendall(head.encode("latin-1", "replace") + data)
-            answer = _read(connection)
+            answer = connection.makefile("rb").read(_MAX_ANSWER_BYTES)
         except OSError as error:
             raise CtxrankError(f"The process at {path} did not answer: {error}.", "Start it again.") from error
     head, _, body = answer.decode("utf-8", "replace").partition("\r\n\r\n")
     if head.split(" ")[1:2] != ["200"]:
         raise CtxrankError(f"The process at {path} refused an event.", "Start it again.")
     return "" if body == "{}" else body
-
-
-def _read(connection: socket.socket) -> bytes:
-    data = b""
-    while len(data) < _MAX_ANSWER_BYTES and (part := connection.recv(65536)):
-        data += part
-    return data

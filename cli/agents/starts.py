@@ -11,7 +11,7 @@ from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.cloned_notes import is_unused_clone, where_from
 from ctxrank.indexer.store.allowed_roots import removed_worktrees
-from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
+from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, public_id, whose
 from ctxrank.indexer.text.lines import one_line, shorten
@@ -22,11 +22,6 @@ START_TOKENS = 200
 _NEWS = 5
 _SUMMARY_CHARS = 140
 _PROGRAMS, _PROGRAM_CHARS = 3, 20
-
-
-class _LastSession(NamedTuple):
-    id: int
-    created_at: int
 
 
 class _NewPackage(NamedTuple):
@@ -57,13 +52,14 @@ def on_start(call: HookCall) -> str:
         SELECT id, created_at FROM sessions
          WHERE project IN (?, 'default') AND name <> ? ORDER BY created_at DESC, id DESC LIMIT 1
     """
-    last = read_row(primary, query, (project, call.event.session), _LastSession)
+    last: tuple[int, int] | None = primary.execute(query, (project, call.event.session)).fetchone()
+    began = 0 if last is None else last[1]
     shown = call.shown
-    failures = "" if shown or last is None else _open_failures(call, last)
-    new = list(_new_packages(call, project, 0 if last is None else last.created_at))
+    failures = "" if shown or last is None else _open_failures(call, *last)
+    new = list(_new_packages(call, project, began))
     news = [_news(call, one) for one in new if last is not None or where_from(primary, one.number)]
     items = [("", failures)] * bool(failures) + [item for item in news if item[0] not in shown]
-    since = "In this repository" if last is None else f"Since the last session here ({format_day(last.created_at)})"
+    since = "In this repository" if last is None else f"Since the last session here ({format_day(began)})"
     return call.say(f"{since}:\n", items, START_TOKENS)
 
 
@@ -93,15 +89,15 @@ def _news(call: HookCall, package: _NewPackage) -> tuple[str, str]:
     return id_, f"* **[{package.priority.upper()}]** {name}{shorten(summary, _SUMMARY_CHARS)} ({facts})"
 
 
-def _open_failures(call: HookCall, last: _LastSession) -> str:
+def _open_failures(call: HookCall, session_id: int, began: int) -> str:
     """What failed in the last session and is not over: how many, and which programs; nothing of what was printed."""
     primary = call.store.primary
     query = "SELECT count(DISTINCT instance) FROM error_sightings WHERE session_id = ? AND resolved_at IS NULL"
-    count = read_value(primary, query, (last.id,), int) or 0
+    count = read_value(primary, query, (session_id,), int) or 0
     if not count:
         return ""
     query = "SELECT command FROM failed_commands WHERE failed_at >= ? ORDER BY failed_at DESC LIMIT ?"
-    commands = read_column(primary, query, (last.created_at, _PROGRAMS), str)
+    commands = read_column(primary, query, (began, _PROGRAMS), str)
     programs = ", ".join(dict.fromkeys(f"`{name}`" for command in commands if (name := _program(command))))
     is_one = count == 1
     failures = f"{count} failure{'' if is_one else 's'} of that session {'is' if is_one else 'are'} still open"

@@ -131,7 +131,7 @@ def sync_annotations(store: Store, tree: ArtifactTree, starts: tuple[str, ...] =
             for path, stamp, annotations in drafts:
                 _remove_file(change, number, path)
                 file_id = rows.insert(
-                    change.connection, "annotated_files", {"tree_id": number, "path": path, **stamp.columns}
+                    change.connection, "annotated_files", {"tree_id": number, "path": path, **stamp._asdict()}
                 )
                 change.connection.executemany(
                     "INSERT INTO annotations (file_id, line, tag, name, part) VALUES (?, ?, ?, ?, ?)",

@@ -117,7 +117,7 @@ def record(
     from ctxrank.indexer.store import documents  # noqa: PLC0415  as above
 
     values: dict[str, rows.Value] = {
-        **stamp.columns, "sha256": sha256, "ruleset": RULESET_VERSION, "name": artifact.id, "type": artifact.type,
+        **stamp._asdict(), "sha256": sha256, "ruleset": RULESET_VERSION, "name": artifact.id, "type": artifact.type,
         "title": artifact.title, "status": artifact.status, "superseded_by": artifact.superseded_by,
         "links": json.dumps(artifact.links), "globs": json.dumps(artifact.globs),
         "problems": json.dumps(artifact.problems),

@@ -138,7 +138,7 @@ def _apply(change: Change, tree: ArtifactTree, draft: _Draft, known: KnownFile |
             before = stored_texts(change.connection, [known.number]).get(known.number)
             texts = None if before is not None and before.texts == texts else texts
         if texts is None:
-            update(change.connection, "linked_artifacts", known.number, draft.stamp.columns)
+            update(change.connection, "linked_artifacts", known.number, draft.stamp._asdict())
             return False
     assert draft.artifact is not None and draft.texts is not None, "the bytes are not those of a row"
     record(change, tree, draft.artifact, draft.texts, draft.stamp, draft.sha256)

@@ -10,7 +10,7 @@ import os
 from ctxrank.indexer.fulltext.catch_up import merge_segments
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import keep_temporary_files_beside, sqlite_errors, vacuum
+from ctxrank.indexer.store.connection import keep_temporary_files_beside, size_of, sqlite_errors, vacuum
 from ctxrank.indexer.store.store import Store
 
 
@@ -37,7 +37,7 @@ def optimize(store: Store) -> Compaction:
     """Compact both files. Waits for others as long as the store does. Raises LockedError, CtxrankError (no room)."""
     paths = (store.location.primary, store.location.index_file)
     stale = fts5_of(store).catch_up()  # also makes an index that is not there yet
-    before = [_size_of(path) for path in paths]
+    before = [size_of(path) + size_of(f"{path}-wal") for path in paths]
     index = index_of(store)
     keep_temporary_files_beside(store.primary, store.location.primary)
     logs = [vacuum(store.primary, store.location.primary)]
@@ -46,11 +46,6 @@ def optimize(store: Store) -> Compaction:
             index.connection.set_busy_timeout(store.busy_ms)
             merge_segments(index.connection)
         logs.append(vacuum(index.connection, index.path))
-    files = tuple(
-        CompactedFile(os.path.basename(path), size, _size_of(path)) for path, size in zip(paths, before, strict=True)
-    )
-    return Compaction(files, all(logs), stale, index.health)
-
-
-def _size_of(path: str) -> int:
-    return sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))
+    now = [size_of(path) + size_of(f"{path}-wal") for path in paths]
+    files = map(CompactedFile, map(os.path.basename, paths), before, now)
+    return Compaction(tuple(files), all(logs), stale, index.health)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import apsw
 
 from ctxrank.indexer.beneath import is_inside
-from ctxrank.indexer.care.finding import Finding, find, listed
+from ctxrank.indexer.care.finding import Finding, find
 from ctxrank.indexer.files.artifacts import prepare
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -15,7 +15,7 @@ from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.freshness import state_on_disk
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.location import Location
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import listed
 from ctxrank.indexer.text.passages import content_digest
 
 _SHOWN = 4
@@ -41,13 +41,13 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
         elif files:
             gone_roots.append(path)
     case = "gone" if gone_roots else "refused" * bool(refused)
-    yield find("artifact-roots", case, folders=_listed(gone_roots or refused), count=len(known))
+    yield find("artifact-roots", case, folders=listed(gone_roots or refused, _SHOWN), count=len(known))
     states = [(state_on_disk(folder, *file), file[0]) for folder, files in known.items() for file in files]
     by_state = {
         name: [path for state, path in states if state in of]
         for name, of in {"gone": ("missing", ""), "changed": ("changed",)}.items()
     }
-    parts = "; ".join(f"{len(paths)} {name}: {_listed(paths)}" for name, paths in by_state.items() if paths)
+    parts = "; ".join(f"{len(paths)} {name}: {listed(paths, _SHOWN)}" for name, paths in by_state.items() if paths)
     yield find("artifacts", "other" * bool(parts), states=parts, count=len(states))
     yield _passages(primary, location, mode)
 
@@ -77,8 +77,4 @@ def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode)
                 texts[path] = {passage.text for passage in passages}  # as they are now
             if body not in texts[path]:
                 wrong.append(f"{public_id('passage', id_)} of {path}")
-    return find("passage-texts", "wrong" * bool(wrong), wrong=_listed(wrong), count=len(wrong) or count)
-
-
-def _listed(paths: list[str]) -> str:
-    return listed([one_line(path) for path in paths], _SHOWN)
+    return find("passage-texts", "wrong" * bool(wrong), wrong=listed(wrong, _SHOWN), count=len(wrong) or count)

@@ -3,7 +3,7 @@
 find("schema", "older", version=9, known=11)       in the words of findings.tsv, which has each check and case
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 
@@ -72,12 +72,6 @@ def guarded(id: str, path: str, found: Iterable[Finding], case: str) -> Iterator
         yield find(id, "locked", path=path)
     except DAMAGE_ERRORS as error:
         yield find(id, case, path=path, error=error)
-
-
-def listed(names: Sequence[str], most: int) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import apsw
 
-from ctxrank.indexer.care.finding import Finding, find, listed
+from ctxrank.indexer.care.finding import Finding, find
 from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.fulltext.catch_up import IndexRow, index_rows
@@ -21,6 +21,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.change_log import read_changes
 from ctxrank.indexer.store.connection import read_column, read_map, snapshot
 from ctxrank.indexer.store.facets import SENTINEL, document_id_of
+from ctxrank.indexer.text.lines import listed
 
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
 _SHOWN = 5

@@ -82,6 +82,8 @@ def last_commits(root: str, paths: set[str], scratch: str, since: str, asked: As
             with git_on(repository, scratch) as git:
                 for path, commit, _ in touches(git, [head, f"^{since}"], paths):
                     found.setdefault(path, commit)
+                    if len(found) == len(paths):
+                        break
     except (GitError, ValueError):
         pass  # what was learnt until then is true
     return found

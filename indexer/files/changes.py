@@ -17,7 +17,7 @@ from functools import cache
 
 from ctxrank.indexer.beneath import is_inside, real_path
 from ctxrank.indexer.files.artifacts import Artifact
-from ctxrank.indexer.files.stamps import FoundFile, compare_stats, is_unchanged
+from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats
 from ctxrank.indexer.files.walk import Entry, Skipped, Unreadable, examine
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
@@ -83,9 +83,8 @@ def _files(entries: Iterable[Entry], reported: dict[str, Skipped | Unreadable]) 
 
 def _is_same(found: FoundFile, known: Artifact) -> bool:
     """Whether the stat proves that the bytes are the same, and they were redacted by today's rules."""
-    return (
-        known.state != "missing" and known.ruleset == RULESET_VERSION and is_unchanged(known, known.indexed_at, found)
-    )
+    stamp = FileStamp(known.size_bytes, known.mtime_ns, known.inode, known.indexed_at)
+    return known.state != "missing" and known.ruleset == RULESET_VERSION and stamp.proves(found)
 
 
 def _place_same(changes: Changes, found: FoundFile, known: Artifact) -> None:

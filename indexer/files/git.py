@@ -24,7 +24,7 @@ from collections.abc import Generator, Iterator, Mapping
 
 from ctxrank.indexer.beneath import is_inside, read_beneath
 from ctxrank.indexer.light_typing import NamedTuple, contextmanager
-from ctxrank.indexer.store.location import checkout_of, git_folder
+from ctxrank.indexer.store.location import checkout_of, git_folder, own_ids
 from ctxrank.indexer.systems import signal
 
 MAX_SECONDS = 10.0
@@ -116,9 +116,7 @@ def _require_own_folder(path: str) -> None:
         raise GitError(f"{os.path.basename(path)} cannot be read: {error.strerror}") from error
     if not stat.S_ISDIR(info.st_mode):
         raise GitError(f"{os.path.basename(path)} is not a folder")
-    user = os.geteuid()
-    may_be = {user, int(os.environ.get("SUDO_UID") or user)} if user == 0 else {user}
-    if info.st_uid not in may_be:
+    if info.st_uid not in own_ids():
         raise GitError("it belongs to another user")
 
 
@@ -146,6 +144,15 @@ def head_commit(repository: Repository) -> str:
             commit = packed[packed.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
             return commit if _COMMIT.fullmatch(commit) else ""
     return ""
+
+
+def commit_of(folder: str) -> str:
+    """The commit that is checked out in a folder, '' for none, and where git cannot be asked."""
+    try:
+        repository = find_repository(folder)
+        return "" if repository is None else head_commit(repository)
+    except GitError:
+        return ""
 
 
 @contextmanager

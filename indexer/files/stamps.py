@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import TypeVar
 
-    from ctxrank.indexer.files.artifacts import Artifact
-
     Known = TypeVar("Known")
 
 # Two writes within one tick of the file system's clock leave the same mtime. The kernel's tick is 1 to
@@ -31,14 +29,12 @@ class FileStamp(NamedTuple):
     inode: int
     read_at: int = 0
 
-    @property
-    def columns(self) -> dict[str, int]:
-        """As a row has it."""
-        return dict(zip(self._fields, self, strict=True))
-
     def proves(self, now: "FoundFile | FileStamp") -> bool:
         """Whether the file that was read with this stamp still has the same bytes, if it looks like `now`."""
-        return is_unchanged(self, self.read_at, now)
+        # It could have been written again, after it was read, in the same tick of the clock.
+        tick = CLOCK_TICK_US if self.mtime_ns % 1_000_000_000 else COARSE_CLOCK_TICK_US
+        is_alike = self[:3] == (now.size_bytes, now.mtime_ns, now.inode)
+        return is_alike and self.mtime_ns // 1000 + tick < self.read_at
 
 
 class FoundFile(NamedTuple):
@@ -52,18 +48,6 @@ class FoundFile(NamedTuple):
     def stamp(self, read_at: int = 0) -> FileStamp:
         """What is kept of a file that looked like this and was read at a moment (0: it was not)."""
         return FileStamp(self.size_bytes, self.mtime_ns, self.inode, read_at)
-
-
-def is_unchanged(before: "FileStamp | Artifact", read_at: int, now: FoundFile | FileStamp) -> bool:
-    """Whether a file that was read at a moment, and looked like `before`, still has the same bytes."""
-    return (
-        before.mtime_ns == now.mtime_ns
-        and before.size_bytes == now.size_bytes
-        and before.inode == now.inode
-        # It could have been written again, after it was read, in the same tick of the clock.
-        and before.mtime_ns // 1000 + (CLOCK_TICK_US if before.mtime_ns % 1_000_000_000 else COARSE_CLOCK_TICK_US)
-        < read_at
-    )
 
 
 def compare_stats(

@@ -15,7 +15,7 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
 from ctxrank.indexer.files.artifacts import StayedLines
 from ctxrank.indexer.files.authors import Asked, Commit, last_commits
-from ctxrank.indexer.files.git import GitError, find_repository, git_on, head_commit
+from ctxrank.indexer.files.git import GitError, commit_of, find_repository, git_on
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import from_index
 from ctxrank.indexer.records.anchors import CHANGED, GONE, QUERY, SAME, Anchor, Tree, anchors_of, followed, look_again
@@ -68,7 +68,7 @@ def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
     """Make the anchors of findings: what they still name keeps its anchor, what they no longer name loses it."""
     dropped = {(one.document_id, one.kind, one.name): one for one in anchors_of(store.primary, ids)}
     made: list[dict[str, Value]] = []
-    commit, moment = _commit(tree.folder), now_us()
+    commit, moment = commit_of(tree.folder), now_us()
     for id_ in ids:
         texts = read_map(store.primary, _TEXTS, (id_,), str, str)
         named = mentions("\n\n".join(texts))
@@ -86,15 +86,6 @@ def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
             for values in made:
                 if not change.blocklist.holds_path(str(values["path"])):
                     rows.insert(change.connection, "anchors", values)
-
-
-def _commit(folder: str) -> str:
-    """The commit that is checked out, '' for none."""
-    try:
-        repository = find_repository(folder)
-        return "" if repository is None else head_commit(repository)
-    except GitError:
-        return ""
 
 
 def _resolved(
@@ -282,7 +273,7 @@ def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None], asked
     """
     last, tree = _Pass(*json.loads(read_setting(store.primary, _KEY) or "[]")), Tree(store)
     artifact: int = store.primary.execute("SELECT coalesce(max(id), 0) FROM artifacts").get
-    this = _Pass(store.last_seq(), now_us(), artifact, _commit(tree.folder))
+    this = _Pass(store.last_seq(), now_us(), artifact, commit_of(tree.folder))
     query = f"""
         SELECT id FROM documents WHERE id IN (SELECT coalesce(owner_id, id) FROM documents WHERE seq > ?)
            AND superseded_by IS NULL AND kind IN ({", ".join(f"'{kind}'" for kind in FINDINGS)})

@@ -22,8 +22,6 @@ from ctxrank.indexer.redaction.columns import find_in_columns
 from ctxrank.indexer.redaction.copies import find_copies, find_in_parts, value_of
 from ctxrank.indexer.redaction.guards import DENSE_PLACES, Secret, compiled, entropy, is_code, is_stand_in
 from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
-from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
-from ctxrank.indexer.redaction.key_pieces import RULE as KEY_RULE
 from ctxrank.indexer.redaction.key_pieces import find_key_pieces
 from ctxrank.indexer.redaction.kubernetes_secrets import ANCHOR as KUBERNETES_ANCHOR
 from ctxrank.indexer.redaction.kubernetes_secrets import find_kubernetes
@@ -262,16 +260,14 @@ def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secr
     plain = [one for one in named if one.label.strip("\\\"'") == "REDACTED" and not one.is_weak]
     yield from plain
     yield from _by_rules(text, places, are_formats=False)
-    for start, end in find_key_pieces(text, places.get(KEY_ANCHOR, [])):
-        yield Secret(start, end, KEY_LABEL, KEY_RULE)
+    yield from find_key_pieces(text, places.get(KEY_ANCHOR, []))
     yield from (one for one in named if not one.is_weak)
     yield from find_in_columns(text, names)
     yield from _by_rules(text, places, are_formats=True)
     if not places.keys().isdisjoint(vendors().keys()):  # most texts name none of the 150
         for vendor in [vendor for vendor in vendors() if vendor in places]:
             yield from find_vendor_values(text, vendor, places[vendor])
-    for start, end in find_kubernetes(text, lower, places.get(KUBERNETES_ANCHOR, [])):
-        yield Secret(start, end, "[REDACTED:kubernetes-secret-yaml]", "kubernetes-secret-yaml")
+    yield from find_kubernetes(text, lower, places.get(KUBERNETES_ANCHOR, []))
     yield from (one for one in named if one.is_weak)
 
 

@@ -4,7 +4,7 @@ r"""Key blocks whose lines are strings or comments of a program: each line goes 
 "MIIB…\\n" +                                "PRIVATE_KEY_REDACTED\\n" +
 """
 
-from ctxrank.indexer.redaction.guards import compiled
+from ctxrank.indexer.redaction.guards import Secret, compiled
 
 ANCHOR = "-----begin"
 LABEL, RULE = "PRIVATE_KEY_REDACTED", "private-key"
@@ -19,9 +19,9 @@ _MOST_LINES = 1000
 _MOST_HEADERS = 4
 
 
-def find_key_pieces(text: str, places: list[int]) -> list[tuple[int, int]]:
+def find_key_pieces(text: str, places: list[int]) -> list[Secret]:
     """The lines of the key blocks that begin at these places, in order."""
-    found: list[tuple[int, int]] = []
+    found: list[Secret] = []
     done = 0
     for place in places:
         begin = compiled(_BEGIN).match(text, place) if place >= done else None
@@ -41,5 +41,5 @@ def find_key_pieces(text: str, places: list[int]) -> list[tuple[int, int]]:
             lines.append(line.span())
             done = line.end()
         if len(lines) > 1:
-            found += lines
+            found += [Secret(start, end, LABEL, RULE) for start, end in lines]
     return found

@@ -2,9 +2,10 @@
 
 import re
 
-from ctxrank.indexer.redaction.guards import compiled
+from ctxrank.indexer.redaction.guards import Secret, compiled
 
 ANCHOR = "data:"
+_RULE = "kubernetes-secret-yaml"
 
 _KIND = r"(?i)\bkind[\"']?:[ \t]{0,8}[\"']?secret\b"
 _KIND_REACH = 300  # characters, to either side
@@ -15,9 +16,9 @@ _PAIR = rf"(?i){_NAME}(?P<secret>[a-z0-9+/]{{10,}}+={{0,3}})(?![\w.-])"
 _NEXT = rf"(?i)[\"']?(?!\s{{0,40}}\n[a-z])\s{{0,40}}{_NAME}(?P<secret>[a-z0-9+/]{{10,}}+={{0,3}})(?![\w.-])"
 
 
-def find_kubernetes(text: str, lower: str, places: list[int]) -> list[tuple[int, int]]:
+def find_kubernetes(text: str, lower: str, places: list[int]) -> list[Secret]:
     """The spans of the values, given the places of the anchor, in order. Nothing is searched through twice."""
-    spans: list[tuple[int, int]] = []
+    found: list[Secret] = []
     done = 0
     kind = _next_kind(text, lower, places[0] - _KIND_REACH) if places else None
     pair: re.Match[str] | None = None
@@ -37,10 +38,10 @@ def find_kubernetes(text: str, lower: str, places: list[int]) -> list[tuple[int,
             break
         match = pair if pair.start("secret") + _LEAST_CHARS <= start + _FIRST_REACH else None
         while match:
-            spans.append(match.span("secret"))
+            found.append(Secret(*match.span("secret"), f"[REDACTED:{_RULE}]", _RULE))
             done = match.end()
             match = compiled(_NEXT).match(text, done)
-    return spans
+    return found
 
 
 def _next_kind(text: str, lower: str, start: int) -> re.Match[str] | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import apsw
 
+from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.location import (
@@ -50,11 +51,8 @@ def unnamed_folders(location: Location, connection: apsw.Connection, tables: Ite
 
 def _is_own(project: str, folder: str) -> bool:
     """Whether a folder lies in the project, by no link, or is a worktree that git has linked to it."""
-    if not os.path.isabs(folder):
-        return False
-    if os.path.commonpath((project, folder)) == project and os.path.realpath(folder) == folder:
-        return True
-    return _is_worktree(project, folder)
+    is_below = is_inside(project, folder) and os.path.realpath(folder) == folder
+    return os.path.isabs(folder) and (is_below or _is_worktree(project, folder))
 
 
 def _is_worktree(project: str, folder: str) -> bool:
@@ -95,9 +93,9 @@ def is_removed_worktree(location: Location, connection: apsw.Connection, name: s
     folder that was not noted as a worktree.
     """
     project = os.path.realpath(location.project)
-    if os.path.lexists(name) or name in _recorded(connection) or not os.path.isdir(os.path.join(project, ".git")):
+    if os.path.lexists(name) or not os.path.isdir(os.path.join(project, ".git")):
         return False
-    if name not in _worktrees(connection):
+    if name in _recorded(connection) or name not in _worktrees(connection):
         return False
     try:
         return not has_worktree(project, name)

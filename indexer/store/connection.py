@@ -82,7 +82,7 @@ def open_database(
                 size = os.stat(path).st_size
                 # SQLite would take the missing rest of a page for zeros, and rows on it for empty ones. Where a log is
                 # to be merged into the file, that may be a merge that was killed: it is made again from the log.
-                if size % int(connection.pragma("page_size")) and not _has_content(path + "-wal"):
+                if size % int(connection.pragma("page_size")) and not size_of(path + "-wal"):
                     raise apsw.CorruptError(f"it ends within a page, after {size} bytes")
             except BaseException:
                 connection.close()  # at once, and not when the error's frames are collected
@@ -92,7 +92,7 @@ def open_database(
             if os.access(os.path.dirname(path), os.W_OK) and os.access(path, os.W_OK):
                 raise
             # On a read-only file system: fine as long as no WAL holds newer content.
-            if _has_content(wal := path + "-wal"):
+            if size_of(wal := path + "-wal"):
                 raise DamagedError(
                     f"{path} cannot be written, and changes that were never merged into it lie in {wal}.",
                     "Make the folder writable once, so that they can be merged.",
@@ -123,11 +123,12 @@ def vacuum(connection: apsw.Connection, path: str) -> bool:
     return row is not None and row[0] == 0
 
 
-def _has_content(path: str) -> bool:
+def size_of(path: str) -> int:
+    """How many bytes a file has; 0 where there is none."""
     try:
-        return os.stat(path).st_size > 0
+        return os.lstat(path).st_size
     except OSError:
-        return False
+        return 0
 
 
 def _prepare(connection: apsw.Connection, busy_ms: int, check: Callable[[apsw.Connection], None] | None) -> None:

@@ -186,11 +186,7 @@ def _read(text: str, bare: str) -> DocumentRef | None:
 
 def local_ref(database: "apsw.Connection", text: str, bare: str = PACKAGE) -> DocumentRef:
     """The id of a record by its row id here. Raises UsageError, and NotFoundError for an origin that is not known."""
-    return as_local(database, parse_ref(text, bare))
-
-
-def as_local(database: "apsw.Connection", ref: DocumentRef) -> DocumentRef:
-    """The same record by its row id here. Raises NotFoundError for an unknown origin, UsageError for several."""
+    ref = parse_ref(text, bare)
     if not ref.origin:
         return ref
     found = [code for code, uuid in origins_of(database).items() if digits_of(uuid).startswith(ref.origin)]

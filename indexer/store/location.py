@@ -21,7 +21,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UntrustedError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import LOG_SUFFIXES
+from ctxrank.indexer.store.connection import LOG_SUFFIXES, size_of
 
 FOLDER = ".ctxrank"
 PRIMARY_FILE = "ctxrank.db"
@@ -143,7 +143,7 @@ def is_trusted(primary: str) -> bool:
         if not is_known(identity):
             raise untrusted(primary)
         return True
-    is_harmless = not (_is_database(primary) or _size(f"{primary}-wal"))
+    is_harmless = not (_is_database(primary) or size_of(f"{primary}-wal"))
     if is_harmless or shown_place(primary) in places_of_stores():
         return False
     raise UntrustedError(
@@ -278,14 +278,7 @@ def identity_of(connection: apsw.Connection) -> Identity:
 
 def is_new(primary: str) -> bool:
     """Whether a file holds no store yet, or one that a process is just making: no page after the first."""
-    return _size(primary) <= _FIRST_PAGE_BYTES and _size(f"{primary}-wal") <= _MAX_FIRST_LOG_BYTES
-
-
-def _size(path: str) -> int:
-    try:
-        return os.lstat(path).st_size
-    except OSError:
-        return 0
+    return size_of(primary) <= _FIRST_PAGE_BYTES and size_of(f"{primary}-wal") <= _MAX_FIRST_LOG_BYTES
 
 
 def is_known(identity: Identity, known: list[str] | None = None) -> bool:

@@ -11,7 +11,7 @@ What came through a team's log that this store joined is accepted as it comes; w
 import apsw
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.light_typing import Literal, NamedTuple
+from ctxrank.indexer.light_typing import Literal, NamedTuple, cast
 from ctxrank.indexer.store.connection import read_map, read_rows, read_value, require_value
 from ctxrank.indexer.store.ids import IS_VOUCHED, is_accepted, origin_name
 
@@ -59,8 +59,7 @@ def origin_codes(primary: apsw.Connection, name: str) -> list[int]:
 def state_of(primary: apsw.Connection, uuid: str) -> OriginState:
     """What was decided of a store; of one that is not known nothing."""
     query = "SELECT state FROM origins WHERE uuid = ?"
-    states: dict[str | None, OriginState] = {"accepted": "accepted", "refused": "refused", "revoked": "revoked"}
-    return states.get(read_value(primary, query, (uuid,), str), "asked")
+    return cast("OriginState", read_value(primary, query, (uuid,), str) or "asked")
 
 
 def is_of_log(primary: apsw.Connection, uuid: str) -> bool:

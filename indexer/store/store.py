@@ -27,6 +27,7 @@ from ctxrank.indexer.store.connection import (
     open_database,
     opened_stores,
     read_value,
+    size_of,
     sqlite_errors,
     translate,
     wait_for_locks,
@@ -308,11 +309,7 @@ def open_at(
 
 def _refuse_emptied(location: Location) -> None:
     """A file of no bytes becomes a store, unless an index says that there was one: it was cut off then."""
-    try:
-        is_emptied = os.stat(location.primary).st_size == 0 and os.path.exists(location.index_file)
-    except OSError:
-        return  # it is not there yet, or opening says what is wrong
-    if is_emptied:
+    if os.path.isfile(location.primary) and not size_of(location.primary) and os.path.exists(location.index_file):
         raise DamagedError(
             f"{location.primary} is empty, but its index is there.",
             f"Restore it from a backup ({location.folder}/backups has what 'ctxrank doctor' kept);"

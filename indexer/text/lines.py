@@ -1,5 +1,7 @@
 """Text that is safe to show: no control characters, no terminal or bidirectional tricks, no fence that it closes."""
 
+from collections.abc import Sequence
+
 _KEPT_CONTROLS = "\n\t"
 _SHOWN_ASCII = bytes([*range(0x20, 0x7F), *_KEPT_CONTROLS.encode()])
 # A run of zeros that no text has: where one is, pages of the file were wiped, and SQLite cannot know.
@@ -106,6 +108,12 @@ def fence(text: str) -> str:
 def shorten(text: str, limit: int) -> str:
     """The text, or its first `limit` characters cut at a word, with `...` where something is missing."""
     return text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + "..."
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first of some names, each on one line, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(one_line, names[:most])) + more
 
 
 def session_label(name: str | None, title: str | None) -> str:

@@ -20,7 +20,7 @@ from ctxrank.cli.output.progress import progress_bar
 from ctxrank.cli.output.shaped import answer
 from ctxrank.cli.sigterm import at_sigterm
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
-from ctxrank.indexer.files.git import GitError, find_repository, head_commit
+from ctxrank.indexer.files.git import commit_of
 from ctxrank.indexer.files.walk import ALWAYS_SKIPPED, walk
 from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.config import load_config
@@ -121,7 +121,7 @@ class _Follower:
         if not os.path.isdir(self._root):
             raise CtxrankError(f"{self._root} is gone.", "Call 'ctxrank index --watch' again where it is.")
         self._pending.update(os.path.relpath(path, self._root) for path in changed)
-        head = self._commit()
+        head = commit_of(self._root)
         if not self._pending and head == self._head:
             return
         try:
@@ -160,13 +160,6 @@ class _Follower:
         query = "SELECT 1 FROM artifacts WHERE path = ? OR (path > ? AND path < ?) LIMIT 1"
         is_known = store.primary.execute(query, (slashed, f"{slashed}/", f"{slashed}0")).fetchone() is not None
         return is_known or next(walk(self._root, path), None) is not None
-
-    def _commit(self) -> str:
-        try:
-            repository = find_repository(self._root)
-            return "" if repository is None else head_commit(repository)
-        except GitError:
-            return ""
 
     def _print(self, done: Indexed) -> None:
         """One line, at once: it is read as it comes."""

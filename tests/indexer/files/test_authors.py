@@ -1,12 +1,13 @@
 """Whose a file of a checkout is: the user's own, or of a commit that came with it."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from git_tree import git
 
-from ctxrank.indexer.files.authors import foreign_commits, last_commits
+from ctxrank.indexer.files.authors import Commit, foreign_commits, last_commits
 from ctxrank.indexer.files.git import find_repository, head_commit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git on this machine")
@@ -95,6 +96,17 @@ def test_where_git_cannot_be_asked_all_is_the_users_own(checkout: Path, tmp_path
     shutil.rmtree(checkout / ".git" / "objects")
     assert foreign_commits(str(checkout), _ALL, str(tmp_path)) == {}
     assert last_commits(str(checkout), _ALL, str(tmp_path), "a" * 40, {}) == {}
+
+
+def test_no_more_of_a_history_is_read_than_is_asked_for(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def touches(*_: object) -> Iterator[tuple[str, Commit, bool]]:
+        yield "both.md", Commit("c", "a"), False
+        raise AssertionError("every path has its commit")
+
+    monkeypatch.setattr("ctxrank.indexer.files.authors.touches", touches)
+    assert last_commits(str(checkout), {"both.md"}, str(tmp_path), "a" * 40, {}).keys() == {"both.md"}
 
 
 def test_the_last_commits_since_another_one_below_a_folder(checkout: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from tables import each_row
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.paths import MAX_PATH_BYTES, contained_path, portable_path, unmistakable
-from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats, is_unchanged
+from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats
 
 _LONG = "a" * 200
 
@@ -115,7 +115,7 @@ def test_a_file_that_was_read_within_a_tick_of_the_clock_may_have_changed(
     mtime_ns: int, before_us: int, is_proof: bool
 ) -> None:
     stamp = FileStamp(1, mtime_ns, 1, mtime_ns // 1000 + before_us)
-    assert is_unchanged(stamp, stamp.read_at, stamp) is is_proof
+    assert stamp.proves(stamp) is is_proof
 
 
 def test_what_a_walk_found_is_read_unchanged_or_not_there() -> None:
@@ -124,4 +124,4 @@ def test_what_a_walk_found_is_read_unchanged_or_not_there() -> None:
     to_read, unchanged, gone = compare_stats(found, known, lambda _, before: before == 1)
     assert to_read == [(found[0], None), (found[2], 2)]
     assert unchanged == [(found[1], 1)] and gone == {"gone": 3} and len(known) == 3
-    assert _FILE.stamp(5).columns == {"size_bytes": 10, "mtime_ns": _FILE.mtime_ns, "inode": 7, "read_at": 5}
+    assert _FILE.stamp(5)._asdict() == {"size_bytes": 10, "mtime_ns": _FILE.mtime_ns, "inode": 7, "read_at": 5}

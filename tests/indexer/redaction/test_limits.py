@@ -204,7 +204,7 @@ def test_a_manifest_says_near_its_data_that_it_is_a_secret(
     head = "" if before is None else kind + "\n" + "#" * (before - len(kind) - 2) + "\n" if before else f"{kind}\n"
     text = f"{head}data:\n  a: {value}\n" + ("" if before is not None else "#" * behind + f"\n{kind}\n")
     found = find_kubernetes(text, text.lower(), [text.index("data:")])
-    assert [text[start:end] for start, end in found] == ([value] if is_found else [])
+    assert [text[start:end] for start, end, *_ in found] == ([value] if is_found else [])
 
 
 def test_sixty_four_letters_say_whether_a_word_could_be_one() -> None:

@@ -126,10 +126,10 @@ _BLOCK = ["-----BEGIN PRIVATE KEY-----", _word(4, 64), _word(5, 64), "Ab1+" + _w
 def test_a_key_block_in_strings_of_a_program_is_found_line_by_line() -> None:
     text = "\n".join(f'"{line}\\n" +' for line in _BLOCK)
     place = text.lower().index("-----begin")
-    assert [text[start:end] for start, end in find_key_pieces(text, [place])] == _BLOCK[1:4]
+    assert [text[start:end] for start, end, *_ in find_key_pieces(text, [place])] == _BLOCK[1:4]
     assert find_key_pieces(text, [place, place]) == find_key_pieces(text, [place])
     with_header = text.replace(_BLOCK[1], f'Version: 2\\n" +\n"{_BLOCK[1]}')
-    assert [with_header[start:end] for start, end in find_key_pieces(with_header, [place])] == _BLOCK[1:4]
+    assert [with_header[start:end] for start, end, *_ in find_key_pieces(with_header, [place])] == _BLOCK[1:4]
     one_line = "\n".join([_BLOCK[0], _BLOCK[1], _BLOCK[4]])
     assert find_key_pieces(one_line, [0]) == []
     for first, is_found in ((20, True), (19, False)):
