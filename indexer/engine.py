@@ -348,8 +348,11 @@ if TYPE_CHECKING:
             """These rows, as far as they are there and the query, of which each holds a word, finds them."""
             ...
 
-        def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
-            """The rows of all passages of these documents, by parent and by their order in it."""
+        def passages_of(self, parent_ids: Iterable[int], most: int | None = None) -> list[Row]:
+            """The rows of all passages of these documents, by parent and by their order in it.
+
+            A document that has more than so many is left out.
+            """
             ...
 
         def frequencies(

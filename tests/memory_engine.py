@@ -256,9 +256,10 @@ class MemoryEngine:
         held = [self._held[id_] for id_ in ids if id_ in self._held]
         return [_row(one) for one in held if query is None or self._is_found(one, query)]
 
-    def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
+    def passages_of(self, parent_ids: Iterable[int], most: int | None = None) -> list[Row]:
         """The rows of passages, in their order."""
-        wanted = set(parent_ids)
+        counts = Counter(held.document.owner_id for held in self._held.values())
+        wanted = {id_ for id_ in parent_ids if most is None or counts[id_] <= most}
         passages = [held for held in self._held.values() if held.document.owner_id in wanted]
         stored = self.passages(held.document.id for held in passages)
         passages.sort(key=lambda held: (held.owner_id, stored[held.document.id].start_line, held.document.id))

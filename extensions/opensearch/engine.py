@@ -215,14 +215,15 @@ class WideEngine(Dictionary):
         self._paged(values_query("row", unread), None)
         return [self._read[rowid] for rowid in wanted if rowid in self._read]
 
-    def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
-        """The rows of all passages of these documents, by parent and by their order in it."""
+    def passages_of(self, parent_ids: Iterable[int], most: int | None = None) -> list[Row]:
+        """The rows of all passages of these documents, by parent and by their order in it; of none that has more."""
         sql = """
             SELECT d.session_id << 32 | d.id FROM documents AS d
-             WHERE d.owner_id IN (SELECT value FROM json_each(?)) ORDER BY d.owner_id, d.start_line, d.id
+             WHERE d.owner_id IN (SELECT owner_id FROM json_each(?) CROSS JOIN documents ON owner_id = value
+                                   GROUP BY owner_id HAVING count(*) <= coalesce(?, count(*)))
+             ORDER BY d.owner_id, d.start_line, d.id
         """
-        rowids = read_column(self._primary, sql, (id_list(parent_ids),), int)
-        return self.rows_of(rowids)
+        return self.rows_of(read_column(self._primary, sql, (id_list(parent_ids), most), int))
 
     def frequencies(
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
@@ -236,9 +237,9 @@ class WideEngine(Dictionary):
             counts = str(row[3])
             found: list[tuple[int, float]] = []
             for id_, key, width in wanted:
-                at = counts.find(key)
-                if at >= 0:
-                    packed = counts[at + width : counts.index(" ", at + width)]
+                at = counts.find(key) + width
+                if at >= width:
+                    packed = counts[at : counts.index(" ", at)]
                     if packed not in weighted:
                         weighted[packed] = weighted_count(int(packed), weights)
                     found.append((id_, weighted[packed]))
@@ -320,9 +321,8 @@ class WideEngine(Dictionary):
                 "track_total_hits": False,
                 "sort": [{"row": "asc"}],
                 "search_after": [after],
+                "_source": source,
             }
-            if not source:
-                body["_source"] = False
             found = self._rows_in(self.ask("_search", body))
             rows += found
             if len(found) < size:

@@ -326,16 +326,17 @@ class Fts5Engine:
         """
         return cast("list[Row]", self._connection.execute(sql, (id_list(rowids), *values)).fetchall())
 
-    def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
-        """The rows of all passages of these documents, by parent and by their order in it."""
+    def passages_of(self, parent_ids: Iterable[int], most: int | None = None) -> list[Row]:
+        """The rows of all passages of these documents, by parent and by their order in it; of none that has more."""
         sql = f"""
             SELECT f.id, f.owner_id, f.length, f.terms
-              FROM json_each(?) AS wanted
-             CROSS JOIN {PRIMARY}.documents AS d ON d.owner_id = wanted.value
+              FROM {PRIMARY}.documents AS d
              CROSS JOIN main.forward AS f ON f.id = d.session_id << 32 | d.id
-             ORDER BY f.owner_id, d.start_line, d.id
+             WHERE d.owner_id IN (SELECT owner_id FROM json_each(?) CROSS JOIN {PRIMARY}.documents ON owner_id = value
+                                   GROUP BY owner_id HAVING count(*) <= coalesce(?, count(*)))
+             ORDER BY d.owner_id, d.start_line, d.id
         """
-        return cast("list[Row]", self._connection.execute(sql, (id_list(parent_ids),)).fetchall())
+        return cast("list[Row]", self._connection.execute(sql, (id_list(parent_ids), most)).fetchall())
 
     def frequencies(
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights

@@ -157,11 +157,7 @@ class Priors:
 
 def _holding_all(plan: Plan, groups: Mapping[int, HitGroup]) -> set[int]:
     """The documents that hold every word of the query in the rows by which they were found."""
-    owners = {
-        row.rowid: id_
-        for id_, group in groups.items()
-        for row in (*([group.own] if group.own else []), *group.passages[:SHOWN_PASSAGES])
-    }
+    owners = {row.rowid: id_ for id_, group in groups.items() for _, row, _ in group.shares()}
     rows = plan.engine.rows_of(sorted(owners))
     held: dict[int, set[str]] = {}
     for row, places in zip(rows, Scorer(plan).frequencies(rows), strict=True):

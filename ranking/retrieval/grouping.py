@@ -11,6 +11,7 @@ text below it (nDCG@10 through files, 2026-11: cisi 0.379 with 0.4, 0.395 with 0
 asks for prose, the whole text of the file does, too (whole_files.py).
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from ctxrank.indexer.store.facets import document_id_of
@@ -78,17 +79,11 @@ class HitGroup:
 
 def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:
     """Candidates by the id of their owning document."""
-    groups: dict[int, HitGroup] = {}
-    for row in rows:
+    groups = defaultdict[int, HitGroup](HitGroup)
+    for row in best_first(rows):
         rowid, owner_id, _, _ = row  # at once: of hundreds of rows
-        group = groups.get(owner_id)
-        if group is None:
-            group = groups[owner_id] = HitGroup()
         if rowid & _DOCUMENT == owner_id:
-            group.own = row
+            groups[owner_id].own = row
         else:
-            group.passages.append(row)
-    for group in groups.values():
-        if len(group.passages) > 1:
-            group.passages = best_first(group.passages)
+            groups[owner_id].passages.append(row)
     return groups

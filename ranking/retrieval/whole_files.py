@@ -9,7 +9,7 @@
 A question in a sentence has words that its answer does not have, and some that only the rest of the page has; a short
 passage of code or of a test holds many of them by chance. So where somebody asks how something is done or what it is
 (questions.py), prose is lifted by as much as all of it says about the question. Where nearly all of the best files are
-prose anyway (file_kinds.py), so it is by half for any other sentence.
+prose anyway (file_kinds.py), so it is by half for any other sentence, but for the longest, which are lists.
 
 What users of three programs would ask, 121 questions (MRR at 10, 2026-11): of whole repositories 0.314, with w 0.499;
 of their documentation alone 0.588 and 0.613. Shares from 1 to 2 differ by 0.025. With half of w for files of all kinds
@@ -34,9 +34,11 @@ TYPICAL_PASSAGES = 5  # with 10 0.02 less for paraphrases and for unseen questio
 # nDCG@10 0.404 for 0.406). With 4 the same.
 LEAST_PASSAGES = 3
 ROWS_LOOKED_AT = 100  # their files' wholes are read; with 50 0.01 less, with 300 no more
-# For statements. Those that paraphrase four manuals: with 100 the same for a third more time, with 10 0.002 less.
-STATEMENT_ROWS = 20
-_MAX_TIED = 300
+# For statements: those that paraphrase four manuals are found as well by 15 rows as by 100, with 12 0.003 less.
+STATEMENT_ROWS = 15
+# A list of changes or of plugins says something of everything: without those of a manual its paraphrases 0.004 more, in
+# half the time. Questions, which may ask what changed, 0.005 less.
+STATEMENT_PASSAGES = 128
 WHOLE_FILE = -1  # the rowid of a whole in an explanation: no row has it
 
 
@@ -48,29 +50,32 @@ def add_wholes(query: Query, plan: Plan, rows: list[Candidate], groups: dict[int
     is_asking = asks_for_prose(query)
     if not (is_asking or priors.is_manual):
         return
-    share, most = (WHOLE_SHARE, ROWS_LOOKED_AT) if is_asking else (STATEMENT_SHARE, STATEMENT_ROWS)
+    share, looked_at, most = WHOLE_SHARE, ROWS_LOOKED_AT, None
+    if not is_asking:
+        share, looked_at, most = STATEMENT_SHARE, STATEMENT_ROWS, STATEMENT_PASSAGES
     best = best_first(rows)
-    del best[count_with_ties([row.score for row in best], most, _MAX_TIED) :]
+    del best[count_with_ties([row.score for row in best], looked_at, 3 * looked_at) :]
     rowids = {row.owner_id: row.rowid for row in reversed(best)}  # of each document the best
     texts = plan.engine.texts(rowids.values(), 0)
     prose = [id_ for id_, rowid in rowids.items() if rowid in texts and is_prose(texts[rowid][3])]
-    wholes = whole_term_scores(plan, [id_ for id_ in prose if groups[id_].passages])
+    wholes = whole_term_scores(plan, [id_ for id_ in prose if groups[id_].passages], most)
     for id_ in prose:
         group = groups[id_]
         if not is_asking:  # a question has words of the heading alone
             group.own_share = priors.prose_share
-        if id_ in wholes:
-            whole = Candidate(WHOLE_FILE, id_, fsum(part.score for part in wholes[id_]))
+        if parts := wholes.get(id_):
+            whole = Candidate(WHOLE_FILE, id_, fsum(part.score for part in parts))
             group.support.append((share, whole, "the whole file"))
-        else:
+        elif id_ in wholes or not group.passages:
             group.support += [(share * part, row, "the whole of it") for part, row, _ in group.shares()]
 
 
-def whole_term_scores(plan: Plan, ids: list[int]) -> dict[int, list[TermScore]]:
-    """The summands of w of each of these files that has passages enough."""
+def whole_term_scores(plan: Plan, ids: list[int], most: int | None = None) -> dict[int, list[TermScore]]:
+    """The summands of w of each of these files that has no more than `most` passages; none where it has too few."""
     typical = TYPICAL_PASSAGES * plan.statistics.average_length
     return {
         id_: term_scores_of(plan, whole.frequencies, whole.length, typical)
-        for id_, whole in Scorer(plan).wholes(ids).items()
         if len(whole.rowids) >= LEAST_PASSAGES
+        else []
+        for id_, whole in Scorer(plan).wholes(ids, most).items()
     }

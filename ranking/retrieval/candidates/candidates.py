@@ -116,9 +116,9 @@ class Scorer:
             for column, places in self._places.items()
         ]  # fmt: skip
 
-    def wholes(self, document_ids: Iterable[int]) -> dict[int, WholeMatch]:
-        """The whole of each of these documents that has passages."""
-        rows = self._engine.passages_of(document_ids)
+    def wholes(self, document_ids: Iterable[int], most: int | None = None) -> dict[int, WholeMatch]:
+        """The whole of each of these documents that has passages, and no more than so many."""
+        rows = self._engine.passages_of(document_ids, most)
         columns = self._counted(rows)
         found: dict[int, WholeMatch] = {}
         end = 0
@@ -186,7 +186,7 @@ def find_candidates(
 def scored_rows(plan: Plan, rows: list[Row]) -> list[Candidate]:
     """These rows with what they score, in their order."""
     scores = zip(rows, Scorer(plan).scores(rows), strict=True)
-    return [Candidate._make((row[0], row[1], score, ())) for row, score in scores]
+    return [Candidate(row[0], row[1], score) for row, score in scores]
 
 
 def term_scores(plan: Plan, rowids: Iterable[int]) -> dict[int, list[TermScore]]:

@@ -113,3 +113,21 @@ def test_the_title_of_a_page_supports_it_less_than_that_of_code(tmp_path: Path) 
     assert lines["delay.md"].count("× 0.1") == 1
     assert "× 0.4" not in lines["delay.md"]
     assert lines["delay.py"].count("× 0.4") == 1
+
+
+def test_to_a_statement_a_list_that_says_something_of_everything_counts_no_more_than_its_rows(tmp_path: Path) -> None:
+    def whole_counts(page: str) -> bool:
+        (tmp_path / "changes.md").write_text(page)
+        index_artifacts(store)
+        store.catch_up()
+        request = SearchRequest("the start of a job is delayed by ten minutes", is_explained=True)
+        (hit,) = search(store, request).hits
+        assert hit.explanation is not None
+        return "the whole" in "\n".join(hit.explanation.lines())
+
+    entries = [
+        f"# Version {at}\n\nThe start of job {at} is delayed.\n\n{'Other words. ' * (46 + at)}\n\n" for at in range(129)
+    ]
+    with create_store(str(tmp_path)) as store:
+        assert whole_counts("".join(entries[1:]))
+        assert not whole_counts("".join(entries))
