@@ -11,8 +11,11 @@ from tables import each_row
 
 from ctxrank.indexer.text import identifiers
 from ctxrank.indexer.text.identifiers import (
+    FIRST_CJK,
     MAX_PARTS,
     MAX_REPEATS,
+    MAX_WORD_CHARS,
+    may_hold_compound,
     places_of_parts,
     split_identifiers,
     split_in_python,
@@ -37,6 +40,11 @@ HUMPS = st.lists(st.from_regex(r"[A-Z][a-z]{1,6}", fullmatch=True), min_size=2, 
         ("全文api", "全文 api"),
         ("검색엔진", "검색 색엔 엔진"),
         ("猫", "猫"),
+        ("iPhone", "i phone"),
+        ("aB", "a b"),
+        ("getǅungla", "get ǆungla"),
+        (FIRST_CJK * 3, f"{FIRST_CJK * 2} {FIRST_CJK * 2}"),
+        (f"get{'U' + 'x' * (MAX_WORD_CHARS - 4)}", f"get u{'x' * (MAX_WORD_CHARS - 4)}"),
     ],
 )
 def test_a_compound_is_cut_into_its_parts(word: str, parts: str) -> None:
@@ -82,7 +90,17 @@ def test_a_part_stands_for_an_identifier_as_a_whole_and_in_a_run_for_itself(
     assert list(places_of_parts(word.encode(), [(part, "term")])) == [(*place, "term") for place in places]
 
 
-@each_row("word", ["21T22", "10ms", "0cc175b9", "d41d8cd98f00b204e9800998ecf8427e", "aB" * 60])
+@each_row(
+    "word",
+    [
+        "21T22",
+        "10ms",
+        "0cc175b9",
+        "d41d8cd98f00b204e9800998ecf8427e",
+        "aB" * 60,
+        f"get{'U' + 'x' * (MAX_WORD_CHARS - 3)}",
+    ],
+)
 def test_times_sizes_and_hashes_are_not_names(word: str) -> None:
     assert split_word(word) == ()
 
@@ -90,6 +108,36 @@ def test_times_sizes_and_hashes_are_not_names(word: str) -> None:
 def test_a_repeated_name_is_kept_a_few_times_only() -> None:
     text = "getUser " * 50 + "“getUser” openFile"
     assert split_identifiers(text) == "get user " * MAX_REPEATS + "open file"
+
+
+@each_row(
+    "text, parts",
+    [
+        ("“getUser” „getUser“", "get user get user"),
+        ("“getUser” „getUser“ getUser (getUser)", "get user get user get user"),
+        ("“getUser…openFile”", "get user open file"),
+    ],
+)
+def test_a_name_is_the_same_whatever_quotes_it(text: str, parts: str) -> None:
+    assert split_identifiers(text) == parts
+
+
+@each_row(
+    "text, may",
+    [
+        ("", False),
+        ("Most prose of 2026, and a URL.", False),
+        ("getUser", True),
+        ("HTTPServer", True),
+        ("sha256", True),
+        ("V2", True),
+        ("3d", True),
+        ("21T", True),
+        ("getUser HTTPServer a1 A1 1a 1A", True),
+    ],
+)
+def test_prose_is_known_by_what_follows_what(text: str, may: bool) -> None:
+    assert may_hold_compound(text.encode()) == may
 
 
 def test_the_full_text_index_finds_a_part_of_a_name_through_the_column() -> None:

@@ -138,6 +138,8 @@ def test_python_is_cut_at_definitions_with_their_decorators_and_comments() -> No
         ("a.py", "@route(\n    '/save',\n    methods=['POST'],\n)\n@login\n", "def save():\n"),
         ("a.py", "@route([\n    'a',\n])\n# Saves.\n", "async def save():\n"),
         ("a.py", "    @property\n    # Of the store.\n", "    def save(self):\n"),
+        ("a.py", "    @route(\n        '/save',\n    )\n", "    def save(self):\n"),
+        ("a.c", "/* Saves. */\nstatic PyObject *\n", "save(PyObject *self)\n{\n"),
         ("a.java", '/**\n * Saves.\n */\n@SuppressWarnings(\n    "all"\n)\n', "public void save() {\n"),
         ("a.java", "/*\n   Saves.\n*/\n", "public void save() {\n"),
         ("a.rs", "/// Saves.\n#[cfg(any(\n    unix,\n))]\n#[inline]\n", "pub fn save() {\n"),
@@ -156,12 +158,23 @@ def test_what_stands_directly_above_a_definition_begins_its_passage(path: str, t
 
 @each_row(
     "path, above",
-    [("a.c", "#endif\n"), ("a.go", "x()\n"), ("a.py", "print(1)\n"), ("a.js", "call(\n  1\n)\n"), ("a.py", "@x\n\n")],
+    [
+        ("a.c", "#endif\n"),
+        ("b.c", "#endif\n"),
+        ("b.c", "}\n"),
+        ("a.go", "x()\n"),
+        ("a.py", "print(1)\n"),
+        ("a.js", "call(\n  1\n)\n"),
+        ("a.py", "@x\n\n"),
+        ("a.py", "@x(\n\n)\n"),
+        ("b.py", "@x(\n    1,\n    )\n"),
+    ],
 )
 def test_what_is_no_part_of_a_definition_stays_above_it(path: str, above: str) -> None:
-    line = {"a.c": "int save(int x) {", "a.go": "func save() {", "a.py": "def save():", "a.js": "function save() {"}[
-        path
-    ]
+    line = {
+        "a.c": "int save(int x) {", "b.c": "save(int x)\n{", "a.go": "func save() {", "a.py": "def save():",
+        "b.py": "    def save():", "a.js": "function save() {",
+    }[path]  # fmt: skip
     passages = split_passages(f"{paragraphs(1)}{above}{line}\n{paragraphs(2)}", path)
     assert passages[1].text.startswith(line)
 

@@ -29,7 +29,7 @@ from ctxrank.indexer.text.vocabulary import (
     local_counter,
     vocabulary_files,
 )
-from ctxrank.indexer.text.vocabulary_image import compiled_type
+from ctxrank.indexer.text.vocabulary_image import compiled_type, key_of
 
 _MAGIC = 0x31006B3030326F01
 CACHED_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"  # what tiktoken calls o200k_base in its cache
@@ -193,6 +193,17 @@ def test_an_image_counts_as_its_vocabulary_and_one_that_is_none_is_made_again(
     assert counter
     for text in (*SAMPLES.values(), ODD):
         assert counter.count(text) == by_tiktoken(text)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_an_image_is_of_a_file_and_of_the_code_that_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, made_of = tmp_path / "ranks", compiled_type()
+    file.write_bytes(b"IQ== 0")
+    code = Path(str(sys.modules[str(made_of and made_of.__module__)].__file__))
+    stats = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in (file, code)]
+    assert key_of(str(file)).decode() == " ".join(stats)
+    monkeypatch.setattr(vocabulary_image, "compiled_type", lambda: None)
+    assert key_of(str(file)).decode() == stats[0]
 
 
 @pytest.mark.usefixtures("compiled")
