@@ -76,6 +76,23 @@ def test_a_time_before_two_lines_of_three_is_cut(stamped: int, bare: int, is_cut
     assert console.clean("\n\n".join(lines)).startswith("said 0" if is_cut else "2026")
 
 
+@each_row(
+    "lines, is_cut",
+    [
+        (["[web] said", "[web] so"], True),
+        (["[web] said", "[web] so", "bare"], True),
+        (["[web] said", "[web] so", "bare", "[db bare"], False),
+        (["[web] said", "[web] so", "[db] again", "[db] now"], True),
+        (["[web] said", "[web] so", "[db] again"], False),
+        (["[web] said", "[db] so"], False),
+        (["[web] said"], False),
+    ],
+)
+def test_a_name_before_two_lines_of_three_is_cut_where_each_comes_twice(lines: list[str], is_cut: bool) -> None:
+    said = [line.partition("] ")[2] or line for line in lines] if is_cut else lines
+    assert console.clean("\n".join(lines)).split("\n") == said
+
+
 def test_the_first_200_lines_say_whether_times_are_cut() -> None:
     stamp, bare = "2026-11-22T10:00:00Z said", "said"
     for lines, is_cut in (([stamp] * 134 + [bare] * 66, True), ([stamp] * 133 + [bare] * 67 + [stamp] * 2, False)):

@@ -400,6 +400,19 @@ def test_expired_and_foreign_errors_take_no_place_from_a_live_one(store: Store) 
     assert [known.pattern_id for known in similar] == [number]
 
 
+@pytest.mark.parametrize(("most", "found"), [(2, ["heron"]), (3, ["heron", "pool", "tide", "reed"])])
+def test_a_frequent_term_is_read_only_where_few_patterns_have_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, most: int, found: list[str]
+) -> None:
+    for word in ("pool", "tide", "reed"):
+        saved(store, f"error: walrus {word}")
+    saved(store, "error: heron")
+    monkeypatch.setattr(lookup, "MAX_POSTINGS", most)
+    asked = sign(error_units("error: walrus heron")[0])
+    similar = lookup.similar(store.primary, Whose("default", now_us()), asked)
+    assert sorted(one.signature.words[-1] for one in similar) == sorted(found)
+
+
 @everywhere
 def test_of_equally_sure_solutions_the_refuted_one_comes_last_however_new_it_is(store: Store) -> None:
     text = "the lockfile of 'shop' cannot be read by this version"

@@ -1,6 +1,7 @@
 """A failed test has a place in the report of every runner, and a progress line is no message."""
 
 import pytest
+from tables import each_row
 from tool_outputs import REPORTS
 
 from ctxrank.indexer.errors.parse.units import error_units
@@ -18,6 +19,34 @@ def test_a_failed_test_has_its_message_and_its_place(runner: str) -> None:
     # What is stored says the same when it is signed again.
     again = sign(error_units(unit.text)[0])
     assert (again.template, again.frames[-1].place) == (signature.template, place)
+
+
+@each_row("runner", REPORTS)
+def test_a_report_may_end_anywhere(runner: str) -> None:
+    lines = REPORTS[runner][0].split("\n")
+    for end in range(1, len(lines)):
+        assert all(unit.message or unit.frames for unit in error_units("\n".join(lines[:end])))
+
+
+_SHORT = "=== FAILURES ===\n____ test_x ____\nt.py:3: in test_x\n    assert add(1) == 3\n"
+
+
+@each_row(
+    "below, calls",
+    [
+        (
+            "shop.py:7: in add\n    raise KeyError(rate)\nE   KeyError: 'CHF'",
+            ["assert add(1) == 3", "raise KeyError(rate)"],
+        ),
+        ("E   assert 2 == 3\n", ["assert add(1) == 3"]),
+        ("E   assert 2 == 3\nshop.py:7: in add\n    raise Odd", ["assert add(1) == 3", "raise Odd"]),
+        ("E   assert 2 == 3\nshop.py:7: in add\n", ["assert add(1) == 3", ""]),
+        ("E   assert 2 == 3\nshop.py:7: in add", ["assert add(1) == 3", ""]),
+    ],
+)
+def test_pytest_says_the_code_of_a_call_below_it_where_it_is_short(below: str, calls: list[str]) -> None:
+    _, *frames = error_units(_SHORT + below)[0].frames  # the first is the test
+    assert [frame.code for frame in frames] == calls
 
 
 def test_whose_code_it_is_the_trace_says() -> None:

@@ -105,6 +105,27 @@ def test_what_announces_nothing_is_all_of_its_last_lines() -> None:
     assert error_units(" \n\n") == ()
 
 
+_LOADED = "java.lang.IllegalStateException: no table\n\tat shop.Db.query(Db.java:17)\n"
+
+
+@each_row(
+    "outer, message, leads",
+    [
+        ("", "no table", "IllegalStateException"),
+        ("shop.LoaderException:\n", "no table", "IllegalStateException"),
+        ("shop.LoaderException: not loaded\n", "not loaded", "LoaderException"),
+        ("shop.LoaderException: not loaded\nCaused by: ", "no table", "IllegalStateException"),
+        ("shop.LoaderException: not loaded\n\tat shop.Loader.run(Loader.java:3)\nCaused by: ", "no table",
+         "IllegalStateException"),
+    ],
+)  # fmt: skip
+def test_the_class_of_a_loader_says_nothing_of_the_error_below_it(outer: str, message: str, leads: str) -> None:
+    unit = first(outer + _LOADED)
+    assert (unit.message, unit.error_type) == (message, leads)
+    # What stood above is told below the message.
+    assert ("shop.LoaderException" in "".join(unit.detail)) == (leads == "IllegalStateException" and bool(outer))
+
+
 @each_row(
     "text, message, place",
     [

@@ -90,6 +90,12 @@ def test_an_error_of_another_language_is_told_as_the_reason(
     assert (answer.outcome == "no_match", said in answer.reason) == (bool(said), True)
 
 
+def test_an_error_of_the_language_that_is_asked_for_is_left_out_for_another_reason(store: Store) -> None:
+    save_error(store, NewKnownError(LOCKFILE, "Upgrade it.", lang="go"))
+    answer = recognise(store.primary, LOCKFILE.replace("shop", "other"), Asked("default", NOW, "GO"))
+    assert answer.outcome == "no_match" and "another name: other, not shop" in answer.reason
+
+
 def test_an_error_that_has_expired_is_told_as_the_reason(store: Store) -> None:
     save_error(store, NewKnownError(LOCKFILE, "Upgrade it."))
     store.primary.execute("UPDATE error_patterns SET last_seen = ?, ttl_days = 5", (NOW - 5 * DAY_US,))

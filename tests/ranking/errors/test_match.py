@@ -17,8 +17,8 @@ from ctxrank.indexer.store.ids import origin_and_number
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors import match as matching
 from ctxrank.ranking.errors.confidence import SAME_ERROR, SURE_BY_WORD
-from ctxrank.ranking.errors.match import MatchAnswer, match_errors
-from ctxrank.ranking.errors.similarity import align, compare, frames_agree
+from ctxrank.ranking.errors.match import MatchAnswer, consider, match_errors, score_of
+from ctxrank.ranking.errors.similarity import Alignment, align, compare, frames_agree
 
 AT = 'Traceback (most recent call last):\n  File "/srv/shop/{}.py", line {}, in {}\n    {}\n{}\n'
 
@@ -728,6 +728,25 @@ def test_a_line_or_a_position_in_the_message_makes_no_other_error(store: Store) 
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "added"),
+    [
+        ("details", 0.0, 0.0),
+        ("details", 0.5, 0.075),
+        ("values", 0.5, 0.05),
+        ("same_code", True, 1.0),
+        ("frames", 2, 1.0),
+        ("frames", 1, 0.0),
+        ("frames", -1, 0.0),
+    ],
+)
+def test_what_candidates_are_ranked_by_is_a_sum(name: str, value: float, added: float) -> None:
+    words_alone = compare(signed("error: no rate"), signed("error: no rate"))._replace(
+        headlines=Alignment(0.25, 1.0), details=0.0, values=0.0, frames=0, same_code=False
+    )
+    assert score_of(words_alone._replace(**{name: value})) == pytest.approx(0.25 + added)
+
+
 def test_one_negation_more_changes_what_is_said() -> None:
     said = ("the", "file", "may", "be", "written", "by", "the", "owner")
     assert align(said, said).decisive == ()
@@ -741,4 +760,13 @@ def test_another_missing_module_is_named_beside_the_one_that_is_known(store: Sto
     save(store, AT.format("a", 3, "<module>", "import yaml", text.format("yaml")))
     answer = ask(store, AT.format("a", 3, "<module>", "import yaml", text.format("tomli")))
     assert answer.matches == () and "another name: tomli, not yaml" in answer.reason
-    assert [one.word for one in answer.same_kind] == ["same kind"]
+    assert [(one.word, one.recognition) for one in answer.same_kind] == [("same kind", SURE_BY_WORD["same kind"])]
+
+
+@only_own
+def test_a_failure_of_the_same_kind_at_the_same_place_is_compared_as_a_trace(store: Store) -> None:
+    text = "ModuleNotFoundError: No module named '{}'"
+    save(store, AT.format("a", 3, "load", "import yaml", text.format("yaml")))
+    asked = signed(AT.format("a", 3, "load", "import tomli", text.format("tomli")))
+    (other,) = consider(store.primary, asked, Whose("default")).renamed
+    assert (other.family, other.rivals, other.margin) == ("trace", 0, None)
