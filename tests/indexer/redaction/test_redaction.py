@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, Redacted, RedactionMode, find_rule, redact
-from ctxrank.indexer.redaction.guards import looks_random
+from ctxrank.indexer.redaction.guards import Secret, found_at, looks_random
 from ctxrank.indexer.redaction.rules import FORMAT_RULES, Rule
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES
 from ctxrank.indexer.text.escapes import without_escapes
@@ -100,6 +100,52 @@ def test_what_was_redacted_when_shown_keeps_its_label(text: str, clean: str) -> 
 @each_row("tail", ["", "\n", " x", "&user=me", '"'])
 def test_a_password_that_is_a_plain_word_is_seen_where_an_equals_sign_is_tight(tail: str) -> None:
     assert redact(f"--password={GUESS}{tail}").text == f"--password=REDACTED{tail}"
+
+
+@each_row(
+    "before, behind, is_seen",
+    [
+        ("user: me\n", "", True),
+        ("  username: me\n  ", "", True),
+        ("", "user: me\n", True),
+        ("x: 1\nuser: me\n", "", True),
+        ("user: me\nx: 1\n", "", False),
+        ("", "x: 1\nuser: me\n", False),
+        ("", "", False),
+        ("say user: me ", "", False),
+    ],
+)
+def test_a_plain_word_is_a_password_beside_the_line_that_says_who_logs_in(
+    before: str, behind: str, is_seen: bool
+) -> None:
+    text = f"{before}password: {GUESS}\n{behind}"
+    assert redact(text).text == (text.replace(GUESS, "REDACTED") if is_seen else text)
+
+
+@each_row("first, second", [("mysql", "mariadb"), ("mariadb", "mysql")])
+def test_what_several_commands_take_as_an_option_goes_behind_each(first: str, second: str) -> None:
+    text = f"{first} -u me -p{WORD} shop\n{second} -u me -p{WORD} shop\n"
+    assert redact(text * 2).text == text.replace(WORD, "[REDACTED:password-flag]") * 2
+
+
+@each_row(
+    "size, count, asked",
+    [(13, 201, 3), (14, 201, 201), (13, 200, 200), (14, 200, 200)],
+)
+def test_where_a_dense_text_repeats_itself_its_verdict_is_not_asked_for_again(
+    size: int, count: int, asked: int
+) -> None:
+    """Unless what was found ends so near the end of what is compared that more could have counted."""
+    text = f"ab={'x' * 37}" * count
+    tried: list[int] = []
+
+    def secret_at(place: int) -> Secret:
+        tried.append(place)
+        return Secret(place + 3, place + 3 + size, "GONE", "made-up")
+
+    found = list(found_at(text, [*range(0, len(text), 40)], 2, 80, secret_at))
+    assert [(one.start, one.end) for one in found] == [(at + 3, at + 3 + size) for at in range(0, len(text), 40)]
+    assert len(tried) == asked
 
 
 def test_a_value_goes_on_to_its_end_and_the_next_name_stays() -> None:

@@ -200,6 +200,16 @@ def test_what_is_found_piece_by_piece_is_what_is_found_at_once(words: list[str])
     assert list(pattern.spans(text * 3)) == [match.span() for match in re.finditer("ab1x*", text * 3)]
 
 
+@each_row("count, longest", [(254, 3000), (255, 3000), (256, 1024), (300, 1024)])
+def test_behind_256_matches_one_is_as_long_as_half_a_piece(count: int, longest: int) -> None:
+    pattern = LinearPattern("k[0-9]+", "a rule")
+    text = "k1 " * count + "x" * 2048
+    spans = list(pattern.spans(f"{text}k{'2' * 2999} "))
+    assert spans[:count] == [(at, at + 2) for at in range(0, 3 * count, 3)]
+    assert ((len(text), len(text) + 3000) in spans[count:]) == (longest == 3000)
+    assert list(pattern.spans(f"{text}k{'2' * (longest - 1)} "))[count:] == [(len(text), len(text) + longest)]
+
+
 @pytest.mark.slow
 def test_a_match_over_the_end_of_a_piece_is_found_whole() -> None:
     pattern = LinearPattern("k[0-9]{30,}", "a rule")
