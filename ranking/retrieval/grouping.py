@@ -79,11 +79,11 @@ class HitGroup:
 
 def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:
     """Candidates by the id of their owning document."""
-    groups = defaultdict[int, HitGroup](HitGroup)
+    groups: defaultdict[int, HitGroup] = defaultdict(HitGroup)
     for row in best_first(rows):
         rowid, owner_id, _, _ = row  # at once: of hundreds of rows
         if rowid & _DOCUMENT == owner_id:
             groups[owner_id].own = row
         else:
             groups[owner_id].passages.append(row)
-    return groups
+    return dict(groups)

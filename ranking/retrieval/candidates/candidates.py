@@ -186,7 +186,7 @@ def find_candidates(
 def scored_rows(plan: Plan, rows: list[Row]) -> list[Candidate]:
     """These rows with what they score, in their order."""
     scores = zip(rows, Scorer(plan).scores(rows), strict=True)
-    return [Candidate(row[0], row[1], score) for row, score in scores]
+    return [Candidate._make((row[0], row[1], score, ())) for row, score in scores]
 
 
 def term_scores(plan: Plan, rowids: Iterable[int]) -> dict[int, list[TermScore]]:
