@@ -113,14 +113,11 @@ def save_reasoning(
 
     Raises UsageError, NotFoundError for an unknown session unless `create_session`, LockedError, TypeError.
     """
-    config = load_config(store)
     new = reasoning.NewReasoning(
         session, group, agent, phase, content, agent_name, iteration, confidence,
         json.dumps(_words("references", references)),
     )  # fmt: skip
-    return reasoning.save_reasoning(
-        store, new, create_session=create_session, mode=config.redaction_mode, team=config.team
-    )
+    return reasoning.save_reasoning(store, new, create_session=create_session)
 
 
 @_checked

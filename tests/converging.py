@@ -92,7 +92,7 @@ class Machines:
 
     def _think(self, store: Store, text: str) -> None:
         new = NewReasoning("S", "G", "developer", "decisions", text)
-        save_reasoning(store, new, mode=mode_of(store), create_session=True)
+        save_reasoning(store, new, create_session=True)
 
     def _secret(self, store: Store, is_purge: bool) -> None:
         if is_purge:

@@ -30,11 +30,7 @@ def save(call: Call, path: str, title: str | None, create_session: bool, **optio
 
 def save_finding(store: Store, new: NewPackage, text: str | None, *, create_session: bool) -> SavedPackage:
     """Save a package of a file, or of a text that is kept in the store. Raises UsageError, NotFoundError."""
-    config = load_config(store)
-    mode, team = config.redaction_mode, config.team
-    return records.save_package(
-        store, new, text=text, create_session=create_session, mode=mode, team=team, needs_file=True
-    )
+    return records.save_package(store, new, text=text, create_session=create_session, needs_file=True)
 
 
 def saved_reply(saved: SavedPackage, about: Mapping[str, object] | None = None, lines: Iterable[str] = ()) -> Reply:

@@ -39,8 +39,7 @@ def save(call: Call, text: str | None, content: str | None, content_file: str | 
     create_session: bool = options.pop("create_session")
     new = NewReasoning(content=given, references=refs, **options)
     with call.open() as store:
-        config = load_config(store)
-        saved = save_reasoning(store, new, create_session=create_session, mode=config.redaction_mode, team=config.team)
+        saved = save_reasoning(store, new, create_session=create_session)
     line = f"Saved {public_id(_KIND, saved.id)} ({saved.phase} by {saved.agent})"
     return Reply(lambda: saved, [line], notes=saved.notes)
 

@@ -163,9 +163,7 @@ def save_output(call: Call, skill: str, output: str | None, session: str, **opti
     """Save what a skill reported."""
     text = from_stdin(call) if output is None or output == "-" else readable(output, call.note)
     with call.open() as store:
-        config = load_config(store)
-        mode, team = config.redaction_mode, config.team
-        saved = save_skill_output(store, session, skill, text, mode=mode, team=team, **options)
+        saved = save_skill_output(store, session, skill, text, **options)
     return Reply(
         lambda: saved,
         [f"Saved {public_id('skill', saved.id)}, iteration {saved.iteration} of {one_line(saved.skill)}"],

@@ -19,7 +19,6 @@ from ctxrank.indexer.records.strategies import (
     normalise_topic,
     save_strategy,
 )
-from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id, without_origin
 from ctxrank.indexer.text.lines import one_line
@@ -33,7 +32,7 @@ def save(call: Call, text: str | None, insight: str | None, project: str | None,
     with call.open() as store:
         whose = project_in_force(store.primary, None, None) if project is None else project
         new = NewStrategy(project=whose, insight=given, **options)
-        saved = save_strategy(store, new, mode=load_config(store).redaction_mode)
+        saved = save_strategy(store, new)
     return Reply(lambda: saved, [_saved_line(saved)])
 
 
@@ -60,10 +59,7 @@ def helpful(call: Call, ref: str, increment: int) -> Reply:
 def extract(call: Call, session: str, group: str | None, project: str | None, **options: Any) -> Reply:
     """Make strategies of what the authors of a session or group said at its completion."""
     with call.open() as store:
-        config = load_config(store)
-        saved = extract_strategies(
-            store, session, group, project, mode=config.redaction_mode, team=config.team, **options
-        )
+        saved = extract_strategies(store, session, group, project, **options)
         if not saved:
             note_unknown_group(call, store, find_session(store.primary, session), group)
     nothing = f"nothing to extract: no completion of an agent other than {', '.join(JUDGES)}."

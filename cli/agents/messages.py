@@ -68,7 +68,7 @@ def keep_text(
             _confirm(store, session, known)
             continue
         new = entry._replace(phase=phase, content=content)
-        save_reasoning(store, new, create_session=True, mode=mode, notes_agent=False)
+        save_reasoning(store, new, create_session=True, notes_agent=False)
         kept += 1
     return kept
 

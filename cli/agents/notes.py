@@ -236,5 +236,5 @@ def _save(
             undesignate(change, number)
         taken_in(change, number)
 
-    save_package(store, new, create_session=True, mode=mode, then=with_it)
+    save_package(store, new, create_session=True, then=with_it)
     return True

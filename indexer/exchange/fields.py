@@ -50,9 +50,9 @@ class Fields:
         """A text of any length, redacted."""
         return self._texts.text(self._string(name, default))
 
-    def line(self, name: str, default: str | None = None) -> str:
+    def line(self, name: str) -> str:
         """A text on one line, redacted."""
-        return self._texts.line(self._string(name, default))
+        return self._texts.line(self._string(name, None))
 
     def word(self, name: str) -> str:
         """A name, redacted; empty ones are refused."""

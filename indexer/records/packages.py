@@ -20,6 +20,7 @@ from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store import documents, rows
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page, read_rows, read_value
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import DocumentRef, numbered, public_id
@@ -107,8 +108,6 @@ def save_package(
     *,
     text: str | None = None,
     create_session: bool = False,
-    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
-    team: Team = NO_TEAM,
     needs_file: bool = False,
     then: Callable[[Change, int], None] | None = None,
 ) -> SavedPackage:
@@ -121,7 +120,9 @@ def save_package(
     text is refused; else it is a note.
     Raises UsageError (which names what is allowed), NotFoundError for an unknown session, LockedError.
     """
-    checked, notes = _checked(new, team, mode)
+    config = load_config(store)
+    mode = config.redaction_mode
+    checked, notes = _checked(new, config.team, mode)
     if text is not None:
         new, file = _of_text(checked, text, mode)
     else:

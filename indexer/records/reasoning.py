@@ -6,12 +6,13 @@ check_phases(store.primary, "shop-2026-11", "AUTH", "developer").missing      ("
 
 import apsw
 
-from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent
+from ctxrank.indexer.agents import Team, fold_agent, saved_agent
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError, require_word
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page, read_column
 from ctxrank.indexer.store.rows import Value, list_where
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
@@ -86,8 +87,6 @@ def save_reasoning(
     new: NewReasoning,
     *,
     create_session: bool = False,
-    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
-    team: Team = NO_TEAM,
     notes_agent: bool = True,
 ) -> SavedReasoning:
     """Save an entry, whole but for its secrets, and make it findable; a new group is made on the way.
@@ -98,13 +97,14 @@ def save_reasoning(
     from ctxrank.indexer.catalogue import KINDS  # noqa: PLC0415  start-up: a list of entries loads no catalogue
     from ctxrank.indexer.record_table import insert  # noqa: PLC0415  as above
 
-    checked = _checked(new, team)
-    plain, clean = (_stored_texts(checked, rules) for rules in (RedactionMode.OFF, mode))
+    config = load_config(store)
+    checked = _checked(new, config.team)
+    plain, clean = (_stored_texts(checked, rules) for rules in (RedactionMode.OFF, config.redaction_mode))
     notes: list[str] = []  # a sentence for each text that lost something
     if clean.content != plain.content:
         from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: writing only
 
-        notes.append(f"The content was redacted ({', '.join(redact(plain.content, mode).rules)}).")
+        notes.append(f"The content was redacted ({', '.join(redact(plain.content, config.redaction_mode).rules)}).")
     if clean.references != plain.references:
         notes.append("The references were redacted.")
     if (clean.agent, clean.agent_name) != (plain.agent, plain.agent_name):
@@ -118,7 +118,7 @@ def save_reasoning(
         entry |= {"refs": clean.references, "redacted": int(bool(notes)), "created_at": created_at}
         number = insert(change, KINDS["reasoning"], entry)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    unknown = saved_agent(clean.agent, team)[1] if notes_agent else ""
+    unknown = saved_agent(clean.agent, config.team)[1] if notes_agent else ""
     said = (*notes, unknown) if unknown else tuple(notes)
     return SavedReasoning(number, session.name, clean.group, clean.agent, clean.phase, created_at, bool(notes), said)
 

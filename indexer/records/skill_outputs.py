@@ -7,7 +7,7 @@ latest_skill_output(store.primary, "shop-2026-10", "lint-check")   the last of t
 
 import apsw
 
-from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent
+from ctxrank.indexer.agents import fold_agent, saved_agent
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
@@ -15,6 +15,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.records.sessions import is_session_wide, require_place
 from ctxrank.indexer.redaction.engine import RedactionMode
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page, read_column, require_value
 from ctxrank.indexer.store.rows import Value, list_where
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
@@ -59,8 +60,6 @@ def save_skill_output(
     agent: str = "",
     group: str | None = None,
     create_session: bool = False,
-    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
-    team: Team = NO_TEAM,
 ) -> SavedSkillOutput:
     """Save what a skill reported: any JSON value, redacted; returns which invocation it was.
 
@@ -69,13 +68,14 @@ def save_skill_output(
     """
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
-    texts = IncomingTexts(mode)
+    config = load_config(store)
+    texts = IncomingTexts(config.redaction_mode)
     skill = texts.word(skill_name(skill))
     value = _checked_json(output, skill)
     clean = texts.json(value, empty="null")
     # Half a character pair is no secret, and is replaced in any mode.
     is_redacted = clean != IncomingTexts(RedactionMode.OFF).json(value, empty="null")
-    agent, note = saved_agent(texts.word(agent), team) if agent.strip() else ("", "")
+    agent, note = saved_agent(texts.word(agent), config.team) if agent.strip() else ("", "")
     with store.write() as change:
         owner, group_id = require_place(change, session, group, create=create_session)
         # The lock is held, so no other process gets the same number.

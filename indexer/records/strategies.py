@@ -9,7 +9,7 @@ import re
 
 import apsw
 
-from ctxrank.indexer.agents import NO_TEAM, Team
+from ctxrank.indexer.agents import Team
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
@@ -17,6 +17,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page, require_value
 from ctxrank.indexer.store.rows import Value, list_where, read_where
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
@@ -78,12 +79,12 @@ class Helpfulness(NamedTuple):
     after: int
 
 
-def save_strategy(store: Store, new: NewStrategy, *, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SavedStrategy:
+def save_strategy(store: Store, new: NewStrategy) -> SavedStrategy:
     """Save a strategy and make it findable; one that is known is counted as helpful once more.
 
     Raises UsageError (which names what is allowed), LockedError.
     """
-    prepared = _prepared(new, mode)
+    prepared = _prepared(new, load_config(store).redaction_mode)
     with store.write() as change:
         saved = _count(change, prepared)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
@@ -162,8 +163,6 @@ def extract_strategies(
     *,
     lang: str | None = None,
     framework: str | None = None,
-    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
-    team: Team = NO_TEAM,
 ) -> list[SavedStrategy]:
     """Turn what the authors of a success said at its completion into strategies, all or none of them.
 
@@ -175,10 +174,11 @@ def extract_strategies(
     group = None if is_session_wide(group) else group
     project = project_in_force(store.primary, project, session)
     prepared: dict[str, tuple[StoredStrategy, int]] = {}
+    config = load_config(store)
     # Oldest first: of equally helpful strategies, the one that was seen last comes first.
-    for content, said_at in reversed(_last_completions(store.primary, owner.id, group, team)):
+    for content, said_at in reversed(_last_completions(store.primary, owner.id, group, config.team)):
         if content.strip():
-            strategy = _prepared(NewStrategy(project, EXTRACTED_TOPIC, content, lang, framework), mode)
+            strategy = _prepared(NewStrategy(project, EXTRACTED_TOPIC, content, lang, framework), config.redaction_mode)
             prepared[strategy.name] = strategy, said_at
     if not prepared:
         return []

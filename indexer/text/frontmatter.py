@@ -52,7 +52,6 @@ class Frontmatter(NamedTuple):
     values: dict[str, object]
     lines: dict[str, int]
     body: str
-    body_line: int
     problems: tuple[Problem, ...]
 
 
@@ -60,14 +59,14 @@ def read_frontmatter(text: str) -> Frontmatter:
     """The frontmatter of a text with `\\n` between its lines. Never raises, whatever the text is."""
     text = text.removeprefix("\ufeff")
     if text.split("\n", 1)[0].rstrip() != _FENCE:
-        return Frontmatter({}, {}, text, 1, (_malformed(1, "there is no frontmatter: the first line is not '---'"),))
+        return Frontmatter({}, {}, text, (_malformed(1, "there is no frontmatter: the first line is not '---'"),))
     lines = text.split("\n")
     end = next((at for at, line in enumerate(lines[1:], start=1) if line.rstrip() in _ENDS), None)
     if end is None:
-        return Frontmatter({}, {}, text, 1, (_malformed(1, "the frontmatter is never closed by '---'"),))
+        return Frontmatter({}, {}, text, (_malformed(1, "the frontmatter is never closed by '---'"),))
     body = "\n".join(lines[end + 1 :])
     values, places, problems = read_yaml("\n".join(lines[1:end]) + "\n", first_line=2)
-    return Frontmatter(values, places, body, end + 2, problems)
+    return Frontmatter(values, places, body, problems)
 
 
 def read_yaml(text: str, *, first_line: int = 1) -> tuple[dict[str, object], dict[str, int], tuple[Problem, ...]]:

@@ -11,6 +11,7 @@ import os
 import random
 from collections.abc import Callable, Generator
 from typing import NamedTuple
+from unittest.mock import patch
 
 import apsw
 import templates
@@ -21,7 +22,6 @@ from ctxrank.cli import main
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import sqlite_errors
 from ctxrank.indexer.store.store import Store
 
@@ -327,7 +327,8 @@ def purge_a_named_secret(errand: Errand) -> None:
 def _store_unclean(errand: Errand, text: str, file: str, secret: str) -> None:
     with errand.open() as store, errand.promising({text: new(Shape.REASONING, file)}):
         entry = NewReasoning(SESSION, GROUP, "developer", "blockers", f"The token is {secret} for now.")
-        save_reasoning(store, entry, mode=RedactionMode.OFF)
+        with patch.dict(os.environ, CTXRANK_REDACTION_MODE="off"):
+            save_reasoning(store, entry)
 
 
 def forget_a_document(errand: Errand) -> None:

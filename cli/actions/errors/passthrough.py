@@ -26,6 +26,8 @@ _CHUNK_BYTES = 64 * 1024
 # A command that has ended may have left others behind, which hold its pipes open for as long as they live.
 _LOOK_EVERY_MS = 50
 _GRACE_MS = 200
+# A user or another process stopped it, which is no failure of its own.
+INTERRUPTED = (BY_SIGNAL + signal.SIGINT, BY_SIGNAL + signal.SIGTERM, BY_SIGNAL + signal.SIGHUP)
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
 
 
@@ -37,11 +39,6 @@ class Finished(NamedTuple):
     stderr: bytes
     is_started: bool = True
     trouble: str = ""
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether a user or another process stopped it, which is no failure of its own."""
-        return self.code in (BY_SIGNAL + signal.SIGINT, BY_SIGNAL + signal.SIGTERM, BY_SIGNAL + signal.SIGHUP)
 
 
 def run_through(command: Sequence[str]) -> Finished:

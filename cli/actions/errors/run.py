@@ -52,14 +52,14 @@ class CommandRun(NamedTuple):
 
 def run(call: Call, arguments: tuple[str, ...], **options: Any) -> Reply:
     """Run a command and learn from how it ended; its exit code is ours, and its output has left already."""
-    from ctxrank.cli.actions.errors.passthrough import run_through  # noqa: PLC0415  a hook has had the command run
+    from ctxrank.cli.actions.errors.passthrough import INTERRUPTED, run_through  # noqa: PLC0415  a hook has had the command run
 
     started_at = now_us()
     finished = run_through(arguments)
     ended_at = now_us()
     if not finished.is_started:
         call.note(finished.trouble)
-    elif not finished.is_interrupted:
+    elif finished.code not in INTERRUPTED:
         try:
             with call.open() as store:
                 _learn(call, store, arguments, finished, {**options, "started_at": started_at, "ended_at": ended_at})

@@ -12,7 +12,6 @@ from ctxrank.indexer.records import reasoning, skill_outputs, strategies
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.records.skill_evidence import check_evidence
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.text.lines import one_line, printable
 
@@ -46,7 +45,7 @@ def save_reasoning(call: BazingaCall) -> Json:
         call.number("--iteration", 0), confidence, references,
     )  # fmt: skip
     try:
-        saved = reasoning.save_reasoning(call.store, new, mode=call.mode, notes_agent=False)
+        saved = reasoning.save_reasoning(call.store, new, notes_agent=False)
     except NotFoundError as error:
         raise call.failed(f"{agent} reasoning", error) from error
     for note in saved.notes:
@@ -213,7 +212,7 @@ def save_strategy(call: BazingaCall) -> Json:
     new = strategies.NewStrategy(
         project, topic, insight[:_MAX_INSIGHT_CHARS], call.get("--lang"), call.get("--framework"), name
     )
-    saved = strategies.save_strategy(call.store, new, mode=call.mode)
+    saved = strategies.save_strategy(call.store, new)
     call.done(f"Saved strategy: {saved.topic} for {saved.project}")
     return {"success": True, "strategy_id": saved.name, "project_id": saved.project, "topic": saved.topic}
 
@@ -249,13 +248,11 @@ def update_strategy_helpfulness(call: BazingaCall) -> Json:
 def extract_strategies(call: BazingaCall) -> Json:
     """Turn what the author of a group's success said of it into strategies."""
     session, group, project = call.positionals
-    config = load_config(call.store)
     lang, framework = call.get("--lang"), call.get("--framework")
     try:
         saved = strategies.extract_strategies(
-            call.store, session, group, project or None, lang=lang, framework=framework,
-            mode=config.redaction_mode, team=config.team,
-        )  # fmt: skip
+            call.store, session, group, project or None, lang=lang, framework=framework
+        )
     except NotFoundError as error:
         raise NotFoundError(error.message, "Make it with create-session.") from error
     call.done(f"Extracted {len(saved)} strategies from group {group}")
@@ -271,7 +268,7 @@ def save_skill_output(call: BazingaCall) -> None:
     """Save what a skill reported; each invocation has a number of its own."""
     session, skill, text = call.positionals[:3]
     group, agent = group_name(call.get("--group", "")), call.get("--agent", "")
-    saved = skill_outputs.save_skill_output(call.store, session, skill, text, agent=agent, group=group, mode=call.mode)
+    saved = skill_outputs.save_skill_output(call.store, session, skill, text, agent=agent, group=group)
     for_whom = f" for {agent}" if agent else ""
     call.done(f"Saved {saved.skill} output{for_whom} (iteration {saved.iteration})")
     if saved.is_redacted:

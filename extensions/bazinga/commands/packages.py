@@ -33,7 +33,7 @@ def save_context_package(call: BazingaCall) -> Json:
     place = _artifact(call, session, path)
     new = packages.NewPackage(session, group_name(group), type_, place, producer, summary, priority, None, consumers)
     try:
-        saved = packages.save_package(call.store, new, mode=call.mode)
+        saved = packages.save_package(call.store, new)
     except NotFoundError as error:
         raise NotFoundError(f"Failed to save context package: {error.message}") from error
     full = os.path.join(call.store.location.root, saved.path)

@@ -239,7 +239,7 @@ def test_a_forgotten_secret_is_taken_out_of_whatever_is_stored_next(store: Store
     write_file(store, "b.md", f"# It\n\npassword={SECRET} and x{SECRET}y.\n")
     write_file(store, f"{SECRET}.md", "A path.\n")
     index_artifacts(store, mode=mode)
-    save_reasoning(store, NewReasoning("S", "G", "developer", "approach", f"Use {SECRET}."), mode=mode)
+    save_reasoning(store, NewReasoning("S", "G", "developer", "approach", f"Use {SECRET}."))
     assert bytes_left(store, SECRET) == [] and search_ids(store, "forgotten") != []
 
 

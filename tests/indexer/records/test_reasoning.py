@@ -21,7 +21,6 @@ from ctxrank.indexer.records.reasoning import (
     save_reasoning,
 )
 from ctxrank.indexer.records.sessions import list_groups, list_sessions
-from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.store import Store
 
 SECRET = "ghp" + "_" + "a1B2" * 9
@@ -134,9 +133,10 @@ def test_one_redacted_text_makes_the_entry_redacted(store: Store, field: str) ->
     assert think(store, **{field: value}).is_redacted
 
 
-def test_the_stores_mode_says_what_a_secret_is(store: Store) -> None:
+def test_the_stores_mode_says_what_a_secret_is(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXRANK_REDACTION_MODE", "off")
     new = NEW._replace(content=f"The token is {SECRET}.")
-    assert not save_reasoning(store, new, create_session=True, mode=RedactionMode.OFF).is_redacted
+    assert not save_reasoning(store, new, create_session=True).is_redacted
     assert SECRET in list_reasoning(store.primary, "S")[0].content
 
 

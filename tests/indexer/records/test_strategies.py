@@ -10,7 +10,6 @@ import pytest
 from builders import found, make_store, open_again, search_ids, start_child
 from tables import each_row
 
-from ctxrank.indexer.agents import Role, Team
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.records.sessions import NewSession, create_session
@@ -244,9 +243,10 @@ def test_d09_strategies_are_extracted_from_what_the_author_of_a_success_said_of_
 
 
 def test_a_role_that_is_like_a_judge_is_no_author_and_any_other_is(store: Store) -> None:
+    Path(store.location.folder, "config.yaml").write_text("roles:\n  reviewer: {like: tech_lead}\n", encoding="utf-8")
     think(store, "completion", "The walrus is measured.", agent="researcher")
     think(store, "completion", "Looks good.", agent="reviewer")
-    extract_strategies(store, "S", "G", "shop", team=Team({"reviewer": Role("tech_lead")}))
+    extract_strategies(store, "S", "G", "shop")
     assert insights(store) == ["The walrus is measured."]
 
 

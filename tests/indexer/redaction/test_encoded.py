@@ -117,8 +117,7 @@ def test_a_purge_takes_it_out_of_texts_and_keeps_it_out(store: Store, spelling: 
         record_event(change, 1, None, "note", json.dumps([f"<{spelling}>"]))
     forget_secrets(store, [SECRET], RedactionMode.OFF)
     assert spelling not in texts_of(store) and texts_of(store).count("[FORGOTTEN]") >= 3
-    mode = load_config(store).redaction_mode
-    save_reasoning(store, NewReasoning("S", "G", "developer", "approach", f"Use {spelling} now."), mode=mode)
+    save_reasoning(store, NewReasoning("S", "G", "developer", "approach", f"Use {spelling} now."))
     assert spelling not in texts_of(store) and "Use " in texts_of(store)
 
 

@@ -319,7 +319,9 @@ def unclean(tmp_path: Path) -> Iterator[Store]:
     with make_store(tmp_path) as store:
         secret = "ghp" + "_" + "a1B2" * 9
         entry = NewReasoning("S", None, "developer", "risks", f"The token is {secret}.")
-        save_reasoning(store, entry, create_session=True, mode=RedactionMode.OFF)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CTXRANK_REDACTION_MODE", "off")
+            save_reasoning(store, entry, create_session=True)
         yield store
 
 

@@ -20,7 +20,7 @@ def test_values_are_what_was_typed_and_know_their_lines() -> None:
         "id": "SPEC-A-1", "status": "no", "since": "2026-01-02", "links": {"specs": ["A-1", "B-2"]},
     }  # fmt: skip
     assert (read.lines["status"], read.lines["links.specs.1"]) == (3, 6)
-    assert (read.body, read.body_line, read.problems) == ("Body.\n", 8, ())
+    assert (read.body, read.problems) == ("Body.\n", ())
 
 
 def test_an_empty_value_is_empty_text_and_a_quoted_null_is_not() -> None:
