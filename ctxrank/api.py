@@ -177,8 +177,7 @@ def index(store: Store, paths: Words = (), *, dry_run: bool = False) -> IndexRep
     A dry run reports the same and changes nothing. Raises UsageError for a path outside the root, LockedError,
     TypeError.
     """
-    mode = load_config(store).redaction_mode
-    return bring_up_to_date(store, mode, _words("paths", paths), is_dry_run=dry_run).report
+    return bring_up_to_date(store, _words("paths", paths), is_dry_run=dry_run).report
 
 
 @_checked

@@ -143,7 +143,7 @@ class Machines:
         """Import lines."""
         data = "".join(lines).encode()
         accept(target, data)
-        import_jsonl(target, io.BytesIO(data), mode=mode_of(target))
+        import_jsonl(target, io.BytesIO(data))
         agree(target)
 
     def _bring_and_die(self, target: Store, lines: list[str], dies_at: int) -> None:

@@ -56,7 +56,7 @@ def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **opti
             from ctxrank.cli.output.progress import progress_bar  # noqa: PLC0415  as above
 
             with progress_bar("indexing", call) as advance:
-                bring_up_to_date(store, config.redaction_mode, progress=advance)
+                bring_up_to_date(store, progress=advance)
             if config.team_log is not None:
                 _sharing().make_fresh(call, store)
                 config = load_config(store)

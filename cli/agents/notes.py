@@ -105,7 +105,7 @@ def keep_notes(reader: NoteReader) -> None:
     if not notes:
         return
     paths = [os.path.join(root, note.path) for note in notes]
-    index_artifacts(store, paths, mode=reader.config.redaction_mode)
+    index_artifacts(store, paths)
     commits = foreign_commits(root, {note.path for note in notes}, store.location.folder)
     for note in notes:
         _take_in(reader, note, commits.get(note.path))

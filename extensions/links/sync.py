@@ -23,6 +23,7 @@ from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.files.stamps import FileStamp, compare_stats
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
@@ -53,7 +54,7 @@ class _Draft(NamedTuple):
     texts: LevelTexts | None
 
 
-def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> "StepReport | None":
+def index_linked(store: Store) -> "StepReport | None":
     """Bring every tree in step with the disk, and report on the one that the store's root lies in, or holds.
 
     Its annotations are looked for, and exact token counts are made, too. None where there is no such tree.
@@ -62,6 +63,7 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
     from ctxrank.extensions.links.annotations import sync_annotations  # noqa: PLC0415  `context` walks no code
     from ctxrank.extensions.links.config import load_linked_config  # noqa: PLC0415  and needs no configuration of it
 
+    mode = load_config(store).redaction_mode
     tree = find_tree(store.location, store.location.root)
     for other in known_trees(store):
         if other != tree:

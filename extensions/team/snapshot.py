@@ -19,7 +19,6 @@ from ctxrank.indexer.bounds import MAX_RECORD_BYTES
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
-from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.systems import whole_file
 
@@ -66,7 +65,7 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
     `told` is called with how many bytes of how many are read. Raises UsageError for a file that is none, CtxrankError.
     """
     head, own = log.head(), own_uuid(store)
-    exchange = Exchange(store, own, load_config(store).redaction_mode, door="log")
+    exchange = Exchange(store, own, door="log")
     taken = refused = 0
     missing_from = head.n  # the first change that the snapshot does not have as the log has it
     with refused_by_system(f"{path} cannot be read", "Give one that 'team snapshot' wrote.", UsageError):

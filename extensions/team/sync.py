@@ -29,7 +29,6 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_erasing_due
 from ctxrank.indexer.privacy.purge import finish_forgetting
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
-from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.origins import count_waiting
 from ctxrank.indexer.store.store import Store
@@ -169,10 +168,10 @@ def _push(store: Store, log: TeamLog, head: Head, state: TeamState) -> tuple[int
         return 0, False, []
     if not head.may_write:
         return 0, False, [READER]
-    own, mode = own_uuid(store), load_config(store).redaction_mode
+    own = own_uuid(store)
     count, last, must_erase, notes = 0, 0, False, list[str]()
     # Its lines are of one snapshot, which ends with it: until then nothing is written here.
-    with contextlib.closing(export_lines(store, since=state.pushed, mode=mode)) as lines:
+    with contextlib.closing(export_lines(store, since=state.pushed)) as lines:
         reached = int(str(json.loads(next(lines))["seq"]))
         for portion in _portions(_outgoing(line, own) for line in lines):
             sealed, left_out = _sealed(log, head, portion)
@@ -268,7 +267,7 @@ def _pull(store: Store, log: TeamLog, head: Head, told: Told | None) -> tuple[in
     try:
         while lines := log.lines(head.id, applied, own):
             if exchange is None:
-                exchange = Exchange(store, own, load_config(store).redaction_mode, door="log")
+                exchange = Exchange(store, own, door="log")
                 exchange.sealer = Sealer(store)
             bring(exchange, log.project, lines, lambda n: advance(store, head.history, applied=n, head=n))
             pulled += len(lines)

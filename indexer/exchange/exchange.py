@@ -3,7 +3,7 @@
     with open("shop.jsonl", "rb") as file:
         import_jsonl(store, file)                           what `ctxrank export` wrote
 
-    exchange = Exchange(store, "9f3c27ab-…", mode)          lines from anywhere
+    exchange = Exchange(store, "9f3c27ab-…")                lines from anywhere
     exchange.bring(lines, done)
     report = exchange.finish()
 
@@ -52,7 +52,6 @@ from ctxrank.indexer.privacy.purge import (
 )
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import HERE, Remover, Seal
-from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store import blocklist, origins
 from ctxrank.indexer.store.blocklist import SECRET
 from ctxrank.indexer.store.config import load_config
@@ -70,7 +69,6 @@ def import_jsonl(
     store: Store,
     file: BinaryIO,
     *,
-    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     progress: Progress | None = None,
     from_origins: Sequence[str] = (),
     is_accepted: bool = False,
@@ -97,7 +95,7 @@ def import_jsonl(
         with store.write() as change:
             origin_code(change.connection, sender, is_wanted=True)
             decide(change, sender, "accepted", "import")
-    exchange = Exchange(store, sender, mode, from_origins)
+    exchange = Exchange(store, sender, from_origins)
     exchange.bring(lines.records(), tell)
     if lines.end_counts is None:
         return exchange.finish(["The file has no end line: it is cut off, and what was behind the cut is missing."])
@@ -128,16 +126,14 @@ class Exchange:
     each kind.
     """
 
-    def __init__(
-        self, store: Store, sender: str, mode: RedactionMode, wanted: Sequence[str] = (), door: OrderDoor = "file"
-    ) -> None:
+    def __init__(self, store: Store, sender: str, wanted: Sequence[str] = (), door: OrderDoor = "file") -> None:
         for digits in wanted:
             if len(digits_of(digits)) < ORIGIN_DIGITS:
                 raise UsageError(f"'{digits}' is no origin.", f"Give its first {ORIGIN_DIGITS} digits or more.")
         self.read: Counter[str] = Counter()
         self.sealer: Callable[[int], Seal | None] | None = None  # what seals the removals of an order, by its number
         self._store = store
-        self._mode = mode
+        self._mode = load_config(store).redaction_mode
         self._sender = sender
         self._wanted = tuple(map(digits_of, wanted))
         self._door: OrderDoor = door
@@ -386,7 +382,7 @@ class Exchange:
 def carry_out(store: Store, agreed: Iterable[orders.WaitingOrder]) -> ImportReport:
     """Carry out orders that a person here agrees to. Raises LockedError."""
     own = own_uuid(store.primary)
-    exchange = Exchange(store, own, load_config(store).redaction_mode, door="person")
+    exchange = Exchange(store, own, door="person")
     agreed = list(agreed)
     exchange.bring([one.line for one in agreed], lambda batch: None)
     report = exchange.finish()

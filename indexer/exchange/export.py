@@ -23,8 +23,9 @@ from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exchange.exported_records import Choice, Fields, RecordReader
 from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.records.sessions import find_session
-from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import snapshot, sqlite_errors
 from ctxrank.indexer.store.ids import own_uuid
 from ctxrank.indexer.store.store import Store
@@ -42,7 +43,6 @@ def export_lines(
     kinds: Sequence[str] = (),
     since: int | None = None,
     all_origins: bool = False,
-    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
 ) -> Generator[str, None, None]:
     """The lines, each with its line break. Without kinds and sessions it is everything.
 
@@ -50,7 +50,7 @@ def export_lines(
     under older redaction rules is redacted again. Raises UsageError, NotFoundError before the first line.
     """
     choice = _chosen(store.primary, sessions, kinds)._replace(since=since, all_origins=all_origins)
-    return _lines(store, choice, IncomingTexts(mode))
+    return _lines(store, choice, IncomingTexts(load_config(store).redaction_mode))
 
 
 def last_number(connection: apsw.Connection) -> int:

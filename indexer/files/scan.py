@@ -27,7 +27,7 @@ from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple, cache
-from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store.allowed_roots import (
     allowed_folder,
     is_new_worktree,
@@ -35,6 +35,7 @@ from ctxrank.indexer.store.allowed_roots import (
     note_worktree,
     removed_worktrees,
 )
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.location import BACKUPS, FOLDER, own_files
@@ -78,7 +79,6 @@ def index_artifacts(
     store: Store,
     paths: Sequence[str] = (),
     *,
-    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     is_dry_run: bool = False,
     progress: Progress | None = None,
     stayed: dict[str, StayedLines | None] | None = None,
@@ -92,7 +92,7 @@ def index_artifacts(
     """
     starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
     starts = () if "" in starts else starts
-    scan = _Scan(store, mode, is_dry_run, progress)
+    scan = _Scan(store, is_dry_run, progress)
     scan.stayed = stayed or {}
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
     sizes = [found.size_bytes for _, changes in work for found, _ in changes.to_read]
@@ -109,7 +109,7 @@ def index_artifacts(
 
 def forget_removed_worktrees(store: Store) -> None:
     """Remove what is stored of worktrees that git has removed; no other file is looked at. Raises LockedError."""
-    scan = _Scan(store, RedactionMode.PATTERN_ONLY, False, None)
+    scan = _Scan(store, False, None)
     for root in _roots(store, is_whole=False)[1:]:
         scan.run(root, scan.plan(root, ()) or Changes([], [], [], [], [], []))
     store.catch_up()
@@ -165,12 +165,12 @@ class _Undone(Exception):
 class _Scan:
     """One run: what it is asked for, and the tally of what it did."""
 
-    def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
+    def __init__(self, store: Store, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = 0
         self.notify: Notify | None = None  # the second process
         self.stayed: dict[str, StayedLines | None] = {}
         self._store = store
-        self._mode = mode
+        self._mode = load_config(store).redaction_mode
         self._is_dry_run = is_dry_run
         self._counter = cache((lambda: None) if is_dry_run else local_counter)  # a dry run writes no counts
         self._progress = progress

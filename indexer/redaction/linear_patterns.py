@@ -48,13 +48,13 @@ class LinearPattern(NamedTuple):
     def __hash__(self) -> int:
         return hash(self.pattern)
 
-    def check(self) -> None:
+    def compiled(self) -> "re.Pattern[str]":
         """Raises UsageError, which says whose the pattern is, what is wrong with it, and what to write instead."""
-        _compiled(self.pattern, self.owner)
+        return _compiled(self.pattern, self.owner)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """The span of the group `secret` of each match, or else of the match; in order, disjoint, none empty."""
-        regexp = _compiled(self.pattern, self.owner)
+        regexp = self.compiled()
         group = regexp.groupindex.get(_SECRET, 0)
         start = count = 0
         for match in regexp.finditer(text):
@@ -67,14 +67,6 @@ class LinearPattern(NamedTuple):
         else:
             return
         yield from _spans_in_pieces(regexp, group, text, start)
-
-    def matches_all_of(self, text: str) -> bool:
-        """Whether the whole text is one match."""
-        return _compiled(self.pattern, self.owner).fullmatch(text) is not None
-
-    def is_found_in(self, text: str) -> bool:
-        """Whether there is a match in the text."""
-        return _compiled(self.pattern, self.owner).search(text) is not None
 
 
 def _spans_in_pieces(regexp: "re.Pattern[str]", group: int, text: str, start: int) -> Iterator[tuple[int, int]]:

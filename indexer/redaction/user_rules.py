@@ -75,7 +75,7 @@ class UserRules(NamedTuple):
 
     def allows(self, value: str) -> bool:
         """Whether the user said that this is no secret."""
-        return value in self.allowed_values or any(pattern.matches_all_of(value) for pattern in self.allowed_patterns)
+        return value in self.allowed_values or any(one.compiled().fullmatch(value) for one in self.allowed_patterns)
 
     def digest(self) -> str:
         """The same for rules that redact alike, and for no others; '' for none."""
@@ -159,7 +159,7 @@ def _rule(entry: object, number: int, source: str, *, is_compiled: bool) -> User
         raise UsageError(
             f"{where} ({name}) has the label '{_shown(label)}'.", "Use letters, digits, spaces and [ ] : . _ -"
         )
-    if is_compiled and expression.is_found_in(label):
+    if is_compiled and expression.compiled().search(label):
         raise UsageError(f"{where} ({name}) finds its own label.", "Choose a label that the pattern does not match.")
     return UserRule(name, expression, tuple(keyword.lower() for keyword in keywords), label)
 
@@ -167,7 +167,7 @@ def _rule(entry: object, number: int, source: str, *, is_compiled: bool) -> User
 def _pattern(pattern: str, owner: str, *, is_compiled: bool) -> LinearPattern:
     linear = LinearPattern(pattern, owner)
     if is_compiled:
-        linear.check()
+        linear.compiled()
     return linear
 
 

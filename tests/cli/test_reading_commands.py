@@ -13,7 +13,6 @@ from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.main import run
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.records.packages import NewPackage, save_package, supersede
-from ctxrank.indexer.redaction.ruleset import RedactionMode
 
 _Ask = Callable[..., Answer]
 _ASSEMBLE = ("assemble", "--session", "S", "--agent", "developer", "--task")
@@ -125,7 +124,7 @@ def test_what_has_drifted_is_said_with_what_differs(ask: _Ask, tmp_path: Path, m
             new = NewPackage("S", None, "research", "-", "developer", title, title=title)
             save_package(store, new, text=text)
         write_file(store, "load.py", "def load(path):\n    return open(path)\n\n\ndef parse(text):\n    return text\n")
-        bring_up_to_date(store, RedactionMode.PATTERN_ONLY)
+        bring_up_to_date(store)
     answer = ask("drifted")
     assert answer.code == 0 and answer.out.splitlines()[:2] == [
         "package:3 Loading",

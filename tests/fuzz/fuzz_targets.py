@@ -279,7 +279,7 @@ def _log_line(number: int, data: bytes) -> LogLine:
 
 def _bring(store: Store, lines: list[LogLine]) -> None:
     """Take lines of a log in, as an exchange with it does."""
-    exchange = Exchange(store, MEMBER, RedactionMode.PATTERN_ONLY, door="log")
+    exchange = Exchange(store, MEMBER, door="log")
     bring(exchange, "shop", lines, lambda _: None)
     exchange.finish()
 

@@ -10,11 +10,10 @@ from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.output.import_report import import_reply
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.beneath import is_inside
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
+from ctxrank.indexer.exceptions import DamagedError, LockedError, UsageError, refused_by_system
 from ctxrank.indexer.exchange.exchange import import_jsonl as import_lines
 from ctxrank.indexer.exchange.export import export_lines, last_number
 from ctxrank.indexer.light_typing import Any
-from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.systems import whole_file
 from ctxrank.indexer.text.lines import one_line
@@ -24,8 +23,7 @@ def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = (), acce
     """Bring in the lines of an export; 5 where the file is not whole, 7 where orders to forget wait."""
     with _opened(file) as source, call.open() as store, progress_bar("importing", call) as advance:
         trust_as_used(store)
-        mode = load_config(store).redaction_mode
-        report = import_lines(store, source, mode=mode, progress=advance, from_origins=from_origins, is_accepted=accept)
+        report = import_lines(store, source, progress=advance, from_origins=from_origins, is_accepted=accept)
     code = LockedError.exit_code if report.waiting else 0
     return import_reply(report)._replace(exit_code=code if report.is_complete else DamagedError.exit_code)
 
@@ -34,16 +32,10 @@ def _opened(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
     """The file for reading bytes; '-' is stdin, which stays open."""
     if file == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
-    try:
+    if not os.path.exists(file):
+        raise UsageError(f"There is no file {file}.", "Give one that 'ctxrank export' wrote, or - for stdin.")
+    with refused_by_system(f"{file} cannot be read", "Check the path and its permissions."):
         return open(file, "rb")
-    except FileNotFoundError as error:
-        raise UsageError(
-            f"There is no file {file}.", "Give one that 'ctxrank export' wrote, or - for stdin."
-        ) from error
-    except OSError as error:
-        raise CtxrankError(
-            f"{file} cannot be read: {error.strerror}.", "Check the path and its permissions."
-        ) from error
 
 
 def export(
@@ -55,8 +47,7 @@ def export(
         _refuse_to_replace(target, force=force)
     kinds = tuple(kind.strip().lower() for kind in kinds)
     with call.open() as store:
-        mode = load_config(store).redaction_mode
-        lines = export_lines(store, kinds=kinds, since=since, mode=mode, **options)
+        lines = export_lines(store, kinds=kinds, since=since, **options)
         reached = last_number(store.primary)
         with contextlib.closing(lines):  # its snapshot ends before the store is closed
             if target is None:

@@ -13,7 +13,6 @@ from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.records.anchor_passes import anchored_files, follow_anchors
-from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store
 
 STEP_FOLDER = ".contextia"
@@ -32,7 +31,7 @@ class StepReport(NamedTuple):
 
 # Brings what is stored of the folder, of a root or of wherever a store has found one, in step with the disk; None where
 # there is no such folder. Raises LockedError.
-IndexStep = Callable[[Store, RedactionMode], StepReport | None]
+IndexStep = Callable[[Store], StepReport | None]
 
 
 class Indexed(NamedTuple):
@@ -45,7 +44,6 @@ class Indexed(NamedTuple):
 
 def bring_up_to_date(
     store: Store,
-    mode: RedactionMode,
     paths: Sequence[str] = (),
     progress: Progress | None = None,
     *,
@@ -54,10 +52,10 @@ def bring_up_to_date(
     """Index what is new or changed, with linked artifacts and dates: what `index` does. Raises LockedError."""
     first_seq = store.last_seq()
     stayed = anchored_files(store)
-    report = index_artifacts(store, paths, mode=mode, is_dry_run=is_dry_run, progress=progress, stayed=stayed)
+    report = index_artifacts(store, paths, is_dry_run=is_dry_run, progress=progress, stayed=stayed)
     if is_dry_run:
         return Indexed(report)
-    linked = cast("IndexStep", provided(INDEX_STEP, "index"))(store, mode) if is_in_use("links") else None
+    linked = cast("IndexStep", provided(INDEX_STEP, "index"))(store) if is_in_use("links") else None
     asked: Asked = {}
     done = Indexed(report, linked, date_documents(store, first_seq, asked))
     if store.location.root == store.location.project:

@@ -23,7 +23,6 @@ from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.files.git import commit_of
 from ctxrank.indexer.files.walk import ALWAYS_SKIPPED, walk
 from ctxrank.indexer.store.allowed_roots import allow
-from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.location import WATCH_LOCK
 from ctxrank.indexer.store.one_process import only_one
 from ctxrank.indexer.store.store import Store
@@ -140,19 +139,18 @@ class _Follower:
             self._call.note(f"following {self._root}; Ctrl-C ends it.")
 
     def _index(self, store: Store, head: str) -> Indexed | None:
-        mode = load_config(store).redaction_mode
         if self._head is None:
             with progress_bar("indexing", self._call) as advance:
-                return bring_up_to_date(store, mode, self._starts, advance)
+                return bring_up_to_date(store, self._starts, advance)
         if any(os.path.basename(path) in _IGNORE_FILES for path in self._pending):
-            return bring_up_to_date(store, mode, self._starts)
+            return bring_up_to_date(store, self._starts)
         linked = [path for path in self._pending if path.split(os.sep)[0] == STEP_FOLDER]
         files = sorted(path for path in self._pending.difference(linked) if self._is_ours(store, path))
         if not files and not linked and head == self._head:
             return None
         # A path that is never indexed itself: linked artifacts and dates alone.
         named = [os.path.join(store.location.root, path) for path in files or (STEP_FOLDER,)]
-        return bring_up_to_date(store, mode, self._starts if len(files) > _MAX_PATHS else named)
+        return bring_up_to_date(store, self._starts if len(files) > _MAX_PATHS else named)
 
     def _is_ours(self, store: Store, path: str) -> bool:
         """Whether the store knows a path, or something below it, or an ignore file leaves it to be indexed."""

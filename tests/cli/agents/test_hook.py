@@ -20,7 +20,6 @@ from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.opening import open_project_store
 from ctxrank.indexer.records.reasoning import list_reasoning
 from ctxrank.indexer.records.sessions import NewSession, create_session
-from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import cautious_tokens
@@ -251,10 +250,10 @@ def test_a_known_fix_says_what_it_names_and_is_gone(empty: Path) -> None:
     failure = "ModuleNotFoundError: No module named 'yaml'"
     with open_project_store(str(empty)) as store:
         save_error(store, NewKnownError(failure, "pip install pyyaml, or edit shim.py"))
-        bring_up_to_date(store, RedactionMode.PATTERN_ONLY)
+        bring_up_to_date(store)
         assert "Gone since" not in Runner(empty, "one").fails("make test", failure)
         (empty / "shim.py").unlink()
-        bring_up_to_date(store, RedactionMode.PATTERN_ONLY)
+        bring_up_to_date(store)
     assert "Gone since then: shim.py.\nIf it helps" in Runner(empty, "two").fails("make test", failure)
 
 

@@ -40,7 +40,7 @@ def tell(one: Store, other: Store, *, from_origins: tuple[str, ...] = (), **opti
     """Export from one store and import into another."""
     data = "".join(json.dumps(line) + "\n" for line in exported(one, **options)).encode()
     accept(other, data)
-    report = import_jsonl(other, io.BytesIO(data), mode=MODE, from_origins=from_origins)
+    report = import_jsonl(other, io.BytesIO(data), from_origins=from_origins)
     agree(other)
     return report
 
@@ -115,7 +115,7 @@ def test_origins_that_begin_alike_have_more_digits(anna: Store, ben: Store) -> N
     own = uuid_of(anna)
     alike = f"{own[:9]}{'0' if own[9] != '0' else '1'}{own[10:]}"
     data = exported_bytes(anna).replace(own.encode(), alike.encode())
-    assert not import_jsonl(ben, io.BytesIO(data), mode=MODE).skipped
+    assert not import_jsonl(ben, io.BytesIO(data)).skipped
     ids = search_ids(ben, "zebra")
     assert sorted(ids) == sorted(f"package:1@{uuid.replace('-', '')[:9]}" for uuid in (uuid_of(anna), alike))
     assert {local_ref(ben.primary, id_).number for id_ in ids} == {
@@ -155,7 +155,7 @@ def test_an_older_state_changes_nothing(anna: Store, ben: Store) -> None:
     old = exported_bytes(anna)
     save(anna, "a.md", "walrus\n")
     tell(anna, ben)
-    assert import_jsonl(ben, io.BytesIO(old), mode=MODE).is_noop
+    assert import_jsonl(ben, io.BytesIO(old)).is_noop
     assert search_ids(ben, "walrus") == [f"package:2@{name_of(anna)}"]
     first, second = sorted((package.id for package in list_packages(ben.primary, include_superseded=True)), key=abs)
     assert get_package(ben.primary, first).superseded_by == second
@@ -246,7 +246,7 @@ def bring_order(store: Store, order: dict[str, object]) -> ImportReport:
     header: dict[str, object] = {"format": "ctxrank-export", "version": 2, "store": order["key"]}
     end: dict[str, object] = {"record": "end", "counts": {}}
     data = "".join(json.dumps(line) + "\n" for line in (header, order, end)).encode()
-    report = import_jsonl(store, io.BytesIO(data), mode=MODE)
+    report = import_jsonl(store, io.BytesIO(data))
     agree(store)
     return report
 
@@ -351,7 +351,7 @@ def test_a_line_cannot_change_a_record_of_ours(anna: Store, ben: Store) -> None:
     forged.append({"record": "removed", "kind": "package", "id": 1, "origin": own, "seq": 1 << 41})
     forged.append({"record": "end", "counts": {}})
     data = "".join(json.dumps(line) + "\n" for line in forged).encode()
-    import_jsonl(ben, io.BytesIO(data), mode=MODE)
+    import_jsonl(ben, io.BytesIO(data))
     assert get_package(ben.primary, 1).summary == "A finding."
 
 
@@ -371,7 +371,7 @@ def test_a_line_cannot_change_a_record_of_ours(anna: Store, ben: Store) -> None:
 )
 def test_a_line_that_does_not_say_whose_it_is_is_named(anna: Store, ben: Store, line: dict[str, object]) -> None:
     data = "".join(json.dumps(one) + "\n" for one in [exported(anna)[0], line]).encode()
-    report = import_jsonl(ben, io.BytesIO(data), mode=MODE)
+    report = import_jsonl(ben, io.BytesIO(data))
     assert len(report.skipped) == 1 and report.skipped[0].key == "line 2"
 
 
@@ -384,7 +384,7 @@ def test_long_lines_of_a_file_are_brought_in_a_few_at_a_time(anna: Store, ben: S
         )
     with file.open("rb") as read:
         tracemalloc.start()
-        import_jsonl(ben, read, mode=MODE)
+        import_jsonl(ben, read)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert peak < 40 << 20

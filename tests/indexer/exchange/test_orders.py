@@ -31,7 +31,7 @@ SECRET = "Kq7vXw2mPz9t"
 def tell(one: Store, other: Store, door: OrderDoor = "log") -> ImportReport:
     """What one store made, as another one takes it from the log."""
     lines = [values for values in exported(one) if "record" in values and values["record"] != "end"]
-    taken = Exchange(other, uuid_of(other), MODE, door=door)
+    taken = Exchange(other, uuid_of(other), door=door)
     said = (Line(at, str(values["record"]), {"origin": uuid_of(one), **values}) for at, values in enumerate(lines))
     taken.bring(said, lambda batch: None)
     return taken.finish()

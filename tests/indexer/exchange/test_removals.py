@@ -30,7 +30,7 @@ def tell(one: Store, other: Store, **options: Any) -> None:
     """Export from one store and import into another."""
     data = "".join(json.dumps(line) + "\n" for line in exported(one, **options)).encode()
     accept(other, data)
-    import_jsonl(other, io.BytesIO(data), mode=MODE)
+    import_jsonl(other, io.BytesIO(data))
     agree(other)
 
 
@@ -82,7 +82,7 @@ def test_a_look_at_what_an_origin_made_counts_and_removes_nothing(anna: Store, b
 def ordered(one: Store, other: Store, door: OrderDoor) -> None:
     """What one store has to be forgotten, as another one takes it by a door."""
     lines = [values for values in exported(one) if values.get("record") not in (None, "end")]
-    taken = Exchange(other, uuid_of(other), MODE, door=door)
+    taken = Exchange(other, uuid_of(other), door=door)
     said = (Line(at, str(values["record"]), {"origin": uuid_of(one), **values}) for at, values in enumerate(lines))
     taken.bring(said, lambda batch: None)
     taken.finish()

@@ -228,17 +228,16 @@ def test_a_secret_goes_from_texts_names_and_paths_and_stays_away(
     assert forgot.removed["package"] == 1 and forgot.removed["sessions"] == 1 and forgot.removed["path"] > 0
     assert len(search_ids(store, "heron")) == 2
     save(store, "again.md", f"It says {SECRET} once more.\n", session="T")
-    index_artifacts(store, mode=load_config(store).redaction_mode)
+    index_artifacts(store)
     assert search_ids(store, "once more") != []
 
 
 def test_a_forgotten_secret_is_taken_out_of_whatever_is_stored_next(store: Store) -> None:
     save(store, "a.md")
     forget_secrets(store, [SECRET], PLAIN)
-    mode = load_config(store).redaction_mode
     write_file(store, "b.md", f"# It\n\npassword={SECRET} and x{SECRET}y.\n")
     write_file(store, f"{SECRET}.md", "A path.\n")
-    index_artifacts(store, mode=mode)
+    index_artifacts(store)
     save_reasoning(store, NewReasoning("S", "G", "developer", "approach", f"Use {SECRET}."))
     assert bytes_left(store, SECRET) == [] and search_ids(store, "forgotten") != []
 
@@ -399,7 +398,7 @@ def test_forgetting_a_secret_changes_nothing_else(store: Store, monkeypatch: pyt
     key = "ghp" + "_" + "a1B2" * 9
     monkeypatch.setenv("CTXRANK_REDACTION_MODE", "off")
     write_file(store, "a.md", f"It says {SECRET} and {key}.\n")
-    index_artifacts(store, mode=load_config(store).redaction_mode)
+    index_artifacts(store)
     before = read_status(store)
     assert forget_secrets(store, [SECRET], load_config(store).redaction_mode).is_erased
     assert read_status(store)._replace(counters=before.counters) == before

@@ -75,7 +75,7 @@ def states(store: Store) -> list[tuple[str, str, str, int]]:
 
 
 def index(store: Store) -> None:
-    bring_up_to_date(store, MODE)
+    bring_up_to_date(store)
 
 
 def block(store: Store, **more: object) -> Assembly:

@@ -72,13 +72,13 @@ def test_what_cannot_be_used_is_shown_by_its_first_sixty_characters() -> None:
 
 
 def test_a_pattern_has_at_most_a_thousand_characters_and_2500_steps() -> None:
-    LinearPattern("x" * 1000, "F").check()
+    LinearPattern("x" * 1000, "F").compiled()
     with pytest.raises(UsageError, match="has 1001 characters"):
-        LinearPattern("x" * 1001, "F").check()
+        LinearPattern("x" * 1001, "F").compiled()
     steps: list[int] = []
     for last in range(480, 500):
         try:
-            LinearPattern(f"a{{1000}}b{{1000}}c{{{last}}}", "F").check()
+            LinearPattern(f"a{{1000}}b{{1000}}c{{{last}}}", "F").compiled()
         except UsageError as refused:
             steps.append(int(refused.message.partition("(")[2].partition(" ")[0]))
     assert steps and min(steps) == 2501 and "at most 2500" in str(refused_by_size())
@@ -87,7 +87,7 @@ def test_a_pattern_has_at_most_a_thousand_characters_and_2500_steps() -> None:
 def refused_by_size() -> UsageError:
     """What is said of a pattern of too many steps."""
     with pytest.raises(UsageError) as refused:
-        LinearPattern("a{1000}b{1000}c{1000}", "F").check()
+        LinearPattern("a{1000}b{1000}c{1000}", "F").compiled()
     return refused.value
 
 

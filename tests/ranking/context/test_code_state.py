@@ -12,7 +12,6 @@ from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.records.anchors import Anchor
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
-from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.code_state import ALL_GONE, code_line, phrase
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
@@ -120,7 +119,7 @@ def test_a_receipt_keeps_what_the_block_said_and_a_replay_says_it_again(tmp_path
         write_file(store, "parse.py", "# nothing is left of it\n")
         for is_indexed in (False, True):
             if is_indexed:
-                bring_up_to_date(store, RedactionMode.PATTERN_ONLY)
+                bring_up_to_date(store)
             block = assemble(store, AssembleRequest("shop", "developer", task="what is slow"))
             assert [one.id for one in block.packages] == ([3, 1, 2] if is_indexed else [3, 2, 1])
             assert block.text.count(f"{ALL_GONE}; parse.py `parse` is gone; matches slow") == 1
