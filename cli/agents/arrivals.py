@@ -12,7 +12,7 @@ from ctxrank.cli.agents.injected_text import is_tagged
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.beneath import read_part
 from ctxrank.indexer.light_typing import object_of
-from ctxrank.indexer.records.spawns import last_spawn, note_block_arrival
+from ctxrank.indexer.records.spawns import last_spawn, note_block
 from ctxrank.indexer.text.digests import digest_of
 
 _START_BYTES = 256 * 1024
@@ -37,7 +37,7 @@ def note_arrival(call: HookCall) -> None:
         is_known = runner == CODEX and bool(given and call.shown)
     if is_known and has_arrived != sent.has_arrived:
         with call.store.write() as change:
-            note_block_arrival(change, runner, has_arrived=has_arrived)
+            note_block(change, runner, "has_arrived", int(has_arrived))
 
 
 def given_texts(path: str) -> list[str]:

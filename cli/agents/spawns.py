@@ -25,7 +25,7 @@ from ctxrank.cli.agents.session import HookCall, group_id
 from ctxrank.indexer.records.injections import Injection
 from ctxrank.indexer.records.running_agents import RunningAgent, newest_document, note_running
 from ctxrank.indexer.records.sessions import Session
-from ctxrank.indexer.records.spawns import forget_spawn, last_spawn, note_block_sent, remember_spawn, take_spawn
+from ctxrank.indexer.records.spawns import forget_spawn, last_spawn, note_block, remember_spawn, take_spawn
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.assemble import make_assembly
@@ -61,7 +61,7 @@ def on_spawn(call: HookCall) -> Mapping[str, object] | None:
     with call.store.write() as change:
         if injection is not None:
             call.note_in(change, session.id, injection, block)
-            note_block_sent(change, call.event.runner, digest_of(prompt.strip()))
+            note_block(change, call.event.runner, "prompt", digest_of(prompt.strip()))
         if tool_use_id:
             remember_spawn(change, session.id, tool_use_id, agent_type, running)
     return {**tool_input, field: f"{block}\n{prompt}"} if block else None

@@ -351,8 +351,7 @@ class _Scan:
         gone = [artifact for artifact in candidates if _is_gone(os.path.join(root.folder, artifact.path))]
         if not gone or artifacts.artifact_at(change.connection, root_id, prepared.path) is not None:
             return None  # nothing, or another run has taken the new file in by now
-        name = os.path.basename(prepared.path)
-        inode = prepared.file.stamp.inode
+        name, inode = os.path.basename(prepared.path), prepared.file.stamp.inode
         best = min(gone, key=lambda one: (one.inode != inode, os.path.basename(one.path) != name, one.path))
         candidates.remove(best)
         return best

@@ -3,12 +3,13 @@
     anchor_document(store, ref)      when a finding is saved
     follow_anchors(store)            when the files were indexed
 
-No history decides what has become of a span; git is asked only which commit it was.
+Content decides what has become of a span; git is asked which commit it was, and what another file was before.
 """
 
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from difflib import unified_diff
 
 from ctxrank.indexer.clock import DAY_US, now_us
@@ -44,6 +45,8 @@ _LEAST_SUCCESSOR = 0.6  # of the lines around it and what its file is now
 _LEAST_NAMESAKE = 0.1  # of these and a file of the same name
 _LEAST_HEIR = 0.25  # of these and a new file that alone has the name now
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
+_COMMON_LINES = 8  # of a span, that other files may have, too
+_FEW_ROWS = 20  # that hold a text: of several files one is another
 _TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
 _INDEXED = """
     FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id WHERE r.path = '.' AND a.state = 'indexed'
@@ -162,19 +165,24 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, S
 def _definers(store: Store, name: str) -> list[str]:
     """The files of which the index knows that they define a name; [] where it cannot answer."""
     own = SEPARATOR.split(name)[-1]
+    found = _texts(store, PhraseClause(own, "identifiers"), _MOST_ROWS)
+    return sorted({path for *_, path, identifiers in found if own in names_in(identifiers)[1].code})
+
+
+def _texts(store: Store, clause: PhraseClause, most: int) -> list[RowText]:
+    """Rows that hold a phrase, without their bodies; [] where the index cannot answer."""
 
     def ask(engine: Engine, _: Statistics) -> list[RowText]:
-        ids = engine.row_ids(RowQuery(PhraseClause(own, "identifiers"), Scope()), _MOST_ROWS)
-        return list(engine.texts(ids, 0).values())
+        return list(engine.texts(engine.row_ids(RowQuery(clause, Scope()), most), 0).values())
 
-    texts = from_index(store, ask)
-    return sorted({path for *_, path, identifiers in texts if own in names_in(identifiers)[1].code})
+    return from_index(store, ask)
 
 
 class _Elsewhere:
     """The files that may hold what is not at its place any more: those that were indexed since the last pass.
 
     A name may have gone to any of them, as the index says which define it; lines are looked for in new files alone.
+    What others have as well, or the file had at the last pass, has not moved there.
     """
 
     def __init__(self, store: Store, tree: Tree, last: _Pass) -> None:
@@ -183,7 +191,7 @@ class _Elsewhere:
         self._new: dict[str, list[str]] = {}  # by their languages
         for path in (path for path, is_new in self.paths.items() if is_new):
             self._new.setdefault(language_of(path).kind, []).append(path)
-        self._store, self._tree = store, tree
+        self._store, self._tree, self._commit = store, tree, last.head
 
     def find(self, anchor: Anchor, kept: Fingerprint, is_gone: bool) -> tuple[Source, Located] | None:
         """The file that has an anchor now: its name and some of its lines or, of an anchor without a name, its very
@@ -193,38 +201,58 @@ class _Elsewhere:
         new file, with a few of the lines around it.
         """
         name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
-        base, language = os.path.basename(anchor.now_path), language_of(anchor.now_path).kind
-        if anchor.kind == "name":
-            named = self._sources(anchor, _definers(self._store, name))
-        else:  # a command is in files of one name, a setting stays where its file does, as long as that is there
-            is_setting = anchor.kind == "setting"
-            paths = [path for path in self.paths if (is_table(path) if is_setting else path.endswith(base))]
-            named = self._sources(anchor, paths if name and (is_gone or not is_setting) else ())
+        definers = _definers(self._store, name) if anchor.kind == "name" else []
+        named = self._sources(anchor, filter(self.paths.__contains__, definers))
         found = [one for one in named if one.defined(name)]
-        is_only = len(found) == 1
-        if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
-            is_successor = anchor.kind == "name" and is_only and self.paths[found[0].path]
-            own, least = (around, _LEAST_HEIR) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
-            found = [one for one in found if one.likeness(own) >= least]
-        if not found and anchor.kind == "name" and (other := _of_another_owner(named, name, kept)):
-            return other
-        if not found and (is_gone or not name):
-            new, stem = self._sources(anchor, self._new.get(language, ())), _stem(anchor.now_path)
-            parts = (around,) if is_gone else (around, {*kept.words})
-            shares = {one: max(map(one.likeness, parts)) for one in new}
-            found = [one for one in new if is_gone and _stem(one.path) == stem and shares[one] >= _LEAST_NAMESAKE]
-            most = max(shares.values(), default=0)
-            found += [one for one in new if shares[one] == most >= _LEAST_SUCCESSOR][:1]
+        if found:
+            found = [one for one in self._sources(anchor, definers) if one.defined(name)]
+            is_only = len(found) == 1
+            if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
+                is_successor = is_only and self.paths[found[0].path]
+                own, least = (around, _LEAST_HEIR) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
+                found = [one for one in found if one.likeness(own) >= least]
+        place = self._nearest(anchor, kept, found) if found else _of_another_owner(named, name, kept)
+        if place or (name and (found or not is_gone)):
+            return place
+        new, stem = self._sources(anchor, self._new.get(language_of(anchor.now_path).kind, ())), _stem(anchor.now_path)
+        parts = (around,) if is_gone else (around, {*kept.words})
+        shares = {one: max(map(one.likeness, parts)) for one in new}
+        found = [one for one in new if is_gone and _stem(one.path) == stem and shares[one] >= _LEAST_NAMESAKE]
+        most = max(shares.values(), default=0)
+        found += [one for one in new if shares[one] == most >= _LEAST_SUCCESSOR][:1]
+        return self._nearest(anchor, kept, found, is_exact=not (name or is_gone))
+
+    def _nearest(
+        self, anchor: Anchor, kept: Fingerprint, sources: list[Source], *, is_exact: bool = False
+    ) -> tuple[Source, Located] | None:
+        """Where an anchor differs least, unless it stood there before, or the same stands in other files, too.
+
+        A new file that has the stem of its own is what that has become, whatever others have.
+        """
         places = [
-            (located.changed, at, source, located)
-            for at, source in enumerate(found)
-            if (located := anchor.within(source, kept) if name or is_gone else source.exact(kept, 0, _TELLING_CHARS))
+            (located.changed, _stem(one.path) != _stem(anchor.now_path), self.paths.get(one.path, -1), at, one, located)
+            for at, one in enumerate(sources)
+            if (located := one.exact(kept, 0, _TELLING_CHARS) if is_exact else anchor.within(one, kept))
         ]
-        return min(places)[2:] if places else None
+        if not places:
+            return None
+        _, is_other, is_new, _, source, located = min(places)
+        if is_new < 1:  # it was there; -1 for what was not touched either
+            was = source if is_new else _source_at(self._store, self._commit, source.path)
+            is_other = was is not None and bool(was.defined(anchor.wanted))
+        elif is_other:
+            is_other = anchor.kind != "path" and self._is_common(anchor, source, located.span)
+        return None if is_other else (source, located)
+
+    def _is_common(self, anchor: Anchor, source: Source, span: Span) -> bool:
+        """Whether other files, too, have the lines of a span with those next to it."""
+        text = "\n".join(source.lines[max(span.start - 2, 0) : min(span.end + 1, span.start + _COMMON_LINES)])
+        found = _texts(self._store, PhraseClause(text, "body"), _FEW_ROWS)
+        return any(path not in (source.path, anchor.now_path) for *_, path, _ in found)
 
     def _sources(self, anchor: Anchor, paths: Iterable[str]) -> list[Source]:
-        """Those of some files that were indexed since, without the anchor's own."""
-        others = (path for path in paths if path in self.paths and path != anchor.now_path)
+        """Those of some files that can be read, without the anchor's own."""
+        others = (path for path in paths if path != anchor.now_path)
         return [source for path in others if (source := self._tree.source(path)) is not None]
 
 
@@ -293,14 +321,13 @@ def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None], asked
     values = json.dumps([*touched]), bool(elsewhere.paths), this.head != last.head
     changed: list[Anchor] = []
     for anchor in list(read_rows(store.primary, query, values, Anchor)):
-        is_touched = anchor.now_path in touched
-        if is_touched or anchor.state == GONE:
-            path = anchor.now_path
+        path = anchor.now_path
+        if path in touched or anchor.state == GONE:
             moved = _moved_by(anchor, stayed.get(path), tree.stamp(path))
             if moved is not None:
                 anchor = anchor.at(path, (anchor.now_start + moved, anchor.now_end + moved), anchor.differing)
             else:
-                anchor = followed(anchor, tree.source(path), elsewhere.find, is_looked_for=is_touched)
+                anchor = followed(anchor, tree.source(path), elsewhere.find, is_looked_for=path in touched)
             size_bytes, mtime_ns = tree.stamp(anchor.now_path)
             anchor = anchor._replace(size_bytes=size_bytes, mtime_ns=mtime_ns)
         changed.append(anchor)
@@ -316,11 +343,10 @@ def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None], asked
 
 def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) -> dict[int, str]:
     """What differs of anchors that have changed, by their numbers, where git has what they were."""
-    found: dict[int, str] = {}
-    tree = Tree(store)
+    found, tree = dict[int, str](), Tree(store)
     for anchor in anchors:
         now = tree.source(anchor.now_path) if anchor.state == CHANGED else None
-        was = _source_at(store, anchor) if now is not None and anchor.commit_id else None
+        was = None if now is None else _source_at(store, anchor.commit_id, anchor.path)
         located = None if was is None else was.exact(Fingerprint(anchor.fingerprint), anchor.start_line, 0)
         if now is not None and was is not None and located is not None:
             start, end = located.span  # of a long one only the first lines were located
@@ -330,25 +356,22 @@ def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) ->
     return found
 
 
-def _source_at(store: Store, anchor: Anchor) -> Source | None:
-    """The file of an anchor as it was in the commit that was checked out when it was made."""
-    try:
-        repository = find_repository(store.location.project)
-        if repository is None:
-            return None
-        with git_on(repository, store.location.folder) as git:
-            pieces = git.records("cat-file", "blob", f"{anchor.commit_id}:{repository.prefix}{anchor.path}")
-            return Source(anchor.path, b"\0".join(pieces).decode("utf-8", "replace"))
-    except GitError:
-        return None
+def _source_at(store: Store, commit: str, path: str) -> Source | None:
+    """A file as it was in a commit; None without one."""
+    with suppress(GitError):
+        repository = find_repository(store.location.project) if commit else None
+        if repository is not None:
+            with git_on(repository, store.location.folder) as git:
+                pieces = git.records("cat-file", "blob", f"{commit}:{repository.prefix}{path}")
+                return Source(path, b"\0".join(pieces).decode("utf-8", "replace"))
+    return None
 
 
 def fingerprints_without_secrets(store: Store, mode: RedactionMode) -> dict[int, str]:
     """Fingerprints of anchors, by their numbers, that have checksums of lines which may have held a secret, without
     these: a line that is not in its file any more may have, and so may one that is not in it when that is redacted.
     """
-    found: dict[int, str] = {}
-    tree, clean = Tree(store), Source("", "")
+    found, tree, clean = dict[int, str](), Tree(store), Source("", "")
     for anchor in read_rows(store.primary, f"{QUERY} ORDER BY now_path", (), Anchor):
         if clean.path != anchor.now_path:
             source = tree.source(anchor.now_path)

@@ -75,8 +75,7 @@ def entitle(change: Change, session: str, runner: str, title: str) -> None:
         UPDATE sessions SET metadata = json_patch(?, metadata)
          WHERE name = ? AND metadata ->> 'title' IS NULL
     """
-    about = dumps({"title": title, "runner": runner}, ensure_ascii=False)
-    change.connection.execute(query, (about, session))
+    change.connection.execute(query, (dumps({"title": title, "runner": runner}, ensure_ascii=False), session))
 
 
 def note_end(store: Store, session: str) -> None:

@@ -419,7 +419,6 @@ def list_packages(
 ) -> Page[Package]:
     """Packages by age, the newest first; a session-wide `group` means all groups."""
     wanted: dict[str, Value] = {"session": session, "type": type_, "priority": priority, "near": group}
-    conditions = () if is_session_wide(group) else ("(g.name = :near OR t.scope = 'global')",)
-    if not include_superseded:
-        conditions = (*conditions, "t.superseded_by IS NULL")
+    conditions = ("(g.name = :near OR t.scope = 'global')",) * (not is_session_wide(group))
+    conditions += ("t.superseded_by IS NULL",) * (not include_superseded)
     return rows.list_where(primary, "packages", Package, wanted, *conditions, limit=limit)

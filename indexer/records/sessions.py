@@ -242,9 +242,7 @@ def list_groups(primary: apsw.Connection, session_id: int) -> Page[TaskGroup]:
 def require_group(change: Change, session_id: int, name: str, *, created_at: int | None = None) -> int:
     """The id of a group, which is made on the way if it is new. Raises UsageError for a bad name."""
     found = find_group(change.connection, session_id, name)
-    if found is not None:
-        return found.id
-    return create_group(change, session_id, name, created_at=created_at or now_us())
+    return found.id if found else create_group(change, session_id, name, created_at=created_at or now_us())
 
 
 def create_group(change: Change, session_id: int, name: str, **said: "Value") -> int:

@@ -25,17 +25,8 @@ class LastSpawn(NamedTuple):
     has_arrived: int | None
 
 
-def note_block_sent(change: Change, runner: str, prompt: str) -> None:
-    """Note that a prompt was given back with a block."""
-    _note(change, runner, "prompt", prompt)
-
-
-def note_block_arrival(change: Change, runner: str, *, has_arrived: bool) -> None:
-    """Note whether the agent of the last spawn saw its block."""
-    _note(change, runner, "has_arrived", int(has_arrived))
-
-
-def _note(change: Change, runner: str, name: str, value: str | int) -> None:
+def note_block(change: Change, runner: str, name: str, value: str | int) -> None:
+    """Note a field of a runner's `LastSpawn`."""
     query = """
         INSERT INTO settings (key, value) VALUES (?1, json_object(?2, ?3))
             ON CONFLICT (key) DO UPDATE SET value = json_set(value, '$.' || ?2, ?3)

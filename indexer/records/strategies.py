@@ -151,8 +151,7 @@ def _count(change: Change, strategy: StoredStrategy, said_at: int | None = None)
 
 
 def _saved(strategy: StoredStrategy, *, is_new: bool, is_counted: bool = True) -> SavedStrategy:
-    number, name, project, topic, _, helpfulness, *_ = strategy
-    return SavedStrategy(number, name, project, topic, helpfulness, is_new, is_counted)
+    return SavedStrategy(*strategy[:4], strategy.helpfulness, is_new, is_counted)
 
 
 def extract_strategies(

@@ -11,7 +11,7 @@ from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Finding, Result
 from ctxrank.indexer.care.replacement import TRIAL
 from ctxrank.indexer.opening import open_store
-from ctxrank.indexer.records.spawns import note_block_arrival, note_block_sent
+from ctxrank.indexer.records.spawns import note_block
 from ctxrank.indexer.store.location import Location
 
 
@@ -44,8 +44,8 @@ def test_each_runners_last_spawn_is_told(loaded: Location) -> None:
         with store.write() as change:
             for runner, prompt, has_arrived in (("a-one", "p", True), ("b", "p", False), ("c", "", False)):
                 if prompt:
-                    note_block_sent(change, runner, prompt)
-                note_block_arrival(change, runner, has_arrived=has_arrived)
+                    note_block(change, runner, "prompt", prompt)
+                note_block(change, runner, "has_arrived", int(has_arrived))
         closed(store)
     told = [(one.evidence, one.result) for one in examine(loaded) if one.id == "spawn"]
     assert told == [

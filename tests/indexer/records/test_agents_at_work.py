@@ -26,8 +26,7 @@ from ctxrank.indexer.records.spawns import (
     block_arrivals,
     forget_spawn,
     last_spawn,
-    note_block_arrival,
-    note_block_sent,
+    note_block,
     remember_spawn,
     take_spawn,
 )
@@ -96,13 +95,13 @@ def test_a_start_that_nobody_announced_may_know_of_all_that_is_there(store: Stor
 
 def test_whether_a_block_arrived_is_known_of_each_runner(store: Store, change: Change) -> None:
     assert last_spawn(change.connection, "codex") == LastSpawn(None, None)
-    note_block_sent(change, "codex", "abc")
-    note_block_sent(change, "claude", "def")
+    note_block(change, "codex", "prompt", "abc")
+    note_block(change, "claude", "prompt", "def")
     assert not block_arrivals(change.connection)
-    note_block_arrival(change, "codex", has_arrived=False)
+    note_block(change, "codex", "has_arrived", 0)
     assert last_spawn(change.connection, "codex") == LastSpawn("abc", 0)
-    note_block_arrival(change, "codex", has_arrived=True)
-    note_block_sent(change, "codex", "ghi")
+    note_block(change, "codex", "has_arrived", 1)
+    note_block(change, "codex", "prompt", "ghi")
     assert block_arrivals(change.connection) == {"codex": LastSpawn("ghi", 1)}
 
 

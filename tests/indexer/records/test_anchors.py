@@ -186,6 +186,60 @@ def test_a_member_is_found_under_another_owner(store: Store, tmp_path: Path, new
     assert [one.state for one in anchors(store)] == [state]
 
 
+HEADER = "# Copyright the authors.\n# You may use this file\n# as the licence says.\n# See there\n# for its limits.\n\n"
+
+
+@pytest.mark.parametrize(
+    "before, after, state",
+    [
+        ("", CONFIG, "moved"),
+        (CONFIG, f"import re\n{CONFIG}", "gone"),  # it has had its own all along
+        (CONFIG, CONFIG, "gone"),
+        (CONFIG.replace("print", "trace"), f"import re\n{CONFIG}", "gone"),
+    ],
+)
+def test_a_name_has_not_moved_to_a_file_that_had_it_before(
+    store: Store, tmp_path: Path, before: str, after: str, state: str
+) -> None:
+    other = tmp_path / "other.py"
+    other.write_text(f"import sys\n{before}")
+    commit_all(tmp_path)
+    save(store, "`load` in src/config.py")
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    other.write_text(f"import sys\n{after}")
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
+
+
+def test_a_name_has_not_moved_to_a_copy_of_what_another_file_has(store: Store, tmp_path: Path) -> None:
+    for name in ("config_1.py", "config_2.py"):
+        (tmp_path / "src" / name).write_text(CONFIG)
+    save(store, "`load` in src/config_1.py")
+    index(store)
+    (tmp_path / "src" / "config_1.py").unlink()
+    (tmp_path / "src" / "config_3.py").write_text(CONFIG.replace("return parse", "print(path)\n    return parse"))
+    index(store)
+    assert [one.state for one in anchors(store)] == ["gone"]
+
+
+@pytest.mark.parametrize("others, state", [([], "moved"), (["old.py"], "gone"), (["new_2.py"], "gone")])
+def test_a_line_has_not_moved_where_other_files_have_it_too(
+    store: Store, tmp_path: Path, others: list[str], state: str
+) -> None:
+    source = tmp_path / "src" / "config.py"
+    source.write_text(HEADER + CONFIG)
+    for name in (name for name in others if name == "old.py"):
+        (tmp_path / name).write_text(f"{HEADER}old = 1\n")
+    save(store, "see src/config.py:3")
+    index(store)
+    source.unlink()
+    for name in ("new_1.py", *(name for name in others if name != "old.py")):
+        (tmp_path / name).write_text(f"{HEADER}{name[:-3]} = 1\n")
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
+
+
 @pytest.mark.parametrize("path", ["src/config/__init__.py", "lib/_config.py", "src/config.test.py"])
 def test_a_rewritten_file_is_found_where_it_has_become_a_folder_or_another_kind(
     store: Store, tmp_path: Path, path: str
