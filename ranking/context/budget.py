@@ -143,12 +143,11 @@ def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
 
     An item's line comes at once before its first detail, where it has not come before, and is then a part of it.
     """
-    details: deque[Step] = deque()
-    lines: deque[Step] = deque()
+    details, lines = deque[Step](), deque[Step]()
     for step in level_by_level(items, kind):
-        (lines if items[step.place].has_line and step.at == 0 else details).append(step)
-    spent_details, spent_lines = 0.0, 0.0
-    shown: set[int] = set()
+        (details if step.at or not items[step.place].has_line else lines).append(step)
+    spent_details = spent_lines = 0
+    shown = set[int]()
     while lines or details:
         if lines and lines[0].place in shown:
             lines.popleft()
@@ -171,11 +170,16 @@ def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
             yield step
 
 
-def level_by_level(items: Sequence[Item], kind: str) -> Iterator[Step]:
-    """The steps of a class: its items by turns, one level each; those that are first before the others."""
-    for is_first in (True, False):
-        own = [(place, item) for place, item in enumerate(items) if item.kind == kind and item.is_first is is_first]
-        for at in range(max((len(item.levels) for _, item in own), default=0)):
-            for place, item in own:
-                if at < len(item.levels):
-                    yield item.step(place, at)
+def level_by_level(items: Sequence[Item], kind: str) -> list[Step]:
+    """The steps of a class: its items by turns, one level each; those that are first before the others.
+
+    Of one that has a line only the first detail is: what another says is more than a second passage of the same.
+    """
+    own = [place for place, item in enumerate(items) if item.kind == kind]
+    steps = [items[place].step(place, at) for place in own for at in range(len(items[place].levels))]
+
+    def turn(step: Step) -> tuple[bool, int]:
+        item = items[step.place]
+        return not item.is_first or (item.has_line and step.at > 1), step.at
+
+    return sorted(steps, key=turn)

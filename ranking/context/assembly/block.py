@@ -53,7 +53,7 @@ NOTHING_FITS = "No package fits into the token budget.\n"
 ONLY_LOW = "Only packages of low priority are known; this zone leaves them out.\n"
 HIDDEN = "Not shown: {}. All of them: `{}`\n"
 OVERFLOW = "📦 +{} more packages available (re-invoke with higher limit to expand)\n"
-LINE_SUMMARY_CHARS = 160  # about 40 tokens
+LINE_CHARS = 160  # of what is said of a package: about 40 tokens
 
 
 def opening(agent: str) -> str:
@@ -108,9 +108,10 @@ def package_line(package: IncludedDocument) -> str:
     """A package in one line: what it is called, and the beginning of its summary, unless that begins with the title."""
     title = one_line(package.title or package.path)
     label = f" · {package.label}" if package.label else ""
-    said = shorten(one_line(package.summary), LINE_SUMMARY_CHARS)
-    said = said if said.startswith(title.removesuffix("…")) else f"{title}: {said}"
-    return f"**[{package.priority.upper()}]** {said} · {public_id(PACKAGE, package.id)}{label}\n"
+    said = one_line(package.summary)
+    if not said.startswith(title.removesuffix("…")):
+        said = f"{title}: {said}"
+    return f"**[{package.priority.upper()}]** {shorten(said, LINE_CHARS)} · {public_id(PACKAGE, package.id)}{label}\n"
 
 
 def package_summary(package: IncludedDocument) -> str:

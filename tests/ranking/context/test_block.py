@@ -103,6 +103,12 @@ def test_a_line_says_once_what_its_title_and_its_summary_share() -> None:
         )
 
 
+def test_a_line_has_so_many_characters_of_title_and_summary_together() -> None:
+    said = IncludedDocument(1, "a.md", (), "line", 0, 0.0, "", "", "", "word " * 20, "high", summary="more " * 40)
+    text = block.package_line(said).removeprefix("**[HIGH]** ").removesuffix(" · package:1\n")
+    assert text.startswith("word") and text.endswith("more...") and len(text) <= block.LINE_CHARS + 3
+
+
 @given(st.text(max_size=80))
 def test_whatever_is_quoted_stays_on_its_line(text: str) -> None:
     package = IncludedDocument(1, text, (), "title", 0, 0.0, "", "", priority="high")

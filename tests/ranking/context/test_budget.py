@@ -189,3 +189,10 @@ def test_a_line_that_became_a_part_of_details_leaves_room_for_other_lines() -> N
     at_third = steps.index(next(step for step in steps if step.at == 1 and step.place == 2))
     lines = {step.place for step in steps[:at_third] if step.at == 0}
     assert detailed == sorted(detailed) and lines == set(range(10))  # 4 for the first 40 tokens, 5 for the 80 of two
+
+
+def test_a_second_detail_comes_after_the_first_of_each() -> None:
+    best = Item("a", ("line", "passage", "passage"), (10, 100, 150), kind="x", is_first=True, has_line=True)
+    other = Item("b", ("line", "passage"), (10, 100), kind="x", has_line=True)
+    places = [(step.place, step.at) for step in lines_and_details([best, other], "x") if step.at]
+    assert places == [(0, 1), (1, 1), (0, 2)]
