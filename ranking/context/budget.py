@@ -158,8 +158,9 @@ def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
             yield step
         else:
             step = details.popleft()
-            if items[step.place].has_line and step.at == 1:  # its line is a part of it from now on
-                line = items[step.place].step(step.place, 0)
+            item = items[step.place]
+            if item.has_line and step.at == 1:  # its line is a part of it from now on
+                line = item.step(step.place, 0)
                 spent_details += line.cost
                 if step.place in shown:
                     spent_lines -= line.cost
