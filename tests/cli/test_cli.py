@@ -244,6 +244,24 @@ def test_the_task_comes_from_a_file_or_from_stdin(
     assert done.stdout == from_file and "matches rotate" in from_file
 
 
+@each_row(
+    "words, is_noted",
+    [
+        (("--task", "x"), False),
+        (("--task-file", "task.txt"), False),
+        (("--task", "x", "--task-file", "task.txt"), True),
+    ],
+)
+def test_of_two_tasks_the_one_that_is_typed_counts(
+    shop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], is_noted: bool
+) -> None:
+    (tmp_path / "task.txt").write_text("rotate refresh tokens")
+    run([*ASSEMBLE, "--no-mark", *(str(tmp_path / word) if word == "task.txt" else word for word in words)])
+    printed = capsys.readouterr()
+    assert ("--task is used" in printed.err) == is_noted
+    assert ("matches rotate" in printed.out) == ("x" not in words)
+
+
 def test_a_package_is_saved_listed_superseded_and_consumed(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (own_shop / "note.md").write_text("# Zebra\n\nStripes.\n")
     save = ["package", "save", "note.md", "--session", "new", "--group", "G", "--type", "Research",

@@ -14,6 +14,8 @@ from jsonschema import Draft202012Validator
 from tables import each_row
 
 from ctxrank.cli.actions.compact_hits import MAX_TOKENS, compact_line
+from ctxrank.cli.actions.search import _hit_lines  # pyright: ignore[reportPrivateUsage] # each part of one hit
+from ctxrank.cli.call import Call
 from ctxrank.cli.declare import Command
 from ctxrank.cli.main import find_command, run
 from ctxrank.cli.schema import value_schema
@@ -187,3 +189,30 @@ def test_code_keeps_its_lines_and_is_marked_by_colour_alone(
 def test_a_list_by_filters_alone_shows_no_score(copies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "score" not in _printed(capsys, "kind:package")
     assert [hit["score"] for hit in json.loads(_printed(capsys, "kind:package", "--json"))["hits"]] == [None] * 4
+
+
+@each_row(
+    "hit, place",
+    [
+        (_hit(), []),
+        (_hit(superseded_by="package:2"), ["   (superseded by package:2)"]),
+        (_hit(path="a.md"), ["   a.md"]),
+        (_hit(path="a.md", superseded_by="package:2"), ["   a.md (superseded by package:2)"]),
+        (_hit(path="a.md", file_state="missing"), ["   a.md (the file is gone)"]),
+        (_hit(path="a.md", file_state="changed"), ["   a.md (changed since it was indexed)"]),
+        (_hit(path="a.md", checkout="/else"), ["   a.md (in the checkout /else)"]),
+        (_hit(path="a.md", passages=(_passage("one", "two", match_line=2),)), ["   a.md:2"]),
+    ],
+)
+def test_a_hit_is_shown_with_its_place_and_what_became_of_it(hit: Hit, place: list[str]) -> None:
+    lines = _hit_lines(
+        Call(is_colored=False), 3, hit._replace(title="Of it", snippet="some words", folded=(_COPY,)), "/"
+    )
+    assert [*lines] == [
+        "3. Of it",
+        "   package:1 · 1970-01-01 · score 1.000",
+        *place,
+        "   some words",
+        "   +1 like it",
+        "",
+    ]

@@ -1,6 +1,7 @@
 """A command asked from inside answers what the command line answers, and refuses what that refuses."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -67,6 +68,16 @@ def test_what_a_command_does_not_take_is_refused_in_words(
     with pytest.raises(UsageError) as caught:
         ask(call, name, given)
     assert caught.value.message == said
+
+
+@pytest.mark.parametrize(
+    ("given", "is_explained"),
+    [(True, True), ("true", True), ("True", True), (False, False), ("false", False), (None, False)],
+)
+def test_a_flag_is_true_or_false_also_in_words(call: Call, given: object, is_explained: bool) -> None:
+    asked = ask(call, "search", {"query": "locked", "limit": "1", "explain": given})
+    hits: Any = asked.payload["hits"]
+    assert ["explanation" in hit and hit["explanation"] is not None for hit in hits] == [is_explained]
 
 
 def test_nothing_given_is_the_default_and_failures_pass_through(call: Call) -> None:

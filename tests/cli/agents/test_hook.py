@@ -570,6 +570,15 @@ def test_the_group_is_the_branch_unless_that_is_a_main_one(empty: Path) -> None:
             assert [entry.group for entry in list_reasoning(store.primary, session)] == [group]
 
 
+def test_a_spawn_on_a_branch_that_is_new_gets_its_block_and_the_branch_is_a_group(shop: Path) -> None:
+    (shop / ".git").mkdir(exist_ok=True)
+    (shop / ".git" / "HEAD").write_text("ref: refs/heads/feature/queue\n")
+    assert "database-is-locked.md" in Runner(shop, "new").spawn("fix the locked database in the queue")["prompt"]
+    with open_project_store(str(shop)) as store:
+        groups = store.primary.execute("SELECT name FROM groups ORDER BY id DESC LIMIT 1").fetchall()
+    assert groups == [("feature/queue",)]
+
+
 def test_a_git_file_is_followed_only_where_it_leads_back(tmp_path: Path) -> None:
     own = tmp_path / "main" / ".git" / "worktrees" / "w"
     own.mkdir(parents=True)

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -19,6 +20,7 @@ from processes import run_processes, took_ms
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.care import primary_checks
+from ctxrank.indexer.care.environment_checks import examine_machine
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Finding, Result
 from ctxrank.indexer.opening import open_store
@@ -47,6 +49,28 @@ def ask(shop: Location, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
 def alarms(location: Location, *, is_deep: bool = False) -> dict[str, Finding]:
     """What is not ok, by check."""
     return {finding.id: finding for finding in examine(location, is_deep=is_deep) if finding.result is not Result.OK}
+
+
+@pytest.mark.parametrize(
+    ("free", "shown", "is_little"),
+    [
+        (10 * 2**20 - 2**19, "9.5 MB", True),
+        (10 * 2**20, "10 MB", True),
+        (50 * 2**20 - 1, "50 MB", True),
+        (50 * 2**20, "50 MB", False),
+        (2500 * 2**20, "2,500 MB", False),
+    ],
+)
+def test_little_room_on_the_disk_is_said(
+    shop: Location, monkeypatch: pytest.MonkeyPatch, free: int, shown: str, is_little: bool
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", _room_of(free))
+    (found,) = (one for one in examine_machine(shop) if one.id == "disk-space")
+    assert f"{shown} free" in found.evidence and (found.result is Result.OK) != is_little
+
+
+def _room_of(free: int) -> Callable[[str], SimpleNamespace]:
+    return lambda _: SimpleNamespace(free=free)
 
 
 def change(path: str, *statements: str) -> None:

@@ -26,6 +26,7 @@ from exported import (
 from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.bounds import MAX_LINE_BYTES
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.errors.failures import insert as insert_failure
 from ctxrank.indexer.errors.failures import last_failure, sighting_of
@@ -35,6 +36,7 @@ from ctxrank.indexer.exchange import run as import_run
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import read_passages
+from ctxrank.indexer.exchange.lines import parse_line
 from ctxrank.indexer.exchange.register import Entry, Ledger, Origin
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.retention import prune_older
@@ -482,6 +484,13 @@ def test_a_line_that_cannot_be_used_is_named_and_the_rest_comes_in(store: Store,
     assert why in reason
     assert search_ids(store, "heron") == [id_of("reasoning", 3)]
     assert list_packages(store.primary) == []
+
+
+def test_a_line_may_be_as_long_as_that() -> None:
+    with pytest.raises(ValueError, match="not JSON"):
+        parse_line(bytes(MAX_LINE_BYTES))
+    with pytest.raises(ValueError, match="longer than 64 MiB"):
+        parse_line(bytes(MAX_LINE_BYTES + 1))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from ctxrank.indexer.exchange.orders import OrderDoor, returnable_orders
 from ctxrank.indexer.exchange.origin_removal import forget_origin
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.retention import prune_older
+from ctxrank.indexer.records.packages import list_packages
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
@@ -65,6 +66,30 @@ def test_an_error_that_is_purged_elsewhere_goes_where_it_was_made(anna: Store, b
     forget_document(ben, DocumentRef("error", number))
     tell(ben, anna)
     assert (counted(anna), counted(ben)) == ([], [])
+
+
+def test_what_its_store_lets_go_goes_elsewhere_and_an_older_export_brings_none_of_it_back(
+    anna: Store, ben: Store
+) -> None:
+    save(anna, "a.md", "zebra\n")
+    tell(anna, ben)
+    save(anna, "b.md", "walrus\n")
+    older = "".join(json.dumps(line) + "\n" for line in exported(anna)).encode()
+    assert prune_older(anna, now_us() + DAY_US, kinds=["package"])
+    tell(anna, ben)  # of which Ben has one, and has never met the other
+    assert list_packages(ben.primary) == []
+    assert import_jsonl(ben, io.BytesIO(older), mode=MODE).skipped == ()
+    assert list_packages(ben.primary) == []
+
+
+def test_what_this_store_let_go_itself_its_own_log_knows(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    tell(anna, ben)
+    prune_older(anna, now_us() + DAY_US, kinds=["package"])
+    own = "".join(json.dumps(line) + "\n" for line in exported(anna)).encode()
+    save(anna, "a.md", "zebra\n")
+    import_jsonl(anna, io.BytesIO(own), mode=MODE)
+    assert len(list_packages(anna.primary)) == 1
 
 
 def test_a_look_at_what_an_origin_made_counts_and_removes_nothing(anna: Store, ben: Store) -> None:

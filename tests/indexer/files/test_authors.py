@@ -69,6 +69,15 @@ def test_so_does_the_users_configuration(
     assert foreign_commits(str(checkout), _ALL, str(tmp_path)) == {}
 
 
+@pytest.mark.parametrize(("size", "is_read"), [(64 * 1024, True), (64 * 1024 + 1, False)])
+def test_the_first_64_kib_of_a_configuration_are_read(checkout: Path, tmp_path: Path, size: int, is_read: bool) -> None:
+    path = tmp_path / "home" / ".gitconfig"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    own = "[user]\nemail=ada@example.org"
+    path.write_text(f"#{'x' * (size - len(own) - 2)}\n{own}")
+    assert (foreign_commits(str(checkout), _ALL, str(tmp_path)) == {}) == is_read
+
+
 @pytest.mark.parametrize(
     ("cloned_at", "did", "paths"),
     [

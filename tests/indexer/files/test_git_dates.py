@@ -103,6 +103,21 @@ def test_an_edit_that_is_not_committed_has_its_own_date_until_it_is(tmp_path: Pa
     assert dates(store) == {"a.md": 7000, "new.md": 7000}
 
 
+def test_a_document_from_before_the_run_has_a_new_number_with_its_new_date(tmp_path: Path) -> None:
+    """The last one, too; of what the run wrote itself the date is no other change."""
+    store = checkout(tmp_path)
+    commit(tmp_path, 1000, a="a\n")
+    write(tmp_path, "a.md", "b\n", at=5000)
+    index(store)
+    before = store.last_seq()
+    git(tmp_path, "commit", "-qam", "y", at=7000)
+    assert index(store) == (1, "") and dates(store) == {"a.md": 7000}
+    assert store.last_seq() == before + 1
+    git(tmp_path, "commit", "--amend", "-qm", "z", at=8000)
+    assert index(store) == (1, "") and dates(store) == {"a.md": 8000}
+    assert store.last_seq() == before + 2
+
+
 def test_an_edit_that_is_taken_back_has_the_date_of_the_commit_again(tmp_path: Path) -> None:
     store = checkout(tmp_path)
     commit(tmp_path, 1000, a="# A\n\none\n", b="b\n")

@@ -38,6 +38,19 @@ def test_an_index_is_current_once_it_has_every_change(store: Store) -> None:
     assert not index_of(store).is_current()
 
 
+def test_progress_is_told_around_each_batch_from_none_to_all(store: Store) -> None:
+    holder = hold_the_index(store) if index_of(store) else None
+    assert holder is not None
+    for number in range(3):
+        save(store, f"{number}.md", "zebra")
+    holder.close()
+    engine = fts5_of(store)
+    left = catch_up.lag(engine, index_of(store))
+    told: list[tuple[int, int]] = []
+    assert left and catch_up.catch_up(engine, progress=lambda done, total: told.append((done, total))) == 0
+    assert (told[0], told[-1]) == ((0, left), (left, left))
+
+
 def test_a_save_does_not_wait_for_the_index(tmp_path: Path) -> None:
     with make_store(tmp_path, busy_ms=30_000) as store:
         for number in range(10):

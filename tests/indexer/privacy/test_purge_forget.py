@@ -347,6 +347,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:
     before = list(store.primary.execute("SELECT * FROM documents"))
     dry = forget_session(store, "S", is_dry_run=True)
     counted = forget_secrets(store, [WORD], PLAIN, is_dry_run=True)
+    assert (counted.is_erased, counted.is_dry_run, dry.is_erased, dry.is_dry_run) == (False, True, False, True)
     assert not dry.is_erased and list(store.primary.execute("SELECT * FROM documents")) == before
     assert counted.removed["package"] == counted.removed["reasoning"] == 1
     assert store.primary.execute("SELECT count(*) FROM blocklist").get == 0

@@ -162,10 +162,13 @@ def test_one_session_can_be_seeded_alone(store: Store) -> None:
 
 
 def test_what_an_import_brought_holds_until_something_is_seeded(store: Store) -> None:
-    imported = {**SHIPPED, "developer": {"x": "mandatory", "y": "sometimes"}, "tech_lead": 7}
+    imported = {**SHIPPED, "developer": {"x": "mandatory", "y": "sometimes", " ": "mandatory"}, "tech_lead": 7}
     store.primary.execute("INSERT INTO settings VALUES (?, ?)", (IMPORTED_SKILLS_CONFIG, json.dumps(imported)))
     session = new_session(store, "S")
     assert must(store, session=session) == ("x",)
+    assert {"x", "velocity-tracker"} <= {*configured_skills(store.primary)} and {"y", ""}.isdisjoint(
+        configured_skills(store.primary)
+    )
     assert must(store, "tech_lead") == ()
     assert skill_levels(store.primary, "pm").optional == ("velocity-tracker",)
     seed(store, {"developer": {"z": "mandatory"}})

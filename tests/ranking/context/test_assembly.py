@@ -522,6 +522,26 @@ def test_reasoning_comes_by_agent_and_iteration_or_as_asked(
     assert ("### Prior Agent Reasoning (1 entries)\n\n**[developer] completion:** done" in block.text) is has
 
 
+@pytest.mark.parametrize(
+    ("agent", "iteration", "first"),
+    [
+        ("developer", 0, "completion"),
+        ("developer", 1, "blockers"),
+        ("developer", 2, "blockers"),
+        ("senior_software_engineer", 0, "blockers"),
+        ("qa_expert", 0, "completion"),
+        ("qa_expert", 1, "blockers"),
+    ],
+)
+def test_who_follows_failed_tries_is_told_first_what_stood_in_the_way(
+    store: Store, agent: str, iteration: int, first: str
+) -> None:
+    for phase in ("blockers", "completion"):
+        think(store, "developer", phase, phase)
+    block = block_for(store, agent, iteration=iteration, include_reasoning=True)
+    assert block.reasoning[0].phase == first
+
+
 def test_only_the_relevant_agents_reasoning_helps(store: Store) -> None:
     for agent in ("developer", "senior_software_engineer", "qa_expert", "tech_lead", "investigator"):
         think(store, agent, "completion", agent)

@@ -6,19 +6,23 @@ from pathlib import Path
 import pytest
 from builders import make_store, save, write_file
 from ranking_builders import TODAY, block_for, know_error, learn, think
+from tables import each_row
 
 from ctxrank.indexer.agents import Role
 from ctxrank.indexer.errors.solutions import confirm
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.removal import remove_records
 from ctxrank.indexer.records.packages import supersede
-from ctxrank.indexer.records.receipts import get_receipt
+from ctxrank.indexer.records.receipts import ReceiptEntry, get_receipt
 from ctxrank.indexer.records.sessions import end_session, set_group_status
 from ctxrank.indexer.records.skills_config import seed_skills
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Change, Store
-from ctxrank.ranking.context.replay import replay_receipt
+from ctxrank.ranking.context.replay import (
+    _said,  # pyright: ignore[reportPrivateUsage] # most of its cases are rare
+    replay_receipt,
+)
 
 LATER = 40_000 * 86_400_000_000  # after any moment of this test's own
 
@@ -159,3 +163,25 @@ def test_tokens_that_are_counted_again_are_named(store: Store, monkeypatch: pyte
     changed = {replay.changes for replay in replays if not replay.is_same}
     assert changed and all(" ".join(changes).count("package:5 is ") == 1 for changes in changed)
     assert any(one.startswith("package:5 is counted as ") for changes in changed for one in changes)
+
+
+_SHOWN = ReceiptEntry("package:1", True, "summary", 9, "matches walrus")
+_LEFT_OUT = ReceiptEntry("package:1", False, "", 9, "limit reached")
+
+
+@each_row(
+    "one, other, said",
+    [
+        (None, _SHOWN, "is shown now"),
+        (None, _LEFT_OUT, "is left out now"),
+        (_SHOWN, None, "is no longer shown"),
+        (_LEFT_OUT, None, "is no longer left out"),
+        (_LEFT_OUT, _SHOWN, "is shown now"),
+        (_SHOWN, _LEFT_OUT, "is no longer shown: limit reached"),
+        (_SHOWN, _SHOWN, ""),
+        (_SHOWN, _SHOWN._replace(reason="matches heron"), "is changed"),
+        (_LEFT_OUT, _LEFT_OUT._replace(reason="superseded"), ""),
+    ],
+)
+def test_what_became_of_a_document_is_said(one: ReceiptEntry | None, other: ReceiptEntry | None, said: str) -> None:
+    assert _said(one, other) == said

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from math import nextafter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import make_store
@@ -740,7 +741,7 @@ def test_a_line_or_a_position_in_the_message_makes_no_other_error(store: Store) 
         ("frames", -1, 0.0),
     ],
 )
-def test_what_candidates_are_ranked_by_is_a_sum(name: str, value: float, added: float) -> None:
+def test_what_candidates_are_ranked_by_is_a_sum(name: str, value: Any, added: float) -> None:
     words_alone = compare(signed("error: no rate"), signed("error: no rate"))._replace(
         headlines=Alignment(0.25, 1.0), details=0.0, values=0.0, frames=0, same_code=False
     )

@@ -181,6 +181,26 @@ def test_short_texts_that_begin_and_end_with_a_match_are_cut_alike(finder: WordF
         assert cut(raw, spans, found, values, by_lines, 3) == pure_cut(raw, spans, found, values, by_lines, 3), text
 
 
+@pytest.mark.parametrize(
+    ("text", "shown", "marks"),
+    [
+        (b"a *tusk here", "a *tusk here", ()),
+        (b"a tusk* here", "a tusk* here", ()),
+        (b"a *tusk* here", "a *tusk* here", ()),
+        (b"a * tusk * here", "a * **tusk** * here", ((4, 12),)),
+        (b"a **tusk** here", "a **tusk** here", ((2, 10),)),
+        (b"tusk* and tusk", "tusk* and **tusk**", ((10, 18),)),
+        (b"  tusk  and   so \n on ", "**tusk** and so on", ((0, 8),)),
+    ],
+)
+def test_a_match_beside_an_asterisk_has_no_mark_with_and_without_what_is_compiled(
+    finder: WordFinder, text: bytes, shown: str, marks: tuple[Span, ...]
+) -> None:
+    _, spans, found = finder.find(text, {"tusk": 0.5}, with_parts=True)
+    for one in (cut, pure_cut):
+        assert one(text, spans, found, {"tusk": 0.5}, False, 1)[0][:2] == (shown, marks)
+
+
 @pytest.mark.parametrize("by_lines", [False, True])
 def test_a_long_text_of_many_words_is_cut_alike(finder: WordFinder, by_lines: bool) -> None:
     words = [f"word{number} tusk{number % 7}{chr(10) * (number % 5 == 0)}" for number in range(2000)]
