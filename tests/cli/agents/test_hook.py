@@ -575,8 +575,11 @@ def test_a_spawn_on_a_branch_that_is_new_gets_its_block_and_the_branch_is_a_grou
     (shop / ".git" / "HEAD").write_text("ref: refs/heads/feature/queue\n")
     assert "database-is-locked.md" in Runner(shop, "new").spawn("fix the locked database in the queue")["prompt"]
     with open_project_store(str(shop)) as store:
-        groups = store.primary.execute("SELECT name FROM groups ORDER BY id DESC LIMIT 1").fetchall()
-    assert groups == [("feature/queue",)]
+        delivered_to = """
+            SELECT DISTINCT g.name FROM deliveries AS d JOIN groups AS g ON g.id = d.group_id
+              JOIN sessions AS s ON s.id = g.session_id WHERE s.name = 'new'
+        """
+        assert store.primary.execute(delivered_to).fetchall() == [("feature/queue",)]
 
 
 def test_a_git_file_is_followed_only_where_it_leads_back(tmp_path: Path) -> None:

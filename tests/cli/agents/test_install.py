@@ -161,7 +161,7 @@ def test_an_install_where_no_store_is_names_the_next_step(project: Path) -> None
 
 def test_a_dry_run_shows_the_diff_and_writes_nothing(project: Path) -> None:
     shown = _call("install", "claude-code", "--mcp", "--dry-run")
-    assert shown.code == 0 and '\n+  "hooks": {\n' in shown.out and "would be made: " in shown.out
+    assert shown.code == 0 and '\n+{\n+  "hooks": {\n+' in shown.out and "would be made: " in shown.out
     assert _tree(project) == {".git": "/"}
     answer = _call("--json", "install", "claude-code", "--dry-run").json()
     assert answer["dry_run"] and [file["change"] for file in answer["files"]] == ["made", "made"]
