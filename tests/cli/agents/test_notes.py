@@ -116,6 +116,24 @@ def test_a_note_that_was_read_before_the_stop_becomes_a_finding_once(
         assert _packages(folder) == [first, second]
 
 
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        ("# Queue\n\nIt stays.\n", "It stays."),
+        ("# Queue\n", "Queue"),
+        ("It stays.\n", "It stays."),
+        (" \n\n", None),
+    ],
+)
+def test_a_note_without_front_matter_is_saved_by_its_heading_or_its_first_sentence(
+    folder: Path, text: str, summary: str | None
+) -> None:
+    (folder / "notes").mkdir(exist_ok=True)
+    (folder / "notes" / "a.md").write_text(text)
+    Runner(folder).stops("")
+    assert [found[2] for found in _packages(folder)] == ([] if summary is None else [summary])
+
+
 def test_of_two_that_read_a_note_at_once_one_makes_a_finding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runner, others = Runner(folder), [Runner(folder, "other")]
     _write(folder, "It stays.")

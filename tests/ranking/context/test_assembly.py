@@ -542,6 +542,18 @@ def test_who_follows_failed_tries_is_told_first_what_stood_in_the_way(
     assert block.reasoning[0].phase == first
 
 
+def test_a_project_manager_is_told_how_the_latest_try_of_each_ended_alone(store: Store) -> None:
+    for iteration in range(2):
+        for phase in ("blockers", "completion", "decisions"):
+            think(store, "developer", phase, f"{phase} {iteration}", iteration=iteration, created_at=TODAY + iteration)
+    block = block_for(store, "project_manager", include_reasoning=True)
+    assert [entry.content for entry in block.reasoning] == ["completion 1"]
+    # A reviewer has the latest of other phases, too, and on request the earlier tries.
+    assert [entry.content for entry in block_for(store, "qa_expert").reasoning] == ["completion 1", "decisions 1"]
+    full = [entry.content for entry in block_for(store, "qa_expert", reasoning_level="full").reasoning]
+    assert any(content.startswith("(of try 0, ") for content in full)
+
+
 def test_only_the_relevant_agents_reasoning_helps(store: Store) -> None:
     for agent in ("developer", "senior_software_engineer", "qa_expert", "tech_lead", "investigator"):
         think(store, agent, "completion", agent)

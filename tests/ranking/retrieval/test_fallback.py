@@ -186,6 +186,15 @@ def test_a_word_that_stands_in_is_worth_half_of_how_near_it_is(store: Store) -> 
         assert hit.explanation.parts[0].meaning == f"{share:.2f} of the query's words, by length"
 
 
+def test_a_title_that_is_only_like_the_query_is_worth_half_of_how_alike_it_is(store: Store) -> None:
+    save(store, "a.md", None, summary="database migration")
+    (exact,) = _search(store, "database migration", is_explained=True).hits
+    (alike,) = _search(store, "databasemigration", is_explained=True).hits
+    assert exact.explanation is not None and alike.explanation is not None
+    values = [hit.explanation.parts[0].value for hit in (exact, alike) if hit.explanation is not None]
+    assert values[0] == pytest.approx(0.9) and 0.75 * 0.45 < values[1] < 0.45
+
+
 def test_likeness_is_no_substitute_for_a_phrase(store: Store) -> None:
     save(store, "a.md", None, summary="database migration")
     assert _files(store, '"databsae migratoin"', is_syntax=True) == []
