@@ -78,7 +78,7 @@ def test_what_its_store_lets_go_goes_elsewhere_and_an_older_export_brings_none_o
     assert prune_older(anna, now_us() + DAY_US, kinds=["package"])
     tell(anna, ben)  # of which Ben has one, and has never met the other
     assert list_packages(ben.primary) == []
-    assert import_jsonl(ben, io.BytesIO(older), mode=MODE).skipped == ()
+    assert import_jsonl(ben, io.BytesIO(older)).skipped == ()
     assert list_packages(ben.primary) == []
 
 
@@ -88,7 +88,7 @@ def test_what_this_store_let_go_itself_its_own_log_knows(anna: Store, ben: Store
     prune_older(anna, now_us() + DAY_US, kinds=["package"])
     own = "".join(json.dumps(line) + "\n" for line in exported(anna)).encode()
     save(anna, "a.md", "zebra\n")
-    import_jsonl(anna, io.BytesIO(own), mode=MODE)
+    import_jsonl(anna, io.BytesIO(own))
     assert len(list_packages(anna.primary)) == 1
 
 
