@@ -3,12 +3,14 @@
 import errno
 import os
 import traceback
+from contextlib import closing
 
 import apsw
 
+from ctxrank.indexer.care.primary_checks import open_to_look
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.extensions import absence
-from ctxrank.indexer.store.connection import DAMAGED_STEP, file_uri, require_value, translate
+from ctxrank.indexer.store.connection import DAMAGED_STEP, require_value, translate
 from ctxrank.indexer.store.location import find_store
 
 # Raised for a value of another type than its column: SQLite returns whatever is on a page.
@@ -59,13 +61,8 @@ def _refused(error: OSError) -> CtxrankError:
 def _damage(db: str | None, root: str | None) -> str:
     """The first thing that SQLite's quick check says against the store; '' where it says nothing, or there is none."""
     try:
-        primary = apsw.Connection(
-            file_uri(find_store(db, root).primary, "mode=ro"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        )
-        try:
+        with closing(open_to_look(find_store(db, root).primary, 0)) as primary:
             found = require_value(primary, "PRAGMA quick_check(1)", (), str)
-        finally:
-            primary.close()
     except apsw.CorruptError as error:
         return str(error)
     except (apsw.Error, CtxrankError, OSError, UnicodeDecodeError):
