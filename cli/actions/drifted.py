@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.anchor_passes import differences
 from ctxrank.indexer.records.anchors import CHANGED, GONE, Anchor, DriftedFinding, anchors_of, drifted_findings
 from ctxrank.indexer.store.config import load_config
@@ -12,14 +11,6 @@ from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.text.lines import one_line, printable
 from ctxrank.ranking.context.assembly.code_state import phrase
-
-
-class _Drift(NamedTuple):
-    """A finding with what it names, and the difference of each by its number."""
-
-    finding: DriftedFinding
-    anchors: list[Anchor]
-    differences: dict[int, str]
 
 
 def drifted(call: Call, document: str | None) -> Reply:
@@ -33,21 +24,21 @@ def drifted(call: Call, document: str | None) -> Reply:
             anchors = [one for one in anchors if one.state in (CHANGED, GONE)]
         differing = differences(store, anchors, mode)
     of_each = [[anchor for anchor in anchors if anchor.document_id == one.document_id] for one in found]
-    rows = [_Drift(one, of_it, differing) for one, of_it in zip(found, of_each, strict=True)]
+    rows = list(zip(found, of_each, strict=True))
     return Reply(
-        lambda: {"drifted": [_as_record(row) for row in rows], "total": len(rows), "has_more": False},
-        [line for row in rows for line in _lines(call, row)] or ["nothing has drifted."],
+        lambda: {"drifted": [_as_record(*row, differing) for row in rows], "total": len(rows), "has_more": False},
+        [line for row in rows for line in _lines(call, *row, differing)] or ["nothing has drifted."],
         exit_code=0 if rows else 1,
     )
 
 
-def _as_record(row: _Drift) -> Extended:
-    anchors = [Extended(one, {"difference": row.differences.get(one.id, "")}) for one in row.anchors]
-    return Extended(row.finding, {"anchors": anchors})
+def _as_record(finding: DriftedFinding, anchors: list[Anchor], differing: dict[int, str]) -> Extended:
+    records = [Extended(one, {"difference": differing.get(one.id, "")}) for one in anchors]
+    return Extended(finding, {"anchors": records})
 
 
-def _lines(call: Call, row: _Drift) -> Iterator[str]:
-    yield call.bold(f"{row.finding.id} {one_line(row.finding.title)}")
-    for anchor in row.anchors:
+def _lines(call: Call, finding: DriftedFinding, anchors: list[Anchor], differing: dict[int, str]) -> Iterator[str]:
+    yield call.bold(f"{finding.id} {one_line(finding.title)}")
+    for anchor in anchors:
         yield f"   {one_line(phrase(anchor))}"
-        yield from (f"      {printable(line)}" for line in row.differences.get(anchor.id, "").splitlines())
+        yield from (f"      {printable(line)}" for line in differing.get(anchor.id, "").splitlines())

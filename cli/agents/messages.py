@@ -20,7 +20,7 @@ from ctxrank.indexer.records.unconfirmed import (
     unconfirmed_name,
 )
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import shorten
 from ctxrank.indexer.text.tables import rows
@@ -39,7 +39,7 @@ def keep_message(call: HookCall) -> None:
     entry = NewReasoning(session.name, call.group, role, "", "", agent)
     injected = injected_lines(call.store.primary)
     message = call.event.text("last_assistant_message")
-    keep_text(call.store, session, entry, message, injected, call.config.redaction_mode)
+    keep_text(call.store, session, entry, message, injected)
 
 
 def keep_text(
@@ -48,7 +48,6 @@ def keep_text(
     entry: NewReasoning,
     message: str,
     injected: frozenset[str],
-    mode: RedactionMode,
     phases: tuple[str, ...] = (),
 ) -> int:
     """Keep what is new in a message, unconfirmed; of these phases alone, if any are named. Returns how many entries.
@@ -58,7 +57,7 @@ def keep_text(
     message = without_echo(public_part(message[:_MAX_MESSAGE_CHARS]), injected)
     if len(message.split()) < _LEAST_WORDS:
         return 0
-    texts = IncomingTexts(mode)
+    texts = IncomingTexts(load_config(store).redaction_mode)
     room = _MAX_ENTRIES - count_unconfirmed(store.primary, session.id)
     kept = 0
     wanted = [(phase, text) for phase, text in phases_of(message) if not phases or phase in phases]

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.agents.stops import take_in_notes
 from ctxrank.indexer.clock import format_day
-from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.cloned_notes import is_unused_clone, where_from
 from ctxrank.indexer.store.allowed_roots import removed_worktrees
-from ctxrank.indexer.store.connection import read_column, read_rows, read_value
+from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, public_id, whose
 from ctxrank.indexer.text.lines import one_line, shorten
@@ -22,14 +21,6 @@ START_TOKENS = 200
 _NEWS = 5
 _SUMMARY_CHARS = 140
 _PROGRAMS, _PROGRAM_CHARS = 3, 20
-
-
-class _NewPackage(NamedTuple):
-    number: int
-    priority: str
-    path: str
-    summary: str
-    ruleset: int
 
 
 def on_start(call: HookCall) -> str:
@@ -57,13 +48,13 @@ def on_start(call: HookCall) -> str:
     shown = call.shown
     failures = "" if shown or last is None else _open_failures(call, *last)
     new = list(_new_packages(call, project, began))
-    news = [_news(call, one) for one in new if last is not None or where_from(primary, one.number)]
+    news = [_news(call, *one) for one in new if last is not None or where_from(primary, one[0])]
     items = [("", failures)] * bool(failures) + [item for item in news if item[0] not in shown]
     since = "In this repository" if last is None else f"Since the last session here ({format_day(began)})"
     return call.say(f"{since}:\n", items, START_TOKENS)
 
 
-def _new_packages(call: HookCall, project: str, since: int) -> Iterator[_NewPackage]:
+def _new_packages(call: HookCall, project: str, since: int) -> Iterator[tuple[int, str, str, str, int]]:
     query = f"""
         SELECT p.id, p.priority, p.path, p.summary, d.ruleset
           FROM packages AS p
@@ -75,18 +66,18 @@ def _new_packages(call: HookCall, project: str, since: int) -> Iterator[_NewPack
                   p.created_at DESC, p.id DESC
          LIMIT ?
     """
-    return read_rows(call.store.primary, query, (project, since, _NEWS), _NewPackage)
+    return call.store.primary.execute(query, (project, since, _NEWS))
 
 
-def _news(call: HookCall, package: _NewPackage) -> tuple[str, str]:
-    id_ = public_id(PACKAGE, package.number)
-    path, primary = one_line(shown_path(package.path)), call.store.primary
-    if is_unused_clone(primary, package.number):  # it is named, and not shown
-        return "", f"* {path} ({id_}), which {where_from(primary, package.number)}"
-    summary = one_line(cleaned(package.summary, package.ruleset, call.config.redaction_mode))
-    facts = ", ".join(filter(None, (id_, whose(primary, package.number))))
+def _news(call: HookCall, number: int, priority: str, file: str, said: str, ruleset: int) -> tuple[str, str]:
+    id_ = public_id(PACKAGE, number)
+    path, primary = one_line(shown_path(file)), call.store.primary
+    if is_unused_clone(primary, number):  # it is named, and not shown
+        return "", f"* {path} ({id_}), which {where_from(primary, number)}"
+    summary = one_line(cleaned(said, ruleset, call.config.redaction_mode))
+    facts = ", ".join(filter(None, (id_, whose(primary, number))))
     name = f"{path}: " if path else ""  # a text is in no file: its summary says what it is
-    return id_, f"* **[{package.priority.upper()}]** {name}{shorten(summary, _SUMMARY_CHARS)} ({facts})"
+    return id_, f"* **[{priority.upper()}]** {name}{shorten(summary, _SUMMARY_CHARS)} ({facts})"
 
 
 def _open_failures(call: HookCall, session_id: int, began: int) -> str:

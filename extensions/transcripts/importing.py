@@ -333,7 +333,7 @@ class _Importer:
         entry = NewReasoning(session.name, group_of(where.branch), role, "", "", agent)
         entry = entry._replace(references=files, created_at=message.at_us)
         phases = () if message.is_last else ("decisions",)
-        kept = keep_text(self._store, session, entry, message.text, self._injected, self._mode, phases)
+        kept = keep_text(self._store, session, entry, message.text, self._injected, phases)
         self.counts["entries"] += kept
 
     def _keep_conversation(self, story: Story, seen: int) -> None:

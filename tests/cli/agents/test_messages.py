@@ -12,7 +12,6 @@ from ctxrank.cli.agents.messages import keep_text, phases_of
 from ctxrank.indexer.records.reasoning import NewReasoning
 from ctxrank.indexer.records.sessions import Session, require_session
 from ctxrank.indexer.records.unconfirmed import count_unconfirmed, unconfirmed_name
-from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Store
 
@@ -50,7 +49,7 @@ def _keep(store: Store, message: str, *phases: str, session: str = "S", injected
     with store.write() as change:
         found: Session = require_session(change, session, create=True)
     entry = NewReasoning(session, None, "developer", "", "", unconfirmed_name("developer"))
-    return keep_text(store, found, entry, message, injected, RedactionMode.PATTERN_ONLY, phases)
+    return keep_text(store, found, entry, message, injected, phases)
 
 
 def _unconfirmed(store: Store) -> int:
