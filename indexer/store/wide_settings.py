@@ -28,7 +28,7 @@ class WideSettings(NamedTuple):
         return ", ".join(url.partition("://")[2] for url in self.urls)
 
 
-def wide_settings(value: object, name: str, *, keeps_local: bool = True) -> WideSettings | None:
+def wide_settings(value: object, name: str, *, keeps_local: bool) -> WideSettings | None:
     """What CTXRANK_WIDE says, or else the `wide:` section of the user's file; None where neither says anything.
 
     Without the extension they are not read: what asks the cluster is refused in words. Raises UsageError for a section

@@ -40,9 +40,8 @@ _MAX_BYTES = 16 * 1024 * 1024
 # Cutting at line ends changes counts by less than one in a million.
 PIECE_CHARS = 64 * 1024
 
-# How o200k_base cuts text before it merges bytes, and its two special tokens: tiktoken_ext/openai_public.py,
-# where they can only be had together with the download.
-_SPECIAL_TOKENS = {"<|endoftext|>": 199_999, "<|endofprompt|>": 200_018}
+# How o200k_base cuts text before it merges bytes: tiktoken_ext/openai_public.py, where it can only be had together
+# with the download. Its special tokens are counted as text.
 _PATTERN = (
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
@@ -161,7 +160,7 @@ def counter_of_tiktoken(data: bytes) -> Callable[[str], int]:
 
     fields = data.split()
     ranks = dict(zip(map(b64decode, fields[::2]), map(int, fields[1::2]), strict=True))
-    encoding = Encoding(ENCODING, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens=_SPECIAL_TOKENS)
+    encoding = Encoding(ENCODING, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens={})
     return lambda text: len(encoding.encode_ordinary(text))
 
 

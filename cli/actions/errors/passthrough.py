@@ -119,6 +119,6 @@ def _signals_to(process: "subprocess.Popen[bytes]") -> Generator[None, None, Non
 
 def _is_in_foreground() -> bool:
     """Whether a terminal's keys reach our process group."""
-    with contextlib.suppress(OSError), open("/dev/tty", "rb", buffering=0) as terminal:
+    with contextlib.suppress(OSError), open("/dev/tty", "rb") as terminal:
         return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
     return False

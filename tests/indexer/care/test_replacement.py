@@ -4,11 +4,19 @@ import os
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 from damage import PAGE, zeroed
+from tables import each_row
 
 from ctxrank.indexer.care import replacement
+from ctxrank.indexer.care.new_file import (
+    TableReport,
+    _reported,  # pyright: ignore[reportPrivateUsage] # few damages have all that counts
+)
+from ctxrank.indexer.care.page_reader import CopiedTable
 from ctxrank.indexer.care.replacement import new_backup_folder, salvage
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.opening import open_store
@@ -85,6 +93,30 @@ def test_copies_of_one_second_have_folders_of_their_own_that_nobody_else_reads(l
     folders = [new_backup_folder(loaded) for _ in range(3)]
     assert len(set(folders)) == 3
     assert {os.stat(folder).st_mode & 0o777 for folder in (*folders, os.path.dirname(folders[0]))} == {0o700}
+
+
+@each_row(
+    "change, rebuilt, dropped, lost, lost_ids",
+    [
+        ({}, 0, 0, 0, ()),
+        ({}, 0, 2, 2, ()),
+        ({"lost": {1: {}, 7: {}, 9: {}}}, 0, 0, 2, (7, 9)),
+        ({"lost": {1: {}, 7: {}, 9: {}}}, 0, 1, 3, (7, 9)),
+        ({"unreadable": 3, "rejected": 2}, 0, 0, 5, ()),
+        ({"unreadable": 3, "rejected": 2}, 4, 1, 2, ()),
+        ({"unreadable": 3}, 5, 1, 1, ()),
+        ({"lost": {7: {}}, "unreadable": 3}, 1, 0, 2, (7,)),
+        ({"lost": {number: {} for number in range(2, 90)}}, 0, 0, 88, tuple(range(2, 22))),
+    ],
+)
+def test_lost_is_what_is_known_by_its_number_or_counted_as_unreadable(
+    change: dict[str, Any], rebuilt: int, dropped: int, lost: int, lost_ids: tuple[int, ...]
+) -> None:
+    primary = apsw.Connection("")
+    primary.execute("CREATE TABLE events (id INTEGER PRIMARY KEY); INSERT INTO events VALUES (1), (100)")
+    table = CopiedTable("events", 2, 0, 0, {}, is_count_known=True, problems=())._replace(**change)
+    report = _reported(primary, table, rebuilt, dropped)
+    assert report == TableReport("events", 2, rebuilt, lost, lost_ids, is_count_known=True, problems=())
 
 
 def test_no_copy_is_written_through_a_link(loaded: Location, tmp_path: Path) -> None:

@@ -4,18 +4,24 @@ import hashlib
 import json
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import make_store
 from git_tree import commit_all, git
+from tables import each_row
 
 from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
+from ctxrank.indexer.files.artifacts import StayedLines
 from ctxrank.indexer.files.git import Git
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
-from ctxrank.indexer.records.anchor_passes import differences
+from ctxrank.indexer.records.anchor_passes import (
+    _moved_by,  # pyright: ignore[reportPrivateUsage] # an index gives few of its cases
+    differences,
+)
 from ctxrank.indexer.records.anchors import Anchor, Tree, anchors_of, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
@@ -340,6 +346,41 @@ def test_what_the_index_saw_to_be_as_it_was_is_not_looked_for(
     steps.write_text("import os\n\n\n" + functions(2, 5))
     assert "src/steps.py" in read_by_following(store, monkeypatch)
     assert sorted(state for _, state, _, _ in states(store)) == ["changed", "moved"]
+
+
+_ANCHOR = Anchor(
+    1, 1, "line", "a.py:20", "a.py", 20, 21, "", "", 0, "same", "a.py", 20, 21, 0, "", None, 0, size_bytes=9, mtime_ns=8
+)
+_WAS, _NOW = (9, 8), (11, 12)
+
+
+@each_row(
+    "change, passages, moved",
+    [
+        ({}, [(1, 40, 0)], 0),
+        ({}, [(1, 10, 0), (11, 40, 3)], 3),
+        ({}, [(18, 23, 3)], 3),
+        ({}, [(19, 23, 3)], None),
+        ({}, [(18, 22, 3)], None),
+        ({}, [(1, 20, 3), (21, 40, 3)], 3),
+        ({}, [(1, 20, 3), (20, 40, 3)], 3),
+        ({}, [(1, 20, 3), (22, 40, 3)], None),
+        ({}, [(1, 20, 3), (21, 40, 4)], None),
+        ({}, [], None),
+        ({"kind": "path"}, [(1, 40, 0)], None),
+        ({"state": "gone"}, [(1, 40, 0)], None),
+        ({"state": "changed"}, [(1, 40, 0)], 0),
+        ({"size_bytes": 10}, [(1, 40, 0)], None),
+        ({"mtime_ns": 9}, [(1, 40, 0)], None),
+    ],
+)
+def test_lines_that_stayed_with_those_around_them_have_moved_together(
+    change: dict[str, Any], passages: list[tuple[int, int, int]], moved: int | None
+) -> None:
+    anchor = _ANCHOR._replace(**change)
+    assert _moved_by(anchor, StayedLines(_WAS, _NOW, passages), _NOW) == moved
+    assert _moved_by(anchor, StayedLines(_WAS, _NOW, passages), _WAS) is None
+    assert _moved_by(anchor, None, _NOW) is None
 
 
 def test_what_is_stored_without_a_secret_is_looked_for(
