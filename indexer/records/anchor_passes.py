@@ -266,10 +266,12 @@ def _of_another_owner(sources: list[Source], name: str, kept: Fingerprint) -> tu
 
 
 def _stem(path: str) -> str:
-    """What a module is called: `models` of models.py, _models.py, models/__init__.py, models.test.js, models/mod.rs."""
-    folder, name = os.path.split(path)
-    stem = name.lstrip("_.").partition(".")[0]
-    return os.path.basename(folder) if stem in ("index", "init__", "mod") else stem
+    """What a module is called: `mymodels` of my_models.py, _my_models.py, my_models/__init__.py, myModels.test.js and
+    my-models/mod.rs.
+    """
+    folder, name = os.path.split(path.lower().replace("-", "").replace("_", ""))
+    stem = name.lstrip(".").partition(".")[0]
+    return os.path.basename(folder) if stem in ("index", "init", "mod") else stem
 
 
 def anchored_files(store: Store) -> dict[str, StayedLines | None]:

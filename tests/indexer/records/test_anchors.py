@@ -246,7 +246,7 @@ def test_a_line_has_not_moved_where_other_files_have_it_too(
     assert [one.state for one in anchors(store)] == [state]
 
 
-@pytest.mark.parametrize("path", ["src/config/__init__.py", "lib/_config.py", "src/config.test.py"])
+@pytest.mark.parametrize("path", ["src/config/__init__.py", "lib/_config.py", "src/config.test.py", "src/Con-Fig.py"])
 def test_a_rewritten_file_is_found_where_it_has_become_a_folder_or_another_kind(
     store: Store, tmp_path: Path, path: str
 ) -> None:
