@@ -106,9 +106,8 @@ def package_title(package: IncludedDocument) -> str:
 
 def package_line(package: IncludedDocument) -> str:
     """A package in one line: what it is called, and the beginning of its summary, unless that begins with the title."""
-    title = one_line(package.title or package.path)
+    title, said = one_line(package.title or package.path), one_line(package.summary)
     label = f" · {package.label}" if package.label else ""
-    said = one_line(package.summary)
     if not said.startswith(title.removesuffix("…")):
         said = f"{title}: {said}"
     return f"**[{package.priority.upper()}]** {shorten(said, LINE_CHARS)} · {public_id(PACKAGE, package.id)}{label}\n"
