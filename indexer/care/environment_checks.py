@@ -9,6 +9,7 @@ import apsw
 
 from ctxrank.indexer.care.finding import Finding, find
 from ctxrank.indexer.care.replacement import TRIAL
+from ctxrank.indexer.store.connection import size_of
 from ctxrank.indexer.store.location import BACKUPS, LOCK_FILES, Location, stats_of
 from ctxrank.indexer.store.one_process import processes_of
 from ctxrank.indexer.systems import file_system_of
@@ -26,8 +27,8 @@ _LONG_WAL_BYTES = 64 * 2**20
 def examine_surroundings(location: Location) -> Iterator[Finding]:
     """The checks that open no file of the store."""
     yield from examine_machine(location)
-    logs = [f"{path}-wal" for path in (location.primary, location.index_file) if os.path.exists(f"{path}-wal")]
-    sizes = {os.path.basename(path): os.path.getsize(path) for path in logs}
+    logs = (f"{location.primary}-wal", f"{location.index_file}-wal")
+    sizes = {os.path.basename(path): size_of(path) for path in logs}
     long = [f"{name} has {_megabytes(size)}" for name, size in sizes.items() if size > _LONG_WAL_BYTES]
     yield find("wal-size", "long" * bool(long), long="; ".join(long), size=_megabytes(sum(sizes.values())))
     owned = [path for path in (location.folder, location.primary) if os.path.exists(path)]
@@ -53,7 +54,7 @@ def examine_machine(location: Location) -> Iterator[Finding]:
     kind = file_system_of(location.folder)
     case = "network" * (kind in _NETWORK_FILE_SYSTEMS)
     yield find("file-system", case, folder=location.folder, kind=kind or "of a kind that this system does not tell")
-    used = sum(os.path.getsize(path) for path in location.database_files if os.path.exists(path))
+    used = sum(map(size_of, location.database_files))
     free = shutil.disk_usage(location.folder).free
     is_little = free < _MIN_FREE_BYTES or free < used
     yield find("disk-space", "little" * is_little, free=_megabytes(free), used=_megabytes(used))

@@ -23,7 +23,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.records.spawns import block_arrivals
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.connection import busy_timeout_ms
+from ctxrank.indexer.store.connection import busy_timeout_ms, size_of
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
@@ -101,6 +101,6 @@ def _deep(location: Location, primary: apsw.Connection, busy_ms: int) -> Iterato
             mode = load_config(Store(location, primary, busy_ms)).redaction_mode
             yield from examine_disk(primary, location, mode)
 
-    if os.path.exists(location.index_file) and os.path.getsize(location.index_file):
+    if size_of(location.index_file):
         yield from guarded("index-proof", location.index_file, proved(), "damaged")
     yield from guarded("artifacts", location.primary, compared(), "unseen")

@@ -14,7 +14,7 @@ from ctxrank.indexer.care.primary_checks import open_to_look
 from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.store.change_log import history_id, last_seq
-from ctxrank.indexer.store.connection import file_uri, read_column
+from ctxrank.indexer.store.connection import file_uri, read_column, size_of
 from ctxrank.indexer.store.location import Location
 
 _SHOWN_PROBLEMS = 3
@@ -33,7 +33,7 @@ def open_index_to_look(location: Location, busy_ms: int) -> apsw.Connection:
 def examine_index(location: Location, busy_ms: int, *, is_deep: bool) -> Iterator[Finding]:
     """What a query would meet."""
     path = location.index_file
-    if not os.path.exists(path) or os.path.getsize(path) == 0:
+    if not size_of(path):
         yield find("index-file", "none")
         return
 

@@ -18,12 +18,9 @@ from functools import cache
 from ctxrank.indexer.beneath import is_inside, real_path
 from ctxrank.indexer.files.artifacts import Artifact
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats
-from ctxrank.indexer.files.walk import Entry, Skipped, Unreadable, examine
+from ctxrank.indexer.files.walk import LINK_OUT, Entry, Skipped, Unreadable, examine
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
-
-LINK_OUT = "a link out of the tree"
-
 
 Target = tuple[FoundFile, Artifact | None]  # a file that has to be read, and the artifact that is known of it
 

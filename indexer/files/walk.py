@@ -21,7 +21,7 @@ import stat
 from collections.abc import Iterator
 from operator import itemgetter
 
-from ctxrank.indexer.beneath import Root, real_path
+from ctxrank.indexer.beneath import Root, is_inside, real_path
 from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.stamps import FoundFile
@@ -30,6 +30,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from ctxrank.indexer.files.ignore import IgnoreFiles, IgnoreRules
 
+LINK_OUT = "a link out of the tree"
 TOO_LARGE = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MiB"
 
 # Never entered and never reported, whether or not an ignore file names them: other programs' stores, our own, linked
@@ -281,8 +282,8 @@ def _out_of_sight(path: str, error: OSError) -> Skipped | Unreadable:
 def _why_not_linked(root: str, path: str) -> str:
     target = real_path(os.path.join(root, path))
     real_root = os.path.realpath(root)
-    if target != real_root and not target.startswith(real_root.rstrip(os.sep) + os.sep):
-        return "a link out of the tree"
+    if not is_inside(real_root, target):
+        return LINK_OUT
     if not os.path.lexists(target) or os.path.islink(target):  # a link still: it leads to itself
         return "a link to nothing"
     return "a link; its target is indexed itself"

@@ -295,8 +295,7 @@ def insert(
             if artifact_id is not None and known is not None and known.sha256 != prepared.file.sha256:
                 # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
                 artifacts.refresh_owners(change, artifact_id, prepared)
-        return package_id
-    raise AssertionError("a savepoint swallows no exception")
+    return package_id
 
 
 def mark_superseded(change: Change, old_id: int, new_id: int) -> None:

@@ -63,7 +63,7 @@ class DocumentRef(NamedTuple):
 
 def public_id(kind: str, number: int) -> str:
     """The public id of a record by its row id."""
-    return f"{kind}:{number}" if number >= 0 else f"{kind}:{numbered(number)}"
+    return f"{kind}:{numbered(number)}"
 
 
 def numbered(row_id: int) -> str:

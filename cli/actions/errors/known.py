@@ -48,7 +48,7 @@ def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **op
     title = error_title(saved.error_type, saved.message)
     return Reply(
         lambda: Extended(saved, {"project": project, "error": title}),
-        _saved_lines(saved, project, one_line(title)),
+        _saved_lines(saved, project, title),
         notes=tuple(notes),
     )
 
@@ -140,7 +140,7 @@ def _error_lines(call: Call, error: StoredError) -> Iterator[str]:
         f"{call.bold(public_id('error', error.id))} {record}, confidence {_own_confidence(error):.2f} · "
         f"{call.dim(about)}"
     )
-    yield f"   {cut(one_line(error_title(error.error_type, error.message)))}"
+    yield f"   {cut(error_title(error.error_type, error.message))}"
     yield f"   Solution: {cut(one_line(error.solution))}"
 
 

@@ -116,11 +116,7 @@ def _of_match(match: ErrorMatch, more: Mapping[str, object] | None = None) -> Ex
 
 
 def _of_fix(fix: Fix) -> Extended:
-    return _of_match(fix.match, {**fix._asdict(), "error": _title(fix)})
-
-
-def _title(fix: Fix) -> str:
-    return error_title(fix.error_type, fix.message)
+    return _of_match(fix.match, {**fix._asdict(), "error": error_title(fix.error_type, fix.message)})
 
 
 def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:
@@ -130,7 +126,7 @@ def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:
         f"confidence {match.confidence:.2f}, "
         f"{record_words(match.state, match.confirmations, match.refutations)}, seen {times(fix.occurrences)}"
     )
-    yield f"   {one_line(_title(fix))}"
+    yield f"   {error_title(fix.error_type, fix.message)}"
     first, *rest = indented(fix.solution.strip())
     yield f"   {'It did not help' if match.state == 'refuted' else 'Solution'}: {first.strip()}"
     yield from rest

@@ -16,6 +16,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import create_named_store, create_store, open_store
 from ctxrank.indexer.store.allowed_roots import unnamed_folders
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import size_of
 from ctxrank.indexer.store.ids import origin_name
 from ctxrank.indexer.store.known_stores import remember
 from ctxrank.indexer.store.known_stores import trust as make_known
@@ -77,7 +78,7 @@ def status(call: Call) -> Reply:
         failures = last_failures(store.location.primary)
         floor = measured_floor(store)
         found = found._replace(notes=(*found.notes, *_notes_on_others(store)))
-        size = sum(os.path.getsize(path) for path in store.location.database_files if os.path.exists(path))
+        size = sum(map(size_of, store.location.database_files))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
     more = {

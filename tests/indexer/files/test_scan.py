@@ -14,9 +14,9 @@ import pytest
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import scan
-from ctxrank.indexer.files.changes import LINK_OUT
 from ctxrank.indexer.files.paths import MAX_PATH_BYTES, SECRET, UNSHOWN, contained_path, portable_path
 from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.files.walk import LINK_OUT
 from ctxrank.indexer.fulltext.background import background_indexer
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.opening import create_store, open_store
