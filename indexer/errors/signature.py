@@ -28,8 +28,9 @@ from ctxrank.indexer.text.digests import sha256_of
 # message says that it is not there is missing; titles, places and structures are no messages;
 # 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure;
 # 12: what is said beside a message; 14: what a log puts before a line is no message, what stands below one is;
-# 15: sizes and what passes a report on are none; 16: an error is looked up by what is said beside it; 17: speakers.
-NORMALISER_VERSION = 17
+# 15: sizes and what passes a report on are none; 16: an error is looked up by what is said beside it; 17: speakers;
+# 18: what completes a title stands below it.
+NORMALISER_VERSION = 18
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -179,9 +180,10 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
 def _told_beside(known: Signature, asked: Signature) -> Iterator[Signature]:
     """A stored error as if each line beside its message were the message, or its message were beside the new one's."""
     for line in known.reasons:
-        if (said := _as_said(known, line)).values:
-            others = tuple(other for other in known.reasons if other != line)
-            yield said._replace(missing=missing_name(line), reasons=others)
+        others = tuple(other for other in known.reasons if other != line)
+        for part in (line, *_inner(line)):
+            if (said := _as_said(known, part)).values:
+                yield said._replace(missing=missing_name(part), reasons=others)
     if known.values and any(_keeps(known) == _keeps(_as_said(known, line)) for line in asked.reasons):
         yield _as_said(known, asked.message)._replace(missing=asked.missing)
 
@@ -216,6 +218,7 @@ def _inner(message: str) -> Iterator[str]:
     """What a message passes on: what stands behind its first colon, behind the second, and so on, or in quotes."""
     for found in itertools.islice(_SAID["passed on"].finditer(message), _MOST_PASSED_ON):
         yield found["quoted"] or message[found.end() :]
+        yield from _inner(found["quoted"] or "")
 
 
 def terms_of(signature: Signature) -> tuple[str, ...]:

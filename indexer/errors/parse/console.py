@@ -43,7 +43,10 @@ def _clean_line(line: str) -> str:
 
 
 def _without_prefixes(lines: list[str]) -> list[str]:
-    """The lines without the time and the name of who speaks before each, where most lines have one."""
+    """The lines without a quotation's margin, and the time and the name of who speaks where most have one."""
+    margins = [margin.end() for line in lines if (margin := _PRINTED["margin"].match(line))]
+    if len(margins) > 1 and len(margins) == sum(bool(line.strip(" \t>|")) for line in lines):
+        lines = [line[min(margins) :] for line in lines]
     most = sum(map(bool, lines[:200])) * 2
     for name in ("timestamp", "speaker"):
         found = [match[0] for match in map(_PRINTED[name].match, lines[:200]) if match]

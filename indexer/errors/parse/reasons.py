@@ -22,7 +22,7 @@ _UNITS = Expressions("units")
 _MOST_ABOVE = 6  # lines
 _MOST_BELOW = 12
 _MOST_KEPT = 6
-_LONGEST = 200
+_LONGEST = 400
 
 
 class Reasons(NamedTuple):
@@ -38,6 +38,10 @@ def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Iter
     says_nothing = concludes(message) or not names_something(message)
     above = [at for at in _block_above(lines, begin) if _tells(lines, at) and (says_nothing or _denies(lines[at]))]
     below = [at for at in _block_below(lines, end) if _tells(lines, at)]
+    if says_nothing and not below and (paragraph := _paragraph_below(lines, end)):
+        told = " ".join(lines[at].strip() for at in paragraph)
+        yield Reasons((told[:_LONGEST],), begin, paragraph[-1] + 1)
+        return
     found = [at for at in (*above[-_MOST_KEPT:], *below[:_MOST_KEPT]) if _said(lines[at]) != message]
     while found:
         said = tuple(_said(lines[at])[:_LONGEST] for at in found)
@@ -69,6 +73,15 @@ def _block_below(lines: list[str], end: int) -> list[int]:
             break
         found.append(at)
     return found
+
+
+def _paragraph_below(lines: list[str], end: int) -> list[int]:
+    """The paragraph that explains a title, below the empty line that parts them."""
+    begin = end + 1
+    if lines[end:begin] != [""] or not _SAID["sentence"].match("".join(lines[begin : begin + 1])):
+        return []
+    stop = next((at for at in range(begin, len(lines)) if not lines[at].strip()), len(lines))
+    return [at for at in range(begin, min(stop, begin + _MOST_KEPT)) if _tells(lines, at)]
 
 
 def _said(line: str) -> str:

@@ -18,7 +18,6 @@ from ctxrank.indexer.light_typing import cache
 
 _SHAPES = Expressions("structure")
 _MOST_LOOKED_AT = 60  # lines on either side
-_MOST_BELOW = 5
 _LONGEST_NAMELESS = 16  # words
 _LEAST = 5
 _LOUD, _NAMED, _PLACED, _BESIDE_PLACE, _BEGINS_BLOCK, _AT_MARGIN = 4, 2, 2, 2, 1, 1
@@ -37,8 +36,8 @@ def better_line(message: str, lines: list[str], at: int) -> FullMessage | None:
     rated = [(_weight(lines, i), -i) for i in near if i != at and _may_lead(lines[i])]
     weight, place = max((one for one in rated if is_closing or _is_loud_and_named(lines[-one[1]])), default=(0, 0))
     if weight < _LEAST:
-        return None if is_closing else _with_name_below(message, lines, at)
-    return _completed(lines, -place)
+        return None
+    return FullMessage(without_stamp(lines[-place]), -place, 1 - place)
 
 
 def without_stamp(line: str) -> str:
@@ -90,20 +89,3 @@ def _weight(lines: list[str], at: int) -> int:
         + _BEGINS_BLOCK * (not above.strip())
         + _AT_MARGIN * (not line[:1].isspace())
     )
-
-
-def _completed(lines: list[str], at: int) -> FullMessage:
-    """The message of a line, with a name below where it has none."""
-    said = without_stamp(lines[at])
-    return (None if names_something(said) else _with_name_below(said, lines, at)) or FullMessage(said, at, at + 1)
-
-
-def _with_name_below(message: str, lines: list[str], at: int) -> FullMessage | None:
-    """A message that names nothing, with the first name in the lines below it."""
-    for i in range(at + 1, min(at + 1 + _MOST_BELOW, len(lines))):
-        if any(says(lines[i].strip()) for says in (is_advice, is_summary, _SHAPES["fact"].match, frame_of)):
-            continue
-        if named := _SHAPES["name below"].search(lines[i]):
-            name = next(filter(None, named.groups()))
-            return FullMessage(f"{message.rstrip('.: ')}: '{name}'", at, i + 1)
-    return None

@@ -24,7 +24,7 @@ from ctxrank.indexer.errors.parse.headlines import Headline, headline_of, may_an
 from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full
 from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, way
 from ctxrank.indexer.errors.parse.reasons import reasons_beside
-from ctxrank.indexer.errors.parse.structure import better_line, concludes, without_stamp
+from ctxrank.indexer.errors.parse.structure import better_line, concludes, names_something, without_stamp
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
@@ -74,13 +74,19 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     led = _led_by_what_is_wrong(list(distinct.values()), lines)
     if led and led[0].family in ("tool", "text", "compiler") and not led[0].frames:
         led[0] = _with_reasons(led[0], lines)
+    for at, unit in enumerate(led[1:MAX_UNITS], 1):
+        if unit.family == "tool" and not names_something(unit.message):  # what completes it stands below
+            below = reasons_beside(unit.message, lines, unit.line, unit.line + unit.text.count("\n") + 1)
+            led[at] = unit._replace(reasons=next((some.lines for some in below), ()))
     return tuple(led)[:MAX_UNITS]
 
 
 def _with_reasons(unit: ErrorUnit, lines: list[str]) -> ErrorUnit:
     """The unit with the lines that give its reason, which then belong to its text: as many as leave it what it is."""
     begin = unit.line
-    found = reasons_beside(unit.message, lines, begin, begin + unit.text.count("\n") + 1)
+    is_bare = unit.family == "tool" and not names_something(unit.message)
+    end = begin if is_bare else begin + unit.text.count("\n")
+    found = reasons_beside(unit.message, lines, begin, end + 1)
     for reasons in found:
         shown = _bounded(lines[reasons.begin : reasons.end])
         if shown.strip() == "\n".join(lines).strip():

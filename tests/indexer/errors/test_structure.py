@@ -4,7 +4,7 @@ import pytest
 
 from ctxrank.indexer.errors.parse.structure import concludes
 from ctxrank.indexer.errors.parse.units import error_units
-from ctxrank.indexer.errors.signature import sign
+from ctxrank.indexer.errors.signature import as_passed_on, sign
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,6 @@ from ctxrank.indexer.errors.signature import sign
          "Cannot find color scheme 'nord'"),
         ("error: failed to connect to it\nerror: Failed to connect socket to '/run/x'\n",
          "failed to connect to it: Failed to connect socket to '/run/x'"),
-        ("*** FATAL CONFIG FILE ERROR ***\nReading it, at line 7\n>>> 'io-thread 4'\nBad directive\n",
-         "CONFIG FILE ERROR ***: 'io-thread 4'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_leads_and_signs_as_it_is_kept(report: str, message: str) -> None:
@@ -32,3 +30,34 @@ def test_what_is_wrong_leads_and_signs_as_it_is_kept(report: str, message: str) 
 def test_a_line_that_concludes_is_told_by_its_words(said: str) -> None:
     assert concludes(said)
     assert not concludes(f"{said}: 'name'")
+
+
+@pytest.mark.parametrize("margin", ["> ", "  | ", "    ", "\t\t\t\t"])
+def test_the_margin_of_a_quotation_is_no_part_of_it(margin: str) -> None:
+    report = "FATAL: it is\n\nTypeError: no 'x'\n    at run (/srv/a.js:1:2)"
+    quoted = "\n".join(f"{margin}{line}".rstrip() for line in report.split("\n"))
+    assert [sign(unit) for unit in error_units(quoted)] == [sign(unit) for unit in error_units(report)]
+
+
+def test_what_is_told_for_information_is_no_error() -> None:
+    assert (
+        error_units("up.go:12: [debug] it begins\nError: it is 'x'\nup.go:13: [debug] it is 'x'")[0].message
+        == "it is 'x'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "known"),
+    [
+        ("The key is not there: NO_KEY 'abc'",
+         "W: key error: https://a.example/x: The key is not there: NO_KEY 'abc'\nE: 'x' is bad"),
+        (
+            "got 7: \"plugin 'x' could not be loaded: /lib/a/x.so: cannot open shared object file: No such file\"",
+            "go() failed: x could not be loaded: /lib/b/x.so: cannot open shared object file: No such file",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_passed_on_may_stand_in_a_reason_or_a_quotation(asked: str, known: str) -> None:
+    new, stored = (sign(error_units(text)[0]) for text in (asked, known))
+    told = as_passed_on(stored, new)
+    assert (told.headline, told.missing) == (new.headline, new.missing)

@@ -20,7 +20,6 @@ def signed(text: str) -> Signature:
         ("Error: cannot load /srv/a/rules.yml", "Error: cannot load /home/b/rules.yml"),
         ("Error: cart.zip is in a bad format", "Error: ledger.zip is in a bad format"),
         ("a.ts(1,2): error TS2304: Cannot find name 'x'.", "b.ts(3,4): error TS2304: Cannot find name 'y'."),
-        ("E: Invalid operation saerch", "E: Invalid operation isntall"),
         ("Error: require() of a.js from /srv/x/app.js is not supported", "Error: require() of a.js is not supported"),
         (
             "Get https://a.example/v1: certificate signed by unknown authority",
@@ -31,6 +30,8 @@ def signed(text: str) -> Signature:
             "Error: no memory for 2.87 GiB (14.76 GiB in all; 19.75 MiB free; 13.71 GiB taken by the pool)",
         ),
         ("error: no such option --verbos, did you mean --verbose?", "error: no such option --verbos"),
+        ("Error: it is of cluster gKMTPCdQQui26oDVZo-EMA", "Error: it is of cluster K6-IRRUxSvW0GSLeNea0DA"),
+        ("Error: not so\n\nThe key 'x' is\nno key.\n\nMore of 'a'.", "Error: not so\n\nThe key 'x'\nis no key."),
     ],
 )  # fmt: skip
 def test_what_varies_is_no_difference(asked: str, known: str) -> None:
@@ -50,6 +51,12 @@ def test_what_varies_is_no_difference(asked: str, known: str) -> None:
         ("x.lean:1:2: error: unknown identifier 'a'", "x.lean:1:2: error: unknown identifier 'b'", ("a", "b")),
         ("Error: uses com/example/Main", "Error: uses com/example/Other", ("com/example/Main", "com/example/Other")),
         ("Error: redis pool is closed", "Error: pool is closed", ("redis", "")),
+        ("npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve\nnpm ERR! Found: vue@3.2.0",
+         "npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve\nnpm ERR! Found: react@18.2.0",
+         ("vue@3.2.0", "react@18.2.0")),
+        ("Error: not so\n\nThe key 'x' is no key.", "Error: not so\n\nThe key 'y' is no key.", ("x", "y")),
+        ("E: it is of key A4B469963BF863CC", "E: it is of key DDCAE044F796ECB0",
+         ("A4B469963BF863CC", "DDCAE044F796ECB0")),
     ],
 )  # fmt: skip
 def test_another_name_is_a_difference(asked: str, known: str, named: tuple[str, str]) -> None:
@@ -62,3 +69,8 @@ def test_a_fix_takes_over_the_name_where_it_carries_it_and_it_is_plain() -> None
     assert exchanged("apt install libpq-dev", (Difference("pq", "libpq"),)) == ""
     assert exchanged("Ask Ana.", (Difference("libxml2-dev", "libpq-dev"),)) == ""
     assert exchanged("a b", (Difference("x", "a"), Difference("y", "b"))) == ""
+
+
+def test_what_completes_a_later_error_stands_below_it_too() -> None:
+    report = "a.c:1:2: error: no type 'x'\nERROR Exiting due to fatal exception during start.\nit is no 'y'\n"
+    assert error_units(report)[1].reasons[-1] == "it is no 'y'"
