@@ -3,7 +3,7 @@
     differing(asked, known)     ("jq", not "yq"): the same kind of failure, about another thing
 
 Known to vary are line numbers, addresses, digests, times, sizes, versions, ports, temporary paths, folders, what
-differs in digits alone, and names in code of a language whose messages are known.
+differs in digits alone, what somebody typed wrong, and names in code of a language whose messages are known.
 """
 
 import re
@@ -13,7 +13,7 @@ from ctxrank.indexer.errors.masks import level, tokens
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature, without_suggestion
-from ctxrank.indexer.errors.vocabulary import is_ordinary
+from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.errors.similarity import gaps
 
@@ -166,11 +166,17 @@ def _varies(one: _Token | None, other: _Token | None, about: _About) -> bool:
     if " " in mine and " " in theirs and one.kind == other.kind == "quoted":
         return not any(_between(_read(mine), _read(theirs), about))
     if "word" in (one.kind, other.kind):
-        return about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))
+        return (about.names_vary and not (is_ordinary(mine) or is_ordinary(theirs))) or _is_typed(one, other)
     is_type = one.before in _BEFORE_TYPES and not _TYPES.isdisjoint((mine.lower(), theirs.lower()))
-    return about.names_vary and not is_type
+    return (about.names_vary and not is_type) or _is_typed(one, other)
 
 
+def _is_typed(one: _Token, other: _Token) -> bool:
+    """Whether both are what somebody typed wrong: that is the failure, and not that these are missing."""
+    return one.before in _TYPED and is_mistyped(one.bare) and is_mistyped(other.bare)
+
+
+_TYPED = listed("typed")
 _TYPES = listed("builtin types")
 _NAMES = ("quoted", "path", "url")
 _HOSTS = frozenset(("url", "ip", "port"))

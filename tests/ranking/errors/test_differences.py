@@ -30,6 +30,7 @@ def signed(text: str) -> Signature:
             "Error: no memory for 2.87 GiB (14.76 GiB in all; 19.75 MiB free; 13.71 GiB taken by the pool)",
         ),
         ("error: no such option --verbos, did you mean --verbose?", "error: no such option --verbos"),
+        ("E: Invalid operation saerch", "E: Invalid operation isntall"),
         ("Error: it is of cluster gKMTPCdQQui26oDVZo-EMA", "Error: it is of cluster K6-IRRUxSvW0GSLeNea0DA"),
         ("Error: not so\n\nThe key 'x' is\nno key.\n\nMore of 'a'.", "Error: not so\n\nThe key 'x'\nis no key."),
     ],
