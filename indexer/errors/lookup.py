@@ -2,14 +2,14 @@
 
     put(change, pattern_id, "default", signature, unit.text)
     same_template(connection, Whose("default"), signature.template)
-    similar(connection, Whose("default", now_us(), "python"), signature)
+    similar(connection, Whose("default", now_us(), "python"), terms_of(signature))
 
 A lookup reads a few short posting lists and the rows of the best, never the whole table: the cost does not grow with
 the store once its lists are longer than MAX_POSTINGS.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import apsw
 
@@ -133,9 +133,9 @@ def same_template(connection: apsw.Connection, whose: Whose, template: str) -> l
     return list(_known(connection, whose, "s.template = :template", {"template": template}))
 
 
-def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> list[KnownError]:
-    """Patterns that share the rarest terms of this signature, the most shared weight first."""
-    numbers = [number_of(project, term) for project in whose.projects for term in terms_of(signature)]
+def similar(connection: apsw.Connection, whose: Whose, terms: Iterable[str]) -> list[KnownError]:
+    """Patterns that share the rarest of these terms, the most shared weight first."""
+    numbers = [number_of(project, term) for term in terms for project in whose.projects]
     total = require_value(connection, "SELECT count(*) FROM error_signatures", (), int)
     query = """
         SELECT (SELECT count(*) FROM (SELECT 1 FROM error_terms AS t WHERE t.term = asked.value LIMIT ?)) AS postings,

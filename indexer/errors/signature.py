@@ -81,7 +81,7 @@ class Signature(NamedTuple):
     @property
     def content(self) -> tuple[str, ...]:
         """The words of the headline that carry meaning."""
-        return _content(self.words)
+        return content_of(self.words)
 
     @property
     def given_reason(self) -> str:
@@ -99,7 +99,8 @@ class Signature(NamedTuple):
         return bool(self.frames) and self.family in ("trace", "test")
 
 
-def _content(words: tuple[str, ...]) -> tuple[str, ...]:
+def content_of(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a template that carry meaning."""
     return tuple(word for word in words if word[0] != "<" and word not in STOPWORDS)
 
 
@@ -170,7 +171,7 @@ def as_passed_on(known: Signature, asked: Signature) -> Signature:
     are_told = (known.error_type, asked.error_type), (known.codes, asked.codes)
     if known.headline == asked.headline or any(one and other and one != other for one, other in are_told):
         return known
-    for inner, stored in _both_inner(asked.message, known.message):
+    for inner, stored in _both_passed_on(asked.message, known.message):
         outer = f"{asked.message.replace(inner, '')} {known.message.replace(stored, '')}"
         if NEGATIONS.isdisjoint(masked(_SAID["unable"].sub("", outer)).words):
             return _as_said(known, asked.message.replace(inner, stored))._replace(language=asked.language)
@@ -181,7 +182,7 @@ def _told_beside(known: Signature, asked: Signature) -> Iterator[Signature]:
     """A stored error as if each line beside its message were the message, or its message were beside the new one's."""
     for line in known.reasons:
         others = tuple(other for other in known.reasons if other != line)
-        for part in (line, *_inner(line)):
+        for part in (line, *passed_on(line)):
             if (said := _as_said(known, part)).values:
                 yield said._replace(missing=missing_name(part), reasons=others)
     if known.values and any(_keeps(known) == _keeps(_as_said(known, line)) for line in asked.reasons):
@@ -203,22 +204,22 @@ def _agreement(told: Signature, asked: Signature) -> int:
     return (told.words == asked.words) * (1 + 2 * (told.message == asked.message) + (told.missing == asked.missing))
 
 
-def _both_inner(asked: str, known: str) -> Iterator[tuple[str, str]]:
+def _both_passed_on(asked: str, known: str) -> Iterator[tuple[str, str]]:
     """What a new and a stored message pass on in the same words: all of one, or what names something in both."""
-    of_known = {masked(said).words: said for said in reversed((known, *_inner(known)))}
-    for inner in (asked, *_inner(asked)):
+    of_known = {masked(said).words: said for said in reversed((known, *passed_on(known)))}
+    for inner in (asked, *passed_on(asked)):
         words, values = masked(inner)
         stored = of_known.get(words, "") if words else ""
-        names_something = values and len(_content(words)) >= _LEAST_PASSED_ON
+        names_something = values and len(content_of(words)) >= _LEAST_PASSED_ON
         if stored and (inner is asked or stored is known or names_something):
             yield inner, stored
 
 
-def _inner(message: str) -> Iterator[str]:
+def passed_on(message: str) -> Iterator[str]:
     """What a message passes on: what stands behind its first colon, behind the second, and so on, or in quotes."""
     for found in itertools.islice(_SAID["passed on"].finditer(message), _MOST_PASSED_ON):
         yield found["quoted"] or message[found.end() :]
-        yield from _inner(found["quoted"] or "")
+        yield from passed_on(found["quoted"] or "")
 
 
 def terms_of(signature: Signature) -> tuple[str, ...]:
@@ -228,11 +229,16 @@ def terms_of(signature: Signature) -> tuple[str, ...]:
     terms += [f"f:{frame.place}" for frame in signature.frames[-3:]]
     terms += [f"w:{word}" for word in signature.content]
     words = signature.words
-    terms += [f"p:{one} {two}" for one, two in itertools.pairwise(words) if one[0] != "<" and two[0] != "<"]
+    terms += pairs_of(words)
     terms += [f"d:{word}" for word in signature.details]
-    beside = (*_inner(signature.message), *signature.reasons)
+    beside = (*passed_on(signature.message), *signature.reasons)
     terms += [f"w:{word}" for line in beside for word in _ordinary(masked(line).words)]
     return tuple(dict.fromkeys(terms))[:_MAX_TERMS]
+
+
+def pairs_of(words: tuple[str, ...]) -> list[str]:
+    """The terms that two words of a template make, one behind the other."""
+    return [f"p:{one} {two}" for one, two in itertools.pairwise(words) if one[0] != "<" and two[0] != "<"]
 
 
 def fingerprint(*parts: str) -> str:

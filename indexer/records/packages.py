@@ -295,7 +295,8 @@ def insert(
             if artifact_id is not None and known is not None and known.sha256 != prepared.file.sha256:
                 # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
                 artifacts.refresh_owners(change, artifact_id, prepared)
-    return package_id
+        return package_id
+    raise AssertionError("a savepoint swallows no exception")
 
 
 def mark_superseded(change: Change, old_id: int, new_id: int) -> None:

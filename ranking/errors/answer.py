@@ -22,6 +22,7 @@ from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.freshness import gone_of
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.match import ErrorMatch, match_errors
+from ctxrank.ranking.errors.within import as_told, told_within
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
 MAX_FIXES = 3
@@ -88,6 +89,8 @@ def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnsw
         first = answer if first is None or (answer.same_kind and not first.same_kind) else first
     if first is None:
         return ErrorAnswer("no_match", "Nothing was printed.", (), None, "", 0)
+    if not first.same_kind and (found := _found_within(primary, failure, first, asked)) is not None:
+        return found
     for unit in units:
         elsewhere = tuple(_known_elsewhere(primary, sign(unit), asked))
         if elsewhere:
@@ -95,6 +98,16 @@ def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnsw
             reason = f"{first.reason} Another project knows it: {known} (--project {elsewhere[0].project})."
             return first._replace(reason=reason, elsewhere=elsewhere)
     return first
+
+
+def _found_within(primary: apsw.Connection, failure: str, first: ErrorAnswer, asked: Asked) -> ErrorAnswer | None:
+    """The answer where a known error and this report share a statement that one of them leads with."""
+    assert first.signature is not None, "there is a unit"
+    told = told_within(primary, first.signature, failure, Whose(asked.project, asked.now, asked.lang))
+    fix = None if told is None else _fix(primary, as_told(first.signature, *told), asked.mode)
+    if fix is None or asked.limit < 1:
+        return None
+    return first._replace(outcome="matched", reason=fix.match.why[0], fixes=(fix,), unsure=(), total=1)
 
 
 def _ids(fixes: tuple[Fix, ...]) -> set[int]:

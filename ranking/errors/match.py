@@ -19,7 +19,7 @@ from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.parse.tables import words
-from ctxrank.indexer.errors.signature import RAISED_ANYWHERE, Signature, as_passed_on
+from ctxrank.indexer.errors.signature import RAISED_ANYWHERE, Signature, as_passed_on, terms_of
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.calibration import (
@@ -176,7 +176,7 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     if len(by_id) == lookup.MAX_SAME:
         by_id |= {one.pattern_id: one for one in lookup.same_instance(connection, whose, asked.instance)}
     if asked.is_traced or all(_renamed(asked, one) for one in by_id.values()):
-        by_id |= {one.pattern_id: one for one in lookup.similar(connection, whose, asked)}
+        by_id |= {one.pattern_id: one for one in lookup.similar(connection, whose, terms_of(asked))}
     looked_up = list(by_id.values())
     needs_more = needs_more or (not asked.reasons and _is_told_of_several(asked, looked_up))
     for stored in looked_up:

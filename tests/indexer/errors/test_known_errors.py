@@ -20,7 +20,7 @@ from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.capture import HEAD_BYTES, TAIL_BYTES, Capture, capture_file, capture_stream
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.patterns import ErrorPattern
-from ctxrank.indexer.errors.signature import sign
+from ctxrank.indexer.errors.signature import sign, terms_of
 from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, confirm, put_signature, save_error
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.privacy.retention import prune_expired
@@ -395,7 +395,7 @@ def test_expired_and_foreign_errors_take_no_place_from_a_live_one(store: Store) 
     answer = ask(store, text.format("x"), lang="python")
     assert [fix.match.pattern_id for fix in answer.fixes] == [number]
     similar = lookup.similar(
-        store.primary, Whose("default", now_us(), "python"), sign(error_units(text.format("x"))[0])
+        store.primary, Whose("default", now_us(), "python"), terms_of(sign(error_units(text.format("x"))[0]))
     )
     assert [known.pattern_id for known in similar] == [number]
 
@@ -409,7 +409,7 @@ def test_a_frequent_term_is_read_only_where_few_patterns_have_it(
     saved(store, "error: heron")
     monkeypatch.setattr(lookup, "MAX_POSTINGS", most)
     asked = sign(error_units("error: walrus heron")[0])
-    similar = lookup.similar(store.primary, Whose("default", now_us()), asked)
+    similar = lookup.similar(store.primary, Whose("default", now_us()), terms_of(asked))
     assert sorted(one.signature.words[-1] for one in similar) == sorted(found)
 
 

@@ -157,6 +157,7 @@ def test_a_scan_knows_redacted_passages_again(store: Store) -> None:
     query = "SELECT passage_key FROM documents WHERE kind = 'passage' ORDER BY start_line"
     before = store.primary.execute(query).fetchall()
     write_file(store, "a.md", f"{text}\nA new end.\n")
+    (Path(store.location.folder) / "config.yaml").write_text(json.dumps({"redaction": RULES}))
     index_artifacts(store)
     after = store.primary.execute(query).fetchall()
     assert len(before) > 2 and after[:-1] == before[:-1]

@@ -102,3 +102,37 @@ def test_an_error_that_has_expired_is_told_as_the_reason(store: Store) -> None:
     assert recognise(store.primary, LOCKFILE, Asked("default", NOW)).outcome == "matched"
     answer = recognise(store.primary, LOCKFILE, Asked("default", NOW + 1))
     assert answer.outcome == "no_match" and "error:1, has expired: last seen 2027-01-10" in answer.reason
+
+
+HOST = 'host not found in upstream "tern1" in /etc/nginx/conf.d/shop.conf:46'
+KIND = 'no matches for kind "Ingress" in version "extensions/v1beta1"'
+OLD = "Compatibility with CMake < 3.5 has been removed from CMake."
+
+
+@each_row(
+    "stored, asked, said",
+    [
+        # Two programs' lines that were run together, and one of them alone.
+        (f"portal  | 2021/09/21 12:12:44 [emerg] 1#1: {HOST}portal  | nginx: [emerg] {HOST}",
+         f"portal    | 2022/10/12 21:32:48 [emerg] 1#1: {HOST}", HOST),
+        # What two tools pass on.
+        (f'error: resource mapping not found for name: "shop" namespace: "" from "shop.yaml": {KIND}',
+         f'Error: unable to build kubernetes objects from release manifest: unable to recognize "": {KIND}', KIND),
+        # One leads with it, the other with the line above.
+        (f"CMake Error at CMakeLists.txt:1 (cmake_minimum_required):\n  {OLD}\n\n  Update the VERSION argument <min>.",
+         f"     -- Building for: NMake\n      CMake Error at a.txt:18 (cmake_minimum_required):\n        {OLD}\n", OLD),
+        # Another name, kind or version is another failure, and so is what says only that there was one.
+        (f"portal  | 2021/09/21 12:12:44 [emerg] 1#1: {HOST}portal  | nginx: [emerg] {HOST}",
+         f"portal    | 2022/10/12 21:32:48 [emerg] 1#1: {HOST.replace('tern1', 'gull2')}", ""),
+        (f'error: resource mapping not found for name: "shop" namespace: "" from "shop.yaml": {KIND}',
+         f'Error: unable to build kubernetes objects: unable to see "": {KIND.replace("Ingress", "CronJob")}', ""),
+        ("error: the lamp of 'shop' is out\nBuild step 'Execute shell' marked build as failure",
+         "error: no bread in the house of 'x'\nBuild step 'Execute shell' marked build as failure", ""),
+    ],
+)  # fmt: skip
+def test_a_statement_that_two_reports_share_is_what_failed(store: Store, stored: str, asked: str, said: str) -> None:
+    saved = save_error(store, NewKnownError(stored, "Upgrade it."))
+    answer = recognise(store.primary, asked, Asked("default", NOW))
+    told = [(fix.match.pattern_id, fix.match.word, fix.match.why) for fix in answer.fixes]
+    assert told == ([(saved.id, "looks like", (f"Both reports say: {said}",))] if said else [])
+    assert (answer.outcome, answer.total) == (("matched", 1) if said else ("no_match", 0))
