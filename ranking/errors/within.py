@@ -14,6 +14,7 @@ import apsw
 from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.masks import lasting, masked
+from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import Signature, content_of, pairs_of, passed_on, terms_of
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_map
@@ -86,7 +87,7 @@ def _shared(message: str, text: _Told) -> list[str]:
         template = masked(said)
         has_name = any(not (value.isdigit() or "/" in value or "\\" in value) for value in template.values)
         least = _LEAST_NAMED if has_name else _LEAST_SAID
-        if not (has_name or said is message) or len(content_of(template.words)) < least:
+        if not (has_name or said is message) or len(content_of(template.words)) < least or is_summary(said):
             continue
         at = text.words.find(f" {template.text} ")
         if at < 0:
