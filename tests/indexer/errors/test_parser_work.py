@@ -157,6 +157,7 @@ for line in ("=" * 390 + " error", "=" * 100 + " error", "1 error" + "." * 90 + 
              "1 error" + "." * 390 + "x", "error: " * 55 + "x", " at " + "." * 1990):
     error_units(line)
     error_units(f"  \\u25cf a\\n{line}\\n")
+error_units(f"{' ' * 1990}x\\n" * 120)
 """
 
 
