@@ -11,6 +11,7 @@ from ctxrank.cli.declare import Extended
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any
+from ctxrank.indexer.records.sessions import session_of_today
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import one_line
@@ -53,10 +54,11 @@ def assemble(
     request = AssembleRequest(_storable(session or ""), _storable(agent or _SERVED_AS))
     try:
         request = _read_request(call, request, options, is_explained=form == "json")
-        if session is None:
-            raise UsageError("--session is missing.", "Give the session that the spawn belongs to.")
-        if agent is None:
-            raise UsageError("--agent is missing.", "Give who is spawned: developer, qa_expert, tech_lead …")
+        if strict and not (session and agent):
+            name = "--agent" if session else "--session"
+            raise UsageError(f"{name} is missing.", "Give the session that the spawn belongs to, and who is spawned.")
+        if not agent:
+            call.note(f"--agent is missing: the block is one for {_SERVED_AS}.")
         result = _assembled(call, request, is_strict=strict, is_recorded=not options["no_receipt"])
     except Exception as error:  # a spawn depends on it: anything that breaks becomes the fallback text
         if strict:
@@ -86,6 +88,9 @@ def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool, is_reco
             config = load_config(store)
         except UsageError as error:
             config = store.last_config = Config(notes=(f"{error.message} The defaults are used.",))
+        if not request.session:
+            request = request._replace(session=session_of_today(store.primary), reach="project")
+            call.note(f"--session is missing: the block is one for {request.session}, of all that the project found.")
         try:
             made = assemble_block(store, request, config) if is_recorded else make_assembly(store, request, config)[0]
         except NotFoundError as error:

@@ -7,16 +7,14 @@ import sys
 from ctxrank.cli.actions.given import given_text
 from ctxrank.cli.actions.packages import save_finding, saved_reply
 from ctxrank.cli.call import Call, Reply
-from ctxrank.indexer.clock import format_day, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.packages import NewPackage
-from ctxrank.indexer.records.sessions import list_sessions
+from ctxrank.indexer.records.sessions import session_of_today
 from ctxrank.indexer.redaction.engine import redact, secret_values
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, shorten
 
 _TITLE_CHARS = 80
@@ -50,7 +48,7 @@ def save(
         heading, sentence = guessed(redact(text, mode).text)
         said = redact(summary, mode, secret_values(text, mode)).text if summary else sentence or heading or path
         new = NewPackage(
-            session or session_of_today(store), options["group"], type_ or type_of(heading, sentence), path,
+            session or session_of_today(store.primary), options["group"], type_ or type_of(heading, sentence), path,
             options["agent"], said, options["priority"] or "",
             title="" if is_file else shorten(heading or said, _TITLE_CHARS),
         )  # fmt: skip
@@ -84,11 +82,3 @@ def type_of(*texts: str) -> str:
     """The type that the words of a text name, the first text that names one."""
     named = (name for text in texts for name, pattern in _TYPES if re.search(rf"(?i)\b(?:{pattern})\b", text))
     return next(named, "research")
-
-
-def session_of_today(store: Store) -> str:
-    """The newest session that is active and began today; else the name of one for today."""
-    today = format_day(now_us())
-    newest = list_sessions(store.primary, 1)
-    is_current = newest and newest[0].status == "active" and format_day(newest[0].created_at) == today
-    return newest[0].name if is_current else today

@@ -38,6 +38,7 @@ from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple, object_of
 from ctxrank.indexer.records.cloned_notes import note_commit, undesignate
 from ctxrank.indexer.records.packages import NewPackage, link_versions, save_package
+from ctxrank.indexer.records.sessions import session_of_today
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
@@ -82,10 +83,8 @@ class NoteReader(NamedTuple):
 
 def keep_notes_of_project(store: Store) -> None:
     """What a run of `index` does, whoever called for it: findings go to the session of today."""
-    from ctxrank.cli.actions.save import session_of_today  # noqa: PLC0415  a hook's event names its own
-
     config = load_config(store)
-    reader = NoteReader(store, config, hook_settings(config.hooks), session_of_today(store), None)
+    reader = NoteReader(store, config, hook_settings(config.hooks), session_of_today(store.primary), None)
     keep_notes(reader)
 
 

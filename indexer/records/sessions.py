@@ -2,7 +2,7 @@
 
 import apsw
 
-from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.clock import format_day, now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError, require_word
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
@@ -114,6 +114,14 @@ def has_session(primary: apsw.Connection, name: str) -> bool:
 def list_sessions(primary: apsw.Connection, limit: int = -1) -> Page[Session]:
     """All sessions, the newest first."""
     return read_page(primary, f"{_SESSIONS} ORDER BY created_at DESC, id DESC", (), Session, limit=limit)
+
+
+def session_of_today(primary: apsw.Connection) -> str:
+    """The newest session that is active and began today; else the name of one for today."""
+    today = format_day(now_us())
+    newest = list_sessions(primary, 1)
+    is_current = newest and newest[0].status == "active" and format_day(newest[0].created_at) == today
+    return newest[0].name if is_current else today
 
 
 def create_session(change: Change, new: NewSession) -> int:

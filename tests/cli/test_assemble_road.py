@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.clock import format_day, now_us
 from ctxrank.indexer.text.tokens import cautious_tokens
 
 TASK = "the walrus pool locks the heron queue"
@@ -42,6 +43,22 @@ def test_two_calls_without_a_run_give_equal_bytes(
     folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
 ) -> None:
     assert _assemble(capsys, *options)["text"] == _assemble(capsys, *options)["text"]
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_without_a_session_the_block_is_one_for_todays_of_what_the_project_found(
+    folder: Path, capsys: pytest.CaptureFixture[str], is_over: bool
+) -> None:
+    if is_over:  # so that none of today is open
+        assert run(["session", "end", "S"]) == 0
+    capsys.readouterr()
+    assert run(["--json", "assemble", "--task", TASK]) == 0
+    said = capsys.readouterr()
+    assert len(json.loads(said.out)["packages"]) == 4
+    session = format_day(now_us()) if is_over else "S"
+    assert f"--session is missing: the block is one for {session}" in said.err
+    assert "--agent is missing: the block is one for developer" in said.err
+    assert run(["assemble", "--task", TASK, "--strict"]) == 2
 
 
 @pytest.mark.parametrize("run_", [("--run", "a1"), ("--iteration", "1")])

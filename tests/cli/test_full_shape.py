@@ -152,13 +152,13 @@ def test_a_locked_store_and_a_stale_index_give_the_full_shape(
     locker.close()
 
 
-def test_an_assembly_without_an_agent_is_a_minimal_block_and_strictly_an_error(
+def test_an_assembly_without_an_agent_is_a_developers_and_strictly_an_error(
     loaded: Location, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call = ["--db", loaded.primary, "assemble", "--session", "shop-2026-10"]
     assert run(call) == 0
     said = capsys.readouterr()
-    assert said.out.startswith("## Context for developer\n") and "**Fallback Mode**" in said.out
+    assert said.out.startswith("## Context for developer\n") and "**Fallback Mode**" not in said.out
     assert "--agent is missing" in said.err
     assert run([*call, "--strict"]) == 2
     assert "--agent is missing" in capsys.readouterr().err
