@@ -37,29 +37,12 @@ from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.task_text import task_query
 
-SETS: dict[str, tuple[str, ...] | range] = {
-    "issues-seen": ("sphinx-doc/sphinx",),
-    "questions-seen": range(5),
-    "issues-unseen": ("pytest-dev/pytest", "pydata/xarray", "pylint-dev/pylint", "astropy/astropy"),
-    "questions-unseen": range(5, 10),
-    "issues-fresh": ("sympy/sympy", "psf/requests", "mwaskom/seaborn", "pallets/flask"),
-    "questions-fresh": range(5, 10),
-    "issues-newest": ("dask/dask", "tobymao/sqlglot", "modin-project/modin", "sqlfluff/sqlfluff"),
-    "questions-newest": range(10),
-    "issues-forms": ("huggingface/diffusers", "python/mypy", "flet-dev/flet", "keras-team/keras"),
-    "issues-latest": (
-        "pydantic/pydantic",
-        "huggingface/trl",
-        "getmoto/moto",
-        "scipy/scipy",
-        "Qiskit/qiskit",
-        "py-pdf/pypdf",
-    ),
-    "questions-latest": range(10),
-}
-_OF_LOCBENCH = (*SETS["issues-newest"], *SETS["issues-forms"], *SETS["issues-latest"])
-BUDGETS = (8000, 2000)
 RESULTS = Path(__file__).parent / "results"
+_RECORD = RESULTS / "road-sets.json"
+# The repositories or dialogues of each set; a new one is an entry with `of` alone.
+SETS: dict[str, list[str | int]] = {name: one["of"] for name, one in json.loads(_RECORD.read_text("utf-8")).items()}
+_OF_LOCBENCH = [part for name in ("newest", "forms", "latest", "block") for part in SETS[f"issues-{name}"]]
+BUDGETS = (8000, 2000)
 _TASKS, _NOTES = 63, 300  # of a set; of a program
 _PRIORITIES = ("critical", "high", "medium", "low")
 _ADVERSARIAL = 5  # questions that have no answer
@@ -241,14 +224,20 @@ def main() -> None:
         print_items(Path(sys.argv[2]), Path(sys.argv[3]), *sys.argv[4:])
         return
     data, stores, *names = sys.argv[1:]
-    record = RESULTS / "road-sets.json"
-    written: dict[str, Any] = json.loads(record.read_text("utf-8")) if record.exists() else {}
+    written: dict[str, Any] = json.loads(_RECORD.read_text("utf-8"))
     for name in names or SETS:
         found = read_set(Path(data), name)
-        said = {"digest": found.digest, "tasks": len(found.tasks), "notes": len(found.notes), "dropped": found.dropped}
-        if written.setdefault(name, said) != said:
+        said = {
+            "of": SETS[name],
+            "digest": found.digest,
+            "tasks": len(found.tasks),
+            "notes": len(found.notes),
+            "dropped": found.dropped,
+        }
+        if written[name] not in (said, {"of": SETS[name]}):
             sys.exit(f"{name} is not what it was: {found.digest}")
-        record.write_text(json.dumps(written, indent=1) + "\n", "utf-8")
+        written[name] = said
+        _RECORD.write_text(json.dumps(written, indent=1) + "\n", "utf-8")
         home = Path(stores) / name
         if not home.exists():
             make_store(home, found.notes)

@@ -151,7 +151,7 @@ def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
     while lines or details:
         if lines and lines[0].place in shown:
             lines.popleft()
-        elif lines and (not details or spent_lines + lines[0].cost <= spent_details):
+        elif lines and (not details or (details[0].at != 2 and spent_lines + lines[0].cost <= spent_details)):
             step = lines.popleft()
             shown.add(step.place)
             spent_lines += step.cost
@@ -181,6 +181,7 @@ def level_by_level(items: Sequence[Item], kind: str) -> list[Step]:
 
     def turn(step: Step) -> tuple[bool, int]:
         item = items[step.place]
-        return not item.is_first or (item.has_line and step.at > 1), step.at
+        detail = step.at - 1 if item.has_line and step.at > 1 else step.at
+        return not item.is_first or (item.has_line and detail > 1), detail
 
     return sorted(steps, key=turn)

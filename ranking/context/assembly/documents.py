@@ -71,14 +71,9 @@ def package_candidate(
     forms, written = [line], [block.package_entry(line)]
     steps = [_price(spawn, package, line, written[0])]
     if has_detail or not ranked.standing:  # else no other form of it is shown, and none is priced
-        shown = line._replace(detail="summary")
-        written.append(block.package_entry(shown))
-        more = max(0, _price(spawn, package, shown, written[1]) - steps[0])
-        if ranked.standing and passages:  # from its line to its summary with the best passage in one step
-            passages[0] = passages[0]._replace(price=passages[0].price + more)
-        else:
-            forms.append(shown)
-            steps.append(more)
+        forms.append(line._replace(detail="summary"))
+        written.append(block.package_entry(forms[1]))
+        steps.append(max(0, _price(spawn, package, forms[1], written[1]) - steps[0]))
     return _candidate("packages", forms, written, steps, passages, count, ranked.standing)
 
 

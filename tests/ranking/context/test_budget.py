@@ -191,8 +191,9 @@ def test_a_line_that_became_a_part_of_details_leaves_room_for_other_lines() -> N
     assert detailed == sorted(detailed) and lines == set(range(10))  # 4 for the first 40 tokens, 5 for the 80 of two
 
 
-def test_a_second_detail_comes_after_the_first_of_each() -> None:
-    best = Item("a", ("line", "passage", "passage"), (10, 100, 150), kind="x", is_first=True, has_line=True)
-    other = Item("b", ("line", "passage"), (10, 100), kind="x", has_line=True)
-    places = [(step.place, step.at) for step in lines_and_details([best, other], "x") if step.at]
-    assert places == [(0, 1), (1, 1), (0, 2)]
+def test_a_second_passage_comes_after_the_first_of_each_which_follows_its_summary() -> None:
+    levels = ("line", "summary", "passage", "passage")
+    best = Item("a", levels, (10, 30, 100, 150), kind="x", is_first=True, has_line=True)
+    other = Item("b", levels[:3], (10, 30, 100), kind="x", has_line=True)
+    places = [(step.place, step.at) for step in lines_and_details([best, other], "x")]
+    assert places == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3)]

@@ -164,6 +164,19 @@ def test_a_block_of_what_was_saved_and_never_indexed_is_filled(
             assert 0.85 * budget <= counter(block.text) * model_factor(model) <= block.used <= budget
 
 
+def test_what_is_left_buys_a_summary_where_no_passage_fits(tmp_path: Path) -> None:
+    chance = random.Random(2)
+    words = [word for word in " ".join(_KINDS.values()).split() if word.isalpha()]
+    with make_store(tmp_path) as store:
+        for number in range(40):
+            title, *said = (" ".join(chance.choices(words, k=9)) for _ in range(14))
+            summary = f"The walrus {' '.join(said[:5])}"
+            save(store, f"notes/{number}.md", "\n".join((f"# {title}\n", *said)), summary=summary)
+        task = f"the walrus {' '.join(chance.choices(words, k=6))}"
+        shown = [block_for(store, budget=budget, task=task, is_marking=False) for budget in range(1600, 3000, 50)]
+    assert any(one.detail == "summary" for block in shown for one in block.packages)
+
+
 @each_row("kind", list(_KINDS))
 def test_a_price_is_not_below_the_exact_count(kind: str, counter: Callable[[str], int]) -> None:
     assert cautious_tokens(_KINDS[kind] * 6) >= counter(_KINDS[kind] * 6)
