@@ -14,7 +14,7 @@ _MOST_ROWS = 1000
 # What is behind a name that may head a column: more names up to the end of the line, or to a tuple behind theirs; and
 # what is before a name that heads the last.
 _HEADED = (
-    r"[\w-]{1,40}\\?[\"'`*]{0,2}[ \t]{0,40}(?P<sign>[,;|\t]|(?=[)\r\n]))"
+    r"[\w-]{1,40}+\\?+[\"'`*]{0,2}+[ \t]{0,40}(?P<sign>[,;|\t]|(?=[)\r\n]))"
     r"(?=[\w .*\\\"'`,;|\t-]{0,2000}+(?:\r?\n[^\n]{0,2000}?[,;|\t]|\)\s{0,9}(?:,|(?i:values))\s{0,9}\())"
 )
 _BEFORE = r"(?s).*([,;|\t])"

@@ -95,7 +95,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     operator = ":" if link["pair"] else link["operator"]
     near = text[max(0, place - _CHARS_BEFORE) : place]
     before = near[-1:]
-    if (operator == before == ":") or compiled(PIECES["NO_NAME"]).match(near):
+    if (operator == before == ":") or compiled(PIECES["NO_NAME"]).search(near):
         return None
     if link["tail"][-2:].lower() == "id" and not word.startswith(("api", "access")):
         return None
@@ -172,7 +172,7 @@ _IN_BASE64 = r"(?=[A-Za-z+/]{0,11}\d)[A-Za-z0-9+/]{12}\Z"  # the end of a digest
 
 def _is_in_a_word(before: str, word: str) -> bool:
     """Whether the name goes on before it: `bypass`, but not `db_pass`, `smtpPass`, `DBPASS`."""
-    if compiled(_IN_BASE64).search(before):
+    if compiled(_IN_BASE64).match(before[-12:]):
         return True
     if not before or not before[-1].isalpha():
         return before[-1:].isdigit() and len(word) < 3

@@ -34,7 +34,7 @@ def _value(text: str, vendor: str, place: int) -> Secret | None:
     link = compiled(PIECES["VENDOR_LINK"]).match(text, place + len(vendor))
     if link is None or compiled(PIECES["NO_SECRET_NAME"]).match(link["name"]):
         return None
-    if compiled(PIECES["NO_NAME"]).match(text[max(0, place - _CHARS_BEFORE) : place]):
+    if compiled(PIECES["NO_NAME"]).search(text[max(0, place - _CHARS_BEFORE) : place]):
         return None
     for value, pattern in _patterns(vendor):
         match = pattern.match(text, link.end())
