@@ -306,7 +306,8 @@ def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None], asked
     this = _Pass(store.last_seq(), now_us(), artifact, commit_of(tree.folder))
     query = f"""
         SELECT id FROM documents WHERE id IN (SELECT coalesce(owner_id, id) FROM documents WHERE seq > ?)
-           AND superseded_by IS NULL AND kind IN ({", ".join(f"'{kind}'" for kind in FINDINGS)})
+           AND superseded_by IS NULL AND kind IN {FINDINGS}
+           AND EXISTS (SELECT 1 FROM documents WHERE kind IN {FINDINGS} AND record_id IS NOT NULL)
     """
     _anchor(store, tree, read_column(store.primary, query, (last.seq,), int))
     elsewhere = _Elsewhere(store, tree, last)
