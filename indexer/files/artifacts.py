@@ -274,8 +274,7 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
     Returns how many were written.
     """
     moved = 0
-    moment, of = owner.created_at, owner.document_id
-    shape = documents.Document("passage", None, "", "", moment, RULESET_VERSION, prepared.path, of, *owner[1:6])
+    moment = owner.created_at
     new: list[documents.Document] = []
     query = "SELECT passage_key, id, end_line, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
@@ -294,9 +293,8 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
         # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
         title = heading.removeprefix(f"{prepared.title} > ")
         counted = prepared.counts[place] if prepared.counts else None
-        document = shape._replace(
-            title=title, body=text, passage_key=key, start_line=start_line, end_line=end_line, counted=counted
-        )
+        place_of = moment, RULESET_VERSION, prepared.path, *owner[:6], key, start_line, end_line
+        document = documents.Document("passage", None, title, text, *place_of, None, counted)
         if known is None:
             new.append(document)
         else:

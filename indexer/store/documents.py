@@ -108,11 +108,8 @@ def _row(change: Change, document: Document) -> tuple[str | int | None, ...]:
     from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
 
     identifiers = split_identifiers(searchable(document.title), searchable(document.body))
-    if document.kind == "passage" and document.path:
-        from ctxrank.indexer.text.definitions import (  # noqa: PLC0415  start-up: writing passages only
-            defined_names,
-            with_names,
-        )
+    if document.kind == "passage":
+        from ctxrank.indexer.text.definitions import defined_names, with_names  # noqa: PLC0415  as above
 
         identifiers = with_names(identifiers, defined_names(document.body, document.path))
     counted = document.counted or _counted(document.body)

@@ -35,7 +35,7 @@ def defined_names(text: str, path: str) -> Names:
     """The names that a text defines which is a file of this path, or a part of one."""
     language = language_of(path)
     if language.kind == "python" and (compiled := compiled_code()) is not None and text.isascii():
-        return Names(_once(compiled.python_names(text)))
+        return Names(tuple(dict.fromkeys(compiled.python_names(text)))[:MAX_NAMES])
     lines = f"\n{text}"
     if language.kind == "python":
         return Names(_once(expression("python_names").findall(lines)))
@@ -51,7 +51,7 @@ def defined_names(text: str, path: str) -> Names:
 
 def with_names(identifiers: str, names: Names) -> str:
     """The text of the column `identifiers`: the parts of compound words, and below them the names."""
-    if not (names.code or names.headings):
+    if not any(names):
         return identifiers
     return "\n".join((identifiers, " ".join(names.code), " ".join(names.headings)))
 
@@ -65,6 +65,5 @@ def names_in(identifiers: str) -> tuple[str, Names]:
     return parts, Names(tuple(code.split()), tuple(headings.split()))
 
 
-def _once(found: list[tuple[str, ...]] | list[str]) -> tuple[str, ...]:
-    names = [one if isinstance(one, str) else "".join(one) for one in found]
-    return tuple(dict.fromkeys(names))[:MAX_NAMES]
+def _once(found: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map("".join, found)))[:MAX_NAMES]

@@ -56,9 +56,9 @@ def split_identifiers(*texts: str) -> str:
     In the order in which the words first occur in each, each word at most MAX_REPEATS times. Where one text is long,
     all are looked at by what is compiled.
     """
-    is_long = any(len(text) >= _COMPILED_FROM_CHARS for text in texts)
+    is_long = max(map(len, texts)) >= _COMPILED_FROM_CHARS
     split = (compiled_split() if is_long else None) or split_in_python
-    return " ".join([parts for text in texts if text and (parts := split(text))])
+    return " ".join(filter(None, map(split, texts)))
 
 
 def split_in_python(text: str) -> str:

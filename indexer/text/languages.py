@@ -1,7 +1,5 @@
 """Languages by the extensions of their files, as far as passages and definitions are found in them: languages.tsv."""
 
-from os.path import splitext
-
 from ctxrank.indexer.light_typing import NamedTuple, cache
 from ctxrank.indexer.text.tables import rows
 
@@ -37,4 +35,5 @@ def _languages() -> dict[str, Language]:
 
 def language_of(path: str) -> Language:
     """The language of a file, by the extension of its path."""
-    return _languages().get(splitext(path)[1].lower(), _OTHER)
+    # `splitext` takes three times as long.
+    return _languages().get("".join(path.rpartition("/")[2].lstrip(".").rpartition(".")[1:]).lower(), _OTHER)

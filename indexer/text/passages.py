@@ -195,11 +195,12 @@ def _cut_code(text: str, start: int, end: int) -> int:
         return end
     low, high = start + CUT_WINDOW[0], start + CUT_WINDOW[1]
     seen_to = min(high + 100, end)  # it looks ahead
-    if (compiled := compiled_code()) is not None and text.isascii():
-        best = compiled.code_cut(text, start, low, high, seen_to)
-    else:
-        best = best_code_cut(text, start, low, high, seen_to)
-    return best or _cut(text, start, end)
+    piece, compiled = text[start:seen_to], compiled_code()
+    # What is above its first line is not in the piece.
+    if compiled is None or not piece.isascii() or "\n" not in piece[: CUT_WINDOW[0]]:
+        return best_code_cut(text, start, low, high, seen_to) or _cut(text, start, end)
+    best = compiled.code_cut(piece, 0, *CUT_WINDOW, len(piece))
+    return start + best if best else _cut(text, start, end)
 
 
 def best_code_cut(text: str, start: int, low: int, high: int, seen_to: int) -> int:
@@ -233,7 +234,7 @@ def _nest(text: str, openings: Iterator[_Opening]) -> list[_TextSection]:
     start = 0
     for opening in openings:
         if opening.start > start and not (start == 0 and text[: opening.start].isspace()):
-            sections.append(_TextSection(path, start, opening.start))
+            sections.append(_TextSection._make((path, start, opening.start)))
             start = opening.start
         while outer and (outer[-1].level >= opening.level or len(outer) == PATH_DEPTH):
             outer.pop()
@@ -302,7 +303,7 @@ def _python_definitions(lines: str, language: Language) -> Iterator[_Opening]:
     else:
         found = openings_in_python(lines)
     for start, indent, name in found:
-        yield _Opening(_with_lead(lines, start, indent, language.leads), _level(indent), name)
+        yield _Opening._make((_with_lead(lines, start, indent, language.leads), _level(indent), name))
 
 
 def openings_in_python(lines: str) -> Iterator[tuple[int, str, str]]:
