@@ -141,7 +141,8 @@ def fair_queue(items: Sequence[Item], classes: Mapping[str, ItemClass]) -> Order
 def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
     """The steps of a class: its details and its lines by turns, for as many tokens, each level by level.
 
-    An item's line comes at once before its first detail, where it has not come before, and is then a part of it.
+    An item's line comes at once before its first detail, where it has not come before, and is then a part of it; the
+    second, its best passage, follows the first, its summary, at once.
     """
     details, lines = deque[Step](), deque[Step]()
     for step in level_by_level(items, kind):
@@ -174,7 +175,8 @@ def lines_and_details(items: Sequence[Item], kind: str) -> Iterator[Step]:
 def level_by_level(items: Sequence[Item], kind: str) -> list[Step]:
     """The steps of a class: its items by turns, one level each; those that are first before the others.
 
-    Of one that has a line only the first detail is: what another says is more than a second passage of the same.
+    Of one that has a line only its summary with the best passage is, in one turn: what another says is more than a
+    second passage of the same.
     """
     own = [place for place, item in enumerate(items) if item.kind == kind]
     steps = [items[place].step(place, at) for place in own for at in range(len(items[place].levels))]
