@@ -58,8 +58,8 @@ class HookCall(NamedTuple):
     @property
     def shown(self) -> frozenset[str]:
         """The ids of what the event's agent was shown in this session already."""
-        session_id = session_id_of(self.store.primary, self.event.session)
-        return frozenset() if session_id is None else shown_ids(self.store.primary, session_id, self.agent_id)
+        session_id = session_id_of(self.store.primary, self.event.session) or 0  # which no session has
+        return shown_ids(self.store.primary, session_id, self.agent_id, self.event.name)
 
     @property
     def agent_id(self) -> str:

@@ -55,14 +55,18 @@ def note_injection(change: Change, session_id: int, group_id: int | None, inject
     record_event(change, session_id, group_id, INJECTION, dumps(payload))
 
 
-def shown_ids(primary: apsw.Connection, session_id: int, agent: str = "") -> frozenset[str]:
-    """The documents that an agent of a session was shown: '' is the main one, which has not seen what others got."""
+def shown_ids(primary: apsw.Connection, session_id: int, agent: str = "", at: str = "") -> frozenset[str]:
+    """The documents that an agent of a session was shown: '' is the main one, which has not seen what others got.
+
+    What a session began with, names and summaries, counts at an event of that kind alone.
+    """
     query = """
         SELECT payload FROM events
          WHERE session_id = ?1 AND subtype = ?2 AND coalesce(payload ->> 'agent', '') = ?3
            AND payload ->> 'event' <> 'PreToolUse' AND (payload ->> 'event' <> 'SubagentStart' OR ?3 <> '')
+           AND payload ->> 'event' <> iif(?4 = 'SessionStart', '', 'SessionStart')
     """
-    payloads = read_column(primary, query, (session_id, INJECTION, agent), str)
+    payloads = read_column(primary, query, (session_id, INJECTION, agent, at), str)
     return frozenset(id_ for payload in payloads for id_ in _texts(payload, "ids"))
 
 

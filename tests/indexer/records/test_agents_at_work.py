@@ -161,7 +161,9 @@ def test_an_agent_was_shown_what_was_put_before_itself(change: Change) -> None:
     put_before(change, "SubagentStart", "package:2", agent="a1")
     put_before(change, "SubagentStart", "package:3")  # by a runner that names no agent: not the main one saw it
     put_before(change, "PreToolUse", "package:4")  # the tool's input: nobody read it yet
-    assert shown_ids(change.connection, 1) == {"package:1"}
+    put_before(change, "UserPromptSubmit", "package:5")
+    assert shown_ids(change.connection, 1) == {"package:5"}  # of the first it has seen the headline
+    assert shown_ids(change.connection, 1, at="SessionStart") == {"package:1", "package:5"}
     assert shown_ids(change.connection, 1, "a1") == {"package:2"}
     assert shown_ids(change.connection, 2) == frozenset()
 
