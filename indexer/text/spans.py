@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain, compress, count, filterfalse, repeat, starmap
-from operator import ne
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
@@ -36,8 +35,10 @@ _MOST_ADDED = 3  # lines that a line may be broken into
 _NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to a span and still is
 _LEAST_KEPT = 0.5  # of the lines of a definition that has another name now
 _LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
-_SURE_SCORE = 115  # of lines without a word that the span alone had
-_LEAST_ALONE, _LEAD = 60, 20  # percent of such lines' words; of their score over that of all others
+_SURE_SCORE = 105  # of lines without a word that the span alone had
+_LEAST_FOUND = 60  # percent of the words of such lines that need no neighbour
+_LEAST_ALONE, _LEAD = 50, 20  # percent of their words; of their score over that of all others
+_TWIN_NEIGHBOURS = 2  # of a text that its file had elsewhere, too
 _RENAMED_SCORE = 100  # of a definition that has another name now and of which most lines have changed
 _DECORATORS = ("@", "#[")
 _CLOSERS = (")", "]", "}")
@@ -69,7 +70,8 @@ class _Part:
 
 class Fingerprint:
     """Checksums of the lines of a span; of their words alone, and of those of the nearest lines before and after it; of
-    each word of its first lines, and of those that no lines like it have: as they are stored, in hexadecimal digits.
+    each word of its first lines, and of those that no lines like it have; of a text that is there twice, of its first
+    line instead. They are stored in hexadecimal digits.
     """
 
     lines, before, words, after, terms, own = map(_Part, range(6))
@@ -169,8 +171,9 @@ class Source:
         kept = Fingerprint.of(lines, before, words, after, terms, ())
         others = [(max(first - _CONTEXT_LINES, 0), first), (last, last + _CONTEXT_LINES)]
         if not is_named:
-            others += [(one.start, one.end) for one in self._beside(kept, first, last)]
-        own = terms.difference(*starmap(self._terms_of, others))
+            others += [(one.start, one.end) for one in self._beside(kept, first, last) if one.score >= _LEAST_SCORE]
+        is_once = len([*self._places([*lines[:MAX_LINES]])]) == 1
+        own = terms.difference(*starmap(self._terms_of, others)) if is_once else lines[:1]
         return Fingerprint.of(lines, before, words, after, terms, own)
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
@@ -191,7 +194,7 @@ class Source:
         """The checksums of what is here, and 0 for those of all else."""
         sums, words, terms = {*self._sums}, {*self._words}, set[int]().union(*map(_terms_in, self._plain))
         parts = (kept.lines, kept.before, kept.words, kept.after, kept.terms, kept.own)
-        of_each = zip(parts, (sums, words, words, words, terms, terms), strict=True)
+        of_each = zip(parts, (sums, words, words, words, terms, terms | sums), strict=True)
         return Fingerprint.of(*([one if one in here else 0 for one in part] for part, here in of_each))
 
     def trimmed(self, span: Span) -> Span:
@@ -305,9 +308,8 @@ class Source:
         now = self._lines_of(span)
         if now == kept.lines:
             return 0
-        was, now = _without_common_start(*_without_common_start(kept.lines, now))
-        common = Counter(was) & Counter(now)
-        return max(len(now), len(was)) - common.total() or 1
+        common = Counter(kept.lines) & Counter(now)
+        return max(len(now), len(kept.lines)) - common.total() or 1
 
     def exact(self, kept: Fingerprint, near: int, least_chars: int = 0) -> Located | None:
         """Where the very lines of a span are: in the same surroundings, else at the nearest place."""
@@ -318,6 +320,8 @@ class Source:
         at = found[0]
         if len(found) > 1:
             at = max(found, key=lambda at: (self._neighbours(kept, at, at + size), -abs(self._numbers[at] - near)))
+        if not self._has_neighbours(kept, at, at + size):
+            return None
         span = Span(self._numbers[at], self._numbers[at + size - 1])
         length = len(_without_space("".join(self.lines[span.start - 1 : span.end]))) if least_chars else 0
         return Located(span) if length >= least_chars else None
@@ -336,6 +340,10 @@ class Source:
         before, after = self._words[max(start - _CONTEXT_LINES, 0) : start], self._words[end : end + _CONTEXT_LINES]
         near = before[-1:] == [*kept.before[-1:]] != [], after[:1] == [*kept.after[:1]] != []
         return len({*before, *after}.intersection(kept.before + kept.after) - {_NO_WORDS}) + sum(near)
+
+    def _has_neighbours(self, kept: Fingerprint, start: int, end: int) -> bool:
+        """Whether some lines may be a span: of a text that was there twice, only those with some of its neighbours."""
+        return kept.own != kept.lines[:1] or self._neighbours(kept, start, end) >= _TWIN_NEIGHBOURS
 
     def _like(self, kept: Fingerprint, starts: Iterable[tuple[int, int]]) -> Iterator[_Likeness]:
         """The lines from some places on that have words of a span, as far as they are like it: each place with the
@@ -359,7 +367,8 @@ class Source:
                 likeness = 200 * len(terms & here) // (len(terms) + len(here)) if end - start >= size else 0
                 if likeness >= percent and len(own) >= least:
                     neighbours = self._neighbours(kept, start, end)
-                    if (score := likeness + _NEIGHBOUR * neighbours) >= _LEAST_SCORE:
+                    score = likeness + _NEIGHBOUR * neighbours
+                    if likeness >= _LEAST_FOUND or score >= _LEAST_SCORE:
                         yield _Likeness(score, neighbours, start, end)
 
     def _starts(self, kept: Fingerprint) -> range:
@@ -370,12 +379,6 @@ class Source:
         """The lines that are like a span, without those that have one of some lines."""
         alike = self._like(kept, zip(self._starts(kept), repeat(_LEAST_LIKENESS)))
         return (one for one in alike if one.end <= start or one.start >= end)
-
-    def _is_alone(self, kept: Fingerprint, like: _Likeness) -> bool:
-        """Whether lines with a neighbour of a span have most of its words, and no others are nearly as like it."""
-        others = (one.score for one in self._beside(kept, like.start, like.end))
-        is_like = like.neighbours > 0 and like.score - _NEIGHBOUR * like.neighbours >= _LEAST_ALONE
-        return is_like and like.score >= max(others, default=_LEAST_SCORE) + _LEAD
 
     def _around(self, kept: Fingerprint) -> list[int]:
         """How many lines next to those from each place on may be ones that were around a span."""
@@ -389,12 +392,12 @@ class Source:
         return counts
 
     def _likest(self, kept: Fingerprint, *, is_named: bool = False) -> Located | None:
-        """The lines that are most like a span: with a word of its own, or among its neighbours; of a definition whose
+        """The lines that are most like a span: with a word of its own, or by far the likest; of a definition whose
         name is gone, where most of its lines are left or the score is high.
 
         They are looked for where most of the lines around are known, and on to where none can be as like them.
         """
-        one, around = _Likeness(_LEAST_SCORE, 0, 0, 0), self._around(kept)
+        one, around = _Likeness(_LEAST_FOUND, 0, 0, 0), self._around(kept)
         places = self._starts(kept)
         wordless = (*kept.before[-1:], *kept.after[:1]).count(_NO_WORDS)  # neighbours that `around` does not count
 
@@ -408,9 +411,14 @@ class Source:
 
         for like in self._like(kept, starts()):
             one = max(one, like)
-        is_own = one.score >= _SURE_SCORE or self._terms_of(one.start, one.end).intersection(kept.own)
-        if one.start == one.end or not (is_own or self._is_alone(kept, one)):
+        if one.start == one.end:
             return None
+        if self._terms_of(one.start, one.end).isdisjoint(kept.own):
+            others = (other.score for other in self._beside(kept, one.start, one.end))
+            is_like = one.score - _NEIGHBOUR * one.neighbours >= _LEAST_ALONE
+            is_clear = one.score >= _SURE_SCORE or (is_like and one.score >= max(others, default=_LEAST_FOUND) + _LEAD)
+            if not (is_clear and self._has_neighbours(kept, one.start, one.end)):
+                return None
         span = Span(self._numbers[one.start], self._numbers[one.end - 1])
         changed = self.difference(kept, span)
         is_lost = is_named and one.score < _RENAMED_SCORE and 2 * changed >= len(kept.lines)
@@ -440,12 +448,6 @@ def _checksums(text: str, without: bytes) -> list[int]:
     if compiled is None:
         return [*map(crc32, encoded.translate(None, without).split(b"\n"))]
     return cast("list[int]", compiled.line_checksums(encoded, without))
-
-
-def _without_common_start(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Two rows without what both begin with, each from its end to its start."""
-    common = next(compress(count(), map(ne, one, other)), min(len(one), len(other)))
-    return one[common:][::-1], other[common:][::-1]
 
 
 def _places_of(text: str, word: str) -> Iterator[int]:

@@ -158,8 +158,11 @@ def test_what_is_gone_is_found_when_it_comes_back_elsewhere(store: Store, tmp_pa
     assert states(store) == [("load", "moved", "new.py", 4)]
 
 
-@pytest.mark.parametrize("rest, state", [("return parse(text)", "changed"), ("return None", "gone")])
-def test_a_rewritten_function_is_found_where_its_file_has_another_name(
+@pytest.mark.parametrize(
+    "rest, state",
+    [("print(len(text), path)\n    return parse(text)", "changed"), ("return parse(text)", "gone")],
+)
+def test_a_rewritten_function_is_found_in_another_file_by_half_of_its_lines(
     store: Store, tmp_path: Path, rest: str, state: str
 ) -> None:
     save(store, "`load` in src/config.py")
@@ -247,14 +250,15 @@ def test_a_line_has_not_moved_where_other_files_have_it_too(
 
 
 @pytest.mark.parametrize("path", ["src/config/__init__.py", "lib/_config.py", "src/config.test.py", "src/Con-Fig.py"])
+@pytest.mark.parametrize("first", [CONFIG.splitlines()[0], "none = 0"])
 def test_a_rewritten_file_is_found_where_it_has_become_a_folder_or_another_kind(
-    store: Store, tmp_path: Path, path: str
+    store: Store, tmp_path: Path, path: str, first: str
 ) -> None:
     save(store, "src/config.py is read once")
     index(store)
     (tmp_path / "src" / "config.py").unlink()
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-    (tmp_path / path).write_text(f"{CONFIG.splitlines()[0]}\nagain = 1\n")
+    (tmp_path / path).write_text(f"{first}\nagain = 1\n")
     index(store)
     assert [(one.state, one.now_path) for one in anchors(store)] == [("changed", path)]
 

@@ -97,6 +97,20 @@ def test_a_line_that_is_there_twice_is_the_one_with_its_neighbours() -> None:
     assert found == Located(Span(3, 3))
 
 
+@pytest.mark.parametrize("text, found", [("b = 2\nreturn a\n", Located(Span(3, 3))), ("return a\n", None)])
+def test_a_line_that_was_there_twice_is_found_among_its_neighbours_alone(text: str, found: Located | None) -> None:
+    old = "a = 1\nreturn a\n\nb = 2\nreturn a\nc = 3\n"
+    kept = Source("a.py", old).fingerprint(Span(5, 5), is_named=False)
+    assert Source("a.py", f"x = 0\n{text}y = 4\n").find(kept, "", 5) == found
+
+
+def test_a_line_of_most_of_its_words_needs_no_neighbour() -> None:
+    old = "same<Kind>(codes.FIRST)\nsame<Kind>(codes.SECOND)\nsame<Kind>(codes.THIRD)\n"
+    kept = Source("a.ts", old).fingerprint(Span(2, 2), is_named=False)
+    new = "is(codes.FIRST).type.like<Kind>()\nis(codes.SECOND).type.like<Kind>()\nis(codes.THIRD).type.like<Kind>()\n"
+    assert Source("a.ts", new).find(kept, "", 2) == Located(Span(2, 2), 1)
+
+
 def test_a_line_like_others_is_the_one_whose_neighbours_make_up_for_a_word_of_its_own() -> None:
     old = "a = get(1)\nb = 2\nif a == 1 and b:\n    stop(a)\nc = 3\nif a == 1 and b:\n    go(a)\n"
     kept = Source("a.py", old).fingerprint(Span(3, 3), is_named=False)
@@ -112,13 +126,13 @@ def test_a_word_of_the_lines_around_is_no_word_of_its_own() -> None:
     assert Source("a.py", new).find(kept, "", 3) is None
 
 
-@pytest.mark.parametrize("other, found", [("", Located(Span(2, 2), 1)), ("open(mode, path, 'utf-8')\n", None)])
+@pytest.mark.parametrize("other, found", [("", Located(Span(1, 1), 1)), ("open(mode, path, 'utf-8')\n", None)])
 def test_a_line_without_a_word_of_its_own_is_the_one_that_is_by_far_the_likest(
     other: str, found: Located | None
 ) -> None:
     old = "size = 3\nopen(path, mode, 'utf-8')\na = 1\nb = 2\nc = 3\nd = 4\nopen(path, mode, 'utf-8', d)\n"
     kept = Source("a.py", old).fingerprint(Span(2, 2), is_named=False)
-    new = f"size = 3\nwith open(path, mode, 'utf-8'):\n    pass\n{other}print(path)\n"
+    new = f"with open(path, mode, 'utf-8'):\n    pass\n{other}print(path)\n"
     assert Source("a.py", new).find(kept, "", 2) == found
 
 
