@@ -40,8 +40,9 @@ _MOST = 12  # of one finding
 _AROUND = 2  # lines that must have stayed, too, above and below one that is not looked for
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
-_LEAST_LIKENESS = 0.5  # of a span and another file that defines its name
+_LEAST_LIKENESS = 0.5  # of a span and another file that has its name
 _LEAST_SUCCESSOR = 0.6  # of the lines around it and what its file is now
+_LEAST_HEIR = 0.25  # of these and a new file that alone has the name now
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _COMMON_LINES = 8  # of a span, that other files may have, too
 _FEW_ROWS = 20  # that hold a text: of several files one is another
@@ -195,7 +196,8 @@ class _Elsewhere:
         """The file that has an anchor now: its name and some of its lines or, of an anchor without a name, its very
         lines; where its file is gone, the new file that is most like what it was.
 
-        A member's name is enough; with another one, half of its lines are wanted.
+        A name that is a member's or begins with a capital is enough where one file alone defines it; another one in a
+        new file, with a few of the lines around it.
         """
         name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
         definers = _definers(self._store, name) if anchor.kind == "name" else []
@@ -203,17 +205,18 @@ class _Elsewhere:
         found = [one for one in named if one.defined(name)]
         if found:
             found = [one for one in self._sources(anchor, definers) if one.defined(name)]
-            if not SEPARATOR.search(name):
-                found = [one for one in found if one.likeness({*kept.words}) >= _LEAST_LIKENESS]
+            is_only = len(found) == 1
+            if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
+                is_successor = is_only and self.paths[found[0].path]
+                own, least = (around, _LEAST_HEIR) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
+                found = [one for one in found if one.likeness(own) >= least]
         place = self._nearest(anchor, kept, found) if found else _of_another_owner(named, name, kept)
         if place or (name and (found or not is_gone)):
             return place
         new, stem = self._sources(anchor, self._new.get(language_of(anchor.now_path).kind, ())), _stem(anchor.now_path)
-        parts = (around,) if is_gone else (around, {*kept.words})
-        shares = {one: max(map(one.likeness, parts)) for one in new}
+        share = {one: one.likeness(around) for one in new}
         found = [one for one in new if is_gone and _stem(one.path) == stem]
-        most = max(shares.values(), default=0)
-        found += [one for one in new if shares[one] == most >= _LEAST_SUCCESSOR][:1]
+        found += [one for one in sorted(new, key=share.__getitem__, reverse=True)[:1] if share[one] >= _LEAST_SUCCESSOR]
         return self._nearest(anchor, kept, found, is_exact=not (name or is_gone))
 
     def _nearest(

@@ -317,9 +317,7 @@ class Source:
         found = [*self._places([*kept.lines[:size]])]
         if not found:
             return None
-        at = found[0]
-        if len(found) > 1:
-            at = max(found, key=lambda at: (self._neighbours(kept, at, at + size), -abs(self._numbers[at] - near)))
+        at = max(found, key=lambda at: (self._neighbours(kept, at, at + size), -abs(self._numbers[at] - near)))
         if not self._has_neighbours(kept, at, at + size):
             return None
         span = Span(self._numbers[at], self._numbers[at + size - 1])
