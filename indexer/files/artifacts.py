@@ -54,7 +54,7 @@ class PreparedFile(NamedTuple):
     file: FileText
     title: str
     passages: tuple[Passage, ...]
-    counts: tuple[documents.TextCount, ...] = ()  # of the passages, where they were counted
+    counts: tuple[documents.TextCount | None, ...]  # of the passages, where they were counted
     stayed: list[tuple[int, int, int]] | None = None  # what is kept of the file goes here, where it is asked for
 
 
@@ -102,9 +102,7 @@ def prepare(
         if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
             hidden = head
     passages = tuple(split_passages(text[len(hidden) :], path, first_line=1 + hidden.count("\n")))
-    counts: tuple[documents.TextCount, ...] = ()
-    if counter is not None:
-        counts = tuple((counter.count(passage.text), counter.name) for passage in passages)
+    counts = tuple(None if counter is None else (counter.count(one.text), counter.name) for one in passages)
     return PreparedFile(path, file, title, passages, counts)
 
 
@@ -278,23 +276,21 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
     new: list[documents.Document] = []
     query = "SELECT passage_key, id, end_line, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
-    for place, passage in enumerate(prepared.passages):
-        known = kept.pop(passage.key, None)
+    shared = moment, RULESET_VERSION, prepared.path, *owner[:6]
+    for (key, heading, start_line, end_line, text), counted in zip(prepared.passages, prepared.counts, strict=True):
+        known = kept.pop(key, None)
         if known is not None and known.path == prepared.path:
             if prepared.stayed is not None:
-                prepared.stayed.append((known.start_line, known.end_line, passage.start_line - known.start_line))
-            if known[4:] != (passage.start_line, RULESET_VERSION, moment):
+                prepared.stayed.append((known.start_line, known.end_line, start_line - known.start_line))
+            if known[4:] != (start_line, RULESET_VERSION, moment):
                 change.connection.execute(
                     "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ?, created_at = ? WHERE id = ?",
-                    (passage.start_line, passage.end_line, RULESET_VERSION, moment, known.id),
+                    (start_line, end_line, RULESET_VERSION, moment, known.id),
                 )
             continue
-        key, heading, start_line, end_line, text = passage
         # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
         title = heading.removeprefix(f"{prepared.title} > ")
-        counted = prepared.counts[place] if prepared.counts else None
-        place_of = moment, RULESET_VERSION, prepared.path, *owner[:6], key, start_line, end_line
-        document = documents.Document("passage", None, title, text, *place_of, None, counted)
+        document = documents.Document("passage", None, title, text, *shared, key, start_line, end_line, None, counted)
         if known is None:
             new.append(document)
         else:

@@ -46,7 +46,8 @@ from ctxrank.indexer.text.vocabulary import local_counter
 # One chunk is read, held in memory and committed together.
 _CHUNK_FILES = 200
 _CHUNK_BYTES = 2_000_000
-# The index catches up after this much text: its merges cost less in large portions, its backlog stays small.
+# The index catches up after this much text: its merges cost less in large portions, its backlog stays small. A second
+# process is told when as much was written as is still to be read: its portions are large, and the last one is small.
 _FOLLOW_BYTES = 16_000_000
 # From here on a second process earns its start: half of a run's time is following.
 _LARGE_BYTES = 4_000_000
@@ -96,8 +97,8 @@ def index_artifacts(
     scan.stayed = stayed or {}
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
     sizes = [found.size_bytes for _, changes in work for found, _ in changes.to_read]
-    scan.total = len(sizes)
-    is_large = sum(sizes) >= _LARGE_BYTES
+    scan.total, scan.unread = len(sizes), sum(sizes)
+    is_large = scan.unread >= _LARGE_BYTES
     with background_indexer(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.notify:
         for root, changes in work:
             scan.run(root, changes)
@@ -166,7 +167,7 @@ class _Scan:
     """One run: what it is asked for, and the tally of what it did."""
 
     def __init__(self, store: Store, is_dry_run: bool, progress: Progress | None) -> None:
-        self.total = 0
+        self.total = self.unread = 0  # files, bytes
         self.notify: Notify | None = None  # the second process
         self.stayed: dict[str, StayedLines | None] = {}
         self._store = store
@@ -253,10 +254,11 @@ class _Scan:
                     self._apply(change, root, root_id, one)
             self._counts["files_read"] += len(chunk)
             self._unfollowed += size
-            if self.notify is not None and self.notify():
-                self._unfollowed = 0
-            elif self._unfollowed >= _FOLLOW_BYTES and not self._is_dry_run:
-                self._store.catch_up()
+            self.unread -= size
+            least = min(_FOLLOW_BYTES, self.unread) if self.notify else _FOLLOW_BYTES
+            if self._unfollowed >= least and not self._is_dry_run:
+                if self.notify is None or not self.notify():
+                    self._store.catch_up()
                 self._unfollowed = 0
             if self._progress is not None:
                 self._progress(self._counts["files_read"], self.total)

@@ -63,7 +63,7 @@ def test_what_declares_a_file_is_no_passage_of_it_and_lines_are_the_files() -> N
 
 
 def test_passages_are_counted_where_a_counter_is_given() -> None:
-    assert prepared("a.md", "# A\n\nb").counts == ()
+    assert prepared("a.md", "# A\n\nb").counts == (None,)
     assert prepared("a.md", "# A\n\nb", TokenCounter("mine", len)).counts == ((6, "mine"),)
 
 

@@ -1,5 +1,6 @@
 """Indexing a tree again and again: what is read, what is written, and what is no longer found."""
 
+import contextlib
 import os
 import random
 import shutil
@@ -468,6 +469,24 @@ def test_a_large_run_counts_as_it_writes_what_a_small_one_counts_at_its_end(
     with create_store(str(tmp_path / "other"), root=str(tmp_path)) as other:
         index_artifacts(other, [str(tmp_path / "a.md"), str(tmp_path / "b.py")])
         assert rows(other, counts) == small
+
+
+def test_a_second_process_is_told_in_portions_that_get_smaller(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(8):
+        put(tmp_path, f"{number}.md", "the zebra waits\n")
+    told: list[int] = []
+
+    def tell() -> bool:
+        told.append(len(rows(store, "SELECT id FROM artifacts")))
+        return True
+
+    monkeypatch.setattr(scan, "background_indexer", lambda _: contextlib.nullcontext(tell))
+    monkeypatch.setattr(scan, "_LARGE_BYTES", 0)
+    monkeypatch.setattr(scan, "_CHUNK_BYTES", 1)
+    index_artifacts(store)
+    assert told == [4, 6, 7, 8], "when as much was written as is still to be read"
 
 
 def test_a_dry_run_reports_the_same_and_writes_nothing(store: Store, tmp_path: Path) -> None:
