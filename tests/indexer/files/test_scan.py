@@ -7,7 +7,7 @@ import shutil
 import string
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -482,7 +482,10 @@ def test_a_second_process_is_told_in_portions_that_get_smaller(
         told.append(len(rows(store, "SELECT id FROM artifacts")))
         return True
 
-    monkeypatch.setattr(scan, "background_indexer", lambda _: contextlib.nullcontext(tell))
+    def beside(_: Store) -> contextlib.nullcontext[Callable[[], bool]]:
+        return contextlib.nullcontext(tell)
+
+    monkeypatch.setattr(scan, "background_indexer", beside)
     monkeypatch.setattr(scan, "_LARGE_BYTES", 0)
     monkeypatch.setattr(scan, "_CHUNK_BYTES", 1)
     index_artifacts(store)
