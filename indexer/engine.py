@@ -105,7 +105,13 @@ class IndexTerm(NamedTuple):
 
     id: int  # the engine's own number of it, within one snapshot
     term: str  # as the tokenizer makes it
-    df: int  # documents that hold it
+    df: int  # documents with a text that hold it; 1 where titles of files alone do
+
+
+def below_heading(title: str, body: str) -> str:
+    """A text without the heading of a file that it begins with, where it is the title, too: it counts once."""
+    heading, _, below = body.partition("\n") if body.startswith("# ") else ("", "", "")
+    return below if heading and heading.strip("# \t\r") == title else body
 
 
 class TermClause(NamedTuple):

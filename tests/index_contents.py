@@ -32,6 +32,7 @@ class IndexContents(NamedTuple):
     forward: dict[int, tuple[int, int, dict[str, int]]]
     instances: set[tuple[str, int, str, int]]
     spelt: set[str]
+    titles: dict[str, int]
 
 
 def index_contents(store: Store) -> IndexContents:
@@ -50,8 +51,10 @@ def index_contents(store: Store) -> IndexContents:
     }
     connection.execute("DROP TABLE temp.instances")
     df = {str(term): int(count) for term, count in connection.execute("SELECT term, df FROM main.terms WHERE df")}
+    in_titles = connection.execute("SELECT term, titles FROM main.terms WHERE titles")
+    titles = {str(term): int(count) for term, count in in_titles}
     spelt_terms = {word for id_, word in spelt(connection).items() if names.get(id_) in df}
-    return IndexContents(state.documents, state.total_length, df, forward, instances, spelt_terms)
+    return IndexContents(state.documents, state.total_length, df, forward, instances, spelt_terms, titles)
 
 
 def _counts(blob: bytes, names: dict[int, str]) -> dict[str, int]:

@@ -30,6 +30,7 @@ from ctxrank.indexer.engine import (
     RowText,
     Statistics,
     TermClause,
+    below_heading,
 )
 from ctxrank.indexer.fulltext.forward import BODY_MAX, IDENTIFIERS_MAX, PATH_MAX, TITLE_MAX
 from ctxrank.indexer.store.change_log import ChangeBatch, LoggedDocument, read_changes
@@ -62,6 +63,7 @@ class _Held(NamedTuple):
     document: LoggedDocument
     tokens: dict[str, list[str]]
     parts: list[str]  # of compound words, without the defined names below them
+    below: list[str]  # of the body, without a heading that is the title
 
     @property
     def rowid(self) -> int:
@@ -72,8 +74,12 @@ class _Held(NamedTuple):
         return self.document.owner_id or self.document.id
 
     @property
+    def is_title(self) -> bool:
+        return self.document.kind == "artifact" and not self.document.body
+
+    @property
     def length(self) -> int:
-        return sum(map(len, self.tokens.values())) - len(self.tokens["identifiers"]) + len(self.parts)
+        return sum(map(len, (self.tokens["title"], self.below, self.tokens["path"], self.parts)))
 
     @property
     def terms(self) -> set[_Key]:
@@ -97,7 +103,7 @@ class _Held(NamedTuple):
             return weights.identifiers * IDENTIFIERS_MAX
         return (
             weights.title * min(self.tokens["title"].count(term), TITLE_MAX)
-            + weights.body * min(self.tokens["body"].count(term), BODY_MAX)
+            + weights.body * min(self.below.count(term), BODY_MAX)
             + weights.identifiers * min(self.parts.count(term), IDENTIFIERS_MAX)
         )
 
@@ -137,9 +143,7 @@ class MemoryEngine:
     @contextlib.contextmanager
     def snapshot(self) -> Generator[Statistics, None, None]:
         """Documents stay as they are until the next `apply`."""
-        lengths = [
-            held.length for held in self._held.values() if held.document.body or held.document.kind != "artifact"
-        ]
+        lengths = [held.length for held in self._held.values() if not held.is_title]
         average_length = max(sum(lengths) / len(lengths), 1.0) if lengths else 1.0
         yield Statistics(self._applied_seq, len(lengths), average_length)
 
@@ -149,14 +153,17 @@ class MemoryEngine:
             if document.seq > self._versions.get(document.id, 0):
                 self._versions[document.id] = document.seq
                 tokens = {column: self.tokens(getattr(document, column)) for column in TEXT_COLUMNS}
+                below = self.tokens(below_heading(document.title, document.body))
                 parts, _ = names_in(document.identifiers)
-                self._held[document.id] = _Held(document, tokens, self.tokens(parts))
+                self._held[document.id] = _Held(document, tokens, self.tokens(parts), below)
         for deletion in batch.deletions:
             if deletion.seq > self._versions.get(deletion.id, 0):
                 self._versions[deletion.id] = deletion.seq
                 self._held.pop(deletion.id, None)
         self._applied_seq = max(self._applied_seq, batch.end)
-        self._df = Counter(term for held in self._held.values() for term in held.terms)
+        all_terms = Counter(term for held in self._held.values() for term in held.terms)
+        texts = Counter(term for held in self._held.values() if not held.is_title for term in held.terms)
+        self._df = Counter({term: texts[term] or 1 for term in all_terms})
         for term in self._df:
             self._ids.setdefault(term, len(self._ids) + 1)
 

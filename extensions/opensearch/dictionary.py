@@ -24,6 +24,8 @@ _COUNTED_AT_ONCE = 1000
 _MOST_TRIMMED = 5
 _NEAREST = 100  # of each beginning
 _LEAST_SPELT = 3
+# The titles of files alone, which are not counted where a passage has the text.
+TITLES: Query = {"bool": {"filter": [{"term": {"kind": "artifact"}}], "must_not": [{"exists": {"field": "body"}}]}}
 _FIELDS = {TEXT: "text", PATH: "path", DEFINITION: "names", HEADING: "names"}
 
 
@@ -63,10 +65,13 @@ class Dictionary:
         for start in range(0, len(unknown), _COUNTED_AT_ONCE):
             part = unknown[start : start + _COUNTED_AT_ONCE]
             filters = {str(at): {"term": {_FIELDS[field]: _held(field, term)}} for at, (field, term) in enumerate(part)}
-            asked: Query = {"size": 0, "track_total_hits": False, "aggs": {"df": {"filters": {"filters": filters}}}}
+            counted: Query = {"filters": {"filters": filters}, "aggs": {"titles": {"filter": TITLES}}}
+            asked: Query = {"size": 0, "track_total_hits": False, "aggs": {"df": counted}}
             buckets = value_at(self.ask("_search", asked), "aggregations", "df", "buckets")
             for at, key in enumerate(part):
-                self._df[key] = int(str(value_at(buckets, str(at), "doc_count") or 0))
+                held = int(str(value_at(buckets, str(at), "doc_count") or 0))
+                titles = int(str(value_at(buckets, str(at), "titles", "doc_count") or 0))
+                self._df[key] = max(held - titles, min(held, 1))
 
     def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
         """A term of a field that some document holds. Raises ClusterError."""

@@ -15,7 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from ctxrank.indexer.engine import DEFINITION, HEADING, PATH
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, below_heading
 from ctxrank.indexer.fulltext.forward import (
     BODY_MAX,
     IDENTIFIERS_MAX,
@@ -34,7 +34,7 @@ Tokens = Callable[[str], list[str]]
 
 COLUMNS = ("title", "body", "path", "identifiers")
 # Grows with the layout: an index of another one is made again.
-FORMAT = 1
+FORMAT = 2
 # A longer word is cut in two by the cluster's tokenizer.
 _LONGEST_TERM = 200
 # Frequencies are whole numbers there, so they are twice the ranking's weights, and k1 (of index.json) is twice ours.
@@ -62,9 +62,10 @@ def source_of(document: LoggedDocument, hit_kind: str, tokens: Tokens) -> dict[s
     """What is sent of a document; `hit_kind` is the kind of its parent, or its own."""
     parts, names = names_in(document.identifiers)
     title, body, path = tokens(document.title), tokens(document.body), tokens(document.path)
+    below = tokens(below_heading(document.title, document.body))
     part_tokens = tokens(parts)
     identifiers = tokens(document.identifiers) if names.code or names.headings else part_tokens
-    in_title, in_body, in_parts = Counter(title), Counter(body), Counter(part_tokens)
+    in_title, in_body, in_parts = Counter(title), Counter(below), Counter(part_tokens)
     weighted: list[str] = []
     counts: list[str] = []
     for term in {**in_title, **in_body, **in_parts}:
@@ -90,7 +91,7 @@ def source_of(document: LoggedDocument, hit_kind: str, tokens: Tokens) -> dict[s
         "kind": document.kind, "hit_kind": hit_kind, "agent": document.agent, "type": document.type,
         "priority": document.priority, "session": document.session_id, "group": document.group_id,
         "row": index_rowid(document.session_id, document.id), "owner": document.owner_id or document.id,
-        "length": len(title) + len(body) + len(path) + len(part_tokens),
+        "length": len(title) + len(below) + len(path) + len(part_tokens),
         "is_current": document.superseded_by is None, "counts": f" {' '.join(counts)} ",
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ Where the cluster does not answer, the embedded index does, if it is kept; the a
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
 from ctxrank.extensions.opensearch.cluster import Cluster, ClusterError, Waiting, value_at
-from ctxrank.extensions.opensearch.dictionary import Dictionary
+from ctxrank.extensions.opensearch.dictionary import TITLES, Dictionary
 from ctxrank.extensions.opensearch.documents import FORMAT
 from ctxrank.extensions.opensearch.queries import (
     MOST_VALUES,
@@ -148,9 +148,8 @@ class WideEngine(Dictionary):
         """Pin the primary database; what the cluster shows changes only when a run of the updater ends."""
         self.forget_terms()
         self._read = {}
-        title = {"bool": {"filter": [{"term": {"kind": "artifact"}}], "must_not": [{"exists": {"field": "body"}}]}}
         asked: Query = {
-            "size": 0, "track_total_hits": True, "query": {"bool": {"must_not": [title]}},
+            "size": 0, "track_total_hits": True, "query": {"bool": {"must_not": [TITLES]}},
             "aggs": {"length": {"sum": {"field": "length"}}},
         }  # fmt: skip
         with snapshot(self._primary):

@@ -6,6 +6,7 @@ FTS5's postings are compared by a sum for each document, over every token's term
 a document instead of a copy of the index, and two different documents have the same sum once in 2⁶⁴.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import apsw
@@ -34,8 +35,9 @@ class _Expected(NamedTuple):
     sums: dict[int, int]  # by row, of its postings
     words: set[str]  # as FTS5 lists them
     terms: dict[int, tuple[int, ...]]  # by id: its df, the shortest document at each level
-    total_length: int
-    titles_length: list[int]  # of each title of a file
+    titles: dict[int, int]  # by id: how many titles of files have it
+    texts: int
+    total_length: int  # of these
     wrong_forward: list[int]
 
 
@@ -62,9 +64,10 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         counts = read_map(connection, "SELECT id, df FROM main.terms WHERE df <> 0", (), int, int)
         miscounted = sum(counts.get(id_) != df for id_, (df, *_) in expected.terms.items())
         miscounted += len(counts.keys() - expected.terms.keys())
+        titled = read_map(connection, "SELECT id, titles FROM main.terms WHERE titles <> 0", (), int, int)
+        miscounted += len(titled.items() ^ expected.titles.items())
         totals, tokens = (state.documents, state.total_length), expected.total_length
-        titles = (len(expected.titles_length), sum(expected.titles_length))
-        is_wrong = totals != (documents, tokens) or (state.titles, state.titles_length) != titles
+        is_wrong = (*totals, state.texts) != (documents, tokens, expected.texts)
         case = "wrong" * bool(miscounted or is_wrong)
         facts = {"wrong": miscounted, "totals": totals, "documents": documents, "tokens": tokens}
         yield find("index-statistics", case, **facts)
@@ -88,8 +91,7 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
     counter = TermCounter(index)
     counter.start()
     sums: dict[int, int] = {0: _sum_of(_COLUMNS["scope"], [SENTINEL])}
-    total_length = 0
-    titles_length: list[int] = []
+    texts = total_length = 0
     wrong: list[int] = []
     words: set[str] = set()
     query = "SELECT owner_id, length, is_title, terms FROM main.forward WHERE id = ?"
@@ -97,14 +99,13 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
         tokens = [index.tokens(text) for text in (one.title, one.body, one.path, one.identifiers, scope)]
         sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens))
         words.update(*tokens[:4])
-        terms, length = counter.add(one)
-        total_length += length
-        is_title = index_file.is_title(one.kind, one.body)
-        if is_title:
-            titles_length.append(length)
+        terms, length, is_title = counter.add(one)
+        texts += not is_title
+        total_length += length * (not is_title)
         if connection.execute(query, (rowid,)).fetchone() != (one.owner_id or one.id, length, is_title, terms):
             wrong.append(rowid)
-    return _Expected(sums, words, counter.take_changes(), total_length, titles_length, wrong)
+    titles = Counter(id_ for _, id_ in counter.titles)
+    return _Expected(sums, words, counter.take_changes(), titles, texts, total_length, wrong)
 
 
 def _rows(connection: apsw.Connection) -> Iterator[IndexRow]:

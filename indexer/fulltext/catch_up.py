@@ -224,15 +224,14 @@ class IndexUpdater:
             """,
             (str([row[0] for row in rows] + removed if state.documents else []),),
         ):
-            self._terms.remove(terms)
+            self._terms.remove(terms, is_title=is_title != 0)
             counted.append((-1, length, is_title))
-        for rowid in removed:
-            self._connection.execute("DELETE FROM main.fts WHERE rowid = ?", (rowid,))
-            self._connection.execute("DELETE FROM main.forward WHERE id = ?", (rowid,))
+        gone = [(rowid,) for rowid in removed]
+        self._connection.executemany("DELETE FROM main.fts WHERE rowid = ?", gone)
+        self._connection.executemany("DELETE FROM main.forward WHERE id = ?", gone)
         entries: list[tuple[int, int, int, bool, bytes]] = []
         for rowid, _, text in rows:
-            terms, length = self._terms.add(text)
-            is_title = index_file.is_title(text.kind, text.body)
+            terms, length, is_title = self._terms.add(text)
             entries.append((rowid, text.owner_id or text.id, length, is_title, terms))
             counted.append((1, length, is_title))
         self._terms.finish()
@@ -247,9 +246,9 @@ class IndexUpdater:
             "applied_seq": end,
             "history_id": history_id(self._connection, PRIMARY, end),
             "documents": state.documents + sum(sign for sign, *_ in counted),
-            "total_length": state.total_length + sum(sign * length for sign, length, _ in counted),
-            "titles": state.titles + sum(sign * is_title for sign, _, is_title in counted),
-            "titles_length": state.titles_length + sum(sign * length * is_title for sign, length, is_title in counted),
+            "total_length": state.total_length
+            + sum(sign * length for sign, length, is_title in counted if not is_title),
+            "texts": state.texts + sum(sign for sign, _, is_title in counted if not is_title),
         }
         update(self._connection, "main.state", 1, values)
 

@@ -10,7 +10,7 @@ from collections.abc import Collection
 import apsw
 
 from ctxrank.indexer.engine import IndexTerm
-from ctxrank.indexer.fulltext.index_file import PRIMARY, Index, quoted
+from ctxrank.indexer.fulltext.index_file import DF, PRIMARY, Index, quoted
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.indexer.text.identifiers import FIRST_CJK
@@ -24,9 +24,9 @@ def terms_with_beginning(
 ) -> list[IndexTerm]:
     """Terms with a field's mark that begin so and those of `also` that there are, the most frequent first."""
     query = f"""
-        SELECT id, substr(term, ?1), df FROM main.terms
+        SELECT id, substr(term, ?1), {DF} AS found FROM main.terms
          WHERE (term >= ?2 AND term < ?2 || char(0x10ffff) OR term IN ({", ".join("?" * len(also))})) AND df > 0
-         ORDER BY df DESC, term LIMIT ?
+         ORDER BY found DESC, term LIMIT ?
     """
     values: list[str | int] = [len(mark) + 1, mark + beginning, *(mark + term for term in also), most]
     return list(read_rows(index.connection, query, values, IndexTerm))
@@ -43,15 +43,15 @@ def trigrams_of(word: str) -> list[str]:
 
 
 # Those that share the most and rarest trigrams first; the shortest first, then by text.
-NEAREST = """
-    SELECT t.id, t.term, t.df
+NEAREST = f"""
+    SELECT t.id, t.term, {DF}
       FROM (SELECT rowid, rank AS r FROM main.term_trigrams WHERE term_trigrams MATCH ? ORDER BY rank LIMIT ?) AS g
      CROSS JOIN main.terms AS t ON t.id = g.rowid
      WHERE t.df > 0
      ORDER BY g.r, g.rowid
 """
-SHORTEST = """
-    SELECT t.id, t.term, t.df
+SHORTEST = f"""
+    SELECT t.id, t.term, {DF}
       FROM main.term_trigrams AS g CROSS JOIN main.terms AS t ON t.id = g.rowid
      WHERE g.term_trigrams MATCH ? AND t.df > 0
      ORDER BY length(t.term), t.term LIMIT ?

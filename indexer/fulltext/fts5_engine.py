@@ -32,6 +32,7 @@ from ctxrank.indexer.engine import (
 )
 from ctxrank.indexer.fulltext import forward
 from ctxrank.indexer.fulltext.index_file import (
+    DF,
     FINGERPRINT,
     MARKS,
     PRIMARY,
@@ -43,7 +44,7 @@ from ctxrank.indexer.fulltext.index_file import (
     quoted,
 )
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast, contextmanager
-from ctxrank.indexer.store.connection import read_row, read_rows, snapshot, sqlite_errors
+from ctxrank.indexer.store.connection import snapshot, sqlite_errors
 from ctxrank.indexer.store.facets import (
     WITH_PASSAGES,
     Scope,
@@ -187,18 +188,18 @@ class Fts5Engine:
         marked += [MARKS[field] + name for field in (DEFINITION, HEADING) for name in names]
         del marked[_MAX_EXPECTED:]
         if marked:
-            query = f"SELECT term, id, df FROM main.terms WHERE term IN ({', '.join('?' * len(marked))}) AND df > 0"
-            self._expected |= dict.fromkeys(marked)
-            for text, id_, df in self._connection.execute(query, tuple(marked)):
-                self._expected[text] = IndexTerm._make((id_, text.lstrip(_ALL_MARKS), df))
+            self._expected |= dict.fromkeys(marked) | self._read_terms(marked)
 
     def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
         """A term of a field by its text."""
         marked = MARKS[field] + term
-        if marked not in self._expected:
-            query = "SELECT id, ?2, df FROM main.terms WHERE term = ?1 || ?2 AND df > 0"
-            return read_row(self._connection, query, (MARKS[field], term), IndexTerm)
-        return self._expected[marked]
+        return self._expected[marked] if marked in self._expected else self._read_terms([marked]).get(marked)
+
+    def _read_terms(self, marked: list[str]) -> dict[str, IndexTerm]:
+        """Those of these terms that some document holds, each by its text with the mark of its field."""
+        query = f"SELECT term, id, {DF} FROM main.terms WHERE term IN ({', '.join('?' * len(marked))}) AND df > 0"
+        found = self._connection.execute(query, marked)
+        return {text: IndexTerm._make((id_, text[text[0] in _ALL_MARKS :], df)) for text, id_, df in found}
 
     def look_up_prefix(self, beginning: str, also: Collection[str], most: int, field: str = TEXT) -> list[IndexTerm]:
         """Terms of a field that begin so and those of `also` that there are, the most frequent first."""
@@ -215,13 +216,7 @@ class Fts5Engine:
 
     def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
         """Those of these terms of a field that some document holds, by text."""
-        mark = MARKS[field]
-        query = f"""
-            SELECT id, substr(term, ?), df FROM main.terms
-             WHERE term IN ({", ".join("?" * len(terms))}) AND df > 0
-             ORDER BY term
-        """
-        return list(read_rows(self._connection, query, (len(mark) + 1, *(mark + term for term in terms)), IndexTerm))
+        return [term for _, term in sorted(self._read_terms([MARKS[field] + term for term in terms]).items())]
 
     def near_terms(self, word: str, most: int) -> list[IndexTerm]:
         """Terms that share trigrams with a word, those that share the most and rarest ones first."""

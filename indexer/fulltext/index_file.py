@@ -32,7 +32,7 @@ TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _FINDER_FROM_BYTES = 16_000
 _FINDER_FROM_ALL_BYTES = 48_000
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
-FORMAT = 8
+FORMAT = 9
 # Everything except the change log that the index is a function of. A difference rebuilds it. Receipts name it.
 FINGERPRINT = (
     "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=3 splitter=2 text=2"
@@ -45,6 +45,8 @@ FINGERPRINT = (
 # `term >= FIRST_UNMARKED` leaves the words of texts.
 MARKS = {TEXT: "", PATH: "/", DEFINITION: "#", HEADING: "%"}
 FIRST_UNMARKED = "0"
+# What the ranking takes for the frequency of a term that some document holds.
+DF = "max(df - titles, 1)"
 _HAS_SENTINEL = f"(SELECT count(*) FROM main.fts WHERE fts MATCH 'scope:{SENTINEL}') = 1"
 
 
@@ -60,20 +62,14 @@ class IndexState(NamedTuple):
     applied_seq: int
     history_id: int
     documents: int
+    texts: int  # of the documents: those that are more than the title of a file; one with one passage counts once
     total_length: int
-    titles: int  # of the documents: the titles of files alone
-    titles_length: int
     generation: int
 
     @property
     def average_length(self) -> float:
         """Tokens of the average text; 1 for an empty index, so that nothing divides by zero."""
-        return max((self.total_length - self.titles_length) / self.texts, 1.0) if self.texts else 1.0
-
-    @property
-    def texts(self) -> int:
-        """How many documents are more than a title; a file with one passage counts once."""
-        return self.documents - self.titles
+        return max(self.total_length / self.texts, 1.0) if self.texts else 1.0
 
 
 def is_title(kind: str, body: str) -> bool:
@@ -119,8 +115,7 @@ class Index:
     def state(self) -> IndexState:
         """The state of the index, as of the current snapshot."""
         query = (
-            "SELECT applied_seq, history_id, documents, total_length, titles, titles_length, generation"
-            " FROM main.state WHERE id = 1"
+            "SELECT applied_seq, history_id, documents, texts, total_length, generation FROM main.state WHERE id = 1"
         )
         row = self.connection.execute(query).fetchone()
         if row is None:
@@ -153,7 +148,7 @@ class Index:
         """Whether it is sound and every table and column is there: preparing a statement asks for them."""
         self.connection.execute(
             """
-            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.min_length_tf_more, g.term
+            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.titles, t.min_length_tf_more, g.term
               FROM main.state AS s, main.forward AS f, main.terms AS t, main.term_trigrams AS g
              LIMIT 0
             """
@@ -310,8 +305,8 @@ def start_empty(connection: apsw.Connection) -> None:
     """Write the state of an index that has applied nothing, and its sentinel row."""
     connection.execute(
         "INSERT OR REPLACE INTO main.state (id, store_uuid, fingerprint, format, applied_seq, history_id, documents,"
-        " total_length, titles, titles_length, generation)"
-        f" SELECT 1, uuid, ?, ?, 0, 0, 0, 0, 0, 0, random() FROM {PRIMARY}.store",
+        " texts, total_length, generation)"
+        f" SELECT 1, uuid, ?, ?, 0, 0, 0, 0, 0, random() FROM {PRIMARY}.store",
         (FINGERPRINT, FORMAT),
     )
     connection.execute("INSERT OR REPLACE INTO main.fts (rowid, scope) VALUES (0, ?)", (SENTINEL,))

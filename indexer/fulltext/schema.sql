@@ -13,9 +13,8 @@ CREATE TABLE state (
     history_id    INTEGER NOT NULL,     -- of the store's history_checkpoints at applied_seq
     generation    INTEGER NOT NULL,     -- random: another one means that the index was emptied in between
     documents     INTEGER NOT NULL,     -- how many it has
-    total_length  INTEGER NOT NULL,     -- tokens of all documents
-    titles        INTEGER NOT NULL,     -- how many of them are the titles of files alone, which the ranking does not count
-    titles_length INTEGER NOT NULL      -- tokens of these
+    texts         INTEGER NOT NULL,     -- how many of them are more than the title of a file: the ranking counts these
+    total_length  INTEGER NOT NULL      -- tokens of these
 ) STRICT;
 
 -- `body` first: a position in the first column is written without the column's number, which is two bytes less for nearly
@@ -38,6 +37,8 @@ CREATE TABLE terms (
     -- a path, # of what code defines, % of a heading. See indexer/fulltext/index_file.py.
     term  TEXT    NOT NULL UNIQUE,
     df    INTEGER NOT NULL,             -- document frequency: how many documents hold it
+    -- How many of them are the titles of files alone. Their passages have the text, and the ranking counts a file once.
+    titles INTEGER NOT NULL DEFAULT 0,
     -- Impact bounds: the length in tokens of the shortest document in each bucket of term frequency (up to 1, 2, 3, 5,
     -- 8, and more); 32767: none. See indexer/fulltext/impact_bounds.py.
     min_length_tf_1     INTEGER NOT NULL DEFAULT 32767,

@@ -17,7 +17,7 @@ when it is counted, and its row before the transaction ends.
 
 from collections import Counter
 
-from ctxrank.indexer.engine import DEFINITION, HEADING, PATH
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, below_heading
 from ctxrank.indexer.fulltext import forward, index_file
 from ctxrank.indexer.fulltext.batch_counts import UNITS, BatchCounts
 from ctxrank.indexer.fulltext.dictionary import has_trigrams
@@ -40,6 +40,7 @@ class TermCounter:
     def __init__(self, index: index_file.Index) -> None:
         self._index = index
         self._ids = _Ids(index)
+        self.titles: list[tuple[int, int]] = []  # of each term of a file's title: 1, or -1 where it goes, and its id
         self._counts = BatchCounts(index.tokens, self._ids, UNITS, LEVEL_OF)
         self._path = ""
         self._path_length = 0
@@ -59,6 +60,8 @@ class TermCounter:
         spelt = [one for one in new if has_trigrams(one[1])]  # FTS5 writes out whenever rowids go backwards: ids ascend
         connection.executemany("INSERT INTO main.term_trigrams (rowid, term) VALUES (?, ?)", spelt)
         connection.executemany(_CHANGE, list(changes.values()))
+        connection.executemany("UPDATE main.terms SET titles = titles + ? WHERE id = ?", self.titles)
+        self.titles.clear()
 
     def take_changes(self) -> dict[int, tuple[int, ...]]:
         """What changed in the statistics of each term, by its id: of df, the shortest at each level, the id."""
@@ -70,8 +73,8 @@ class TermCounter:
         self._counts.forget()
         self._path, self._path_length, self._path_counts = "", 0, []
 
-    def add(self, text: LoggedDocument) -> tuple[bytes, int]:
-        """The forward list of one more document, and how many tokens there are."""
+    def add(self, text: LoggedDocument) -> tuple[bytes, int, bool]:
+        """The forward list of one more document, how many tokens there are, and whether it is a file's title alone."""
         identifiers, names = names_in(text.identifiers)
         if text.path != self._path:
             # Passages of one file come one after the other and have the same path.
@@ -86,11 +89,17 @@ class TermCounter:
             if defined:
                 mark = index_file.MARKS[field]
                 fixed = fixed + [(self._ids[mark + name], NAME_COUNTS) for name in forms_of(defined)]
-        return self._counts.add(text.body, text.title, identifiers, fixed, self._path_length)
+        body = below_heading(text.title, text.body)
+        terms, length = self._counts.add(body, text.title, identifiers, fixed, self._path_length)
+        is_title = index_file.is_title(text.kind, text.body)
+        self.titles += [(1, id_) for id_ in forward.term_ids(terms)] if is_title else []
+        return terms, length, is_title
 
-    def remove(self, blob: bytes) -> None:
+    def remove(self, blob: bytes, *, is_title: bool) -> None:
         """The terms of a document that goes or is replaced, by its forward list."""
-        self._counts.remove(forward.term_ids(blob))
+        ids = forward.term_ids(blob)
+        self._counts.remove(ids)
+        self.titles += [(-1, id_) for id_ in ids] if is_title else []
 
 
 class _Ids(dict[str, int]):

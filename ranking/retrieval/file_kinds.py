@@ -21,6 +21,7 @@ are .854 (.848; files), five further ones .852 (.839), 126 issues .722 (.667, Ac
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ctxrank.indexer.store.parents import RankingSignals
 from ctxrank.indexer.text.identifiers import may_hold_compound, split_word
@@ -29,11 +30,13 @@ from ctxrank.ranking.retrieval.grouping import PROSE_OWN_SHARE, SHOWN_PASSAGES, 
 from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.plan import Plan
 from ctxrank.ranking.retrieval.query import is_pasted
-from ctxrank.ranking.retrieval.questions import CODE, EITHER, USE, aim_of, is_prose
+from ctxrank.ranking.retrieval.questions import CODE, EITHER, USE, aim_of, asks_for_prose, is_prose
 from ctxrank.ranking.retrieval.rerank import is_test
 
 NAME_SHARE = 0.4
 PROSE_ALONE_SHARE = 0.0
+# A question has words of the heading alone. Among records, too, whose own rows have summaries, it stays as it is.
+ASKED_SHARE = 0.05
 REPEAT_SHARE = 0.5
 _FEW_WORDS = 4
 # What somebody asks in many words is seldom done by one function of a source. The passages of a page are about
@@ -68,6 +71,7 @@ _BUILD_NAMES = frozenset(
 )
 
 
+@lru_cache(4096)
 def kind_of(path: str) -> str:
     """What a file is, by its path; '' is no file."""
     if not path:
@@ -86,14 +90,6 @@ def kind_of(path: str) -> str:
     return SOURCE
 
 
-class _Kinds(dict[str, str]):
-    """The kind of each path that was met."""
-
-    def __missing__(self, path: str) -> str:
-        kind = self[path] = kind_of(path)
-        return kind
-
-
 class Priors:
     """What the files of one answer are worth to its question, of which the best are `known`."""
 
@@ -102,11 +98,10 @@ class Priors:
     ) -> None:
         self._plan, self._is_by_passage = plan, question.request.is_by_passage
         self._stems = {stem for term in plan.terms for stem in term.stems}
-        self._kinds = _Kinds()
         self._seen: dict[str, int] = {}
         text, query = question.request.text, question.query
         self._aim = CODE if is_pasted(text) else aim_of(query)
-        kinds = {id_: self._kinds[signals.path] for id_, signals in known.items()}
+        kinds = {id_: kind_of(signals.path) for id_, signals in known.items()}
         # Where nearly all of the best files are a manual's, all kinds count in full.
         files = [kind for kind in kinds.values() if kind != RECORD]
         self.is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))
@@ -123,13 +118,15 @@ class Priors:
             in_full = _holding_all(plan, others)
             self._in_full = set() if in_full and _holding_all(plan, sources) else in_full
         # The heading of prose is its title and that of its passages. Among code it tells a note from the rest.
-        is_prose_alone = SOURCE not in kinds.values() and len(query.terms) > _FEW_WORDS
-        self.prose_share = PROSE_ALONE_SHARE if is_prose_alone else PROSE_OWN_SHARE
+        self.prose_share = PROSE_OWN_SHARE
+        if SOURCE not in kinds.values() and len(query.terms) > _FEW_WORDS:
+            is_asked = asks_for_prose(query) and RECORD not in kinds.values()
+            self.prose_share = ASKED_SHARE if is_asked else PROSE_ALONE_SHARE
         self._folder = text.strip().strip("/").lower() if len(query.terms) == 1 else ""  # which it may name
 
     def give(self, group: HitGroup, signals: RankingSignals) -> None:
         """Give a document its factor and its own share; of several passages of one file the best is given first."""
-        kind, path = self._kinds[signals.path], signals.path
+        kind, path = kind_of(signals.path), signals.path
         if kind != SOURCE:
             group.counted = SHOWN_PASSAGES
         if kind == PROSE:

@@ -7,12 +7,15 @@ higher first: a file is found by its best passage, and the score of the whole fi
 0.1 where it is the file's own row: its title is the heading that the passage has, too. To more than four words among
 prose alone the own row of a file with passages that were found is nothing: it is short, and so scored more than the
 text below it (nDCG@10 through files, 2026-11: cisi 0.379 with 0.4, 0.395 with 0.1, 0.405 with nothing; cranfield 0.401,
-0.402 and 0.405). Notes among code need it: in other words (MRR@10) 0.279 with 0.1, 0.257 with nothing. Where a question
-asks for prose, the whole text of the file does, too (whole_files.py).
+0.402 and 0.405); for a question, which has words of the heading alone, it is 0.05, and never the best one: with the
+file's heading counted once and document frequencies without titles, cisi 0.416 (0.411 with nothing) and cranfield 0.405
+(0.403). Notes among code need it: in other words (MRR@10) 0.279 with 0.1, 0.257 with nothing. Where a question asks for
+prose, the whole text of the file does, too (whole_files.py).
 """
 
 from collections import defaultdict
 from collections.abc import Iterable
+from math import inf
 
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, best_first
@@ -49,7 +52,7 @@ class HitGroup:
         best = passages[0].score if passages else 0.0
         if own is None:
             total = best
-        elif not passages or (self.own_share > 0 and own.score > best):
+        elif not passages or (own.score > best and self.own_share >= PROSE_OWN_SHARE):
             total = own.score + OWN_SHARE * best
         else:
             total = self.own_share * own.score + best
@@ -67,7 +70,8 @@ class HitGroup:
     def shares(self) -> list[tuple[float, Candidate, str]]:
         """Which rows make the score, with which share, and what they are."""
         own, passages = self.own, self.passages
-        is_own_best = own is not None and (not passages or (self.own_share > 0 and own.score > passages[0].score))
+        best = passages[0].score if passages and self.own_share >= PROSE_OWN_SHARE else inf
+        is_own_best = own is not None and (not passages or own.score > best)
         shares: list[tuple[float, Candidate, str]] = []
         if own is not None and (is_own_best or self.own_share > 0):
             shares.append((1.0 if is_own_best else self.own_share, own, "title, summary and path"))

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from operator import neg
 
-from ctxrank.indexer.engine import TEXT_COLUMNS, RowText
+from ctxrank.indexer.engine import TEXT_COLUMNS, RowText, below_heading
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
@@ -112,6 +112,7 @@ def _read(plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Re
     columns: list[bytes] = []
     for row in rows:
         length, *shown, identifiers = texts.get(row.rowid, _NOTHING)
+        shown[1] = below_heading(*shown[:2])
         title, body, path = map(searchable, shown)
         parts = identifiers.partition("\n")[0]  # below them are the defined names, once more
         columns += [text.encode("utf-8", "replace") for text in (title, body, path, parts)]

@@ -154,6 +154,7 @@ def test_a_store_that_the_next_call_migrates_is_no_damage(shop: Location, monkey
 _INDEXES: list[tuple[str, str]] = [
     ("UPDATE state SET documents = documents + 1", "index-statistics"),
     ("UPDATE terms SET df = df + 1 WHERE id = 5", "index-statistics"),
+    ("UPDATE terms SET titles = titles + 1 WHERE id = 5", "index-statistics"),
     ("INSERT INTO terms (term, df) VALUES ('ghost', 1)", "index-statistics"),
     ("UPDATE terms SET min_length_tf_1 = min_length_tf_1 + 1 WHERE min_length_tf_1 < 9000", "index-bounds"),
     ("UPDATE term_trigrams_data SET block = zeroblob(length(block)) WHERE id = 10", "index-trigrams"),

@@ -95,10 +95,13 @@ def test_a_heading_does_not_outrank_the_prose_below_others_but_tells_a_note_amon
     with create_store(str(tmp_path)) as store:
         index_artifacts(store)
         store.catch_up()
-        hits = search(store, SearchRequest(asked, is_explained=True)).hits
-        assert [hit.path for hit in hits] == ["b.md", "a.md"]
-        explained = "\n".join(line for hit in hits if hit.explanation for line in hit.explanation.lines())
-        assert "title, summary and path" not in explained
+        # A title as good as its passage is no more than a part: a question counts it a little, a statement not at all.
+        for text, is_counted in ((asked, True), (asked.replace("what", "all that"), False)):
+            hits = search(store, SearchRequest(text, is_explained=True)).hits
+            assert [hit.path for hit in hits] == ["b.md", "a.md"]
+            explained = "\n".join(line for hit in hits if hit.explanation for line in hit.explanation.lines())
+            assert ("title, summary and path" in explained) == is_counted
+            assert explained.count("best passage") == len(hits)
         (tmp_path / "lend.py").write_text("def lend(libraries, books):\n    return libraries.lend(books)\n")
         index_artifacts(store)
         store.catch_up()
