@@ -40,7 +40,7 @@ class TermCounter:
     def __init__(self, index: index_file.Index) -> None:
         self._index = index
         self._ids = _Ids(index)
-        self.titles: list[tuple[int, int]] = []  # of each term of a file's title: 1, or -1 where it goes, and its id
+        self.titles = Counter[int]()  # by the id of a term: in how many more titles of files it is than before
         self._counts = BatchCounts(index.tokens, self._ids, UNITS, LEVEL_OF)
         self._path = ""
         self._path_length = 0
@@ -60,7 +60,8 @@ class TermCounter:
         spelt = [one for one in new if has_trigrams(one[1])]  # FTS5 writes out whenever rowids go backwards: ids ascend
         connection.executemany("INSERT INTO main.term_trigrams (rowid, term) VALUES (?, ?)", spelt)
         connection.executemany(_CHANGE, list(changes.values()))
-        connection.executemany("UPDATE main.terms SET titles = titles + ? WHERE id = ?", self.titles)
+        titles = [(count, id_) for id_, count in self.titles.items()]
+        connection.executemany("UPDATE main.terms SET titles = titles + ? WHERE id = ?", titles)
         self.titles.clear()
 
     def take_changes(self) -> dict[int, tuple[int, ...]]:
@@ -92,14 +93,14 @@ class TermCounter:
         body = below_heading(text.title, text.body)
         terms, length = self._counts.add(body, text.title, identifiers, fixed, self._path_length)
         is_title = index_file.is_title(text.kind, text.body)
-        self.titles += [(1, id_) for id_ in forward.term_ids(terms)] if is_title else []
+        self.titles.update(forward.term_ids(terms) if is_title else ())
         return terms, length, is_title
 
     def remove(self, blob: bytes, *, is_title: bool) -> None:
         """The terms of a document that goes or is replaced, by its forward list."""
         ids = forward.term_ids(blob)
         self._counts.remove(ids)
-        self.titles += [(-1, id_) for id_ in ids] if is_title else []
+        self.titles.subtract(ids if is_title else ())
 
 
 class _Ids(dict[str, int]):
