@@ -30,7 +30,7 @@ from ctxrank.indexer.text.digests import sha256_of
 # 12: what is said beside a message; 14: what a log puts before a line is no message, what stands below one is;
 # 15: sizes and what passes a report on are none; 16: an error is looked up by what is said beside it; 17: speakers;
 # 18: what completes a title stands below it.
-NORMALISER_VERSION = 18
+NORMALISER_VERSION = 19
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything

@@ -127,6 +127,15 @@ def test_the_class_of_a_loader_says_nothing_of_the_error_below_it(outer: str, me
 
 
 @each_row(
+    "outer", ["java.lang.RuntimeException: ", "Caused by: a.b.JobException: java.lang.RuntimeException: ", "java: "]
+)
+@each_row("frames", ["", "\n\tat shop.Db.query(Db.java:17)\n"])
+def test_what_only_passes_an_exception_on_is_not_its_class(outer: str, frames: str) -> None:
+    unit = first(f"{outer}java.lang.NoSuchFieldError: Class a.B has no field x{frames}")
+    assert (unit.error_type, unit.message) == ("NoSuchFieldError", "Class a.B has no field x")
+
+
+@each_row(
     "text, message, place",
     [
         ("shop.rb:2:in `total': undefined method `net' for nil (NoMethodError)\n\tfrom shop.rb:5:in `<main>'",
