@@ -21,7 +21,6 @@ are .854 (.848; files), five further ones .852 (.839), 126 issues .722 (.667, Ac
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 
 from ctxrank.indexer.store.parents import RankingSignals
 from ctxrank.indexer.text.identifiers import may_hold_compound, split_word
@@ -71,7 +70,6 @@ _BUILD_NAMES = frozenset(
 )
 
 
-@lru_cache(4096)
 def kind_of(path: str) -> str:
     """What a file is, by its path; '' is no file."""
     if not path:
@@ -90,6 +88,14 @@ def kind_of(path: str) -> str:
     return SOURCE
 
 
+class _Kinds(dict[str, str]):
+    """The kind of each path that was met."""
+
+    def __missing__(self, path: str) -> str:
+        kind = self[path] = kind_of(path)
+        return kind
+
+
 class Priors:
     """What the files of one answer are worth to its question, of which the best are `known`."""
 
@@ -98,10 +104,11 @@ class Priors:
     ) -> None:
         self._plan, self._is_by_passage = plan, question.request.is_by_passage
         self._stems = {stem for term in plan.terms for stem in term.stems}
+        self._kinds = _Kinds()
         self._seen: dict[str, int] = {}
         text, query = question.request.text, question.query
         self._aim = CODE if is_pasted(text) else aim_of(query)
-        kinds = {id_: kind_of(signals.path) for id_, signals in known.items()}
+        kinds = {id_: self._kinds[signals.path] for id_, signals in known.items()}
         # Where nearly all of the best files are a manual's, all kinds count in full.
         files = [kind for kind in kinds.values() if kind != RECORD]
         self.is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))
@@ -126,7 +133,7 @@ class Priors:
 
     def give(self, group: HitGroup, signals: RankingSignals) -> None:
         """Give a document its factor and its own share; of several passages of one file the best is given first."""
-        kind, path = kind_of(signals.path), signals.path
+        kind, path = self._kinds[signals.path], signals.path
         if kind != SOURCE:
             group.counted = SHOWN_PASSAGES
         if kind == PROSE:
