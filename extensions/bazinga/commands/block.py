@@ -22,6 +22,7 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, printable, shorten
 from ctxrank.indexer.text.tables import rows
@@ -314,7 +315,8 @@ def render(assembly: Assembly, limit: int, extras: Extras = NO_EXTRAS) -> Contex
 
 def _package(package: IncludedDocument) -> str:
     label = f" ({one_line(package.label)})" if package.label else ""
-    title = f"**[{package.priority.upper()}]** {one_line(package.path)} (id {package.id}){label}\n"
+    name = one_line(shown_path(package.path) or package.title)
+    title = f"**[{package.priority.upper()}]** {name} (id {package.id}){label}\n"
     return f"{title}> {_cut(quoted_line(package.summary), MAX_SUMMARY_CHARS)}\n"
 
 

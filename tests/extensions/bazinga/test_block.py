@@ -10,6 +10,8 @@ from predecessor import PredecessorDb
 from tables import each_row
 
 from ctxrank.extensions.bazinga.commands.block import context_budget
+from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.text.tokens import estimate_tokens
 
 WORDS = "The token refresh takes the lock of the session row and keeps it until the request is answered. "
@@ -60,6 +62,14 @@ def test_a_block_has_the_predecessors_format(project: Project) -> None:
         "### Prior Agent Reasoning\n\n**[qa_expert] decisions:** Retry once\n\n"
         "### Known Error Patterns\n\n**Known Issue**: Timeout: no answer\n> **Solution**: raise it\n"
     )
+
+
+def test_a_finding_that_is_in_no_file_has_its_title(project: Project) -> None:
+    project.package("a.md")
+    new = NewPackage(SESSION, "AUTH", "research", "-", "developer", "Locks wait.", title="How locks wait")
+    with create_store(str(project.folder)) as store:
+        save_package(store, new, text="Locks wait for a write.")
+    assert "**[MEDIUM]** How locks wait (id 2)\n> Locks wait.\n" in block(project).out
 
 
 def test_an_empty_block_says_so(project: Project) -> None:
