@@ -124,7 +124,8 @@ def _postings(connection: apsw.Connection) -> tuple[dict[int, int], set[str]]:
     sums: dict[int, int] = {}
     terms: set[str] = set()
     for term, rowid, column, offset in _instances(connection, "fts"):
-        sums[rowid] = sums.get(rowid, 0) + hash((term, _COLUMNS[column], offset))
+        # A damaged place has no column.
+        sums[rowid] = sums.get(rowid, 0) + hash((term, _COLUMNS.get(column), offset))
         if column != "scope":
             terms.add(term)
     return sums, terms

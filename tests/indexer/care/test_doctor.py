@@ -168,6 +168,9 @@ _INDEXES: list[tuple[str, str]] = [
     ("INSERT INTO fts (rowid, body) VALUES (77, 'phantom')", "index-ghosts"),
     ("INSERT INTO fts (rowid, body) VALUES (77, 'phantom')", "index-vocabulary"),
     ("DELETE FROM fts WHERE rowid = (SELECT max(id) FROM forward)", "index-postings"),
+    # A place in a column that there is not; terms that are no text.
+    ("UPDATE fts_data SET block = unhex(replace(hex(block), '010302', '010902')) WHERE id > 10", "index-postings"),
+    ("UPDATE fts_data SET block = unhex(replace(hex(block), '0103', '0109')) WHERE id > 10", "index-proof"),
     ("UPDATE fts_data SET block = zeroblob(length(block)) WHERE id = 10", "index-sentinel"),
     ("UPDATE state SET applied_seq = 900", "index-feed"),
     ("UPDATE state SET applied_seq = applied_seq - 5", "index-feed"),
@@ -182,6 +185,9 @@ def test_an_index_that_differs_from_the_primary_is_found(shop: Location, stateme
     change(shop.index_file, statement)
     finding = alarms(shop, is_deep=True)[check]
     assert finding.next_step
+    if finding.repair.value:
+        assert run(["--db", shop.primary, "doctor", "--deep", "--repair", "apply"]) == 0
+        assert not alarms(shop, is_deep=True)
 
 
 def test_a_facet_that_is_not_the_documents_own_is_found(shop: Location) -> None:
