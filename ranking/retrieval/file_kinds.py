@@ -37,6 +37,7 @@ PROSE_ALONE_SHARE = 0.0
 # A question has words of the heading alone. Among records, too, whose own rows have summaries, it stays as it is.
 ASKED_SHARE = 0.05
 REPEAT_SHARE = 0.5
+WHOLE_WORTH = 2.0  # of a file that has all words of a query that any file has, where some word has none
 _FEW_WORDS = 4
 # What somebody asks in many words is seldom done by one function of a source. The passages of a page are about
 # different things, and a record has none: so what sources gain by more of them on the mean is taken off again.
@@ -88,14 +89,6 @@ def kind_of(path: str) -> str:
     return SOURCE
 
 
-class _Kinds(dict[str, str]):
-    """The kind of each path that was met."""
-
-    def __missing__(self, path: str) -> str:
-        kind = self[path] = kind_of(path)
-        return kind
-
-
 class Priors:
     """What the files of one answer are worth to its question, of which the best are `known`."""
 
@@ -104,11 +97,10 @@ class Priors:
     ) -> None:
         self._plan, self._is_by_passage = plan, question.request.is_by_passage
         self._stems = {stem for term in plan.terms for stem in term.stems}
-        self._kinds = _Kinds()
         self._seen: dict[str, int] = {}
         text, query = question.request.text, question.query
         self._aim = CODE if is_pasted(text) else aim_of(query)
-        kinds = {id_: self._kinds[signals.path] for id_, signals in known.items()}
+        kinds = self._kinds = {id_: kind_of(signals.path) for id_, signals in known.items()}
         # Where nearly all of the best files are a manual's, all kinds count in full.
         files = [kind for kind in kinds.values() if kind != RECORD]
         self.is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))
@@ -124,6 +116,11 @@ class Priors:
             others = {id_: groups[id_] for id_, kind in kinds.items() if kind not in (SOURCE, RECORD)}
             in_full = _holding_all(plan, others)
             self._in_full = set() if in_full and _holding_all(plan, sources) else in_full
+        # What stands in for a word that nothing has is a guess: the words that there are say more together.
+        are_several = len(query.terms) <= _FEW_WORDS and sum(not term.is_extra for term in plan.terms) > 1
+        is_guessed = plan.unknown and are_several and not self._is_by_passage
+        self._whole = _holding_all(plan, {id_: groups[id_] for id_ in kinds}) if is_guessed else set()
+        self.highest *= WHOLE_WORTH if self._whole else 1.0
         # The heading of prose is its title and that of its passages. Among code it tells a note from the rest.
         self.prose_share = PROSE_OWN_SHARE
         if SOURCE not in kinds.values() and len(query.terms) > _FEW_WORDS:
@@ -133,16 +130,21 @@ class Priors:
 
     def give(self, group: HitGroup, signals: RankingSignals) -> None:
         """Give a document its factor and its own share; of several passages of one file the best is given first."""
-        kind, path = self._kinds[signals.path], signals.path
+        kind, path = self._kinds.get(signals.id) or kind_of(signals.path), signals.path
         if kind != SOURCE:
             group.counted = SHOWN_PASSAGES
         if kind == PROSE:
             group.own_share = self.prose_share
-        if self._worth is None or kind == RECORD or group.kind:
+        if group.kind:
+            return
+        if signals.id in self._whole:
+            group.kind, group.prior = f"{kind or 'a finding'} with all words that are known", WHOLE_WORTH
+        if self._worth is None or kind == RECORD:
             return
         folders, _, name = path.rpartition("/")
         is_named = self._folder != "" and self._folder in folders.lower().split("/")
-        group.kind, group.prior = kind, 1.0 if is_named or signals.id in self._in_full else self._worth[kind]
+        group.kind = group.kind or kind
+        group.prior *= 1.0 if is_named or signals.id in self._in_full else self._worth[kind]
         if kind == PROSE or self._aim != USE:
             group.prior *= 1.0 + NAME_SHARE * self._named_share(name)
         if self._is_by_passage and kind != PROSE:

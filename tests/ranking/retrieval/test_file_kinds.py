@@ -51,6 +51,22 @@ def test_a_path_says_what_a_file_is(path: str, kind: str) -> None:
     assert kind_of(path) == kind
 
 
+def test_where_a_word_is_unknown_a_file_with_all_others_comes_before_one_with_its_stand_in(
+    tree: Store, tmp_path: Path
+) -> None:
+    said = "The barrels of a kettle are lifted, lift after lift; a barrel is a barrel of the barrels.\n" * 9
+    (tmp_path / "guide.md").write_text(f"# Barrels\n\n{said}")
+    rest = "The river is wide and slow where it comes to the meadow below the mill.\n" * 2
+    (tmp_path / "notes.md").write_text(
+        f"# Notes\n\nA barrel is told of.\n{rest}\n## Lanterns\n\nOf a lantern, too.\n{rest}"
+    )
+    index_artifacts(tree)
+    assert _paths(tree, "barrel lantern kettle")[0] == "guide.md", "every word is known"
+    assert _paths(tree, "barrel lantern kettel")[0] == "notes.md"
+    (hit, *_) = search(tree, SearchRequest("barrel lantern kettel", is_explained=True)).hits
+    assert "× 2.00 as documentation with all words that are known" in str(hit.explanation)
+
+
 def test_source_comes_before_what_describes_and_tests_it(tree: Store) -> None:
     for text in ("upload limits", "how the server refuses uploads above the limits", "where are upload limits checked"):
         assert _paths(tree, text)[0] == "src/server/limits.py", text
