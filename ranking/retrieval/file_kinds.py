@@ -119,7 +119,7 @@ class Priors:
         # What stands in for a word that nothing has is a guess: the words that there are say more together.
         are_several = len(query.terms) <= _FEW_WORDS and sum(not term.is_extra for term in plan.terms) > 1
         is_guessed = plan.unknown and are_several and not self._is_by_passage
-        self._whole = _holding_all(plan, {id_: groups[id_] for id_ in kinds}) if is_guessed else set()
+        self._whole = _holding_all(plan, {id_: groups[id_] for id_ in kinds}) if is_guessed else set[int]()
         self.highest *= WHOLE_WORTH if self._whole else 1.0
         # The heading of prose is its title and that of its passages. Among code it tells a note from the rest.
         self.prose_share = PROSE_OWN_SHARE
