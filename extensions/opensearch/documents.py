@@ -62,7 +62,8 @@ def source_of(document: LoggedDocument, hit_kind: str, tokens: Tokens) -> dict[s
     """What is sent of a document; `hit_kind` is the kind of its parent, or its own."""
     parts, names = names_in(document.identifiers)
     title, body, path = tokens(document.title), tokens(document.body), tokens(document.path)
-    below = tokens(below_heading(document.title, document.body))
+    counted = below_heading(document.title, document.body)
+    below = body if counted == document.body else tokens(counted)
     part_tokens = tokens(parts)
     identifiers = tokens(document.identifiers) if names.code or names.headings else part_tokens
     in_title, in_body, in_parts = Counter(title), Counter(below), Counter(part_tokens)

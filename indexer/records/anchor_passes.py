@@ -34,6 +34,7 @@ from ctxrank.indexer.text.mentions import COMMAND_FILES, Mention, mentions
 from ctxrank.indexer.text.spans import SEPARATOR, Fingerprint, Located, Source, Span, is_table
 
 FINDINGS = ("package", "reasoning", "error")
+_IS_FINDING = f"kind IN ({', '.join(map(repr, FINDINGS))})"
 _KEY = "anchors"  # of the last pass
 _FOLLOWED = Anchor._fields[Anchor._fields.index("state") :]
 _MOST = 12  # of one finding
@@ -303,8 +304,8 @@ def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None], asked
     this = _Pass(store.last_seq(), now_us(), artifact, commit_of(tree.folder))
     query = f"""
         SELECT id FROM documents WHERE id IN (SELECT coalesce(owner_id, id) FROM documents WHERE seq > ?)
-           AND superseded_by IS NULL AND kind IN {FINDINGS}
-           AND EXISTS (SELECT 1 FROM documents WHERE kind IN {FINDINGS} AND record_id IS NOT NULL)
+           AND superseded_by IS NULL AND {_IS_FINDING}
+           AND EXISTS (SELECT 1 FROM documents WHERE {_IS_FINDING} AND record_id IS NOT NULL)
     """
     _anchor(store, tree, read_column(store.primary, query, (last.seq,), int))
     elsewhere = _Elsewhere(store, tree, last)
