@@ -20,6 +20,7 @@ MAGIC = b"SQLite format 3\x00"
 DEFAULT_PAGE_BYTES = 4096
 _FILE_HEADER_BYTES = 100
 _WIPED = WIPED.encode()
+_ZERO = b"\0"  # no stored text has one: what is missing at the end of a file is read as zeros
 _INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
 
 Value = int | float | str | bytes | None
@@ -177,7 +178,7 @@ class PageFile:
             seen.add(first)
             page = self._page(first)
             part = page[4 : 4 + min(length, self._usable - 4)]
-            if not any(part):  # text holds no zeros: the page was wiped
+            if not any(part):
                 raise UnreadablePage(f"page {first}, with the rest of a row on page {number}, is empty")
             parts.append(part)
             length -= len(part)
@@ -224,8 +225,8 @@ def _decoded(payload: bytes, number: int) -> tuple[Value, ...]:
         else:
             size = (serial - 12) // 2
             part = payload[at : at + size]
-            if _WIPED in part:
-                raise UnreadablePage(f"a text of a row on page {number} was wiped")
+            if (_ZERO if serial % 2 else _WIPED) in part:
+                raise UnreadablePage(f"a value of a row on page {number} was wiped, or cut off")
             values.append(part.decode() if serial % 2 else bytes(part))
         at += size
     if at != len(payload):

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -110,6 +111,20 @@ def test_whichever_page_is_damaged_no_row_is_lost_without_being_counted(
         for table in report.tables:
             missing = len(before.get(table.name, set()) - after.get(table.name, set()))
             assert missing <= table.lost + table.rebuilt or not table.is_count_known, (page, table)
+
+
+def test_a_text_whose_end_reads_as_zeros_is_not_taken_for_a_row(tmp_path: Path) -> None:
+    """A file that was cut off within a page is read as if zeros followed."""
+    path = str(tmp_path / "texts.db")
+    connection = apsw.Connection(path)
+    connection.execute("CREATE TABLE t (a TEXT) STRICT; INSERT INTO t VALUES ('cafecafe'), ('whole')")
+    connection.close()
+    data = Path(path).read_bytes()
+    for lost in range(1, 9):  # of the first row, which is the last of its page
+        Path(path).write_bytes(data[:-lost] + bytes(lost))
+        with closing(PageFile(path)) as file:
+            read = list(file.records(2))
+        assert [one.values for one in read if isinstance(one, Record)] == [("whole",)], lost
 
 
 def test_a_lost_first_page_loses_nothing(shop: Location, tmp_path: Path) -> None:
