@@ -20,7 +20,6 @@ MAGIC = b"SQLite format 3\x00"
 DEFAULT_PAGE_BYTES = 4096
 _FILE_HEADER_BYTES = 100
 _WIPED = WIPED.encode()
-_ZERO = b"\0"  # no stored text has one: what is missing at the end of a file is read as zeros
 _INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
 
 Value = int | float | str | bytes | None
@@ -225,7 +224,8 @@ def _decoded(payload: bytes, number: int) -> tuple[Value, ...]:
         else:
             size = (serial - 12) // 2
             part = payload[at : at + size]
-            if (_ZERO if serial % 2 else _WIPED) in part:
+            # No text has a zero: what is missing at the end of a file is read as zeros.
+            if (b"\0" if serial % 2 else _WIPED) in part:
                 raise UnreadablePage(f"a value of a row on page {number} was wiped, or cut off")
             values.append(part.decode() if serial % 2 else bytes(part))
         at += size

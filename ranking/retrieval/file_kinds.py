@@ -26,9 +26,8 @@ from ctxrank.indexer.store.parents import RankingSignals
 from ctxrank.indexer.text.identifiers import may_hold_compound, split_word
 from ctxrank.ranking.retrieval.candidates.candidates import Scorer
 from ctxrank.ranking.retrieval.grouping import PROSE_OWN_SHARE, SHOWN_PASSAGES, HitGroup
-from ctxrank.ranking.retrieval.hits import Question
 from ctxrank.ranking.retrieval.plan import Plan
-from ctxrank.ranking.retrieval.query import is_pasted
+from ctxrank.ranking.retrieval.query import Query, is_pasted
 from ctxrank.ranking.retrieval.questions import CODE, EITHER, USE, aim_of, asks_for_prose, is_prose
 from ctxrank.ranking.retrieval.rerank import is_test
 
@@ -90,17 +89,18 @@ def kind_of(path: str) -> str:
 
 
 class Priors:
-    """What the files of one answer are worth to its question, of which the best are `known`."""
+    """What the files of one answer are worth to its question, of which the best by their words are `known`."""
 
     def __init__(
-        self, plan: Plan, question: Question, groups: Mapping[int, HitGroup], known: Mapping[int, RankingSignals]
+        self, plan: Plan, text: str, query: Query, groups: Mapping[int, HitGroup], most: int, *, is_by_passage: bool
     ) -> None:
-        self._plan, self._is_by_passage = plan, question.request.is_by_passage
+        self._plan, self._is_by_passage = plan, is_by_passage
+        best = sorted([(group.score, id_) for id_, group in groups.items()], reverse=True)[:most]
+        self.known = {one.id: one for one in plan.engine.signals([id_ for _, id_ in best])}
         self._stems = {stem for term in plan.terms for stem in term.stems}
         self._seen: dict[str, int] = {}
-        text, query = question.request.text, question.query
         self._aim = CODE if is_pasted(text) else aim_of(query)
-        kinds = self._kinds = {id_: kind_of(signals.path) for id_, signals in known.items()}
+        kinds = self._kinds = {id_: kind_of(signals.path) for id_, signals in self.known.items()}
         # Where nearly all of the best files are a manual's, all kinds count in full.
         files = [kind for kind in kinds.values() if kind != RECORD]
         self.is_manual = SOURCE not in files or (self._aim != USE and files.count(PROSE) > _MANUAL_SHARE * len(files))

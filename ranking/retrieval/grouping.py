@@ -63,6 +63,11 @@ class HitGroup:
         return total
 
     @property
+    def worth(self) -> float:
+        """What the rows' scores are worth to the question."""
+        return self.score * self.prior
+
+    @property
     def best(self) -> Candidate:
         """The row that counts in full."""
         return next(candidate for share, candidate, _ in self.shares() if share == 1.0)

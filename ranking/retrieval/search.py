@@ -256,9 +256,9 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
     if call.limits.has_passages:
         from ctxrank.ranking.retrieval.file_kinds import Priors  # noqa: PLC0415  start-up: only files have passages
 
-        best = sorted([(group.score, id_) for id_, group in groups.items()], reverse=True)[:_LEAST_CHOICE_OF_FILES]
-        known.update({one.id: one for one in plan.engine.signals([id_ for _, id_ in best])})
-        priors = Priors(plan, call.question, groups, known)
+        asked = text, call.question.query
+        priors = Priors(plan, *asked, groups, _LEAST_CHOICE_OF_FILES, is_by_passage=request.is_by_passage)
+        known |= priors.known
         # A sentence that was typed may ask for an explanation; what was pasted is a text and no question.
         if not request.is_by_passage and call.question.query.is_sentence and not is_pasted(text):
             from ctxrank.ranking.retrieval.whole_files import add_wholes  # noqa: PLC0415  few queries are sentences
@@ -350,7 +350,7 @@ def _ranked(call: _Call, page: _Page, limit: int) -> list[_Ranked]:
                 group = groups[signals.id]
                 if page.priors is not None:
                     page.priors.give(group, signals)
-                text = calibrated(group.score * group.prior, half)
+                text = calibrated(group.worth, half)
                 parts = heuristic(signals_of(signals, today), BLENDED)
                 score = blended(text, parts.total, weight)
                 best.append(_Ranked._make((signals, group, text, parts, score)))

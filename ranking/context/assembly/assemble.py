@@ -379,13 +379,14 @@ def _select(
             engine = readiness.stand_in or engine
             try:
                 with engine.snapshot() as statistics:
-                    plan = make_plan(task_query(task), engine, statistics, tuned(spawn.config.ranking))
+                    query = task_query(task)
+                    plan = make_plan(query, engine, statistics, tuned(spawn.config.ranking))
                     selection = select_by_bearing(spawn, plan, eligible)
                     files = None
                     if with_files:
                         from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with files
 
-                        files = find_files(plan, spawn.store)
+                        files = find_files(plan, spawn.store, task, query)
                     return readiness, selection, files
             except INDEX_READ_ERRORS as error:
                 if attempt and not isinstance(error, ENGINE_ERRORS):

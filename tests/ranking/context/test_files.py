@@ -44,6 +44,17 @@ def test_a_block_of_files_alone_does_not_say_that_nothing_is_known(store: Store)
     assert block.outcome == "matched" and "specialization context only" not in block.text
 
 
+def test_a_task_about_code_gets_the_code_before_what_tells_of_it(store: Store) -> None:
+    """A list of changes has more words of a task than the code that they are about."""
+    write_file(
+        store, "src/paging.py", 'def page(output):\n    """Send it to the terminal."""\n    return screens(output)\n'
+    )
+    write_file(store, "CHANGES.md", "# Fixed\n\nSend long output to the terminal by page: long output goes by page.\n")
+    index_artifacts(store)
+    shown = [file.path for file in block_for(store, task="send long output to the terminal by page").files]
+    assert shown[0] == "src/paging.py" and "CHANGES.md" in shown
+
+
 def test_without_a_task_a_file_has_nothing_to_be_chosen_by(store: Store) -> None:
     assert block_for(store).files == ()
 
