@@ -56,9 +56,9 @@ def _measured(name: str, folder: str, engines: dict[str, str]) -> Iterator[Figur
     ours = evaluate(collections, Config())
     ndcg = {query.query_id: query.ndcg_at_10 for query in ours.queries}
     yield _mean(f"{name}, ctxrank, nDCG@10", list(ndcg.values()), MIN_NDCG.get(name))
-    recall = [query.recall_at_100 for query in ours.queries]
-    yield _mean(f"{name}, ctxrank, recall@100", recall, MIN_RECALL.get(name))
-    yield Figure(f"{name}, ctxrank, latency p95", "ms", ours.latency_ms(0.95), ours.latencies_ms)
+    recall, times = zip(*((query.recall_at_100, query.latency_ms) for query in ours.queries), strict=True)
+    yield _mean(f"{name}, ctxrank, recall@100", list(recall), MIN_RECALL.get(name))
+    yield Figure(f"{name}, ctxrank, latency p95", "ms", ours.latency_ms(0.95), times)
     peers = {engine: _peer_ndcg(engine, python, folder, collections) for engine, python in engines.items()}
     for engine, found in peers.items():
         yield _mean(f"{name}, peer: {engine}, nDCG@10", list(found.values()), None)

@@ -112,7 +112,7 @@ def _ask(one: IndexedCollection, query: Any, config: Config, settings: WideSetti
     one.store.last_config = config._replace(engine=OPENSEARCH, wide=settings)
     wide = ranked_ids(one, query, config)
     one.store.last_config = config
-    return _Answers(local[:GAIN_DEPTH], wide[:GAIN_DEPTH], ndcg(local, query.grades), ndcg(wide, query.grades))
+    return _Answers(local, wide, ndcg(local, query.grades), ndcg(wide, query.grades))
 
 
 def _overlap(one: Sequence[str], other: Sequence[str]) -> float:

@@ -15,7 +15,7 @@ trec_eval report: the gain is the grade itself.
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import log2
 
 from ctxrank.extensions.evaluation.collection import MADE_AT, Collection, JudgedQuery, Loaded, load_collection
@@ -29,7 +29,6 @@ from ctxrank.ranking.retrieval.search import query_of, search
 
 GAIN_DEPTH = 10
 RECALL_DEPTH = 100
-_USUAL_LIMIT = SearchRequest("").limit
 
 Progress = Callable[[int, int], None]
 
@@ -41,6 +40,7 @@ class QueryQuality(NamedTuple):
     ndcg_at_10: float
     recall_at_100: float
     mrr_at_10: float
+    latency_ms: float = 0.0
 
 
 class Evaluation(NamedTuple):
@@ -48,7 +48,6 @@ class Evaluation(NamedTuple):
 
     documents: int
     queries: tuple[QueryQuality, ...]  # as typed
-    latencies_ms: tuple[float, ...]
     plain_queries: tuple[QueryQuality, ...]  # the same as plain words
 
     def mean(self, measure: str, *, is_plain: bool = False) -> float:
@@ -59,7 +58,7 @@ class Evaluation(NamedTuple):
 
     def latency_ms(self, share: float) -> float:
         """The latency that this share of the searches does not exceed; 0 where none was timed."""
-        ordered = sorted(self.latencies_ms)
+        ordered = sorted(query.latency_ms for query in self.queries)
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0
 
 
@@ -84,25 +83,36 @@ def evaluate(collections: Sequence[Collection], config: Config, progress: Progre
     total = sum(len(collection.queries) for collection in collections)
     qualities: list[QueryQuality] = []
     plain_qualities: list[QueryQuality] = []
-    latencies: list[float] = []
     for collection in collections:
         with indexed(collection, config) as one:
             for query in collection.queries:
-                latencies.append(_latency_ms(one, query, config))
-                typed = quality(query, ranked_ids(one, query, config))
-                qualities.append(typed)
-                is_same = query_of(_request(one, query)) == query_of(_request(one, query, is_plain=True))
-                plain = typed if is_same else quality(query, ranked_ids(one, query, config, is_plain=True))
-                plain_qualities.append(plain)
+                request = _request(one, query)
+                plain = request._replace(is_plain=True)
+                qualities.append(_answered(one, query, request, config))
+                is_same = query_of(request) == query_of(plain)
+                plain_qualities.append(qualities[-1] if is_same else _answered(one, query, plain, config))
                 if progress is not None:
                     progress(len(qualities), total)
     documents = sum(len(one.documents) for one in collections)
-    return Evaluation(documents, tuple(qualities), tuple(latencies), tuple(plain_qualities))
+    return Evaluation(documents, tuple(qualities), tuple(plain_qualities))
 
 
-def ranked_ids(one: IndexedCollection, query: JudgedQuery, config: Config, *, is_plain: bool = False) -> list[str]:
-    """The corpus' ids of a query's first hundred hits; none where the query is refused, as it would be for a user."""
-    request = _request(one, query, is_plain=is_plain)._replace(limit=RECALL_DEPTH, has_snippets=False)
+def _answered(one: IndexedCollection, query: JudgedQuery, request: SearchRequest, config: Config) -> QueryQuality:
+    started = time.perf_counter_ns()
+    first = quality(query, _ids_of(one, request, config))
+    latency_ms = (time.perf_counter_ns() - started) / 1e6
+    # Where a hundred are asked for more rows are scored, and so the first ten may be others than a user's.
+    further = _ids_of(one, request._replace(limit=RECALL_DEPTH, is_folded=False, has_snippets=False), config)
+    return first._replace(recall_at_100=quality(query, further).recall_at_100, latency_ms=latency_ms)
+
+
+def ranked_ids(one: IndexedCollection, query: JudgedQuery, config: Config) -> list[str]:
+    """The corpus' ids of a query's first ten hits, as the command has them."""
+    return _ids_of(one, _request(one, query), config)
+
+
+def _ids_of(one: IndexedCollection, request: SearchRequest, config: Config) -> list[str]:
+    """None where the query is refused, as it would be for a user."""
     try:
         found = search(one.store, request, config)
     except UsageError:  # `kind:` before what is no kind
@@ -110,16 +120,8 @@ def ranked_ids(one: IndexedCollection, query: JudgedQuery, config: Config, *, is
     return [one.loaded.ids[hit.id] for hit in found.hits if hit.id in one.loaded.ids]
 
 
-def _latency_ms(one: IndexedCollection, query: JudgedQuery, config: Config) -> float:
-    started = time.perf_counter_ns()
-    with suppress(UsageError):
-        search(one.store, _request(one, query), config)
-    return (time.perf_counter_ns() - started) / 1e6
-
-
-def _request(one: IndexedCollection, query: JudgedQuery, *, is_plain: bool = False) -> SearchRequest:
-    is_by_passage = one.loaded.is_of_passages
-    return SearchRequest(query.text, _USUAL_LIMIT, as_of=MADE_AT, is_by_passage=is_by_passage, is_plain=is_plain)
+def _request(one: IndexedCollection, query: JudgedQuery) -> SearchRequest:
+    return SearchRequest(query.text, as_of=MADE_AT, is_by_passage=one.loaded.is_of_passages, is_folded=True)
 
 
 def quality(query: JudgedQuery, ranked: Sequence[str]) -> QueryQuality:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from ctxrank.extensions.evaluation.collection import Collection, JudgedQuery
-from ctxrank.extensions.evaluation.evaluate import IndexedCollection, Progress, indexed, quality, ranked_ids
+from ctxrank.extensions.evaluation.evaluate import IndexedCollection, Progress, indexed, ndcg, ranked_ids
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.config import Config
@@ -65,7 +65,7 @@ class _Bench:
     def ndcg(self, asked: list[tuple[IndexedCollection, JudgedQuery]], settings: Mapping[str, float]) -> list[float]:
         """nDCG@10 of each query."""
         config = self._config._replace(ranking=settings)
-        return [quality(query, ranked_ids(index, query, config)).ndcg_at_10 for index, query in asked]
+        return [ndcg(ranked_ids(index, query, config), query.grades) for index, query in asked]
 
     def mean(self, settings: Mapping[str, float]) -> float:
         """The mean over the tuned half."""
