@@ -16,30 +16,29 @@ import os
 import random
 import re
 import sys
-from collections.abc import Iterable
 from itertools import chain
-from math import ceil
 
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config, load_config
-from ctxrank.indexer.store.connection import file_uri, read_column, read_value
+from ctxrank.indexer.store.connection import file_uri, put_setting, read_column, read_value
 from ctxrank.indexer.store.location import identity_of, is_known, places_of_stores, refuse_foreign
 from ctxrank.indexer.store.one_process import start_for
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.systems import unbound_memory
+from ctxrank.indexer.text.light_json import dumps
 from ctxrank.ranking.context.findings import nearest
 from ctxrank.ranking.context.floor import (
-    ALPHA,
     KINDS,
     OTHER_PROJECTS,
+    SETTING,
     SHUFFLED_WORDS,
     Floor,
     findings_in,
     is_outdated,
-    keep_floor,
+    may_be_answered,
 )
 
 LEAST_PROMPTS = 100
@@ -64,17 +63,14 @@ def measure_floor(store: Store, config: Config) -> Floor:
     """Measure the floor of a store, and keep it. Raises LockedError."""
     foreign = foreign_prompts(store)
     lines, pasted = _enough(foreign, is_pasted=False), _enough(foreign, is_pasted=True)
-
-    def near(prompts: Iterable[str]) -> list[float]:
-        return [nearest(store, prompt, config) for prompt in prompts]
-
-    shuffled = near(shuffled_prompts(store))
+    shuffled = [nearest(store, prompt, config) for prompt in shuffled_prompts(store)]
 
     def exceeded_by_alpha(projects: list[list[str]], *, are_alone: bool = False) -> float:
-        """Of the n nearnesses of what projects asked, the ⌈(1 − ALPHA) · (n + 1)⌉-th; 0 for none."""
+        """Of the nearnesses of what projects asked the one that so many exceed as the promise allows; 0 for none."""
         beside = 0 if are_alone else len(shuffled) // (len(projects) + 1)
-        found = sorted(near(chain(*projects)) + shuffled[:beside])
-        return found[min(ceil((1 - ALPHA) * (len(found) + 1)), len(found)) - 1] if found else 0.0
+        asked = [nearest(store, prompt, config) for prompt in chain(*projects)]
+        found = sorted(asked + shuffled[:beside], reverse=True)
+        return found[may_be_answered(len(found))] if found else 0.0
 
     line = exceeded_by_alpha(lines)
     of_pasted = exceeded_by_alpha(pasted, are_alone=len(pasted) >= LEAST_PROJECTS)
@@ -86,7 +82,7 @@ def measure_floor(store: Store, config: Config) -> Floor:
         OTHER_PROJECTS if lines or pasted else SHUFFLED_WORDS,
     )
     with store.write() as change:
-        keep_floor(change, floor)
+        put_setting(change.connection, SETTING, dumps(floor._asdict()))
     return floor
 
 
@@ -99,13 +95,12 @@ def _enough(foreign: list[list[str]], *, is_pasted: bool) -> list[list[str]]:
 def foreign_prompts(store: Store) -> list[list[str]]:
     """Prompts of the user's other stores, by store, the newest of each; of a store that cannot be read none."""
     own = identity_of(store.primary).uuid
-    places = [place for place in places_of_stores() if place != store.location.primary]
-    found = [prompts for place in places if (prompts := _prompts_of(place, own))]
+    found = [prompts for place in places_of_stores() if (prompts := _prompts_of(place, own))][:_MOST_PROMPTS]
     return [prompts[: max(_MOST_PROMPTS // len(found), 1)] for prompts in found]
 
 
 def _prompts_of(place: str, own: str) -> list[str]:
-    """The prompts of a store that this user made or trusts, and that is no copy of the own one."""
+    """The prompts of a store that this user made or trusts, and that is neither the own one nor a copy of it."""
     try:
         refuse_foreign(place)
         # A reader of a closed database in WAL mode makes its log and leaves that behind.

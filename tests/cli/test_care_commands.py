@@ -226,7 +226,8 @@ def test_a_status_says_what_there_is_and_leaves_out_what_there_is_not(
 
 def test_a_floor_that_was_measured_is_said_with_its_promise(db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stores, "measured_floor", always(Floor(0.4, 0.5, 10, 200, "of this project")))
-    said = "floor     0.40, pasted 0.50: of 100 prompts about nothing here, 5 get an answer, by 200 of this project"
+    promise = "of 100 prompts about nothing here, 5 at most get an answer"
+    said = f"floor     0.40, pasted 0.50: {promise}, by 200 of this project"
     assert said in answer_of(lambda: run(["--db", db, "status"])).out.splitlines()
 
 

@@ -120,7 +120,7 @@ def _notes_on_others(store: Store) -> list[str]:
 
 def _floor_line(floor: Floor) -> str:
     """What is promised of a prompt that is about nothing here."""
-    promise = f"of 100 prompts about nothing here, {ALPHA * 100:.0f} get an answer"
+    promise = f"of 100 prompts about nothing here, {ALPHA * 100:.0f} at most get an answer"
     return f"floor     {floor.line:.2f}, pasted {floor.pasted:.2f}: {promise}, by {floor.prompts} {floor.source}"
 
 
