@@ -102,7 +102,7 @@ def fence(text: str) -> str:
     if "```" not in text:
         return "```"
     runs = text.encode("utf-8", "surrogatepass").translate(_BACKTICKS).split()
-    return "`" * max(3, 1 + max(map(len, runs)))
+    return "`" * (1 + max(map(len, runs)))
 
 
 def shorten(text: str, limit: int) -> str:

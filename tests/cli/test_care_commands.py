@@ -48,8 +48,12 @@ class _Doctor:
         def look(*_: object, **__: object) -> list[Finding]:
             return next(looks)
 
+        def repair(*_: object, is_dry_run: bool) -> RepairReport:
+            assert is_dry_run is ("dry-run" in words)
+            return report or RepairReport((), "", None)
+
         self.patch.setattr(doctor, "examine", look)
-        self.patch.setattr(care, "repair", always(report or RepairReport((), "", None)))
+        self.patch.setattr(care, "repair", repair)
         answer = answer_of(lambda: run(["--db", self.db, "doctor", *words]))
         return answer.code, answer.out.splitlines()
 

@@ -229,6 +229,9 @@ def test_spawns_are_15000_tokens_each(shop: Path, capsys: pytest.CaptureFixture[
     run([*ASSEMBLE, "--no-mark", "--spawns", "10", "--json"])
     value = answer(capsys)
     assert value["usage_pct"] == 88.2 and value["zone"] == "Wrap-up"
+    for tokens, is_noted in ((["--current-tokens", "0"], True), ([], False)):
+        run([*ASSEMBLE, "--no-mark", "--spawns", "10", *tokens])
+        assert ("--spawns are both given" in capsys.readouterr().err) is is_noted
 
 
 def test_the_task_comes_from_a_file_or_from_stdin(

@@ -33,6 +33,13 @@ from ctxrank.cli.loopback import listening, peer_uid
 _LIMIT_S = 20
 
 
+def test_only_an_application_that_begins_and_ends_is_told_so() -> None:
+    for has_lifespan, said in ((True, "on"), (False, "off")):
+        server = local_server(Starlette(), end_s=3, has_lifespan=has_lifespan)
+        assert (server.config.lifespan, server.config.timeout_graceful_shutdown) == (said, 3)
+    assert local_server(Starlette(), end_s=1).config.lifespan == "off"
+
+
 async def _answer(request: Request) -> PlainTextResponse:
     if request.headers.get("authorization"):
         admit(request.scope)

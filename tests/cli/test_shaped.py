@@ -45,6 +45,13 @@ def test_a_field_that_a_record_does_not_have_is_our_mistake() -> None:
         shaped({"colour": "string"}, Note(3, "", "a.md", True, (), 0))
 
 
+def test_a_row_has_a_value_for_each_field() -> None:
+    assert shaped({"at": "time", "path": "string"}, (0, "a.md")) == {"at": "1970-01-01T00:00:00Z", "path": "a.md"}
+    for row in ((0,), (0, "a.md", "more")):
+        with pytest.raises(ValueError, match="zip"):
+            shaped({"at": "time", "path": "string"}, row)
+
+
 def test_what_is_no_record_stays_and_one_of_several_forms_is_told_by_its_keys() -> None:
     forms: tuple[Fields, ...] = ({"one": {"at": "time"}}, {"other": Nullable({"at": "time"}), "more?": "any"})
     assert answer(forms, {"other": {"at": 0, "new": ""}, "more": 1}) == {

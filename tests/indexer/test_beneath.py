@@ -158,6 +158,17 @@ def test_links_in_a_circle_end(tmp_path: Path, root: Root) -> None:
         assert error.value.errno == errno.ELOOP, path
 
 
+def test_as_many_links_are_followed_as_the_reader_takes(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"{number + 1}.md").symlink_to(f"{number}.md")
+    (tmp_path / "0.md").write_text("one")
+    with Root(str(tmp_path), max_links=3) as root:
+        assert [root.read(f"{number}.md", 100, follow_link=True) for number in (3, 1, 3)] == [b"one"] * 3
+        with pytest.raises(OSError) as error:
+            root.open("4.md", follow_link=True)
+        assert error.value.errno == errno.ELOOP
+
+
 def test_a_root_without_links_follows_none(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/a.md").write_text("one")

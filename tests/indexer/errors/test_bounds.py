@@ -123,6 +123,56 @@ def test_the_lines_of_a_wrapped_output_are_as_they_were_before() -> None:
     assert unwrapped(["   ╭─[a.js:1:1]"]) == ["   ╭─[a.js:1:1]"]
 
 
+_STACK = (
+    "  stack: |-",
+    "    at <anonymous> (a.js:1:2)",
+    "    Test.<anonymous> (b.js:3:4)",
+    "    Error: it",
+    "  code: 1",
+    "    x",
+)
+
+
+@each_row(
+    "fields, said",
+    [
+        (("  operator: equal",), ["  ---", "  operator: equal", "  ..."]),
+        (("  expected: 1",), ["  ---"]),
+        (("  error: 'no'",), ["  ---", "Error: no"]),
+        (("  actual: 2",), ["  ---", "AssertionError: adds up expected got 2"]),
+        (("  expected: 1", "  actual: 2"), ["  ---", "AssertionError: adds up expected 1 got 2"]),
+        (("  error: 'no'", "  actual: 2"), ["  ---", "Error: no"]),
+        (("  error: |-", "    one", "", "    two", "  name: TypeError"), ["  ---", "TypeError: one two"]),
+        (
+            ("  error: no", *_STACK),
+            ["  ---", "Error: no", "    at <anonymous> (a.js:1:2)", "    at adds up (b.js:3:4)"],
+        ),
+        (
+            ("  actual: 2", *_STACK),
+            [
+                "  ---",
+                "AssertionError: adds up expected got 2",
+                "    at <anonymous> (a.js:1:2)",
+                "    at cart (b.js:3:4)",
+            ],
+        ),
+    ],
+)
+def test_a_failed_test_in_tap_is_an_exception_with_its_calls(fields: tuple[str, ...], said: list[str]) -> None:
+    lines = [
+        "TAP version 13",
+        "# cart",
+        "ok 1 - pays",
+        "not ok 2 - adds up",
+        "  ---",
+        *fields,
+        "  ...",
+        "1..2",
+        "# pass 1",
+    ]
+    assert unwrapped(lines) == ["cart", "ok 1 - pays", *said]
+
+
 _CLOSING = "Exiting due to 1 error(s)"
 
 

@@ -4,6 +4,7 @@ import pytest
 from tables import each_row
 from tool_outputs import REPORTS
 
+from ctxrank.indexer.errors.parse.test_runs import failed_tests
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 
@@ -69,6 +70,28 @@ def test_a_tool_inside_another_one_speaks_for_itself() -> None:
         "2026-01-02T03:04:05.0000000Z x.c:1:10: fatal error: Python.h: No such file or directory\n",
     ]
     assert {error_units(text)[0].message for text in inside} == {"Python.h: No such file or directory"}
+
+
+@each_row("count", [0, 1, 6, 7, 20])
+def test_a_name_of_several_lines_has_its_heading_and_seven_more(count: int) -> None:
+    levels = [*(f"level{number}" for number in range(count)), "divides:", "never"]
+    text = "\n".join(["  1) calc", *(f"       {level}" for level in levels), "", "      AssertionError: no", ""])
+    wanted = ["calc", *levels[: min(count + 1, 7)]]
+    assert error_units(text)[0].frames[-1].function == " > ".join(wanted).rstrip(":")
+
+
+def test_what_is_read_of_a_report_is_bounded() -> None:
+    def report(lines_between: int) -> list[str]:
+        between = [f"detail {number}" for number in range(lines_between)]
+        below = [f"     Error: {'x' * 700}", *between, "      at load (a.js:7:1)"]
+        return [line for number in range(201) for line in (f"  {number}) calc:", *below)]
+
+    for between, calls in ((397, ["calc", "load"]), (398, ["calc"])):
+        first, *_, last = found = failed_tests(report(between))
+        assert (len(found), len(first.message), first.message_line, len(first.detail)) == (200, 600, 1, 30)
+        assert (first.start, first.end, last.start) == (0, min(between + 3, 400), 199 * (between + 3))
+        assert [frame.function for frame in first.frames] == calls
+    assert failed_tests(report(3))[0].detail == ("detail 0", "detail 1", "detail 2")
 
 
 def test_junit_names_the_test_in_its_heading() -> None:

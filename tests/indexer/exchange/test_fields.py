@@ -7,8 +7,10 @@ from tables import each_row
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import MAX_NUMBER, Fields
+from ctxrank.indexer.exchange.register import GONE, number_of, seq_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER
 
 _UUID = "123e4567-e89b-42d3-a456-426614174000"
 
@@ -48,3 +50,19 @@ def test_null_is_missing_and_a_default_stands_for_it() -> None:
     assert _fields(None).optional_word("y") is None
     with pytest.raises(UsageError, match="'y'"):
         _fields(1).number("y")
+
+
+@each_row(
+    "value, is_one",
+    [(1, True), (GONE - 1, True), (0, False), (-1, False), (GONE, False), (True, False), ("1", False), (1.0, False)],
+)
+def test_a_line_says_the_number_of_its_change_in_full(value: object, is_one: bool) -> None:
+    if is_one:
+        assert seq_of({"seq": value}) == value
+    else:
+        with pytest.raises(UsageError, match=f"'seq' is not a whole number from 1 to {GONE - 1}"):
+            seq_of({"seq": value})
+    bound = number_of({"id": MAX_FOREIGN_NUMBER})
+    assert bound == MAX_FOREIGN_NUMBER
+    with pytest.raises(UsageError, match="'id'"):
+        number_of({"id": bound + 1})

@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 from builders import make_store
 from exported import ANOTHER, ISO, THIRD, bring, export_of, row_of
+from tables import each_row
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exchange import import_lines
+from ctxrank.indexer.exchange.merge import exported_name
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.fulltext.background import Notify, background_indexer
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.privacy.purge import forget_document
 from ctxrank.indexer.records.packages import get_package
+from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 
@@ -129,3 +132,37 @@ def test_the_index_follows_a_large_import_in_a_second_process(store: Store, monk
     import_of(store, SESSION, PACKAGE, THOUGHT)
     assert applied == [2]
     assert store.catch_up() == 0
+
+
+_REMOVED = {"record": "removed", "kind": "package", "id": 7, "seq": 9}
+
+
+@each_row(
+    "line, kind, said",
+    [
+        ({**_REMOVED, "kind": "zebra"}, "removed", "its 'kind' is not one of a record"),
+        ({**_REMOVED, "kind": "session"}, "removed", "its 'kind' is not one of a record"),
+        ({**_REMOVED, "kind": None}, "removed", "its 'kind' is not one of a record"),
+        ({**_REMOVED, "id": 0}, "removed", "its 'id' is not a whole number"),
+        ({**_REMOVED, "seq": "9"}, "removed", "its 'seq' is not a whole number"),
+        ({**_REMOVED, "of": "me"}, "removed", "its 'of' is not the uuid of a store"),
+        ({**_REMOVED, "of": None}, "removed", "its 'of' is not the uuid of a store"),
+        ({**_REMOVED, "origin": 7}, "removed", "its 'origin' is not a store's uuid"),
+        ({"record": "z" * 41, "origin": "me"}, "z" * 40, "its 'origin' is not a store's uuid"),
+    ],
+)
+def test_a_line_that_removes_nothing_known_is_named_with_what_is_wrong(
+    store: Store, line: dict[str, object], kind: str, said: str
+) -> None:
+    (skipped,) = import_of(store, SESSION, line).skipped
+    assert (skipped.kind, skipped.reason[: len(said)]) == (kind, said)
+
+
+def test_a_session_has_its_name_where_it_was_made(store: Store) -> None:
+    for name, project in (("S", "shop"), ("S@bank", "bank"), ("T@bank", "bank"), ("S@shop", "shop")):
+        with store.write() as change:
+            create_session(change, NewSession(name, project))
+    names = {
+        name: exported_name(store.primary, name, name[2:] or "shop") for name in ("S", "S@bank", "T@bank", "S@shop")
+    }
+    assert names == {"S": "S", "S@bank": "S", "T@bank": "T@bank", "S@shop": "S@shop"}

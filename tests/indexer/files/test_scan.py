@@ -1,6 +1,7 @@
 """Indexing a tree again and again: what is read, what is written, and what is no longer found."""
 
 import contextlib
+import errno
 import os
 import random
 import shutil
@@ -10,9 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import scan
 from ctxrank.indexer.files.paths import MAX_PATH_BYTES, SECRET, UNSHOWN, contained_path, portable_path
@@ -356,6 +359,26 @@ def test_a_file_that_became_a_link_is_no_longer_found(store: Store, tmp_path: Pa
     file.unlink()
     put(tmp_path, "a.md", "the zebra")
     assert index_artifacts(store).added == ("a.md",)
+
+
+def test_of_what_can_no_longer_be_read_only_what_was_read_turns_stale(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    put(tmp_path, "b.bin", b"\0\1")
+    index_artifacts(store)
+    put(tmp_path, "new.md", "the walrus")
+    for name in ("a.md", "b.bin"):
+        put(tmp_path, name, "another text", LONG_AGO_NS + 1)
+    monkeypatch.setattr(Root, "open", Mock(side_effect=PermissionError(errno.EACCES, "no")))
+    for _ in range(2):
+        report = index_artifacts(store)
+        assert report.skipped == tuple((name, "permission denied") for name in ("a.md", "b.bin", "new.md"))
+        rows = store.primary.execute("SELECT path, state FROM artifacts ORDER BY path").fetchall()
+        assert rows == [("a.md", "stale"), ("b.bin", "skipped")]
+    monkeypatch.undo()
+    report = index_artifacts(store)
+    assert (report.added, report.changed) == (("b.bin", "new.md"), ("a.md",))
 
 
 def test_an_older_ruleset_is_redacted_again(store: Store, tmp_path: Path) -> None:

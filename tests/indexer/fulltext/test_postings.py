@@ -113,6 +113,15 @@ def test_each_row_with_a_word_is_found_once_and_scores_no_more_than_its_bound(ch
     assert all(score <= bounds[rowid] + 1e-9 for rowid, score in scores.items())
 
 
+def test_what_was_compiled_and_its_twin_say_the_same_bounds(changed: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in ("kiwi", "c1 balmo", "größe plum parseRequest", " ".join(_RARE)):
+        found: list[dict[int, float]] = []
+        for loops in (_COMPILED, pure_postings):
+            monkeypatch.setattr(postings, "loops", loops)
+            found.append(_held(_row_bounds(fts5_of(changed), text, None)))
+        assert found[0] == pytest.approx(found[1], rel=1e-12), text
+
+
 def test_it_is_the_same_when_all_is_one_segment(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         for numbers in (range(1, 301), range(301, 401), range(50, 90)):

@@ -191,11 +191,22 @@ def test_a_chain_of_versions_cannot_be_a_circle(store: Store) -> None:
     ]  # fmt: skip
 
 
-def test_a_package_replaces_none_of_another_session(store: Store) -> None:
-    save(store, "a.md", session="S")
-    save(store, "b.md", session="T")
-    with pytest.raises(UsageError, match="different sessions"):
-        supersede(store, 1, 2)
+def test_a_package_replaces_none_of_another_session_but_of_its_own_file(store: Store) -> None:
+    for path, session in (("a.md", "S"), ("b.md", "T"), ("a.md", "T")):
+        save(store, path, session=session)
+    for old, new in ((1, 2), (2, 1)):
+        with pytest.raises(UsageError, match="different sessions"):
+            supersede(store, old, new)
+    supersede(store, 1, 3)
+    assert get_package(store.primary, 1).superseded_by == 3
+
+
+def test_a_package_says_how_many_passages_its_file_has(store: Store) -> None:
+    sections = "".join(f"# Part {number}\n\n{'Wait for the lock. ' * 100}\n" for number in range(3))
+    saved = save(store, "a.md", sections)
+    shown = read_document(store, DocumentRef("package", saved.id), with_passages=True)
+    assert saved.passages == len(shown.passages) > 1
+    assert save(store, "gone.md", None).passages == 0
 
 
 def test_a_package_is_taken_once_an_iteration(store: Store) -> None:

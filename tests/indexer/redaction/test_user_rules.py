@@ -130,6 +130,8 @@ def test_a_mistake_is_named_with_what_would_be_right(value: object, word: str) -
         ("(?<!x)y", "a lookbehind", "what is around"),
         (r"(a)\1", "a backreference", "what is around"),
         ("(?P<x>a)(?P=x)", "a backreference", "what is around"),
+        (r"(a)\8", r"a backreference (\8)", "what is around"),
+        (r"a\y", r"invalid escape sequence: \y", ""),
         ("(?>a)b", "an atomic group", "what is around"),
         (r"key\Z", r"\Z", r"\z"),
         (r"\u200bkey", r"\u", r"\x{200B}"),

@@ -99,6 +99,15 @@ def versions_of(primary: apsw.Connection) -> tuple[int, int]:
     return int(primary.pragma("user_version")), int(primary.pragma("application_id"))
 
 
+def test_only_who_makes_a_store_is_told_that_it_was_made(tmp_path: Path) -> None:
+    made: list[str] = []
+    with closing(open_database(str(tmp_path / "new.db"), busy_ms=2000, create=True)) as primary:
+        for is_new in (True, False):
+            assert migrate(primary, "new.db", announce=lambda _, path: made.append(path)) is is_new
+        assert versions_of(primary) == (SCHEMA_VERSION, APPLICATION_ID)
+    assert made == ["new.db"]
+
+
 def test_there_is_one_file_for_the_first_schema_and_one_for_each_after_it() -> None:
     later = [f"migration_{number:03d}.sql" for number in range(FIRST_SCHEMA + 1, SCHEMA_VERSION + 1)]
     assert sorted(file.name for file in SQL_FOLDER.glob("*.sql")) == [*later, "schema.sql"]

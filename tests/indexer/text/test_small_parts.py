@@ -15,7 +15,17 @@ from ctxrank.indexer.text.escapes import has_escapes, without_escapes
 from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.languages import language_of
-from ctxrank.indexer.text.lines import error_title, is_one_line, is_uuid, joined, session_label, shorten
+from ctxrank.indexer.text.lines import (
+    error_title,
+    fence,
+    is_one_line,
+    is_uuid,
+    joined,
+    listed,
+    quoted_line,
+    session_label,
+    shorten,
+)
 from ctxrank.indexer.text.pattern_sets import PatternSet
 
 _PATTERNS = [rb"a.*", rb"(?!no)", rb".*b", rb"c", rb"ab+"]  # the second is none that RE2 understands
@@ -139,6 +149,33 @@ def test_a_uuid_has_its_parts_and_its_digits(text: str, is_one: bool) -> None:
 @each_row("text, is_one", [("a b", True), ("", True), ("a\nb", False), ("a\tb", False), ("a\x1b", False), ("é", True)])
 def test_one_line_hides_nothing(text: str, is_one: bool) -> None:
     assert is_one_line(text) is is_one
+
+
+@each_row(
+    "line, is_marked",
+    [
+        ("-", True), ("- a", True), ("+", True), ("--", True), ("-*-", True), ("**", True),
+        ("-a", False), ("*a*", False), ("+1", False), ("1-", False), ("[a]: b", True), ("[a] b:", False), ("[a", False),
+        ("# a", True), ("> a", True), ("a # b", False), ("", False), ("__a", False), ("___", True),
+    ],
+)  # fmt: skip
+def test_what_would_be_structure_of_markdown_is_marked(line: str, is_marked: bool) -> None:
+    assert quoted_line(line) == ("\\" if is_marked else "") + line
+
+
+def test_some_of_many_names_are_listed_with_how_many_more_there_are() -> None:
+    assert [listed(["a", "b\n", "c"], most) for most in (1, 2, 3, 4)] == [
+        "a and 2 more",
+        "a, b and 1 more",
+        "a, b, c",
+        "a, b, c",
+    ]
+    assert listed([], 1) == ""
+
+
+@each_row("text, marks", [("", 3), ("``", 3), ("```", 4), ("a ```` b ```", 5), ("``` `````", 6)])
+def test_a_fence_is_longer_than_any_in_the_text(text: str, marks: int) -> None:
+    assert fence(text) == "`" * marks
 
 
 def test_titles_and_labels_are_short_and_say_nothing_twice() -> None:

@@ -1,5 +1,7 @@
 """A span is found by its name or its lines, and says how many of them differ."""
 
+import random
+
 import pytest
 from tables import each_row
 
@@ -153,6 +155,44 @@ def test_a_span_of_which_a_line_is_left_is_there() -> None:
     kept = Source("a.py", old).fingerprint(Span(3, 5), is_named=False)
     assert Source("a.py", "a = 1\ntwo = second(one)\nb = c(d)\n").find(kept, "", 3) == Located(Span(2, 2), 2)
     assert Source("a.py", "a = 1\ntwo = second(one)\ntwo = second(one)\n").find(kept, "", 3) is None
+
+
+def test_the_lines_that_hold_a_text_are_named_by_their_numbers_whatever_its_white_space() -> None:
+    source = Source("a.py", "one = 1\n\ntwo = one + 1\nthree =  one+1\n")
+    assert source.holding("one + 1") == [(3, 3), (4, 4)]
+    assert source.holding("one = 1") == [(1, 1)] and source.holding("four") == []
+
+
+def _edited(lines: list[str], chance: random.Random) -> list[str]:
+    """Lines of which some are gone, written again, exchanged or apart."""
+    edited: list[str] = []
+    for line in lines:
+        way = chance.randrange(8)
+        words = line.split(" ")
+        chance.shuffle(words)
+        if way > 1:
+            edited += [line] if way < 6 else [" ".join(words), *[f"added = {chance.random()}"] * (way - 6)]
+    return edited if chance.randrange(2) else edited[::-1]
+
+
+def test_where_to_look_first_changes_nothing_that_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines are looked for near those that were around them, and no further than they may be: as if all were tried."""
+    chance = random.Random(5)
+    cases: list[tuple[Source, Fingerprint, Span]] = []
+    for _ in range(150):
+        lines = [f"{chance.choice('abc')} = {chance.choice('xyz')}({chance.randrange(6)}, k{n % 7})" for n in range(12)]
+        start = chance.randrange(1, 11)
+        span = Span(start, min(start + chance.randrange(3), 12))
+        kept = Source("a.py", "\n".join(lines)).fingerprint(span, is_named=False)
+        cases.append((Source("a.py", "\n".join(_edited(lines * 2, chance))), kept, span))
+    found = [source.find(kept, "", span.start) for source, kept, span in cases]
+
+    def all_around(source: Source, _: Fingerprint) -> list[int]:
+        return [99] * len(source.lines)
+
+    monkeypatch.setattr(Source, "_around", all_around)
+    assert [source.find(kept, "", span.start) for source, kept, span in cases] == found
+    assert 30 < sum(located is not None and located.changed > 0 for located in found) < 150
 
 
 def test_what_a_text_names_is_found_the_most_exact_first() -> None:

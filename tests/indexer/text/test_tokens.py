@@ -304,6 +304,9 @@ def test_a_model_has_the_factor_of_its_family(model: str, factor: float) -> None
         ("openai/gpt-4o-mini", (128_000, True)),
         ("gpt-4-0613", (8_192, True)),
         ("gpt-4.1-mini", (1_047_576, True)),
+        ("azure/gpt-4.1-mini-2025", (1_047_576, True)),
+        ("azure/gpt-4-turbo-2024", (128_000, True)),  # the longest name counts, not the first
+        ("vendor.claude-instant-v1", (100_000, True)),
         ("gpt-4.9", (200_000, False)),
         ("corpus", (200_000, False)),
         ("", (200_000, False)),

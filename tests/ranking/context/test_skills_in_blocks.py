@@ -1,5 +1,6 @@
 """Skills as a section of the block: on request, whole or not at all, and the first to go."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from ctxrank.indexer.agents import Role
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.records.receipts import get_receipt
 from ctxrank.indexer.records.skill_outputs import save_skill_output
-from ctxrank.indexer.records.skills_config import seed_skills
+from ctxrank.indexer.records.skills_config import SkillLevels, seed_skills
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.skills import checklist
 from ctxrank.ranking.context.replay import replay_receipt
 
 CONFIG = {
@@ -59,6 +61,20 @@ def test_it_is_a_section_of_its_own_when_asked_for(store: Store) -> None:
         '- [ ] `Skill(command: "lint-check")`\n\n**Consider if relevant:** `codebase-analysis`\n'
     )
     assert block.skills in block.text and block.by_class["skills"] > 0
+
+
+def test_a_checklist_has_ten_lines_at_most_and_names_every_skill() -> None:
+    for must in range(1, 12):
+        for may in range(3):
+            levels = SkillLevels(tuple(f"must{n}" for n in range(must)), tuple(f"may{n}" for n in range(may)))
+            text = checklist(levels, "developer")
+            frame = 5 if may else 3
+            assert re.findall(r"must\d+|may\d+", text) == [*levels.mandatory, *levels.optional]
+            assert text.count("\n") + 1 == min(frame + must, 10)
+            assert text.count("Skill(command: ") == (must if must <= 10 - frame else 9 - frame)
+    assert checklist(SkillLevels((), ("may",)), "developer").count("\n") == 2
+    assert checklist(SkillLevels((), (), ("old",)), "developer") == ""
+    assert checklist(SkillLevels(("must",)), "orchestrator") == ""
 
 
 def test_it_is_not_there_unasked(store: Store) -> None:

@@ -138,7 +138,8 @@ OLD = "Compatibility with CMake < 3.5 has been removed from CMake."
 )  # fmt: skip
 def test_a_statement_that_two_reports_share_is_what_failed(store: Store, stored: str, asked: str, said: str) -> None:
     saved = save_error(store, NewKnownError(stored, "Upgrade it."))
-    answer = recognise(store.primary, asked, Asked("default", NOW))
+    assert recognise(store.primary, asked, Asked("default", NOW, limit=0)).fixes == ()
+    answer = recognise(store.primary, asked, Asked("default", NOW, limit=1))
     told = [(fix.match.pattern_id, fix.match.word, fix.match.why) for fix in answer.fixes]
     assert told == ([(saved.id, "looks like", (f"Both reports say: {said}",))] if said else [])
     assert (answer.outcome, answer.total) == (("matched", 1) if said else ("no_match", 0))

@@ -1,5 +1,6 @@
 """A known error is recognised with a grade and reasons; what something speaks against is not, however alike."""
 
+import random
 from collections.abc import Iterator
 from math import nextafter
 from pathlib import Path
@@ -19,7 +20,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors import match as matching
 from ctxrank.ranking.errors.confidence import SAME_ERROR, SURE_BY_WORD
 from ctxrank.ranking.errors.match import MatchAnswer, consider, match_errors, score_of
-from ctxrank.ranking.errors.similarity import Alignment, align, compare, frames_agree
+from ctxrank.ranking.errors.similarity import Alignment, align, compare, frames_agree, gaps
 
 AT = 'Traceback (most recent call last):\n  File "/srv/shop/{}.py", line {}, in {}\n    {}\n{}\n'
 
@@ -771,3 +772,24 @@ def test_a_failure_of_the_same_kind_at_the_same_place_is_compared_as_a_trace(sto
     asked = signed(AT.format("a", 3, "load", "import tomli", text.format("tomli")))
     (other,) = consider(store.primary, asked, Whose("default")).renamed
     assert (other.family, other.rivals, other.margin) == ("trace", 0, None)
+
+
+def _longest(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """The length of the longest common subsequence, by its definition."""
+    if not one or not other:
+        return 0
+    if one[0] == other[0]:
+        return 1 + _longest(one[1:], other[1:])
+    return max(_longest(one[1:], other), _longest(one, other[1:]))
+
+
+def test_what_lies_between_two_rows_leaves_the_longest_that_both_have_in_order() -> None:
+    chance = random.Random(3)
+    for _ in range(600):
+        one, other = (tuple(chance.choices("abc", k=chance.randrange(7))) for _ in range(2))
+        found = list(gaps(one, other))
+        assert all(here.start < here.stop or there.start < there.stop for here, there in found)
+        left = [list(row) for row in (one, other)]
+        for here, there in reversed(found):
+            del left[0][here], left[1][there]
+        assert left[0] == left[1] and len(left[0]) == _longest(one, other)

@@ -122,6 +122,10 @@ def web(tmp_path: Path) -> Iterator[Store]:
         ("web.core", "web/core/__init__.py"),
         ("core.engine", "web/core/engine.py"),
         ("docs/cmdline.md", "docs/cmdline.md"),
+        ("web.core.__init__", "web/core/__init__.py"),
+        ("core/__init__.py", "web/core/__init__.py"),
+        ("/srv/copy/core/engine.py", "web/core/engine.py"),
+        ("cmdline.md", "cmdline.md"),
     ],
 )
 def test_a_file_that_is_named_comes_first(web: Store, asked: str, path: str) -> None:

@@ -59,6 +59,25 @@ def test_what_was_typed_is_joined_by_what_the_index_has(
 
 
 @pytest.mark.parametrize(
+    ("query", "used"),
+    [
+        ("polcy", ("policy",)),
+        ("bolicy", ("policy",)),  # with another first letter: of five letters or more
+        ("baten", ("daten",)),
+        ("celd", ()),
+        ("gelt", ("geld",)),
+        ("gel", ()),
+        ("datem", ("daten",)),
+        ("datem zebra", ("daten",)),
+        ("gelt daten", ()),  # among words that are known, of five letters or more
+        ("datem geld", ("daten",)),
+    ],
+)
+def test_how_long_a_word_is_that_another_stands_in_for(store: Store, query: str, used: tuple[str, ...]) -> None:
+    assert _used(store, query).get(query.partition(" ")[0], ()) == used
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "getrusage", "process", "getrusage process", "process_spider_output", "spider_output",  # it is there
