@@ -140,26 +140,29 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self._tree = folder / "tree"
         shutil.copytree(ROOT, self._tree, ignore=_not_copied, symlinks=True)
-        # The distribution names the folders ctxrank.indexer and so on. An installation comes later on the path.
+        # The distribution names the folders ctxrank.indexer and so on. An installation comes later on the path, but
+        # before a folder without the package's own files, for a process that a test starts in a folder of its own.
         names = folder / "path" / "ctxrank"
         names.mkdir(parents=True)
-        for source in SOURCES:
-            (names / source).symlink_to(self._tree / source)
+        own = [str(path.relative_to(ROOT)) for path in (ROOT / "ctxrank").glob("*.py")]
+        for one in (*own, *SOURCES):
+            (names / Path(one).name).symlink_to(self._tree / one)
         # What is compiled is kept beside the copy's sources, also where the environment says that nothing is.
         kept = {name: value for name, value in os.environ.items() if name not in _BYTECODE}
         self._environment = {**kept, "PYTHONPATH": str(names.parent)}
         self._changes = 0
 
     def imports_itself(self) -> bool:
-        """Whether Python finds the copy's modules, and not those of an installation."""
+        """Whether Python finds the copy's modules, and not those of an installation, wherever it is started."""
         imports = "import importlib, sys; print(importlib.import_module(f'ctxrank.{sys.argv[1]}').__file__)"
         for source in SOURCES:
-            done = subprocess.run(
-                [sys.executable, "-c", imports, source],
-                cwd=self._tree, env=self._environment, capture_output=True, text=True, check=True,
-            )  # fmt: skip
-            if not Path(done.stdout.strip()).resolve().is_relative_to(self._tree.resolve()):
-                return False
+            for folder in (self._tree, self._tree.parent):
+                done = subprocess.run(
+                    [sys.executable, "-c", imports, source],
+                    cwd=folder, env=self._environment, capture_output=True, text=True, check=True,
+                )  # fmt: skip
+                if not Path(done.stdout.strip()).resolve().is_relative_to(self._tree.resolve()):
+                    return False
         return True
 
     def run(self, tests: Sequence[str], k: str = "", *, kind: str = QUICK, stop: bool = False) -> Run:

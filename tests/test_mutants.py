@@ -13,6 +13,7 @@ from mutants import (
     KILLED,
     QUICK,
     SLOW,
+    SOURCES,
     SURVIVED,
     Copy,
     Mutation,
@@ -57,6 +58,16 @@ def test_a_module_that_stops_the_tests_own_start_cannot_be_imported(
     monkeypatch.setattr(subprocess, "run", refused)
     monkeypatch.setattr(shutil, "copytree", nothing)
     assert Copy(tmp_path).run(("tests",)) == Run(code, ())
+
+
+def test_a_program_that_a_test_starts_anywhere_is_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "root"
+    for source in ("ctxrank", *SOURCES):
+        (root / source).mkdir(parents=True)
+        (root / source / "__init__.py").touch()
+    shutil.copy(mutants.ROOT / "ctxrank" / "__init__.py", root / "ctxrank")
+    monkeypatch.setattr(mutants, "ROOT", root)
+    assert Copy(tmp_path / "copy").imports_itself()
 
 
 class NoCopy(Copy):

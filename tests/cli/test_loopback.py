@@ -45,6 +45,15 @@ def test_a_token_is_made_once_and_is_its_user_s_alone(tmp_path: Path) -> None:
     assert token != made_token(str(tmp_path / "another"))
 
 
+def test_a_token_is_read_of_a_regular_file_alone(tmp_path: Path) -> None:
+    made_token(str(tmp_path / "serve.token"))
+    (tmp_path / "link").symlink_to("serve.token")
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    for name in ("link", "pipe"):
+        with pytest.raises(CtxrankError, match="is not a file of yours alone"):
+            kept_token(str(tmp_path / name))
+
+
 @each_row("mode", [0o640, 0o604, 0o620, 0o601, 0o610])
 def test_a_token_that_others_may_touch_is_refused(tmp_path: Path, mode: int) -> None:
     path = tmp_path / f"{mode:o}.token"

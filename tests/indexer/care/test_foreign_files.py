@@ -92,6 +92,22 @@ def _zeros(path: Path) -> Path:
 
 
 @pytest.mark.needs("salvage")
+@each_row("page_size", [512, 4096, 32768, 65536])
+def test_one_page_without_a_table_is_a_store_that_was_just_begun(
+    tmp_path_factory: pytest.TempPathFactory, page_size: int
+) -> None:
+    path = tmp_path_factory.mktemp("begun") / "other.db"
+    connection = apsw.Connection(str(path))
+    connection.execute(f"PRAGMA page_size = {page_size}; PRAGMA journal_mode = WAL").fetchall()
+    assert path.stat().st_size == page_size and not is_foreign(str(path))
+    connection.execute("CREATE TABLE other (id INTEGER PRIMARY KEY)")
+    connection.close()
+    assert path.stat().st_size == 2 * page_size and is_foreign(str(path))
+    os.truncate(path, page_size)
+    assert is_foreign(str(path))
+
+
+@pytest.mark.needs("salvage")
 @each_row("name", FILES)
 def test_a_foreign_file_is_never_touched(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], name: str

@@ -84,6 +84,11 @@ def test_a_row_that_cannot_be_without_its_owner_goes_with_it_and_is_counted(stor
     assert rows_of(store, "SELECT package_id FROM package_consumers") == [(1,)]
 
 
+def test_what_the_index_could_not_take_is_gone_and_counted(store: Store) -> None:
+    _, dropped, broken = repaired(store, "UPDATE documents SET kind = 'zebra' WHERE kind = 'reasoning'")
+    assert (dropped["documents"], broken) == (1, [])
+
+
 def test_a_session_that_only_its_contents_know_gets_a_name_and_the_time_of_the_first(store: Store) -> None:
     rebuilt, dropped, broken = repaired(store, "DELETE FROM sessions")
     assert (rebuilt, dropped, broken) == (Counter(sessions=1), Counter(), [])

@@ -11,6 +11,7 @@ from damage import closed, flipped, leaves_of, root_of, rows_of, without_logs, z
 from index_contents import has_no_ghosts
 from linked_builders import copy_fixture
 from page_damage import sorts_of
+from tables import each_row
 
 from ctxrank.cli.call import given_options
 from ctxrank.cli.main import run
@@ -140,6 +141,20 @@ def test_a_context_says_when_search_could_add_nothing(
     monkeypatch.setenv("CTXRANK_FTS5", "off")
     assert run(["context", "TASK-042", "--json"]) == 0
     assert "Search adds nothing: FTS5 is switched off" in " ".join(json.loads(capsys.readouterr().out)["warnings"])
+
+
+@each_row(
+    "words, given",
+    [
+        ("--db a --root b", {"--db": "a", "--root": "b"}),
+        ("--db=a=b find --root", {"--db": "a=b"}),
+        ("--db= --dbx c --rootless=d e", {}),
+        ("find --db --root", {"--db": "--root"}),
+        ("--root a --root b", {"--root": "b"}),
+    ],
+)
+def test_an_option_is_given_by_the_next_word_or_behind_its_sign(words: str, given: dict[str, str]) -> None:
+    assert given_options(words.split(), ("--db", "--root")) == given
 
 
 def test_what_nobody_foresaw_is_damage_where_the_store_is_damaged(shop: Location) -> None:

@@ -7,7 +7,7 @@ import pytest
 from builders import make_store
 from ranking_builders import think
 
-from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.clock import DAY_US, format_day, now_us
 from ctxrank.indexer.errors.failures import see, sighting_of
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.records.conversations import (
@@ -21,7 +21,7 @@ from ctxrank.indexer.records.conversations import (
     read_conversation,
 )
 from ctxrank.indexer.records.events import record_event
-from ctxrank.indexer.records.sessions import NewSession, create_session, find_session
+from ctxrank.indexer.records.sessions import NewSession, create_session, find_session, session_of_today
 from ctxrank.indexer.store.store import Store
 
 DISK_FULL = "OSError: [Errno 28] No space left on device"
@@ -78,8 +78,21 @@ def test_the_files_changed_are_kept_once_in_order_and_not_beyond_a_number(store:
         assert read_conversation(store.primary, 1).changed == ("b", "ä", "a")
         note_changed(change, 1, [str(number) for number in range(MAX_CHANGED)])
     changed = read_conversation(store.primary, 1).changed
+    metadata = store.primary.execute("SELECT metadata FROM sessions").get
+    assert '"ä"' in metadata, "as it is written, so that a purge finds it"
     assert (len(changed), changed[-1]) == (MAX_CHANGED, str(MAX_CHANGED - 4))
     assert find_session(store.primary, "S").title == "one"
+
+
+def test_the_session_of_today_is_the_newest_where_it_is_active_and_began_today(store: Store) -> None:
+    today = format_day(now_us())
+    assert session_of_today(store.primary) == today
+    for name, age_days, wanted in (("old", 2, today), ("new", 0, "new"), ("older", 3, "new")):
+        with store.write() as change:
+            create_session(change, NewSession(name, created_at=now_us() - age_days * DAY_US))
+        assert session_of_today(store.primary) == wanted
+    note_end(store, "new")
+    assert session_of_today(store.primary) == today
 
 
 @pytest.mark.parametrize("metadata", ["[]", "{}", '{"changed": "b"}'])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ctxrank.indexer import light_typing
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, require_type
 
 
 class Point(NamedTuple):
@@ -116,3 +116,20 @@ def test_a_context_ends_and_fails_as_that_of_contextlib_does(
     with pytest.raises(RuntimeError), yields_twice("g"):
         raise KeyError
     assert done == ["a", "swallowed", "b", "c", "d", "e"]
+
+
+@pytest.mark.parametrize(
+    ("value", "types", "is_taken"),
+    [
+        (1, (int,), True), (True, (int,), False), (True, (bool,), True), (True, (int, bool), True), (1, (bool,), False),
+        (None, (str, type(None)), True), (None, (str,), False), ("", (str,), True), (True, (str,), False),
+    ],
+)  # fmt: skip
+def test_a_value_has_one_of_the_types_that_are_asked_for_and_true_is_no_number(
+    value: object, types: tuple[type, ...], *, is_taken: bool
+) -> None:
+    if is_taken:
+        require_type(value, "it", *types)
+        return
+    with pytest.raises(TypeError, match=f"it is {types[0].__name__}, not {type(value).__name__}"):
+        require_type(value, "it", *types)

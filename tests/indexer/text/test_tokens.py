@@ -130,6 +130,7 @@ ODD = "aAbBzZ'sStTrReEvVmMlLdD  \t\n\r/.,(0123456789_-\u017fKⅷßǅʰªא漢ー
 @given(st.text(alphabet=ODD) | st.text() | st.text(alphabet="aB9+/", min_size=40, max_size=400))
 @example("x" * 49)
 @example("\U00031350 is newer than Unicode 14")
+@example("a\x85b \x85\x85c\x86d\t\x0b\x0c\r\n\x1c")
 def test_the_compiled_counter_counts_as_tiktoken_does(compiled: Counting, by_tiktoken: Counting, text: str) -> None:
     assert compiled(text) == by_tiktoken(text)
 
