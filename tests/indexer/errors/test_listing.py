@@ -16,6 +16,9 @@ def test_places_are_told_by_their_file_and_function(tmp_path: Path) -> None:
         found = recognition_of(store.primary, number)
         assert found is not None and (found.places, found.sightings) == (("cart.py in total",), 0)
         assert recognition_of(store.primary, number + 1) is None
+        number = save_error(store, NewKnownError("TypeError: no price\n    at /srv/web/cart.js:3:1\n", "Give one.")).id
+        found = recognition_of(store.primary, number)
+        assert found is not None and found.places == ("cart.js",)
 
 
 def test_what_had_another_value_and_was_fixed_alike_is_the_same_error_whose_value_varies(tmp_path: Path) -> None:

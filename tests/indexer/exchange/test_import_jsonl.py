@@ -1,6 +1,7 @@
 """An export comes in: whole, once, redacted, joined with what is here, and never from what is no export."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -599,6 +600,13 @@ def test_progress_is_told_in_bytes(store: Store, other: Store, tmp_path: Path) -
     with path.open("rb") as file:
         import_jsonl(store, file, progress=note)
     assert told[-1] == (path.stat().st_size, path.stat().st_size)
+    told.clear()
+    out, into = os.pipe()
+    os.write(into, export_of(SESSION))  # less than a pipe holds
+    os.close(into)
+    with open(out, "rb") as file:
+        import_jsonl(store, file, progress=note)
+    assert told == [], "nobody knows how large it is"
 
 
 @pytest.mark.parametrize("end", [(), ({"record": "end", "counts": {"reasoning": 2}},)])

@@ -17,10 +17,11 @@ import pytest
 
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.files import scan
+from ctxrank.indexer.files import artifacts, scan
+from ctxrank.indexer.files.changes import compare
 from ctxrank.indexer.files.paths import MAX_PATH_BYTES, SECRET, UNSHOWN, contained_path, portable_path
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.files.walk import LINK_OUT
+from ctxrank.indexer.files.walk import LINK_OUT, Skipped, Unreadable
 from ctxrank.indexer.fulltext.background import background_indexer
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.opening import create_store, open_store
@@ -359,6 +360,22 @@ def test_a_file_that_became_a_link_is_no_longer_found(store: Store, tmp_path: Pa
     file.unlink()
     put(tmp_path, "a.md", "the zebra")
     assert index_artifacts(store).added == ("a.md",)
+
+
+@pytest.mark.parametrize("shut", [".", "a", "a/b"])
+def test_what_lies_below_what_cannot_be_looked_into_is_not_gone(store: Store, tmp_path: Path, shut: str) -> None:
+    paths = ("a/b/c.md", "a/d.md", "e.md", "ab/f.md")
+    for path in paths:
+        put(tmp_path, path, "the zebra")
+    index_artifacts(store)
+    known = artifacts.known_artifacts(store.primary, 1)
+    for entry, gone in (
+        (Unreadable(shut, "no"), [path for path in paths if shut != "." and not path.startswith(f"{shut}/")]),
+        (Skipped(shut, "no"), [*paths]),
+    ):
+        changes = compare(str(tmp_path), [entry], known, followed=set())
+        assert sorted(one.path for one in changes.gone) == sorted(gone)
+        assert changes.skipped == [Skipped(shut, "no")] and not changes.marks
 
 
 def test_of_what_can_no_longer_be_read_only_what_was_read_turns_stale(

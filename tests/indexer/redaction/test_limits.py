@@ -1,6 +1,7 @@
 """How far a rule looks and how much it takes: the last that counts, and the first that does not."""
 
 import random
+import re
 import string
 
 import pytest
@@ -205,6 +206,15 @@ def test_a_manifest_says_near_its_data_that_it_is_a_secret(
     text = f"{head}data:\n  a: {value}\n" + ("" if before is not None else "#" * behind + f"\n{kind}\n")
     found = find_kubernetes(text, text.lower(), [text.index("data:")])
     assert [text[start:end] for start, end, *_ in found] == ([value] if is_found else [])
+
+
+def test_of_several_manifests_each_says_for_itself_whether_it_is_a_secret() -> None:
+    values = [made(length) for length in (20, 21, 22, 23)]
+    kinds = ("kind: Secret", "kind: Zebra", "kind: Secret", "kind: Secret")
+    text = ("#" * 3000 + "\n").join(f"{kind}\ndata:\n  a: {one}\n" for kind, one in zip(kinds, values, strict=True))
+    places = [match.start() for match in re.finditer("data:", text)]
+    found = [text[start:end] for start, end, *_ in find_kubernetes(text, text.lower(), places)]
+    assert found == [values[0], *values[2:]]
 
 
 def test_sixty_four_letters_say_whether_a_word_could_be_one() -> None:

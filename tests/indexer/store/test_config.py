@@ -324,6 +324,19 @@ def test_a_key_that_stands_twice_is_refused_by_name(tmp_path: Path, name: str, t
     assert read_config_file(str(tmp_path / name))[0]
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.yaml"])
+def test_values_lie_at_most_fifty_levels_deep_whatever_stands_before_them(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for beside in ("", "[[[1]]], " * 30):
+        for depth, is_read in ((49, True), (50, False)):  # the mapping is one of them
+            path.write_text(f'{{"x": [{beside}{"[" * (depth - 1)}{"]" * (depth - 1)}]}}')
+            if is_read:
+                assert read_config_file(str(path))[0]
+            else:
+                with pytest.raises(UsageError, match="more than 50 levels deep"):
+                    read_config_file(str(path))
+
+
 @pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.yaml", "a: [")])
 def test_why_a_file_cannot_be_parsed_is_a_sentence(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)

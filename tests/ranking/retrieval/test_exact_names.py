@@ -125,6 +125,7 @@ def web(tmp_path: Path) -> Iterator[Store]:
         ("web.core.__init__", "web/core/__init__.py"),
         ("core/__init__.py", "web/core/__init__.py"),
         ("/srv/copy/core/engine.py", "web/core/engine.py"),
+        ("copy/core/engine.py", "web/core/engine.py"),
         ("cmdline.md", "cmdline.md"),
     ],
 )

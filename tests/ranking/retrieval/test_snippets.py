@@ -78,6 +78,20 @@ def test_the_line_is_the_one_that_holds_most_of_what_was_asked(store: Store) -> 
     assert _best(store, "walrus zebra").match_line == 5
 
 
+@each_row(
+    "query, snippet",
+    [
+        ("日本語", "größe é **日本語**テスト und **日本** mehr 語テ"),
+        ("語テス", "größe é 日本**語テス**ト und 日本 mehr **語テ**"),
+        ("größe テスト", "**größe** é 日本語**テスト** und 日本 mehr 語テ"),
+    ],
+)
+def test_parts_of_a_word_of_cjk_are_marked_where_they_stand(store: Store, query: str, snippet: str) -> None:
+    if not found(store, "mehr").hits:
+        save(store, "a.md", "größe é 日本語テスト und 日本 mehr 語テ\n")
+    assert _best(store, query).snippet == snippet
+
+
 def test_lines_count_from_the_beginning_of_the_file(store: Store) -> None:
     lines = [f"Paragraph {at} says nothing of note about this.\n\n" for at in range(200)]
     lines[150] = "Here is the walrus.\n\n"
