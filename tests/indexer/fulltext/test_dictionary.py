@@ -39,6 +39,7 @@ def test_near_terms_share_trigrams_and_the_nearest_comes_first(store: Store) -> 
             near = [term.term for term in engine.near_terms("getrusae", 10)]
             assert near[0] == "getrusag"
             assert {"spider", "processspid"} <= {term.term for term in engine.near_terms("spidder", 10)}
+            assert engine.near_terms("zzyzzyx", 10) == engine.terms_containing("zzyzzyx", 10) == []
             assert engine.near_terms("ge", 10) == [] and len(engine.near_terms("spi", 2)) == 2
 
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -27,3 +28,14 @@ def test_a_text_of_a_record_comes_in_as_it_would_alone_or_with_the_secrets_of_th
             stored = field.replace("\0", "\ufffd")
             known = IncomingTexts(mode).of_record(fields)._known  # pyright: ignore[reportPrivateUsage] # what it learnt
             assert record.text(field) == redact(stored, mode, known).text
+
+
+@each_row(
+    "text, kept",
+    [
+        ("", "[]"), ("null", "[]"), (" null ", "[]"), ("[]", "[]"), ("[1, \"a\"]", "[1, \"a\"]"), ("3", "[3]"),
+        ("\"a\"", "[\"a\"]"), ("{\"a\": 1}", "[{\"a\": 1}]"), ("not json", "[\"not json\"]"), ("nulls", "[\"nulls\"]"),
+    ],
+)  # fmt: skip
+def test_what_should_be_a_list_of_json_is_one(text: str, kept: str) -> None:
+    assert IncomingTexts(RedactionMode.PATTERN_ONLY).json_list(text) == kept

@@ -166,6 +166,32 @@ def test_the_lines_that_hold_a_text_are_named_by_their_numbers_whatever_its_whit
     assert source.holding("one = 1") == [(1, 1)] and source.holding("four") == []
 
 
+def test_a_span_is_all_of_a_text_or_is_trimmed_to_its_lines_with_a_text() -> None:
+    text = "\n\none\n\n  two\n\n"
+    assert [Source("a.py", text).whole, Source("a.py", "one").whole, Source("a.py", "").whole] == [
+        (1, 6),
+        (1, 1),
+        (1, 1),
+    ]
+    trimmed = {
+        (1, 6): (3, 5), (3, 5): (3, 5), (2, 4): (3, 3), (4, 6): (5, 5), (1, 2): (1, 2), (4, 4): (4, 4), (6, 6): (6, 6),
+    }  # fmt: skip
+    assert {span: Source("a.py", text).trimmed(Span(*span)) for span in trimmed} == trimmed
+
+
+def test_what_is_known_of_a_span_is_what_is_still_here() -> None:
+    source = Source("a.py", "one = 1\ntwo = 2\nthree = 3\n")
+    kept = source.fingerprint(Span(2, 2), is_named=False)
+    assert str(source.known(kept)) == str(kept)
+    part = Source("a.py", "two=2\nfour = 4\n").known(kept)
+    assert (part.lines, part.words, part.before, part.after) == (kept.lines, kept.words, (0,), (0,))
+    assert [source.likeness({*kept.words}), source.likeness({*kept.words, 1}), source.likeness({*()})] == [
+        1.0,
+        0.5,
+        0.0,
+    ]
+
+
 def _edited(lines: list[str], chance: random.Random) -> list[str]:
     """Lines of which some are gone, written again, exchanged or apart."""
     edited: list[str] = []

@@ -211,6 +211,16 @@ def test_a_budget_that_has_no_room_for_it_is_said(full_store: Store) -> None:
     assert any("the first to go" in note for note in block.notes)
 
 
+def test_whether_it_has_no_room_or_there_is_none_is_said_whatever_else_is_left_out(store: Store) -> None:
+    nothing = "There is no skills checklist for this agent here."
+    assert block_for(store, with_skills=True, budget=0).notes == (nothing,)
+    seed(store)
+    budget = block_for(store).used
+    alone = block_for(store, with_skills=True, budget=budget)
+    (note,) = alone.notes
+    assert [omitted.id for omitted in alone.omitted] == ["skills"] and "the first to go" in note
+
+
 @pytest.mark.parametrize("tokens", [130_000, 150_000, 165_000])
 def test_a_fuller_context_has_none(store: Store, tokens: int) -> None:
     """Conservative, Wrap-up and Emergency show packages alone, or nothing."""

@@ -10,7 +10,7 @@ import apsw
 import pytest
 from builders import found, make_store, save, write_file
 from examples import examples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tables import each_row
 
@@ -174,6 +174,7 @@ def finder() -> Iterator[WordFinder]:
 
 @settings(max_examples=examples(200))
 @given(st.lists(st.sampled_from(_PIECES), max_size=120), st.lists(st.sampled_from(_TERMS)), st.booleans())
+@example(["é", "日本語テスト", "日本語テスト"], ["日本", "語テ"], False)
 def test_a_snippet_is_the_same_without_what_is_compiled(
     finder: WordFinder, pieces: list[str], terms: list[str], by_lines: bool
 ) -> None:
