@@ -110,16 +110,13 @@ class Priors:
             self._worth = {kind: worth * (kind == PROSE or _SPREAD_WORTH) for kind, worth in self._worth.items()}
             for group in groups.values():
                 group.counted = SPREAD_PASSAGES  # at most, until its kind is known
-        self._in_full: set[int] = set()
-        if self._worth and self._aim != USE and len(query.terms) <= _FEW_WORDS:
-            sources = {id_: groups[id_] for id_, kind in kinds.items() if kind == SOURCE}
-            others = {id_: groups[id_] for id_, kind in kinds.items() if kind not in (SOURCE, RECORD)}
-            in_full = _holding_all(plan, others)
-            self._in_full = set() if in_full and _holding_all(plan, sources) else in_full
         # What stands in for a word that nothing has is a guess: the words that there are say more together.
-        are_several = len(query.terms) <= _FEW_WORDS and sum(not term.is_extra for term in plan.terms) > 1
-        is_guessed = plan.unknown and are_several and not self._is_by_passage
-        self._whole = _holding_all(plan, {id_: groups[id_] for id_ in kinds}) if is_guessed else set[int]()
+        is_guessed = plan.unknown and len(query.terms) > 1 and not self._is_by_passage
+        is_short = len(query.terms) <= _FEW_WORDS and (is_guessed or self._worth)
+        holding = _holding_all(plan, {id_: groups[id_] for id_ in kinds}) if is_short else set[int]()
+        has_source = any(kinds[id_] == SOURCE for id_ in holding)
+        self._in_full = set[int]() if has_source or self._aim == USE else holding
+        self._whole = holding if is_guessed else set[int]()
         self.highest *= WHOLE_WORTH if self._whole else 1.0
         # The heading of prose is its title and that of its passages. Among code it tells a note from the rest.
         self.prose_share = PROSE_OWN_SHARE
@@ -161,12 +158,18 @@ class Priors:
         return len(stems & self._stems) / len(stems) if stems else 0.0
 
 
-def _holding_all(plan: Plan, groups: Mapping[int, HitGroup]) -> set[int]:
-    """The documents that hold every word of the query in the rows by which they were found."""
-    owners = {row.rowid: id_ for id_, group in groups.items() for _, row, _ in group.shares()}
+def _holding_all(plan: Plan, found: Mapping[int, HitGroup]) -> set[int]:
+    """The documents that hold every word of the query in their best rows.
+
+    Where nothing has some word, those that hold what stands in for it, too, or else those that hold the others.
+    """
+    owners = {row.rowid: id_ for id_, one in found.items() for row in (one.own, *one.passages[:SPREAD_PASSAGES]) if row}
     rows = plan.engine.rows_of(sorted(owners))
     held: dict[int, set[str]] = {}
     for row, places in zip(rows, Scorer(plan).frequencies(rows), strict=True):
-        held.setdefault(owners[row[0]], set()).update(plan.terms[place].text for place in places)
-    every = {term.text for term in plan.terms if not term.is_extra}
-    return {id_ for id_, words in held.items() if every <= words}
+        terms = [plan.terms[place] for place in places]
+        held.setdefault(owners[row[0]], set()).update(term.typed or term.text for term in terms)
+    known = {term.text for term in plan.terms if not term.is_extra}
+    every = known.union(term.typed for term in plan.terms if term.typed in plan.unknown)
+    complete = {id_ for id_, words in held.items() if every <= words}
+    return complete or {id_ for id_, words in held.items() if known <= words}

@@ -67,6 +67,20 @@ def test_where_a_word_is_unknown_a_file_with_all_others_comes_before_one_with_it
     assert "× 2.00 as documentation with all words that are known" in str(hit.explanation)
 
 
+def test_what_also_has_the_word_that_stands_in_comes_before_what_has_the_known_ones(
+    tree: Store, tmp_path: Path
+) -> None:
+    """It stands in a passage that counts nothing: others have the known words more often."""
+    said = "A barrel and a lantern, and a barrel beside the lantern.\n"
+    (tmp_path / "guide.md").write_text(f"# Barrels\n\n{said * 9}")
+    rest = "The river is wide and slow where it comes to the meadow below the mill.\n" * 20
+    parts = [said * 2, said, said, "A kettle is lifted.\n"]
+    (tmp_path / "notes.md").write_text("".join(f"# Part {at}\n\n{part}{rest}\n" for at, part in enumerate(parts)))
+    index_artifacts(tree)
+    assert _paths(tree, "barrel lantern")[0] == "guide.md"
+    assert _paths(tree, "barrel lantern kettel")[0] == "notes.md"
+
+
 def test_source_comes_before_what_describes_and_tests_it(tree: Store) -> None:
     for text in ("upload limits", "how the server refuses uploads above the limits", "where are upload limits checked"):
         assert _paths(tree, text)[0] == "src/server/limits.py", text
