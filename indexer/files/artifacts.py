@@ -55,17 +55,13 @@ class PreparedFile(NamedTuple):
     title: str
     passages: tuple[Passage, ...]
     counts: tuple[documents.TextCount | None, ...]  # of the passages, where they were counted
-    stayed: list[tuple[int, int, int]] | None = None  # what is kept of the file goes here, where it is asked for
 
 
-class StayedLines(NamedTuple):
-    """What is as it was in a file that has changed: its size and date before and now; of each passage that stayed, in
-    their order now, the first and the last line that it had, and how far down it has moved.
-    """
+class StoredText(NamedTuple):
+    """What is stored of a file: its size and date, and its text."""
 
-    was: tuple[int, int]
-    now: tuple[int, int]
-    passages: list[tuple[int, int, int]]
+    stamp: tuple[int, int]
+    text: str
 
 
 class PassageOwner(NamedTuple):
@@ -135,6 +131,20 @@ def known_artifacts(connection: apsw.Connection, root: int) -> dict[str, Artifac
     """All artifacts of this machine under a root by path, in one query."""
     rows = read_rows(connection, f"{_ARTIFACT_QUERY} AND reason <> ?", (root, ELSEWHERE), Artifact)
     return {artifact.path: artifact for artifact in rows}
+
+
+def stored_text(connection: apsw.Connection, path: str, stamp: tuple[int, int]) -> StoredText:
+    """What is stored of a file of the project that has this size and date; '' where that is nothing."""
+    query = """
+        SELECT p.start_line, p.body
+          FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id AND r.path = '.'
+          JOIN documents AS d ON d.kind = 'artifact' AND d.record_id = a.id JOIN documents AS p ON p.owner_id = d.id
+         WHERE a.path = ? AND a.size_bytes = ? AND a.mtime_ns = ? ORDER BY p.start_line
+    """
+    text = ""
+    for start_line, body in connection.execute(query, (path, *stamp)):
+        text += "\n" * (start_line - 1 - text.count("\n")) + body
+    return StoredText(stamp, text)
 
 
 def packaged_ids(connection: apsw.Connection) -> set[int]:
@@ -257,7 +267,6 @@ class _KeptPassage(NamedTuple):
 
     key: str
     id: int
-    end_line: int
     path: str
     start_line: int
     ruleset: int
@@ -274,15 +283,13 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
     moved = 0
     moment = owner.created_at
     new: list[documents.Document] = []
-    query = "SELECT passage_key, id, end_line, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
+    query = "SELECT passage_key, id, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     shared = moment, RULESET_VERSION, prepared.path, *owner[:6]
     for (key, heading, start_line, end_line, text), counted in zip(prepared.passages, prepared.counts, strict=True):
         known = kept.pop(key, None)
         if known is not None and known.path == prepared.path:
-            if prepared.stayed is not None:
-                prepared.stayed.append((known.start_line, known.end_line, start_line - known.start_line))
-            if known[4:] != (start_line, RULESET_VERSION, moment):
+            if known[3:] != (start_line, RULESET_VERSION, moment):
                 change.connection.execute(
                     "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ?, created_at = ? WHERE id = ?",
                     (start_line, end_line, RULESET_VERSION, moment, known.id),

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from ctxrank.indexer.beneath import Root, is_inside
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
-from ctxrank.indexer.files.artifacts import Artifact, PreparedFile, StayedLines
+from ctxrank.indexer.files.artifacts import Artifact, PreparedFile, StoredText
 from ctxrank.indexer.files.changes import Changes, Target, compare
 from ctxrank.indexer.files.paths import SECRET, UNSHOWN, unmistakable, without_secret
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
@@ -82,19 +82,19 @@ def index_artifacts(
     *,
     is_dry_run: bool = False,
     progress: Progress | None = None,
-    stayed: dict[str, StayedLines | None] | None = None,
+    stored: dict[str, StoredText | None] | None = None,
 ) -> IndexReport:
     """Index what is new or changed below `paths`, and remove what is gone.
 
     Without paths that is the whole root, and what is known of every other root. A dry run gives the
     same report and undoes its writes. `progress` is called after each chunk with how many files of how many
-    have been read. `stayed` has paths, and gets what of these files is as it was. Raises UsageError for a path outside
+    have been read. `stored` has paths, and gets what these files were before. Raises UsageError for a path outside
     the root, LockedError.
     """
     starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
     starts = () if "" in starts else starts
     scan = _Scan(store, is_dry_run, progress)
-    scan.stayed = stayed or {}
+    scan.stored = stored or {}
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
     sizes = [found.size_bytes for _, changes in work for found, _ in changes.to_read]
     scan.total, scan.unread = len(sizes), sum(sizes)
@@ -169,7 +169,7 @@ class _Scan:
     def __init__(self, store: Store, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = self.unread = 0  # files, bytes
         self.notify: Notify | None = None  # the second process
-        self.stayed: dict[str, StayedLines | None] = {}
+        self.stored: dict[str, StoredText | None] = {}
         self._store = store
         self._mode = load_config(store).redaction_mode
         self._is_dry_run = is_dry_run
@@ -272,6 +272,7 @@ class _Scan:
         for first in range(0, len(gone), _GONE_CHUNK):
             with self._transaction() as change:
                 for artifact in gone[first : first + _GONE_CHUNK]:
+                    self._note(change, root, artifact)
                     artifacts.remove(change, artifact.id)
                 if not (root.is_main or os.path.lexists(root.folder)):
                     artifacts.remove_empty_root(change, root.id)
@@ -321,14 +322,11 @@ class _Scan:
             else:
                 was_here = known is not None and known.state in ("indexed", "stale")
                 self._paths["changed" if was_here else "added"].append(path)
+            self._note(change, root, known)
             artifact_id = artifacts.record(change, root_id, found.path, prepared.file)
             if found.path in self._awaited and root.is_main:
                 artifacts.give_to_packages(change, artifact_id, prepared)
-            prepared = prepared._replace(stayed=[] if found.path in self.stayed else None)
             self._counts["passages_written"] += artifacts.refresh_owners(change, artifact_id, prepared)
-            if prepared.stayed and known is not None and root.is_main and _is_stored_whole(prepared):
-                was, now = (known.size_bytes, known.mtime_ns), prepared.file.stamp[:2]
-                self.stayed[found.path] = StayedLines(was, now, prepared.stayed)
         elif isinstance(outcome, ReadSkip):
             self._skipped.append(Skipped(path, outcome.reason))
             if known is not None and (known.state, known.reason) == ("skipped", outcome.reason):
@@ -343,6 +341,12 @@ class _Scan:
             assert known is not None, "the bytes were compared with those of an artifact"
             artifacts.restamp(change, known.id, stamp)
             self._counts["unchanged"] += 1
+
+    def _note(self, change: Change, root: _Root, known: Artifact | None) -> None:
+        """Keep what is stored of a file that is asked for, before it is replaced."""
+        if known is not None and root.is_main and known.path in self.stored:
+            stamp = known.size_bytes, known.mtime_ns
+            self.stored[known.path] = artifacts.stored_text(change.connection, known.path, stamp)
 
     def _moved_from(self, change: Change, root: _Root, root_id: int, prepared: PreparedFile) -> Artifact | None:
         """The artifact that has these bytes and is gone from its place: the file was moved.
@@ -379,12 +383,6 @@ class _Scan:
 def _is_own(path: str, own: frozenset[str], folder: str) -> bool:
     """Whether a file below the store's folder is one that the store keeps, or makes for a moment."""
     return path in own or (path.startswith(folder + os.sep) and _MOMENTARY.fullmatch(path, len(folder) + 1) is not None)
-
-
-def _is_stored_whole(prepared: PreparedFile) -> bool:
-    """Whether its passages are the file: no secret was taken out, and nothing decoded in another way."""
-    text = "".join(passage.text for passage in prepared.passages)
-    return text == prepared.file.text and len(text.encode()) == prepared.file.stamp.size_bytes
 
 
 def _is_gone(path: str) -> bool:

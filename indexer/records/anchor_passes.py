@@ -11,10 +11,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
+from functools import lru_cache
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
-from ctxrank.indexer.files.artifacts import StayedLines
+from ctxrank.indexer.files.artifacts import StoredText
 from ctxrank.indexer.files.authors import Asked, Commit, last_commits
 from ctxrank.indexer.files.git import GitError, commit_of, find_repository, git_on
 from ctxrank.indexer.light_typing import NamedTuple
@@ -31,18 +32,17 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import names_in
 from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.mentions import COMMAND_FILES, Mention, mentions
-from ctxrank.indexer.text.spans import SEPARATOR, Fingerprint, Located, Source, Span, is_table
+from ctxrank.indexer.text.spans import SEPARATOR, Before, Fingerprint, Located, Source, Span, is_table
 
 FINDINGS = ("package", "reasoning", "error")
 _IS_FINDING = f"kind IN ({', '.join(map(repr, FINDINGS))})"
 _KEY = "anchors"  # of the last pass
 _FOLLOWED = Anchor._fields[Anchor._fields.index("state") :]
 _MOST = 12  # of one finding
-_AROUND = 2  # lines that must have stayed, too, above and below one that is not looked for
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
 _TELLING_CHARS = 32  # of one or two lines that are found in another file
 _LEAST_LIKENESS = 0.5  # of a span and another file that has its name
-_LEAST_SUCCESSOR = 0.6  # of the lines around it and what its file is now
+_LEAST_SUCCESSOR = 0.5  # of the lines around it and what its file is now
 _LEAST_HEIR = 0.25  # of these and a new file that alone has the name now
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _COMMON_LINES = 8  # of a span, that other files may have, too
@@ -78,8 +78,7 @@ def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
         known = {one: anchor for one in named if (anchor := dropped.pop((id_, one.kind, one.text), None)) is not None}
         for one, path, span in _resolved(store, tree, named, known)[:_MOST]:
             if one not in known and path not in texts.values() and (source := tree.source(path)) is not None:
-                kept = source.fingerprint(span, is_named=one.kind not in ("line", "quote"))
-                was = (id_, one.kind, one.text, path, *span, str(kept), commit, moment)
+                was = (id_, one.kind, one.text, path, *span, str(source.fingerprint(span)), commit, moment)
                 row = (*was, SAME, path, *span, 0, "", None, moment, *tree.stamp(path))
                 made.append(dict(zip(Anchor._fields[1:], row, strict=True)))
     if dropped or made:
@@ -193,14 +192,16 @@ class _Elsewhere:
             self._new.setdefault(language_of(path).kind, []).append(path)
         self._store, self._tree, self._commit = store, tree, last.head
 
-    def find(self, anchor: Anchor, kept: Fingerprint, is_gone: bool) -> tuple[Source, Located] | None:
+    def find(
+        self, anchor: Anchor, kept: Fingerprint, was: Before | None, is_gone: bool
+    ) -> tuple[Source, Located] | None:
         """The file that has an anchor now: its name and some of its lines or, of an anchor without a name, its very
         lines; where its file is gone, the new file that is most like what it was.
 
         A name that is a member's or begins with a capital is enough where one file alone defines it; another one in a
         new file, with a few of the lines around it.
         """
-        name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after}
+        name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after} if was is None else was.around
         definers = _definers(self._store, name) if anchor.kind == "name" else []
         named = self._sources(anchor, filter(self.paths.__contains__, definers))
         found = [one for one in named if one.defined(name)]
@@ -211,17 +212,17 @@ class _Elsewhere:
                 is_successor = is_only and self.paths[found[0].path]
                 own, least = (around, _LEAST_HEIR) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
                 found = [one for one in found if one.likeness(own) >= least]
-        place = self._nearest(anchor, kept, found) if found else _of_another_owner(named, name, kept)
+        place = self._nearest(anchor, kept, was, found) if found else _of_another_owner(named, name, kept)
         if place or (name and (found or not is_gone)):
             return place
         new, stem = self._sources(anchor, self._new.get(language_of(anchor.now_path).kind, ())), _stem(anchor.now_path)
         share = {one: one.likeness(around) for one in new}
         found = [one for one in new if is_gone and _stem(one.path) == stem]
         found += [one for one in sorted(new, key=share.__getitem__, reverse=True)[:1] if share[one] >= _LEAST_SUCCESSOR]
-        return self._nearest(anchor, kept, found, is_exact=not (name or is_gone))
+        return self._nearest(anchor, kept, was, found, is_exact=not (name or is_gone))
 
     def _nearest(
-        self, anchor: Anchor, kept: Fingerprint, sources: list[Source], *, is_exact: bool = False
+        self, anchor: Anchor, kept: Fingerprint, was: Before | None, sources: list[Source], *, is_exact: bool = False
     ) -> tuple[Source, Located] | None:
         """Where an anchor differs least, unless it stood there before, or the same stands in other files, too.
 
@@ -230,14 +231,14 @@ class _Elsewhere:
         places = [
             (located.changed, _stem(one.path) != _stem(anchor.now_path), self.paths.get(one.path, -1), at, one, located)
             for at, one in enumerate(sources)
-            if (located := one.exact(kept, 0, _TELLING_CHARS) if is_exact else anchor.within(one, kept))
+            if (located := one.exact(kept, 0, _TELLING_CHARS) if is_exact else anchor.within(one, kept, was))
         ]
         if not places:
             return None
         _, is_other, is_new, _, source, located = min(places)
         if is_new < 1:  # it was there; -1 for what was not touched either
-            was = source if is_new else _source_at(self._store, self._commit, source.path)
-            is_other = was is not None and bool(was.defined(anchor.wanted))
+            before = source if is_new else _source_at(self._store, self._commit, source.path)
+            is_other = before is not None and bool(before.defined(anchor.wanted))
         elif is_other:
             is_other = anchor.kind != "path" and self._is_common(anchor, source, located.span)
         return None if is_other else (source, located)
@@ -263,6 +264,7 @@ def _of_another_owner(sources: list[Source], name: str, kept: Fingerprint) -> tu
     return nearest[0] if len(nearest) == 1 and 2 * least <= len(kept.lines) else None
 
 
+@lru_cache(maxsize=1 << 12)
 def _stem(path: str) -> str:
     """What a module is called: `mymodels` of my_models.py, _my_models.py, my_models/__init__.py, myModels.test.js and
     my-models/mod.rs.
@@ -272,32 +274,15 @@ def _stem(path: str) -> str:
     return os.path.basename(folder) if stem in ("index", "init", "mod") else stem
 
 
-def anchored_files(store: Store) -> dict[str, StayedLines | None]:
-    """The files that have anchors, for `index_artifacts` to say what of them stayed as it was."""
+def anchored_files(store: Store) -> dict[str, StoredText | None]:
+    """The files that have anchors, for `index_artifacts` to say what they were before it."""
     return dict.fromkeys(read_column(store.primary, "SELECT DISTINCT now_path FROM anchors", (), str))
 
 
-def _moved_by(anchor: Anchor, stayed: StayedLines | None, stamp: tuple[int, int]) -> int | None:
-    """How many lines an anchor has moved down with all that is around it; None where that has to be looked for."""
-    is_known = stayed is not None and (stayed.was, stayed.now) == ((anchor.size_bytes, anchor.mtime_ns), stamp)
-    if stayed is None or not is_known or anchor.kind == "path" or anchor.state == GONE:
-        return None
-    first, last = anchor.now_start - _AROUND, anchor.now_end + _AROUND
-    begin = before = moved = 0
-    for start, end, by in stayed.passages:
-        if by != moved or start not in (before, before + 1):
-            begin, moved = start, by
-        before = end
-        if begin <= first and last <= end:
-            return moved
-    return None
-
-
-def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None], asked: Asked) -> None:
+def follow_anchors(store: Store, stored: Mapping[str, StoredText | None], asked: Asked) -> None:
     """Make the anchors of new findings, and follow those of files that have changed. Raises LockedError.
 
-    What the run of `index` has seen to be as it was, with the lines around it, is not looked for; what it has asked of
-    git is not asked again.
+    `stored` says what these files were before the run of `index`; what that has asked of git is not asked again.
     """
     last, tree = _Pass(*json.loads(read_setting(store.primary, _KEY) or "[]")), Tree(store)
     artifact: int = store.primary.execute("SELECT coalesce(max(id), 0) FROM artifacts").get
@@ -324,11 +309,8 @@ def follow_anchors(store: Store, stayed: Mapping[str, StayedLines | None], asked
     for anchor in list(read_rows(store.primary, query, values, Anchor)):
         path = anchor.now_path
         if path in touched or anchor.state == GONE:
-            moved = _moved_by(anchor, stayed.get(path), tree.stamp(path))
-            if moved is not None:
-                anchor = anchor.at(path, (anchor.now_start + moved, anchor.now_end + moved), anchor.differing)
-            else:
-                anchor = followed(anchor, tree.source(path), elsewhere.find, is_looked_for=path in touched)
+            was, is_touched = anchor.before(stored.get(path)), path in touched
+            anchor = followed(anchor, tree.source(path), was, elsewhere.find, is_looked_for=is_touched)
             size_bytes, mtime_ns = tree.stamp(anchor.now_path)
             anchor = anchor._replace(size_bytes=size_bytes, mtime_ns=mtime_ns)
         changed.append(anchor)
@@ -348,7 +330,7 @@ def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) ->
     for anchor in anchors:
         now = tree.source(anchor.now_path) if anchor.state == CHANGED else None
         was = None if now is None else _source_at(store, anchor.commit_id, anchor.path)
-        located = None if was is None else was.exact(Fingerprint(anchor.fingerprint), anchor.start_line, 0)
+        located = None if was is None else was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line, 0)
         if now is not None and was is not None and located is not None:
             start, end = located.span  # of a long one only the first lines were located
             old = was.lines[start - 1 : max(end, start + anchor.end_line - anchor.start_line)]
@@ -377,7 +359,7 @@ def fingerprints_without_secrets(store: Store, mode: RedactionMode) -> dict[int,
         if clean.path != anchor.now_path:
             source = tree.source(anchor.now_path)
             clean = Source(anchor.now_path, "" if source is None else redact("\n".join(source.lines), mode).text)
-        if (kept := str(clean.known(Fingerprint(anchor.fingerprint)))) != anchor.fingerprint:
+        if (kept := str(clean.known(Fingerprint.read(anchor.fingerprint)))) != anchor.fingerprint:
             found[anchor.id] = kept
     return found
 

@@ -10,6 +10,7 @@ moved, has changed, or is gone.
 
 import time
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 import apsw
 
@@ -21,10 +22,11 @@ from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.text.spans import Fingerprint, Located, Source
+    from ctxrank.indexer.files.artifacts import StoredText
+    from ctxrank.indexer.text.spans import Before, Fingerprint, Located, Source
 
     # Looks for an anchor in other files, where its own has gone or has less of it: the file that has it now, and where.
-    Elsewhere = Callable[["Anchor", Fingerprint, bool], tuple[Source, Located] | None]
+    Elsewhere = Callable[["Anchor", Fingerprint, Before | None, bool], tuple[Source, Located] | None]
 
 STATES = SAME, MOVED, CHANGED, GONE = "same", "moved", "changed", "gone"
 LOOK_MS = 10
@@ -63,13 +65,21 @@ class Anchor(NamedTuple):
             return self.name.removesuffix("()")
         return {"setting": self.name, "command": self.name.rpartition(" ")[2]}.get(self.kind, "")
 
-    def within(self, source: "Source", kept: "Fingerprint") -> "Located | None":
+    def within(self, source: "Source", kept: "Fingerprint", was: "Before | None") -> "Located | None":
         """Where it is in a file; None where nothing of it is."""
         from ctxrank.indexer.text.spans import Located  # noqa: PLC0415  start-up: most files are as they were
 
         if self.kind == "path":
             return Located(source.whole, source.difference(kept, source.whole))
-        return source.find(kept, self.wanted, self.now_start)
+        return source.find(kept, self.wanted, self.now_start, was)
+
+    def before(self, stored: "StoredText | None") -> "Before | None":
+        """Where it was in its file as that is stored; None where that is not known."""
+        from ctxrank.indexer.text.spans import Before, Span  # noqa: PLC0415  start-up: most files are as they were
+
+        if stored is None or stored.stamp != (self.size_bytes, self.mtime_ns) or not stored.text or self.state == GONE:
+            return None
+        return Before(_source_of(self.now_path, stored.text), Span(self.now_start, self.now_end))
 
     def at(self, path: str, span: tuple[int, int], differing: int) -> "Anchor":
         """The same, found in a file with so many differing lines."""
@@ -101,9 +111,9 @@ class Tree:
 
     def source(self, path: str) -> "Source | None":
         """The text of a file; None where there is none to be read."""
-        from ctxrank.indexer.text.spans import Source  # noqa: PLC0415  start-up: most files are as they were
-
         if path not in self._sources:
+            from ctxrank.indexer.text.spans import Source  # noqa: PLC0415  start-up: most files are as they were
+
             try:
                 text = self._root.read(path, _MAX_BYTES).decode("utf-8", "replace")
                 self._sources[path] = None if "\0" in text else Source(path, text)
@@ -150,26 +160,44 @@ def drifted_findings(primary: apsw.Connection, only: int | None = None) -> list[
 
 def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_MS) -> list[Anchor]:
     """Anchors as they are at this moment, as far as the time goes; other files are not searched."""
+    from ctxrank.indexer.files.artifacts import stored_text  # noqa: PLC0415  start-up: most files are as they were
+
     tree, deadline = Tree(store), time.monotonic() + milliseconds / 1000
     seen: list[Anchor] = []
     for anchor in anchors:
         stamp = tree.stamp(anchor.now_path) if time.monotonic() < deadline else (anchor.size_bytes, anchor.mtime_ns)
         if stamp != (anchor.size_bytes, anchor.mtime_ns) and stamp[0] <= _MAX_LOOKED_BYTES:
-            anchor = followed(anchor, tree.source(anchor.now_path))
+            stored = stored_text(store.primary, anchor.now_path, (anchor.size_bytes, anchor.mtime_ns))
+            anchor = followed(anchor, tree.source(anchor.now_path), anchor.before(stored))
         seen.append(anchor)
     return seen
 
 
+@lru_cache(maxsize=4)
+def _source_of(path: str, text: str) -> "Source":
+    """A text that several anchors of a file were seen in."""
+    from ctxrank.indexer.text.spans import Source  # noqa: PLC0415  start-up: most files are as they were
+
+    return Source(path, text)
+
+
 def followed(
-    anchor: Anchor, source: "Source | None", elsewhere: "Elsewhere | None" = None, *, is_looked_for: bool = True
+    anchor: Anchor,
+    source: "Source | None",
+    was: "Before | None",
+    elsewhere: "Elsewhere | None" = None,
+    *,
+    is_looked_for: bool = True,
 ) -> Anchor:
     """An anchor as it is in its file, if it is looked for there, or where it has gone to; the stamp is as it was."""
     from ctxrank.indexer.text.spans import Fingerprint  # noqa: PLC0415  start-up: most files are as they were
 
-    kept = Fingerprint(anchor.fingerprint)
-    located = anchor.within(source, kept) if source is not None and is_looked_for else None
+    if was is not None and source is not None and anchor.kind != "path" and (span := source.carried(was)):
+        return anchor.at(source.path, span, anchor.differing)
+    kept = Fingerprint.read(anchor.fingerprint)
+    located = anchor.within(source, kept, was) if source is not None and is_looked_for else None
     if elsewhere is not None and (source is None or (located is None and anchor.kind != "path")):
-        source, located = elsewhere(anchor, kept, source is None) or (source, located)
+        source, located = elsewhere(anchor, kept, was, source is None) or (source, located)
     if located is None or source is None:
         return anchor._replace(state=GONE, differing=len(kept.lines))
     return anchor.at(source.path, *located)

@@ -4,19 +4,22 @@
     span = source.defined("load")[0]                Span(41, 52)
     kept = source.fingerprint(span)                 checksums of its lines, and of those around it
     Source("config.py", newer).find(kept, "load", 41)       Located(Span(57, 68), changed=3)
+    Source("config.py", newer).find(kept, "", 41, Before(source, span))     what its lines have become
 
 White space is no difference: lines are compared by checksums without it, and empty ones are passed over. A definition
 goes on while lines are further in than its first one; what has no such shape is one line. A span is looked for by its
-name, else by its own lines, else between the lines that were around it, in whatever style, else by what is left of it.
+name, else by its own lines, else between those that were around it, as its file was: what that had elsewhere is no part
+of what the span has become.
 """
 
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 from contextlib import suppress
+from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
-from itertools import chain, compress, count, filterfalse, repeat, starmap
+from itertools import compress, count, pairwise, repeat
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
@@ -28,21 +31,18 @@ MAX_LINES = 1000  # of a span: what is behind them is not compared
 _CONTEXT_LINES = 4  # around a span, on each side
 _SPACE = b" \t\r\f\v"
 _NO_WORD = _SPACE + bytes(one for one in range(0x21, 0x7F) if not chr(one).isalnum())
-_WORDS_ALONE = bytes(one if one > 0x7F or chr(one).isalnum() or chr(one) == "_" else 0x20 for one in range(0x100))
 _NO_WORDS = crc32(b"")
-_TERM_LINES = 16  # of a span, whose words are noted
-_MOST_ADDED = 3  # lines that a line may be broken into
-_NEIGHBOUR = 10  # percent of likeness that a line counts for which was next to a span and still is
-_LEAST_KEPT = 0.5  # of the lines of a definition that has another name now
-_LEAST_WORDS, _LEAST_LIKENESS, _LEAST_SCORE = 2, 40, 70  # of lines that may be a span now: common words; percent
-_SURE_SCORE = 105  # of lines without a word that the span alone had
-_LEAST_FOUND = 60  # percent of the words of such lines that need no neighbour
-_LEAST_ALONE, _LEAD = 50, 20  # percent of their words; of their score over that of all others
+_STAYED_LINES = 2  # that must have stayed, too, above and below what is not looked for
 _TWIN_NEIGHBOURS = 2  # of a text that its file had elsewhere, too
-_RENAMED_SCORE = 100  # of a definition that has another name now and of which most lines have changed
+_LEAST_EDITED = 0.5  # of the words of a line and of what it may be now
+_LEAST_LEFT, _LEAST_RENAMED = 0.2, 0.5  # of the words of a span; of a definition that has another name now
+_MOST_BETWEEN = 200  # lines, of which one may be what a line is now
+_MOST_COMPARED = 1_000_000  # pairs of lines that are there more than once
+_REGION_LINES = 12  # on each side of a span, by which a file is told that may have it
 _DECORATORS = ("@", "#[")
 _CLOSERS = (")", "]", "}")
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
+_WORD = re.compile(r"\w+")
 SEPARATOR = re.compile(r"::|->|[.#]")
 _KEY = r"""[ \t]*(?:\[+[\w."-]*?{0}"?\]|(?:[-\w.]+\.)?(["']?){0}\1[ \t]*[:=])"""
 
@@ -54,38 +54,25 @@ class Span(NamedTuple):
     end: int
 
 
-class _Part:
-    """A part of a fingerprint, read when it is first asked for: most spans are found by their lines alone."""
-
-    def __init__(self, at: int) -> None:
-        self._at = at
-
-    def __set_name__(self, _: object, name: str) -> None:
-        self._name = name
-
-    def __get__(self, kept: "Fingerprint", _: object) -> tuple[int, ...]:
-        numbers = kept.__dict__[self._name] = tuple(map(int, kept.parts[self._at].split(), repeat(16)))
-        return numbers
-
-
-class Fingerprint:
+class Fingerprint(NamedTuple):
     """Checksums of the lines of a span; of their words alone, and of those of the nearest lines before and after it; of
-    each word of its first lines, and of those that no lines like it have; of a text that is there twice, of its first
-    line instead. They are stored in hexadecimal digits.
+    a text that is there twice, of its first line again.
     """
 
-    lines, before, words, after, terms, own = map(_Part, range(6))
-
-    def __init__(self, text: str) -> None:
-        self.parts = text.split("|")
+    lines: tuple[int, ...]
+    before: tuple[int, ...]
+    words: tuple[int, ...]
+    after: tuple[int, ...]
+    twin: tuple[int, ...]
 
     @classmethod
-    def of(cls, *parts: Iterable[int]) -> "Fingerprint":
-        """The fingerprint that has these parts."""
-        return cls("|".join(" ".join(f"{one:x}" for one in part) for part in parts))
+    def read(cls, text: str) -> "Fingerprint":
+        """A fingerprint as it is stored, in hexadecimal digits; there may be other parts before the last."""
+        lines, before, words, after, *_, twin = (tuple(map(int, one.split(), repeat(16))) for one in text.split("|"))
+        return cls(lines, before, words, after, twin)
 
     def __str__(self) -> str:
-        return "|".join(self.parts)
+        return "|".join(" ".join(f"{one:x}" for one in part) for part in self)
 
 
 class Located(NamedTuple):
@@ -95,15 +82,17 @@ class Located(NamedTuple):
     changed: int = 0
 
 
-class _Likeness(NamedTuple):
-    """Lines that are like a span: the percentage of common words, with that of the neighbours, and how many these are;
-    the first of the lines with a text, and the one behind them.
-    """
+class Before(NamedTuple):
+    """A file when a span of it was last seen, and where it was."""
 
-    score: int
-    neighbours: int
-    start: int
-    end: int
+    source: "Source"
+    span: Span
+
+    @property
+    def around(self) -> set[int]:
+        """Checksums of the words of its lines, and of more of those around it than are kept."""
+        first, last = self.source.rows(self.span)
+        return {*self.source.words[max(first - _REGION_LINES, 0) : last + _REGION_LINES]} - {_NO_WORDS}
 
 
 class Source:
@@ -134,17 +123,17 @@ class Source:
         return [*compress(count(1), self._all_sums)]
 
     @cached_property
-    def _sums(self) -> list[int]:
+    def sums(self) -> list[int]:
         """Their checksums."""
         return [*filter(None, self._all_sums)]
 
     @cached_property
-    def _words(self) -> list[int]:
+    def words(self) -> list[int]:
         """Checksums of their words: another style has the same."""
         return [*compress(_checksums(self._text, _NO_WORD), self._all_sums)]
 
     @cached_property
-    def _plain(self) -> list[str]:
+    def plain(self) -> list[str]:
         """The lines with a text."""
         return [*compress(self.lines, self._all_sums)]
 
@@ -161,20 +150,22 @@ class Source:
         """The share of the words of some lines that are here."""
         return len(self._known & words) / max(len(words), 1)
 
-    def fingerprint(self, span: Span, *, is_named: bool) -> Fingerprint:
-        """What a span is recognised by; where no name leads to it, also by which of its words no lines around it
-        or like it have."""
-        first, last = bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)
-        before, after = self._words[:first][-_CONTEXT_LINES:], self._words[last : last + _CONTEXT_LINES]
-        lines, words = self._lines_of(span), self._words[first : min(last, first + MAX_LINES)]
-        terms = self._terms_of(first, last)
-        kept = Fingerprint.of(lines, before, words, after, terms, ())
-        others = [(max(first - _CONTEXT_LINES, 0), first), (last, last + _CONTEXT_LINES)]
-        if not is_named:
-            others += [(one.start, one.end) for one in self._beside(kept, first, last) if one.score >= _LEAST_SCORE]
+    def fingerprint(self, span: Span) -> Fingerprint:
+        """What a span is recognised by."""
+        first, last = self.rows(span)
+        before, after = self._around(first, last)
+        lines, words = self._lines_of(span), self.words[first : min(last, first + MAX_LINES)]
         is_once = len([*self._places([*lines[:MAX_LINES]])]) == 1
-        own = terms.difference(*starmap(self._terms_of, others)) if is_once else lines[:1]
-        return Fingerprint.of(lines, before, words, after, terms, own)
+        return Fingerprint(lines, before, tuple(words), after, () if is_once else lines[:1])
+
+    def _around(self, first: int, last: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Checksums of the words of the nearest lines before some and after them."""
+        before, after = self.words[max(first - _CONTEXT_LINES, 0) : first], self.words[last : last + _CONTEXT_LINES]
+        return tuple(before), tuple(after)
+
+    def rows(self, span: Span) -> tuple[int, int]:
+        """Which of the lines with a text a span has: the first, and the one behind them."""
+        return bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)
 
     def _lines_of(self, span: Span) -> tuple[int, ...]:
         """Checksums of the lines of a span; of all behind MAX_LINES one."""
@@ -186,20 +177,15 @@ class Source:
             sums[MAX_LINES:] = [crc32(b"\n".join(rest))]
         return tuple(sums)
 
-    def _terms_of(self, start: int, end: int) -> frozenset[int]:
-        """Checksums of the words of some of the lines with a text."""
-        return frozenset[int]().union(*map(_terms_in, self._plain[start : min(end, start + _TERM_LINES)]))
-
     def known(self, kept: Fingerprint) -> Fingerprint:
         """The checksums of what is here, and 0 for those of all else."""
-        sums, words, terms = {*self._sums}, {*self._words}, set[int]().union(*map(_terms_in, self._plain))
-        parts = (kept.lines, kept.before, kept.words, kept.after, kept.terms, kept.own)
-        of_each = zip(parts, (sums, words, words, words, terms, terms | sums), strict=True)
-        return Fingerprint.of(*([one if one in here else 0 for one in part] for part, here in of_each))
+        sums, words = {*self.sums}, {*self.words}
+        of_each = zip(kept, (sums, words, words, words, sums), strict=True)
+        return Fingerprint(*(tuple(one if one in here else 0 for one in part) for part, here in of_each))
 
     def trimmed(self, span: Span) -> Span:
         """A span without the empty lines at its ends; as it is where all of it is empty."""
-        first, last = bisect_left(self._numbers, span.start), bisect_right(self._numbers, span.end)
+        first, last = self.rows(span)
         return Span(self._numbers[first], self._numbers[last - 1]) if first < last else span
 
     def defined(self, name: str) -> list[Span]:
@@ -282,25 +268,52 @@ class Source:
         bare, lines = _without_space(text), _without_space(self._text).split(b"\n")
         return [Span(number, number) for number, line in enumerate(lines, 1) if bare in line]
 
-    def find(self, kept: Fingerprint, name: str, near: int) -> Located | None:
-        """Where a span is, by its lines, its name or what is around it; None where nothing of it is left."""
+    def carried(self, was: Before) -> Span | None:
+        """Where a span is with the lines next to it, as they were; None where that is not certain."""
+        first = max(was.span.start - _STAYED_LINES, 1)
+        text = "\n".join(["", *was.source.lines[first - 1 : was.span.end + _STAYED_LINES], ""])
+        old, new = f"\n{was.source._text}\n", f"\n{self._text}\n"
+        if old.count(text) != 1 or new.count(text) != 1:
+            return None
+        moved = new.count("\n", 0, new.index(text)) + 1 - first
+        return Span(was.span.start + moved, was.span.end + moved)
+
+    def find(self, kept: Fingerprint, name: str, near: int, was: Before | None = None) -> Located | None:
+        """Where a span is, by its name, its lines, or what these have become; None where nothing of it is left."""
         if spans := self.defined(name) if name else []:
             found = (Located(span, self.difference(kept, span)) for span in spans)
             return min(found, key=lambda one: (one.changed, abs(one.span.start - near)))
-        if located := self.exact(kept, near):
+        located = self.exact(kept, near)
+        is_sure = name or (kept.twin != kept.lines[:1] and len([*self._places([*kept.lines])]) == 1)
+        if was is None or (name and is_table(self.path)) or (located and is_sure):
             return located
-        if not name:
-            return self._likest(kept) or self._rest(kept)
-        is_like = not is_table(self.path) and self.likeness({*kept.words}) >= _LEAST_KEPT
-        return self._likest(kept, is_named=True) if is_like else None
+        return self._edited(kept, was, _LEAST_RENAMED if name else _LEAST_LEFT)
 
-    def _rest(self, kept: Fingerprint) -> Located | None:
-        """The lines that are left of a span: those that are here once and have a word of its own."""
-        once = [self._sums.index(one) for one in kept.lines if self._sums.count(one) == 1]
-        left = sorted(at for at in once if not _terms_in(self._plain[at]).isdisjoint(kept.own))
-        if not left:
+    def _edited(self, kept: Fingerprint, was: Before, least: float) -> Located | None:
+        """What the lines of a span have become, with a least share of their words: those that are where they were among
+        all lines of their file, and the new ones between these that are most like the others.
+        """
+        first, last = was.source.rows(was.span)
+        stayed = _stayed(was.source, self)
+        own = {at: stayed[at] for at in range(first, last) if at in stayed}
+        others = {*stayed.values()}.difference(own.values())
+        if 2 * len(own) < last - first and (located := self.exact(kept, was.span.start, others=others)):
+            return located
+        here, left, total = [*own.values()], 0.0, 0
+        for at in range(first, last):
+            words = _words_in(was.source.plain[at])
+            total += len(words)
+            if at in own:
+                left += len(words)
+                continue
+            new = _between(stayed, at, len(was.source.sums), len(self.sums))
+            share, now = max(((_likeness(words, _words_in(self.plain[now])), -now) for now in new), default=(0.0, 0))
+            if share >= _LEAST_EDITED:
+                left += share * len(words)
+                here.append(-now)
+        if not here or left < least * total:
             return None
-        span = Span(self._numbers[left[0]], self._numbers[left[-1]])
+        span = Span(self._numbers[min(here)], self._numbers[max(here)])
         return Located(span, self.difference(kept, span))
 
     def difference(self, kept: Fingerprint, span: Span) -> int:
@@ -311,14 +324,18 @@ class Source:
         common = Counter(kept.lines) & Counter(now)
         return max(len(now), len(kept.lines)) - common.total() or 1
 
-    def exact(self, kept: Fingerprint, near: int, least_chars: int = 0) -> Located | None:
-        """Where the very lines of a span are: in the same surroundings, else at the nearest place."""
+    def exact(
+        self, kept: Fingerprint, near: int, least_chars: int = 0, *, others: Set[int] = frozenset()
+    ) -> Located | None:
+        """Where the very lines of a span are, and none of some others: in the same surroundings, else at the nearest
+        place.
+        """
         size = min(len(kept.lines), MAX_LINES)
-        found = [*self._places([*kept.lines[:size]])]
+        found = [at for at in self._places([*kept.lines[:size]]) if others.isdisjoint(range(at, at + size))]
         if not found:
             return None
         at = max(found, key=lambda at: (self._neighbours(kept, at, at + size), -abs(self._numbers[at] - near)))
-        if not self._has_neighbours(kept, at, at + size):
+        if kept.twin == kept.lines[:1] and self._neighbours(kept, at, at + size) < _TWIN_NEIGHBOURS:
             return None
         span = Span(self._numbers[at], self._numbers[at + size - 1])
         length = len(_without_space("".join(self.lines[span.start - 1 : span.end]))) if least_chars else 0
@@ -329,105 +346,83 @@ class Source:
         at = -1
         with suppress(ValueError):
             while lines:
-                at = self._sums.index(lines[0], at + 1)
-                if self._sums[at : at + len(lines)] == lines:
+                at = self.sums.index(lines[0], at + 1)
+                if self.sums[at : at + len(lines)] == lines:
                     yield at
 
     def _neighbours(self, kept: Fingerprint, start: int, end: int) -> int:
         """How many of the lines that were around a span are around these; right next to them, they count twice."""
-        before, after = self._words[max(start - _CONTEXT_LINES, 0) : start], self._words[end : end + _CONTEXT_LINES]
-        near = before[-1:] == [*kept.before[-1:]] != [], after[:1] == [*kept.after[:1]] != []
+        before, after = self._around(start, end)
+        near = before[-1:] == kept.before[-1:] != (), after[:1] == kept.after[:1] != ()
         return len({*before, *after}.intersection(kept.before + kept.after) - {_NO_WORDS}) + sum(near)
 
-    def _has_neighbours(self, kept: Fingerprint, start: int, end: int) -> bool:
-        """Whether some lines may be a span: of a text that was there twice, only those with some of its neighbours."""
-        return kept.own != kept.lines[:1] or self._neighbours(kept, start, end) >= _TWIN_NEIGHBOURS
 
-    def _like(self, kept: Fingerprint, starts: Iterable[tuple[int, int]]) -> Iterator[_Likeness]:
-        """The lines from some places on that have words of a span, as far as they are like it: each place with the
-        percentage that is asked of it.
-        """
-        size, terms = len(kept.lines), frozenset(kept.terms)
-        others = {*kept.before, *kept.after}.difference(kept.words)
-        least = max(_LEAST_WORDS, len(terms) / 4)
-        for start, percent in starts:
-            if terms.isdisjoint(_terms_in(self._plain[start])) or self._words[start] in others:
-                continue
-            lines = [*map(_terms_in, self._plain[start : start + size + _MOST_ADDED])]
-            common = len(terms.intersection(chain.from_iterable(lines[:_TERM_LINES])))
-            if common < least or common * (200 - percent) < percent * len(terms):
-                continue
-            here, own = set[int](), set[int]()  # words of the lines; of those that were not around the span
-            for end, line in enumerate(lines, start + 1):
-                if end - start <= _TERM_LINES:
-                    here |= line
-                    own |= terms & line if self._words[end - 1] not in others else set()
-                likeness = 200 * len(terms & here) // (len(terms) + len(here)) if end - start >= size else 0
-                if likeness >= percent and len(own) >= least:
-                    neighbours = self._neighbours(kept, start, end)
-                    score = likeness + _NEIGHBOUR * neighbours
-                    if likeness >= _LEAST_FOUND or score >= _LEAST_SCORE:
-                        yield _Likeness(score, neighbours, start, end)
+@lru_cache(maxsize=4)
+def _stayed(old: Source, new: Source) -> dict[int, int]:
+    """The lines with a text that a file still has at their places among the others, and where these are now.
 
-    def _starts(self, kept: Fingerprint) -> range:
-        """Where lines that are like a span may begin."""
-        return range(len(self._numbers) - len(kept.lines) + 1 if kept.lines else 0)
+    Bram Cohen's patience diff: lines that both have once, as many as are in the same order, and so on between these.
+    """
+    was, now = old.sums, new.sums
+    stayed, parts = dict[int, int](), [(0, len(was), 0, len(now))]
+    while parts:
+        start, end, to, stop = parts.pop()
+        while start < end and to < stop and was[start] == now[to]:
+            stayed[start] = to
+            start, to = start + 1, to + 1
+        while start < end and to < stop and was[end - 1] == now[stop - 1]:
+            end, stop = end - 1, stop - 1
+            stayed[end] = stop
+        if {*was[start:end]}.isdisjoint(now[to:stop]):
+            continue
+        once, once_now = _once(was, start, end), _once(now, to, stop)
+        pairs = _longest_in_order({at: once_now[one] for one, at in once.items() if one in once_now})
+        if not pairs and (end - start) * (stop - to) < _MOST_COMPARED:
+            blocks = SequenceMatcher(None, was[start:end], now[to:stop], False).get_matching_blocks()
+            stayed.update((start + at + by, to + at_now + by) for at, at_now, size in blocks for by in range(size))
+        stayed.update(pairs)
+        ends = [(start - 1, to - 1), *pairs, (end, stop)]
+        if pairs:
+            parts += ((at + 1, next_at, to + 1, next_to) for (at, to), (next_at, next_to) in pairwise(ends))
+    return stayed
 
-    def _beside(self, kept: Fingerprint, start: int, end: int) -> Iterator[_Likeness]:
-        """The lines that are like a span, without those that have one of some lines."""
-        alike = self._like(kept, zip(self._starts(kept), repeat(_LEAST_LIKENESS)))
-        return (one for one in alike if one.end <= start or one.start >= end)
 
-    def _around(self, kept: Fingerprint) -> list[int]:
-        """How many lines next to those from each place on may be ones that were around a span."""
-        around, size = {*kept.before, *kept.after} - {_NO_WORDS}, len(kept.lines)
-        counts = [0] * len(self._words)
-        for at in compress(count(), map(around.__contains__, self._words)):
-            above = range(at - size - _MOST_ADDED - _CONTEXT_LINES + 1, at - size + 1)
-            for start in (*above, *range(at + 1, at + 1 + _CONTEXT_LINES)):
-                if 0 <= start < len(counts):
-                    counts[start] += 1
-        return counts
+def _once(sums: list[int], start: int, end: int) -> dict[int, int]:
+    """Where those of some lines are that are there once."""
+    counts = Counter(sums[start:end])
+    return {one: at for at, one in enumerate(sums[start:end], start) if counts[one] == 1}
 
-    def _likest(self, kept: Fingerprint, *, is_named: bool = False) -> Located | None:
-        """The lines that are most like a span: with a word of its own, or by far the likest; of a definition whose
-        name is gone, where most of its lines are left or the score is high.
 
-        They are looked for where most of the lines around are known, and on to where none can be as like them.
-        """
-        one, around = _Likeness(_LEAST_FOUND, 0, 0, 0), self._around(kept)
-        places = self._starts(kept)
-        wordless = (*kept.before[-1:], *kept.after[:1]).count(_NO_WORDS)  # neighbours that `around` does not count
+def _longest_in_order(pairs: dict[int, int]) -> list[tuple[int, int]]:
+    """As many of some pairs, in the order of their first numbers, as are in that of their second ones, too."""
+    least, ends, before = list[int](), list[int](), dict[int, int]()  # what ends a chain of each length
+    for at, now in pairs.items():
+        length = bisect_left(least, now)
+        least[length : length + 1], ends[length : length + 1] = [now], [at]
+        before[at] = ends[length - 1] if length else -1
+    found, at = list[tuple[int, int]](), ends[-1] if ends else -1
+    while at >= 0:
+        found.append((at, pairs[at]))
+        at = before[at]
+    return found[::-1]
 
-        def starts() -> Iterator[tuple[int, int]]:
-            near = sorted(filter(around.__getitem__, places), key=around.__getitem__, reverse=True)
-            for start in chain(near, filterfalse(around.__getitem__, places)):
-                least = one.score - _NEIGHBOUR * (around[start] + 2 if around[start] else wordless)
-                if least > 100:
-                    break
-                yield start, max(least, _LEAST_LIKENESS)
 
-        for like in self._like(kept, starts()):
-            one = max(one, like)
-        if one.start == one.end:
-            return None
-        if self._terms_of(one.start, one.end).isdisjoint(kept.own):
-            others = (other.score for other in self._beside(kept, one.start, one.end))
-            is_like = one.score - _NEIGHBOUR * one.neighbours >= _LEAST_ALONE
-            is_clear = one.score >= _SURE_SCORE or (is_like and one.score >= max(others, default=_LEAST_FOUND) + _LEAD)
-            if not (is_clear and self._has_neighbours(kept, one.start, one.end)):
-                return None
-        span = Span(self._numbers[one.start], self._numbers[one.end - 1])
-        changed = self.difference(kept, span)
-        is_lost = is_named and one.score < _RENAMED_SCORE and 2 * changed >= len(kept.lines)
-        return None if is_lost else Located(span, changed)
+def _between(stayed: dict[int, int], at: int, size: int, size_now: int) -> range:
+    """The lines that stand now between those nearest to one that stayed."""
+    start = next((stayed[above] + 1 for above in range(at, -1, -1) if above in stayed), 0)
+    end = next((stayed[below] for below in range(at, size) if below in stayed), size_now)
+    return range(start, min(end, start + _MOST_BETWEEN))
 
 
 @lru_cache(maxsize=1 << 12)
-def _terms_in(line: str) -> frozenset[int]:
-    """Checksums of the words of a line, of 16 bits, whatever their case."""
-    words = line.lower().encode("utf-8", "replace").translate(_WORDS_ALONE).split()
-    return frozenset([crc32(word) & 0xFFFF for word in words])
+def _words_in(line: str) -> frozenset[str]:
+    """The words of a line, whatever their case."""
+    return frozenset(_WORD.findall(line.lower()))
+
+
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """How much two sets have in common."""
+    return 2 * len(one & other) / max(len(one) + len(other), 1)
 
 
 def is_table(path: str) -> bool:

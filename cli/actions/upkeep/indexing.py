@@ -51,8 +51,8 @@ def bring_up_to_date(
 ) -> Indexed:
     """Index what is new or changed, with linked artifacts and dates: what `index` does. Raises LockedError."""
     first_seq = store.last_seq()
-    stayed = anchored_files(store)
-    report = index_artifacts(store, paths, is_dry_run=is_dry_run, progress=progress, stayed=stayed)
+    stored = anchored_files(store)
+    report = index_artifacts(store, paths, is_dry_run=is_dry_run, progress=progress, stored=stored)
     if is_dry_run:
         return Indexed(report)
     linked = cast("IndexStep", provided(INDEX_STEP, "index"))(store) if is_in_use("links") else None
@@ -60,7 +60,7 @@ def bring_up_to_date(
     done = Indexed(report, linked, date_documents(store, first_seq, asked))
     if store.location.root == store.location.project:
         provided(_NOTES, "index")(store)
-    follow_anchors(store, stayed, asked)
+    follow_anchors(store, stored, asked)
     return done
 
 

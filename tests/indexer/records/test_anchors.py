@@ -14,15 +14,12 @@ from tables import each_row
 from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
-from ctxrank.indexer.files.artifacts import StayedLines
+from ctxrank.indexer.files.artifacts import StoredText
 from ctxrank.indexer.files.git import Git
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
-from ctxrank.indexer.records.anchor_passes import (
-    _moved_by,  # pyright: ignore[reportPrivateUsage] # an index gives few of its cases
-    differences,
-)
-from ctxrank.indexer.records.anchors import Anchor, Tree, anchors_of, look_again
+from ctxrank.indexer.records.anchor_passes import differences
+from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -241,7 +238,7 @@ def test_a_line_has_not_moved_where_other_files_have_it_too(
     index(store)
     source.unlink()
     for name in ("new_1.py", *(name for name in others if name != "old.py")):
-        (tmp_path / name).write_text(f"{HEADER}{name[:-3]} = 1\n")
+        (tmp_path / name).write_text(f"{HEADER}{CONFIG}{name[:-3]} = 1\n")
     index(store)
     assert [one.state for one in anchors(store)] == [state]
 
@@ -316,85 +313,71 @@ def functions(*changed: int) -> str:
     return "\n\n".join(body.replace("    print", "    return", n in changed) for n, body in enumerate(bodies))
 
 
-def read_by_following(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The files that a run of `index` reads for its anchors."""
-    read: list[str] = []
-    source = Tree.source
-
-    def noted(tree: Tree, path: str) -> Source | None:
-        read.append(path)
-        return source(tree, path)
-
-    monkeypatch.setattr(Tree, "source", noted)
-    index(store)
-    monkeypatch.setattr(Tree, "source", source)
-    return read
-
-
-def test_what_the_index_saw_to_be_as_it_was_is_not_looked_for(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_stayed_with_the_lines_around_it_has_moved_with_them(store: Store, tmp_path: Path) -> None:
     steps = tmp_path / "src" / "steps.py"
     steps.write_text(functions())
     save(store, "`step_2()` and src/steps.py:150 are slow.")
     index(store)
     steps.write_text("import os\n\n\n" + functions(5))
-    assert read_by_following(store, monkeypatch) == []
+    index(store)
     moved = [("step_2()", "same", "src/steps.py", 90), ("src/steps.py:150", "moved", "src/steps.py", 153)]
     assert sorted(states(store)) == sorted(moved)
     now = [(anchor.size_bytes, anchor.mtime_ns) for anchor in anchors(store)]
     assert set(now) == {(steps.stat().st_size, steps.stat().st_mtime_ns)}
     steps.write_text("import os\n\n\n" + functions(2, 5))
-    assert "src/steps.py" in read_by_following(store, monkeypatch)
+    index(store)
     assert sorted(state for _, state, _, _ in states(store)) == ["changed", "moved"]
 
 
-_ANCHOR = Anchor(
-    1, 1, "line", "a.py:20", "a.py", 20, 21, "", "", 0, "same", "a.py", 20, 21, 0, "", None, 0, size_bytes=9, mtime_ns=8
-)
-_WAS, _NOW = (9, 8), (11, 12)
-
-
 @each_row(
-    "change, passages, moved",
+    "change, stamp, text, is_known",
     [
-        ({}, [(1, 40, 0)], 0),
-        ({}, [(1, 10, 0), (11, 40, 3)], 3),
-        ({}, [(18, 23, 3)], 3),
-        ({}, [(19, 23, 3)], None),
-        ({}, [(18, 22, 3)], None),
-        ({}, [(1, 20, 3), (21, 40, 3)], 3),
-        ({}, [(1, 20, 3), (20, 40, 3)], 3),
-        ({}, [(1, 20, 3), (22, 40, 3)], None),
-        ({}, [(1, 20, 3), (21, 40, 4)], None),
-        ({}, [], None),
-        ({"kind": "path"}, [(1, 40, 0)], None),
-        ({"state": "gone"}, [(1, 40, 0)], None),
-        ({"state": "changed"}, [(1, 40, 0)], 0),
-        ({"size_bytes": 10}, [(1, 40, 0)], None),
-        ({"mtime_ns": 9}, [(1, 40, 0)], None),
+        ({}, (9, 8), "a = 1\n", True),
+        ({"state": "changed"}, (9, 8), "a = 1\n", True),
+        ({"state": "gone"}, (9, 8), "a = 1\n", False),
+        ({}, (9, 8), "", False),
+        ({}, (10, 8), "a = 1\n", False),
+        ({}, (9, 9), "a = 1\n", False),
     ],
 )
-def test_lines_that_stayed_with_those_around_them_have_moved_together(
-    change: dict[str, Any], passages: list[tuple[int, int, int]], moved: int | None
+def test_where_an_anchor_was_is_known_of_the_file_that_it_was_seen_in(
+    change: dict[str, Any], stamp: tuple[int, int], text: str, is_known: bool
 ) -> None:
-    anchor = _ANCHOR._replace(**change)
-    assert _moved_by(anchor, StayedLines(_WAS, _NOW, passages), _NOW) == moved
-    assert _moved_by(anchor, StayedLines(_WAS, _NOW, passages), _WAS) is None
-    assert _moved_by(anchor, None, _NOW) is None
+    seen = ("line", "a.py:1", "a.py", 1, 1, "", "", 0, "same", "a.py", 1, 1, 0, "", None, 0)
+    anchor = Anchor(1, 1, *seen, size_bytes=9, mtime_ns=8)._replace(**change)
+    assert (anchor.before(StoredText(stamp, text)) is not None) == is_known
+    assert anchor.before(None) is None
 
 
-def test_what_is_stored_without_a_secret_is_looked_for(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_that_changes_again_and_again_is_followed(store: Store, tmp_path: Path) -> None:
+    save(store, "see src/config.py:6")
+    index(store)
+    config = tmp_path / "src" / "config.py"
+    for number, new in enumerate(("print(path, len(text))", "print(path, size(text))", "log(path, size(text), kind)")):
+        config.write_text("import re\n" * number + CONFIG.replace("print(len(text), path)", new))
+        assert [(one.state, one.now_start) for one in look_again(store, anchors(store))] == [("changed", 6 + number)]
+        index(store)
+        assert states(store) == [("src/config.py:6", "changed", "src/config.py", 6 + number)]
+
+
+def test_a_line_is_followed_into_what_its_deleted_file_has_become(store: Store, tmp_path: Path) -> None:
+    save(store, "see src/config.py:6")
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    (tmp_path / "settings.py").write_text(CONFIG.replace("print(len(text), path)", "print(size(text), path)"))
+    index(store)
+    assert states(store) == [("src/config.py:6", "changed", "settings.py", 6)]
+
+
+def test_what_is_stored_without_a_secret_is_looked_for(store: Store, tmp_path: Path) -> None:
     steps = tmp_path / "src" / "steps.py"
     secrets = [f"ghp_{hashlib.sha256(bytes([n])).hexdigest()[:36]}" for n in range(2)]
     steps.write_text(functions() + f"token = '{secrets[0]}'\n")
     save(store, f"src/steps.py:{functions().count(chr(10)) + 1} is slow.")
     index(store)
     steps.write_text("import os\n\n\n" + functions() + f"token = '{secrets[1]}'\n")
-    assert "src/steps.py" in read_by_following(store, monkeypatch)
-    assert [state for _, state, _, _ in states(store)] == ["gone"]
+    index(store)
+    assert [state for _, state, _, _ in states(store)] == ["changed"]
 
 
 def test_a_file_that_was_moved_takes_its_anchors_along(store: Store, tmp_path: Path) -> None:
@@ -487,7 +470,7 @@ def test_a_purged_secret_leaves_no_checksum_of_the_lines_that_held_it(store: Sto
     secret = "-".join(("correct", "horse", "battery"))
     config = tmp_path / "src" / "config.py"
     config.write_text(CONFIG.replace("open(path).read()", f'"{secret}"'))
-    held = Source("config.py", config.read_text()).fingerprint(Span(5, 5), is_named=True)
+    held = Source("config.py", config.read_text()).fingerprint(Span(5, 5))
     sums = [f"{one:x}".encode() for one in (*held.lines, *held.words)]
     save(store, "`load` in src/config.py")
     save(store, "see src/config.py:7, src/config.py:5 and `parse` in src/config.py")

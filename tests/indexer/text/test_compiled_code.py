@@ -54,11 +54,11 @@ def test_the_compiled_twins_find_what_the_expressions_find() -> None:
 def test_an_installation_without_them_cuts_and_names_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"def load(path):\n{text}" for text in _texts(range(300, 340))]
     both = [(split_passages(text, "a.py"), defined_names(text, "a.py")) for text in texts]
-    kept = [str(Source("a.py", f"{text}ß€\n").fingerprint(Span(1, 9), is_named=False)) for text in texts]
+    kept = [str(Source("a.py", f"{text}ß€\n").fingerprint(Span(1, 9))) for text in texts]
     for module in ("definitions", "passages", "spans"):
         monkeypatch.setattr(f"ctxrank.indexer.text.{module}.compiled_code", lambda: None)
     assert [(split_passages(text, "a.py"), defined_names(text, "a.py")) for text in texts] == both
-    assert [str(Source("a.py", f"{text}ß€\n").fingerprint(Span(1, 9), is_named=False)) for text in texts] == kept
+    assert [str(Source("a.py", f"{text}ß€\n").fingerprint(Span(1, 9))) for text in texts] == kept
 
 
 @pytest.mark.skipif(compiled_code() is None, reason="this installation was made without a C compiler")

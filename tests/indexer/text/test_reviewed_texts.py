@@ -29,7 +29,7 @@ from ctxrank.indexer.text.lines import (
 )
 from ctxrank.indexer.text.mentions import mentions
 from ctxrank.indexer.text.passages import split_passages
-from ctxrank.indexer.text.spans import Fingerprint, Located, Source, Span
+from ctxrank.indexer.text.spans import Before, Fingerprint, Located, Source, Span
 from ctxrank.indexer.text.tokens import cautious_tokens, estimate_tokens, model_factor, model_limit, surcharge
 
 _GOLDEN = Path(__file__).parent / "golden" / "texts.txt"
@@ -186,13 +186,17 @@ def _followed(path: str, seed: int) -> Iterator[tuple[str, Span, Located | None,
     named = [(name, span) for name in defined_names(text, path).code[:5] for span in before.defined(name)[:2]]
     starts = [chance.randrange(1, len(before.lines) + 1) for _ in range(6)]
     for name, span in [*named, *(("", Span(start, start + chance.randrange(4))) for start in starts)]:
-        kept = Fingerprint(str(before.fingerprint(span, is_named=bool(name))))
+        kept = Fingerprint.read(str(before.fingerprint(span)))
         nearest = after.exact(kept, span.start, 12)
         known = [
-            [*map(sorted, (one.lines, one.before, one.words, one.after, one.terms, one.own))]
-            for one in (kept, after.known(kept))
+            [*map(sorted, (one.lines, one.before, one.words, one.after, one.twin))] for one in (kept, after.known(kept))
         ]
-        yield name, span, after.find(kept, name, span.start), (nearest, before.trimmed(span), known)
+        yield (
+            name,
+            span,
+            after.find(kept, name, span.start, Before(before, span)),
+            (nearest, before.trimmed(span), known),
+        )
 
 
 def _parts() -> Iterator[str]:

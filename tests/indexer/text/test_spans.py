@@ -6,7 +6,7 @@ import pytest
 from tables import each_row
 
 from ctxrank.indexer.text.mentions import Mention, mentions
-from ctxrank.indexer.text.spans import Fingerprint, Located, Source, Span
+from ctxrank.indexer.text.spans import Before, Fingerprint, Located, Source, Span
 
 CONFIG = '''\
 import os
@@ -34,7 +34,6 @@ def load(path):
 '''
 GO = "func (c *Config) Load(path string) error {\n\treturn nil\n}\n\nfunc Load() {\n}\n"
 KEYS = "[tool.a]\nlevel = 3\nnames = [\n  'x',\n]\n\n[tool.b]\n"
-SOURCE = Source("config.py", CONFIG)
 
 
 @each_row(
@@ -63,10 +62,11 @@ def test_a_name_is_where_it_is_defined(path: str, text: str, name: str, spans: l
     assert Source(path, text).defined(name) == spans
 
 
-def _now(name: str, span: Span, before: str, after: str) -> Located | None:
-    kept = Fingerprint(str(SOURCE.fingerprint(span, is_named=bool(name))))
-    assert before in CONFIG
-    return Source("config.py", CONFIG.replace(before, after)).find(kept, name, span.start)
+def _now(old: str, span: Span, new: str, name: str = "", path: str = "a.py") -> Located | None:
+    """Where a span of a text is in a newer one."""
+    source = Source(path, old)
+    kept = Fingerprint.read(str(source.fingerprint(span)))
+    return Source(path, new).find(kept, name, span.start, Before(source, span))
 
 
 LOAD, LINE = Span(7, 12), Span(11, 11)
@@ -81,7 +81,7 @@ LOAD, LINE = Span(7, 12), Span(11, 11)
         ("Config.load", LOAD, "def load(self, path)", "def read(self, path)", (7, 12, 1)),
         ("", LINE, "import os\n", "import os\nimport re\n", (12, 12, 0)),
         ("", LINE, "open(path).read()", "read(path)", (11, 11, 1)),
-        ("", LINE, "        text = open(path)", "        path = str(path)\n        text = read(path)", (11, 12, 2)),
+        ("", LINE, "        text = open(path)", "        path = str(path)\n        text = read(path)", (12, 12, 1)),
         ("", LINE, "        text = open(path).read()\n", "", None),
         ("", Span(1, 1), CONFIG, "nothing of it\n", None),
         ("", LINE, "        text = open(path).read()", "        text = (open(path).read())", (11, 11, 1)),
@@ -92,12 +92,13 @@ LOAD, LINE = Span(7, 12), Span(11, 11)
 def test_a_span_is_followed_within_its_file(
     name: str, span: Span, before: str, after: str, located: tuple[int, int, int] | None
 ) -> None:
-    found = _now(name, span, before, after)
+    assert before in CONFIG
+    found = _now(CONFIG, span, CONFIG.replace(before, after), name, "config.py")
     assert (found and (*found.span, found.changed)) == located
 
 
 def test_a_line_that_is_there_twice_is_the_one_with_its_neighbours() -> None:
-    kept = Source("a.py", "a = 1\nreturn a\n\nb = 2\nreturn a\nc = 3\n").fingerprint(Span(5, 5), is_named=False)
+    kept = Source("a.py", "a = 1\nreturn a\n\nb = 2\nreturn a\nc = 3\n").fingerprint(Span(5, 5))
     found = Source("a.py", "x = 0\nb = 2\nreturn a\nc = 3\na = 1\nreturn a\n").find(kept, "", 5)
     assert found == Located(Span(3, 3))
 
@@ -105,59 +106,65 @@ def test_a_line_that_is_there_twice_is_the_one_with_its_neighbours() -> None:
 @pytest.mark.parametrize("text, found", [("b = 2\nreturn a\n", Located(Span(3, 3))), ("return a\n", None)])
 def test_a_line_that_was_there_twice_is_found_among_its_neighbours_alone(text: str, found: Located | None) -> None:
     old = "a = 1\nreturn a\n\nb = 2\nreturn a\nc = 3\n"
-    kept = Source("a.py", old).fingerprint(Span(5, 5), is_named=False)
+    kept = Source("a.py", old).fingerprint(Span(5, 5))
     assert Source("a.py", f"x = 0\n{text}y = 4\n").find(kept, "", 5) == found
 
 
-def test_a_line_of_most_of_its_words_needs_no_neighbour() -> None:
-    old = "same<Kind>(codes.FIRST)\nsame<Kind>(codes.SECOND)\nsame<Kind>(codes.THIRD)\n"
-    kept = Source("a.ts", old).fingerprint(Span(2, 2), is_named=False)
-    new = "is(codes.FIRST).type.like<Kind>()\nis(codes.SECOND).type.like<Kind>()\nis(codes.THIRD).type.like<Kind>()\n"
-    assert Source("a.ts", new).find(kept, "", 2) == Located(Span(2, 2), 1)
+CASES = "same(get(1), OK)\n\nfirst = 1\nsame(get(2), OK)\n\nsecond = 2\nsame(get(3), OK)\n"
 
 
-def test_a_line_like_others_is_the_one_whose_neighbours_make_up_for_a_word_of_its_own() -> None:
-    old = "a = get(1)\nb = 2\nif a == 1 and b:\n    stop(a)\nc = 3\nif a == 1 and b:\n    go(a)\n"
-    kept = Source("a.py", old).fingerprint(Span(3, 3), is_named=False)
-    assert Source("a.py", old.replace("a == 1", "a != 1")).find(kept, "", 3) == Located(Span(3, 3), 1)
-    assert Source("a.py", "x = 1\ny = 2\nif a != 1 and b:\n    end(y)\n").find(kept, "", 3) is None
-
-
-def test_a_word_of_the_lines_around_is_no_word_of_its_own() -> None:
-    old = "import os\nfrom app.read import load\nfrom app.store import save\nfrom app.shared import text\n\nlimit = 3\n"
-    kept = Source("a.py", old).fingerprint(Span(3, 3), is_named=False)
-    assert len(kept.own) == 2  # `store`, `save`
-    new = "import os\nfrom app.read import load\nfrom app.write import print\nfrom app.read import more\n"
-    assert Source("a.py", new).find(kept, "", 3) is None
-
-
-@pytest.mark.parametrize("other, found", [("", Located(Span(1, 1), 1)), ("open(mode, path, 'utf-8')\n", None)])
-def test_a_line_without_a_word_of_its_own_is_the_one_that_is_by_far_the_likest(
-    other: str, found: Located | None
+@each_row(
+    "new, located",
+    [
+        (CASES.replace("get(2), OK", "get(2), status.OK"), (4, 4, 1)),
+        (CASES.replace("same(get(2), OK)", "is(get(2), status.OK)"), (4, 4, 1)),
+        (CASES.replace("same(get(2), OK)", "print(second)"), None),
+        (CASES.replace("same(get(2), OK)\n", ""), None),  # its siblings are as like it
+        (CASES.replace("first = 1\nsame(get(2), OK)\n\n", "").replace("get(3)", "get(4)"), None),
+        (CASES.replace("same(get(2), OK)", "print(1)\nis(2)\nsame(get(2), BAD, KIND)"), (6, 6, 1)),
+        ("same(get(2), OK)\n" + CASES.replace("same(get(2), OK)", "print(second)"), (1, 1, 0)),
+    ],
+)
+def test_what_stands_between_the_lines_that_stayed_is_what_a_line_has_become(
+    new: str, located: tuple[int, int, int] | None
 ) -> None:
-    old = "size = 3\nopen(path, mode, 'utf-8')\na = 1\nb = 2\nc = 3\nd = 4\nopen(path, mode, 'utf-8', d)\n"
-    kept = Source("a.py", old).fingerprint(Span(2, 2), is_named=False)
-    new = f"with open(path, mode, 'utf-8'):\n    pass\n{other}print(path)\n"
-    assert Source("a.py", new).find(kept, "", 2) == found
+    found = _now(CASES, Span(4, 4), new)
+    assert (found and (*found.span, found.changed)) == located
 
 
-def test_a_renamed_definition_is_found_though_most_of_its_lines_have_changed() -> None:
+def test_a_text_has_not_moved_to_where_its_file_had_it_before() -> None:
+    old = "a = 1\nreturn a\nb = 2\nc = 3\nd = 4\ne = 5\nf = 6\ng = 7\nreturn a\nh = 8\n"
+    assert _now(old, Span(2, 2), old.replace("return a\n", "", 1)) is None
+    assert _now(old, Span(2, 2), old.replace("a = 1\nreturn a\n", "") + "a = 1\nreturn a\n") == Located(Span(10, 10))
+
+
+@each_row(
+    "new, located",
+    [
+        ("a = 1\ntwo = second(one)\nb = c(d)\n", (2, 2, 2)),
+        ("import os\n}\n", None),
+        ("import os\n\nprint(four)\n", None),
+    ],
+)
+def test_a_span_is_there_as_far_as_its_words_are(new: str, located: tuple[int, int, int] | None) -> None:
+    old = "import os\n\none = first(os)\ntwo = second(one)\nthree = third(two)\n}\n"
+    found = _now(old, Span(3, 5), new)
+    assert (found and (*found.span, found.changed)) == located
+
+
+def test_a_definition_that_has_another_name_is_found_where_most_of_its_words_are() -> None:
     old = "@cached\ndef load(path, kind):\n    pair = (path, kind)\n    return parse(pair, kind)\n\n\nlimit = 3\n"
-    kept = Source("a.py", old).fingerprint(Span(1, 4), is_named=True)
-    new = (
-        old.replace("def load", "def _load")
-        .replace("(path, kind)\n", "[path, kind]\n")
-        .replace("pair, kind", "*pair, kind")
-    )
-    assert Source("a.py", new).find(kept, "load", 1) == Located(Span(1, 4), 3)
-    assert Source("a.py", new.replace("path", "a").replace("pair", "b")).find(kept, "load", 1) is None
+    new = old.replace("def load", "def _load").replace("(path, kind)\n", "[path, kind]\n")
+    assert _now(old, Span(1, 4), new.replace("pair, kind", "*pair, kind"), "load") == Located(Span(1, 4), 3)
+    assert _now(old, Span(1, 4), "@cached\ndef save(path, kind):\n    write(path)\n\n\nlimit = 3\n", "load") is None
+    assert _now("[tool]\nload = 3\n", Span(2, 2), "[tool]\nloads = 3\n", "load", "a.toml") is None
 
 
-def test_a_span_of_which_a_line_is_left_is_there() -> None:
-    old = "import os\n\none = first(os)\ntwo = second(one)\nthree = third(two)\nprint(three)\n"
-    kept = Source("a.py", old).fingerprint(Span(3, 5), is_named=False)
-    assert Source("a.py", "a = 1\ntwo = second(one)\nb = c(d)\n").find(kept, "", 3) == Located(Span(2, 2), 2)
-    assert Source("a.py", "a = 1\ntwo = second(one)\ntwo = second(one)\n").find(kept, "", 3) is None
+def test_most_lines_of_a_file_in_another_order_keep_their_places() -> None:
+    old = [f"step({number})\n" for number in range(40)]
+    new = [*old[30:], *old[:5], "step(5, more)\n", *old[6:30]]
+    assert _now("".join(old), Span(6, 6), "".join(new)) == Located(Span(16, 16), 1)
+    assert _now("".join(old), Span(31, 31), "".join(new)) == Located(Span(1, 1))
 
 
 def test_the_lines_that_hold_a_text_are_named_by_their_numbers_whatever_its_white_space() -> None:
