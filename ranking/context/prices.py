@@ -17,8 +17,9 @@ class Prices:
         self._factor = factor
 
     def of(self, *texts: str) -> int:
-        """Of parts of a block that no counter has seen; each with the blank line after it, '' is nothing."""
-        return sum([ceil(cautious_tokens(text) * self._factor) + 1 for text in texts if text])
+        """Of parts of a block that no counter has seen, and of what joins each to the next; '' is nothing."""
+        # A run of line ends is one token: a blank line after a part that ends its line costs no more.
+        return sum([ceil(cautious_tokens(text) * self._factor) + (text[-1] != "\n") for text in texts if text])
 
     def of_counted(self, tokens: float) -> int:
         """Of a part that was counted exactly or cautiously, with the blank line after it."""

@@ -79,11 +79,9 @@ def package_candidate(
 
 def _price(spawn: Spawn, package: EligiblePackage, form: IncludedDocument, text: str) -> int:
     """Of the text of a form of a package: its summary costs what was counted where it is there whole."""
-    if form.summary in ("", form.title) or form.summary != package.summary or package.summary not in text:
+    if not form.summary or form.summary != package.summary or form.summary not in text:
         return spawn.prices.of(text)
-    frame = text.replace(f"> {form.summary}\n\n", "> \n\n", 1)  # where it stands on lines of its own, as it is
-    if frame == text:
-        frame = block.package_entry(form._replace(summary=""))
+    frame = text.replace(form.summary, "", 1)
     return spawn.prices.of(frame) + spawn.prices.of_stored(package.summary, package.tokens, package.counter)
 
 

@@ -26,7 +26,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 def test_what_search_found_is_named_with_its_list_and_no_file_changes(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for budget in ("1600", "1500", "1450"):
+    for budget in ("1600", "1500", "1400"):
         run(["context", "TASK-042", "--budget", budget])
     capsys.readouterr()
     task = tmp_path / ".contextia/work/tasks/042-multi-currency.md"
