@@ -1,7 +1,5 @@
 """A span is found by its name or its lines, and says how many of them differ."""
 
-import random
-
 import pytest
 from tables import each_row
 
@@ -188,7 +186,7 @@ def test_a_span_is_all_of_a_text_or_is_trimmed_to_its_lines_with_a_text() -> Non
 
 def test_what_is_known_of_a_span_is_what_is_still_here() -> None:
     source = Source("a.py", "one = 1\ntwo = 2\nthree = 3\n")
-    kept = source.fingerprint(Span(2, 2), is_named=False)
+    kept = source.fingerprint(Span(2, 2))
     assert str(source.known(kept)) == str(kept)
     part = Source("a.py", "two=2\nfour = 4\n").known(kept)
     assert (part.lines, part.words, part.before, part.after) == (kept.lines, kept.words, (0,), (0,))
@@ -197,38 +195,6 @@ def test_what_is_known_of_a_span_is_what_is_still_here() -> None:
         0.5,
         0.0,
     ]
-
-
-def _edited(lines: list[str], chance: random.Random) -> list[str]:
-    """Lines of which some are gone, written again, exchanged or apart."""
-    edited: list[str] = []
-    for line in lines:
-        way = chance.randrange(8)
-        words = line.split(" ")
-        chance.shuffle(words)
-        if way > 1:
-            edited += [line] if way < 6 else [" ".join(words), *[f"added = {chance.random()}"] * (way - 6)]
-    return edited if chance.randrange(2) else edited[::-1]
-
-
-def test_where_to_look_first_changes_nothing_that_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines are looked for near those that were around them, and no further than they may be: as if all were tried."""
-    chance = random.Random(5)
-    cases: list[tuple[Source, Fingerprint, Span]] = []
-    for _ in range(150):
-        lines = [f"{chance.choice('abc')} = {chance.choice('xyz')}({chance.randrange(6)}, k{n % 7})" for n in range(12)]
-        start = chance.randrange(1, 11)
-        span = Span(start, min(start + chance.randrange(3), 12))
-        kept = Source("a.py", "\n".join(lines)).fingerprint(span, is_named=False)
-        cases.append((Source("a.py", "\n".join(_edited(lines * 2, chance))), kept, span))
-    found = [source.find(kept, "", span.start) for source, kept, span in cases]
-
-    def all_around(source: Source, _: Fingerprint) -> list[int]:
-        return [99] * len(source.lines)
-
-    monkeypatch.setattr(Source, "_around", all_around)
-    assert [source.find(kept, "", span.start) for source, kept, span in cases] == found
-    assert 30 < sum(located is not None and located.changed > 0 for located in found) < 150
 
 
 def test_what_a_text_names_is_found_the_most_exact_first() -> None:
