@@ -379,14 +379,14 @@ def _select(
             engine = readiness.stand_in or engine
             try:
                 with engine.snapshot() as statistics:
-                    query = task_query(task)
-                    plan = make_plan(query, engine, statistics, tuned(spawn.config.ranking))
+                    asked = task_query(task)
+                    plan = make_plan(asked, engine, statistics, tuned(spawn.config.ranking))
                     selection = select_by_bearing(spawn, plan, eligible)
                     files = None
                     if with_files:
                         from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with files
 
-                        files = find_files(plan, spawn.store, task, query)
+                        files = find_files(plan, spawn.store, task, asked)
                     return readiness, selection, files
             except INDEX_READ_ERRORS as error:
                 if attempt and not isinstance(error, ENGINE_ERRORS):
