@@ -141,9 +141,11 @@ def stored_text(connection: apsw.Connection, path: str, stamp: tuple[int, int]) 
           JOIN documents AS d ON d.kind = 'artifact' AND d.record_id = a.id JOIN documents AS p ON p.owner_id = d.id
          WHERE a.path = ? AND a.size_bytes = ? AND a.mtime_ns = ? ORDER BY p.start_line
     """
-    text = ""
+    text, line = "", 1
     for start_line, body in connection.execute(query, (path, *stamp)):
-        text += "\n" * (start_line - 1 - text.count("\n")) + body
+        gap = "\n" * (start_line - line)
+        text += gap + body
+        line += len(gap) + body.count("\n")
     return StoredText(stamp, text)
 
 

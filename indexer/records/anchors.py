@@ -10,7 +10,7 @@ moved, has changed, or is gone.
 
 import time
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import apsw
 
@@ -163,12 +163,13 @@ def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_M
     from ctxrank.indexer.files.artifacts import stored_text  # noqa: PLC0415  start-up: most files are as they were
 
     tree, deadline = Tree(store), time.monotonic() + milliseconds / 1000
+    stored = lru_cache(partial(stored_text, store.primary))  # for several anchors of a file
     seen: list[Anchor] = []
     for anchor in anchors:
         stamp = tree.stamp(anchor.now_path) if time.monotonic() < deadline else (anchor.size_bytes, anchor.mtime_ns)
         if stamp != (anchor.size_bytes, anchor.mtime_ns) and stamp[0] <= _MAX_LOOKED_BYTES:
-            stored = stored_text(store.primary, anchor.now_path, (anchor.size_bytes, anchor.mtime_ns))
-            anchor = followed(anchor, tree.source(anchor.now_path), anchor.before(stored))
+            was = anchor.before(stored(anchor.now_path, (anchor.size_bytes, anchor.mtime_ns)))
+            anchor = followed(anchor, tree.source(anchor.now_path), was)
         seen.append(anchor)
     return seen
 

@@ -15,7 +15,7 @@ of what the span has become.
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
@@ -358,7 +358,8 @@ class Source:
 
 
 @lru_cache(maxsize=4)
-def _stayed(old: Source, new: Source) -> dict[int, int]:
+@lru_cache(maxsize=4)
+def _stayed(old: Source, new: Source) -> Mapping[int, int]:
     """The lines with a text that a file still has at their places among the others, and where these are now.
 
     Bram Cohen's patience diff: lines that both have once, as many as are in the same order, and so on between these.
@@ -407,7 +408,7 @@ def _longest_in_order(pairs: dict[int, int]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _between(stayed: dict[int, int], at: int, size: int, size_now: int) -> range:
+def _between(stayed: Mapping[int, int], at: int, size: int, size_now: int) -> range:
     """The lines that stand now between those nearest to one that stayed."""
     start = next((stayed[above] + 1 for above in range(at, -1, -1) if above in stayed), 0)
     end = next((stayed[below] for below in range(at, size) if below in stayed), size_now)

@@ -251,19 +251,17 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         groups = passage_groups(plan, rows)
     else:
         groups = grouped(rows)
-    known: dict[int, RankingSignals] = {}
     priors = None
     if call.limits.has_passages:
         from ctxrank.ranking.retrieval.file_kinds import Priors  # noqa: PLC0415  start-up: only files have passages
 
-        asked = text, call.question.query
-        priors = Priors(plan, *asked, groups, _LEAST_CHOICE_OF_FILES, is_by_passage=request.is_by_passage)
-        known |= priors.known
+        query = call.question.query
+        priors = Priors(plan, text, query, groups, _LEAST_CHOICE_OF_FILES, is_by_passage=request.is_by_passage)
         # A sentence that was typed may ask for an explanation; what was pasted is a text and no question.
-        if not request.is_by_passage and call.question.query.is_sentence and not is_pasted(text):
+        if not request.is_by_passage and query.is_sentence and not is_pasted(text):
             from ctxrank.ranking.retrieval.whole_files import add_wholes  # noqa: PLC0415  few queries are sentences
 
-            add_wholes(call.question.query, plan, rows, groups, priors)
+            add_wholes(query, plan, rows, groups, priors)
     others: Mapping[int, str] = {}
     if has_roots(call.question.store.primary):
         from ctxrank.ranking.retrieval.checkouts import files_elsewhere  # noqa: PLC0415  most projects have one checkout
@@ -271,7 +269,7 @@ def _ranked_page(call: _Call, limit: int) -> _Page:
         removed, others = files_elsewhere(call.question.store, groups)
         for id_ in removed:
             del groups[id_]
-    page = _Page(found, groups, first, [], known, priors, others)
+    page = _Page(found, groups, first, [], {} if priors is None else priors.known, priors, others)
     page.shown.extend(_hits(call, page, limit))
     return page
 
