@@ -85,7 +85,8 @@ def measured_floor(store: Store) -> Floor | None:
 def is_outdated(store: Store) -> bool:
     """Whether the store has so many findings more, or fewer, than its floor was measured with."""
     count = findings_in(store)
-    before = floor_of(store, 0).findings
+    measured = measured_floor(store)
+    before = measured.findings if measured else 0
     return count >= LEAST_FINDINGS and abs(count - before) > _GROWN_BY * before
 
 

@@ -8,7 +8,7 @@
 They are pooled, the shuffled words as one project more: the next one's words may be more like those of this store.
 Pasted prompts of LEAST_PROJECTS do without. Of other projects' texts nothing is kept but the two numbers of the floor.
 It takes a second or two, so that a process of its own does it, with a low priority, started where the store has grown
-(`start_measuring`).
+(`start_measuring`); one a store, however many sessions start meanwhile.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from itertools import chain
 
 import apsw
 
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import file_uri, put_setting, read_column, read_value
-from ctxrank.indexer.store.location import identity_of, is_known, places_of_stores, refuse_foreign
-from ctxrank.indexer.store.one_process import start_for
+from ctxrank.indexer.store.location import FLOOR_LOCK, at, identity_of, is_known, places_of_stores, refuse_foreign
+from ctxrank.indexer.store.one_process import holder, only_one, start_for
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.systems import unbound_memory
 from ctxrank.indexer.text.light_json import dumps
@@ -55,8 +55,9 @@ _NICE = 10
 
 
 def start_measuring(store: Store) -> None:
-    """Have the floor measured in the background."""
-    start_for(__name__, store.location.primary)
+    """Have the floor measured in the background, where nobody does."""
+    if not holder(os.path.join(store.location.folder, FLOOR_LOCK)):
+        start_for(__name__, store.location.primary)
 
 
 def measure_floor(store: Store, config: Config) -> Floor:
@@ -147,10 +148,12 @@ def shuffled_prompts(store: Store) -> list[str]:
 
 
 def main(primary: str) -> None:
-    """Measure the floor of a store, if that is still to be done."""
+    """Measure the floor of a store, if that is still to be done. Raises LockedError where another process does so."""
     os.nice(_NICE)
     unbound_memory()  # a hook may have started it
-    with open_store(primary) as store:
+    lock = os.path.join(at(primary).folder, FLOOR_LOCK)
+    only_measurer = only_one(lock, str(os.getpid()), lambda says: LockedError(f"Process {says} does so already."))
+    with only_measurer, open_store(primary) as store:
         if is_outdated(store):
             measure_floor(store, load_config(store))
 

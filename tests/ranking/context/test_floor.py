@@ -9,9 +9,12 @@ import pytest
 from builders import make_store, save
 
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import LockedError
 from ctxrank.indexer.records.conversations import entitle
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.location import FLOOR_LOCK
+from ctxrank.indexer.store.one_process import only_one
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context import floor_measurement
 from ctxrank.ranking.context.findings import nearest, relevant_findings
@@ -177,3 +180,26 @@ def test_a_process_of_its_own_measures_it(tmp_path: Path) -> None:
     main(store.location.primary)  # nothing is left to be done
     with make_store(tmp_path) as store:
         assert measured_floor(store) == floor
+
+
+def test_one_process_at_a_time_measures_it_however_many_sessions_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+
+    def start(_module: str, primary: str) -> None:
+        started.append(primary)
+
+    monkeypatch.setattr(floor_measurement, "start_for", start)
+    with make_store(tmp_path) as store:
+        _fill(store, LEAST_FINDINGS)
+        primary = store.location.primary
+        with only_one(os.path.join(store.location.folder, FLOOR_LOCK), "4711", LockedError):
+            start_measuring(store)
+            with pytest.raises(LockedError, match="Process 4711 does so already"):
+                main(primary)
+            assert started == [] and measured_floor(store) is None
+        start_measuring(store)
+        assert started == [primary]
+        main(primary)
+        assert measured_floor(store) is not None
