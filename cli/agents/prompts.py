@@ -18,7 +18,7 @@ from ctxrank.indexer.records.unconfirmed import may_be_said
 from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.store.parents import ParentDocument
-from ctxrank.indexer.text.lines import one_line, quoted_line, shorten
+from ctxrank.indexer.text.lines import name_and_text, one_line, quoted_line, shorten
 from ctxrank.ranking.context.findings import PromptFinding, relevant_findings
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
@@ -80,7 +80,8 @@ def told_finding(primary: apsw.Connection, finding: PromptFinding, *, is_short: 
     # An error is called one in its line: a line of its own is what a tool prints, and would count as our echo there.
     head = "**Known error** " if parent.kind == "error" else ""
     head = f"**[{parent.priority.upper()}]** " if parent.priority else head
-    name = shorten(one_line(shown_path(parent.path) or parent.title), _NAME_CHARS)
+    name, said = name_and_text(shown_path(parent.path), parent.title, parent.body)
+    name = shorten(one_line(name), _NAME_CHARS if said else _SUMMARY_CHARS)
     came = where_from(primary, parent.number) if parent.kind == PACKAGE else ""
     facts = [
         id_,
@@ -90,7 +91,6 @@ def told_finding(primary: apsw.Connection, finding: PromptFinding, *, is_short: 
         format_day(parent.created_at),
         f"shares {', '.join(map(one_line, finding.words[:3]))}",
     ]
-    summary = quoted_line(shorten(one_line(parent.body), _SUMMARY_CHARS))
-    summary = "" if parent.body == parent.title else f"> {summary}\n\n"
+    summary = f"> {quoted_line(shorten(one_line(said), _SUMMARY_CHARS))}\n\n" if said else ""
     passage = "" if is_short or not finding.passage else f"\n{fenced(finding.passage, _PASSAGE_CHARS)}"
     return id_, f"{head}{name}\n{summary}{' · '.join(filter(None, facts))}\n{passage}"

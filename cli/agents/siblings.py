@@ -20,7 +20,7 @@ from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.text.light_json import dumps
-from ctxrank.indexer.text.lines import one_line, shorten
+from ctxrank.indexer.text.lines import name_and_text, one_line, shorten
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.parents import ParentDocument
@@ -133,7 +133,8 @@ def _line(call: HookCall, finding: "PromptFinding") -> str:
     """A finding in one line."""
     parent = finding.parent
     head = f"**[{parent.priority.upper()}]** " if parent.priority else ""
-    name = shorten(one_line(shown_path(parent.path) or parent.title), _NAME_CHARS)
-    summary = "" if parent.body == parent.title else f": {shorten(one_line(parent.body), _SUMMARY_CHARS)}"
+    name, said = name_and_text(shown_path(parent.path), parent.title, parent.body)
+    name = shorten(one_line(name), _NAME_CHARS if said else _SUMMARY_CHARS)
+    summary = f": {shorten(one_line(said), _SUMMARY_CHARS)}" if said else ""
     facts = filter(None, (public_id(parent.kind, parent.number), whose(call.store.primary, parent.number)))
     return f"* {head}{name}{summary} ({', '.join(facts)})"

@@ -12,7 +12,7 @@ from ctxrank.indexer.records.sessions import Session, TaskGroup
 from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.lines import REFERENCE_LINE as REFERENCE_LINE
-from ctxrank.indexer.text.lines import fence, joined, one_line, printable, shorten
+from ctxrank.indexer.text.lines import fence, joined, name_and_text, one_line, printable, shorten
 from ctxrank.indexer.text.lines import quoted_line as quoted_line
 from ctxrank.ranking.context.assembly.limits import Usage, Zone
 from ctxrank.ranking.context.assembly.shapes import (
@@ -101,15 +101,15 @@ def packages_heading(count: int, available: int, level: str = "") -> str:
 
 def package_title(package: IncludedDocument) -> str:
     """A package by its priority and its path, or its title."""
-    return f"**[{package.priority.upper()}]** {one_line(shown_path(package.path) or package.title)}\n"
+    name, _ = name_and_text(shown_path(package.path), package.title, package.summary)
+    return f"**[{package.priority.upper()}]** {one_line(name)}\n"
 
 
 def package_line(package: IncludedDocument) -> str:
     """A package in one line: what it is called, and the beginning of its summary, unless that begins with the title."""
-    title, said = one_line(package.title or package.path), one_line(package.summary)
+    name, said = map(one_line, name_and_text("", package.title or package.path, package.summary))
     label = f" · {package.label}" if package.label else ""
-    if not said.startswith(title.removesuffix("…")):
-        said = f"{title}: {said}"
+    said = said if said.startswith(name) else ": ".join(filter(None, (name, said)))
     return f"**[{package.priority.upper()}]** {shorten(said, LINE_CHARS)} · {public_id(PACKAGE, package.id)}{label}\n"
 
 
@@ -117,8 +117,8 @@ def package_summary(package: IncludedDocument) -> str:
     """What a package's summary adds: the summary, and where it comes from and why it is here."""
     day = format_day(package.created_at)
     origin = f"{public_id(PACKAGE, package.id)} · {one_line(package.type)} by {one_line(package.producer)} · {day}"
-    is_said = package.summary == package.title and not shown_path(package.path)  # a text of one sentence is its title
-    quote = "" if is_said else f"> {quoted_line(package.summary)}\n\n"
+    _, said = name_and_text(shown_path(package.path), package.title, package.summary)
+    quote = f"> {quoted_line(said)}\n\n" if said else ""
     return f"{quote}{origin} · {one_line(package.reason)}\n"
 
 

@@ -13,6 +13,7 @@ from tables import each_row
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import shorten
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.shapes import (
     IncludedDocument,
@@ -97,7 +98,7 @@ def test_a_passage_stands_in_a_fence_longer_than_any_run_of_backticks(text: str,
 
 def test_a_line_says_once_what_its_title_and_its_summary_share() -> None:
     package = IncludedDocument(1, "a.md", (), "line", 0, 0.0, "", "", priority="high", summary="Queues stop at noon")
-    for title, line in (("Queues stop…", ""), ("Queues stop at noon", ""), ("Noon", "Noon: ")):
+    for title, line in ((shorten("Queues stop at noon", 12), ""), ("Queues stop at noon", ""), ("Noon", "Noon: ")):
         assert (
             block.package_line(package._replace(title=title)) == f"**[HIGH]** {line}Queues stop at noon · package:1\n"
         )
@@ -143,10 +144,13 @@ def test_a_block_says_that_it_is_data_and_where_each_package_comes_from(store: S
     )
 
 
-def test_a_text_of_one_sentence_is_said_once(store: Store) -> None:
-    text = "The queue stays in one file, because backups copy one file."
+@pytest.mark.parametrize("middle", ["", " and whoever restores one asks for nothing else"])  # a title is 80 long
+@pytest.mark.parametrize("task", ["", "backups of the queue's file", "walrus"])
+def test_a_text_of_one_sentence_is_said_once(store: Store, middle: str, task: str) -> None:
+    text = f"The queue stays in one file, because backups copy one file{middle}."
     assert run(["--db", store.location.primary, "-q", "save", text, "--session", "S"]) == 0
-    assert block_for(store).text.count("backups copy one file") == 1
+    said = block_for(store, task=task).text
+    assert said.count(text) == said.count("The queue stays") == 1
 
 
 def test_a_passage_shows_its_lines(store: Store) -> None:
