@@ -42,6 +42,8 @@ def save(
         if is_file:
             root = store.location.root
             path = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), finding or ""), os.path.realpath(root))
+            if path.split(os.sep)[0] == os.pardir:
+                raise UsageError(f"{finding} is outside the root {root}.", f"Save its text: ctxrank save < {finding}")
             read = read_text_file(root, contained_path(root, path))
             text = read.text if isinstance(read, FileText) else ""
         # Guessed from what is clean already: a secret that a summary cuts in two would not be known any more.

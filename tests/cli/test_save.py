@@ -93,7 +93,7 @@ def test_the_session_is_the_one_of_today_and_flags_say_otherwise(
         ("nofile.md", "There is no file nofile.md, and as a finding it is one word."),
         ("", "There is no text."),
         ("folder", "folder is a folder. 'ctxrank index folder' takes in its files."),
-        ("../out.md", "out.md"),
+        ("../out.md", "Save its text: ctxrank save < ../out.md"),
     ],
 )
 def test_what_is_neither_is_refused_with_both_readings(
