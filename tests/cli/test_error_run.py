@@ -142,6 +142,17 @@ def test_a_success_after_a_failure_proposes_what_changed_in_between(folder: Path
     assert (error.state, error.error_type, error.lang) == ("sighted", "KeyError", "python")
 
 
+def test_of_many_files_that_changed_eight_are_named_and_the_others_counted(folder: Path) -> None:
+    write(folder, "app.py", BROKEN)
+    assert ran(folder, "--", sys.executable, "app.py")[0] == 1
+    write(folder, "app.py", FIXED)
+    for number in range(9):
+        write(folder, f"new{number}.py", "y = 1\n")
+    assert ran(folder, "--", sys.executable, "app.py")[0] == 0
+    named = ", ".join(["app.py", *(f"new{number}.py" for number in range(7))])
+    assert errors(folder)[0].solution.endswith(f"these changed: {named} and 2 more")
+
+
 def test_of_a_committed_file_the_lines_that_changed_are_the_fix(folder: Path) -> None:
     secret = "ghp_" + "a1B2" * 9
     git(folder, "init", "-q")

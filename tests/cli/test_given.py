@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tables import first_quick
+from builders import make_store
+from tables import each_row, first_quick
 
-from ctxrank.cli.actions.given import given_text, read_given, read_given_start
+from ctxrank.cli.actions.given import given_text, number_of, read_given, read_given_start, readable
 from ctxrank.indexer.exceptions import UsageError
 
 # Reads as much as is asked of it, and writes the largest size that the process came to.
@@ -119,3 +120,25 @@ def test_json_of_any_depth_ends_in_a_sentence(project: Path, opening: str) -> No
             )  # fmt: skip
         assert done.returncode in (1, 2, 5) and "Traceback" not in done.stderr, (words, done.stderr)
         assert time.monotonic() - started < 6, words
+
+
+@each_row(
+    "text, shown, said",
+    [
+        ("plain", "plain", []),
+        ("é", "é", []),
+        ("a\0", "a�", ["1 byte was zero or not UTF-8, shown as �."]),
+        ("é\0\udcff", "é��", ["2 bytes were zero or not UTF-8, shown as �."]),
+    ],
+)
+def test_bytes_that_are_no_text_are_counted_and_shown_as_one(text: str, shown: str, said: list[str]) -> None:
+    told: list[str] = []
+    assert readable(text, told.append) == shown and told == said
+
+
+def test_a_number_is_of_the_kind_that_is_asked_for(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        assert number_of(store.primary, "error:3", "error", 12) == number_of(store.primary, "3", "error", 12) == 3
+        for text, kind, refusal in (("package:3", "error", "not an error"), ("error:3", "package", "not a package")):
+            with pytest.raises(UsageError, match=refusal):
+                number_of(store.primary, text, kind, 12)

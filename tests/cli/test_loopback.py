@@ -4,6 +4,8 @@ import asyncio
 import os
 import socket
 import stat
+import struct
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,33 @@ def test_a_socket_is_its_user_s_alone_and_goes_with_its_server(tmp_path: Path) -
     with listening(0) as listener:
         host, port = listener.getsockname()
         assert host == "127.0.0.1" and port > 0
+
+
+class _Answering:
+    """A socket that has one answer to a question about its other end."""
+
+    def __init__(self, answer: bytes) -> None:
+        self.asked: list[tuple[int, ...]] = []
+        self._answer = answer
+
+    def getsockopt(self, *asked: int) -> bytes:
+        self.asked.append(asked)
+        return self._answer
+
+
+@each_row(
+    "system, answer, uid, asked",
+    [
+        ("darwin", struct.pack("2I68x", 0, 501), 501, [(0, 1, 76)]),  # a version, the user, groups
+        ("sunos5", b"", None, []),
+    ],
+)
+def test_each_system_says_in_its_own_words_who_is_at_the_other_end(
+    monkeypatch: pytest.MonkeyPatch, system: str, answer: bytes, uid: int | None, asked: list[tuple[int, ...]]
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    connection: Any = _Answering(answer)
+    assert peer_uid(connection) == uid and connection.asked == asked
 
 
 def test_what_a_killed_server_left_is_replaced_and_no_other_file_is(tmp_path: Path) -> None:

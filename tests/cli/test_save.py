@@ -71,6 +71,8 @@ def test_a_file_is_named_from_the_folder_that_one_is_in(
     (here / "my notes").mkdir()
     (here / "my notes" / "to do.md").write_text("# Locks\n\nThe lock is late.\n")
     monkeypatch.chdir(here / "my notes")
+    guessed = saved(capsys, "to do.md")
+    assert (guessed["type"], guessed["summary"]) == ("research", "The lock is late.")
     assert saved(capsys, "to do.md", "--summary", "A late lock")["file_path"] == "my notes/to do.md"
     run(["list", "packages"])
     assert "A late lock" in capsys.readouterr().out

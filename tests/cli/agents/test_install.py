@@ -14,6 +14,7 @@ from builders import Answer, answer_of, start_child
 from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.cli.agents import install
 from ctxrank.cli.agents.runner_files import AGENTS_MD, PLUGIN, TARGETS, InstallPlace, RunnerFile, runner_files
@@ -498,6 +499,12 @@ def test_a_section_is_put_in_once_and_taken_out_to_the_byte(text: str) -> None:
     once = file.with_ours(text)
     assert file.with_ours(once) == once and once.startswith(text)
     assert file.without_ours(once) == text == file.without_ours(text)
+
+
+@each_row("text", ["a <!-- ctxrank: begin --> b\n", "a <!-- ctxrank: end --> b\n", "<!-- ctxrank: end -->\nb"])
+def test_half_a_section_is_none_and_stays(text: str) -> None:
+    file = runner_files("agents-md", InstallPlace("/p", False), "ctxrank", with_mcp=False)[0]
+    assert file.without_ours(text) == text
 
 
 def test_there_is_no_other_runner() -> None:

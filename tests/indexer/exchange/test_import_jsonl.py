@@ -1,5 +1,6 @@
 """An export comes in: whole, once, redacted, joined with what is here, and never from what is no export."""
 
+import io
 import json
 import os
 import time
@@ -606,6 +607,7 @@ def test_progress_is_told_in_bytes(store: Store, other: Store, tmp_path: Path) -
     os.close(into)
     with open(out, "rb") as file:
         import_jsonl(store, file, progress=note)
+    import_jsonl(store, io.BytesIO(exported_bytes(other)), progress=note)
     assert told == [], "nobody knows how large it is"
 
 

@@ -337,6 +337,13 @@ def test_values_lie_at_most_fifty_levels_deep_whatever_stands_before_them(tmp_pa
                     read_config_file(str(path))
 
 
+def test_what_is_too_deep_is_refused_by_its_levels_however_much_was_read_before(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(f"x: [{'1, ' * 500}{'[' * 400}{']' * 400}]")
+    with pytest.raises(UsageError, match="more than 50 levels deep"):
+        read_config_file(str(path))
+
+
 @pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.yaml", "a: [")])
 def test_why_a_file_cannot_be_parsed_is_a_sentence(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
@@ -435,3 +442,35 @@ def test_what_was_purged_is_taken_out_in_every_mode_and_rules_only_where_redacti
         block_secrets(change.connection, [secret])
     clean = redact(f"a {secret} and acme17", load_config(store).redaction_mode).text
     assert clean == ("a [FORGOTTEN] and [ACME]" if mode == "both" else "a [FORGOTTEN] and acme17")
+
+
+def test_an_engine_without_a_cluster_is_noted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(store, "engine: opensearch\n")
+    assert any("no cluster is named" in note for note in load_config(store).notes)
+    monkeypatch.setenv("CTXRANK_WIDE", "http://127.0.0.1:9")
+    config = load_config(store)
+    assert config.wide is not None and not any("cluster" in note for note in config.notes)
+
+
+def test_what_is_the_users_to_say_is_refused_of_a_project(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CTXRANK_TEAM", raising=False)
+    path = project(store, "team: postgresql://db.example/log\nwide: {urls: ['http://127.0.0.1:9']}\n")
+    config = load_config(store)
+    assert [note.partition(": ")[2] for note in config.notes] == [
+        f"'{key}' is refused: it is the user's to say, not a project's." for key in ("team", "wide")
+    ]
+    assert config.notes[0].startswith(str(path)) and (config.team_dsn, config.wide) == ("", None)
+    user("team: postgresql://db.example/log\n")
+    assert load_config(store).team_dsn == "postgresql://db.example/log"
+    monkeypatch.setenv("CTXRANK_TEAM", "postgresql://other.example/log")
+    assert load_config(store).team_dsn == "postgresql://other.example/log"
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "word\n", "3\n"])
+def test_a_file_that_is_no_mapping_holds_no_settings(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="does not hold settings"):
+        read_config_file(str(path))
+    path.write_text("# nothing\n")
+    assert read_config_file(str(path))[0] is None

@@ -104,3 +104,14 @@ def test_files_that_are_no_longer_what_was_indexed_are_named_the_last_first(
     store.primary.execute("UPDATE artifacts SET state = 'stale'")
     assert files_out_of_date(store, 10_000) == []
     assert os.path.exists(tmp_path / "4.md")
+
+
+def test_a_file_that_lies_elsewhere_now_is_missing(tmp_path: Path) -> None:
+    folder, data = tmp_path / "project", b"ten bytes."
+    folder.mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.md").write_bytes(data)
+    (folder / "docs").symlink_to(tmp_path / "other")
+    digest = hashlib.sha256(data).hexdigest()
+    assert state_on_disk(str(folder), "docs/a.md", digest, 10, 0, 0, most_bytes=100) == "missing"
+    assert [state_on_disk(str(folder), path, digest, 10, 0, 0, most_bytes=100) for path in ("/a", "../a")] == ["", ""]

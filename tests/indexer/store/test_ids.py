@@ -109,3 +109,29 @@ def test_an_id_that_is_put_together_by_hand_is_found(tmp_path: Path, line: str) 
     (tmp_path / "cli").mkdir()
     (tmp_path / "cli" / "show.py").write_text(f"{line}\n", "utf-8")
     assert _ids_built_by_hand(tmp_path) == [f"cli/show.py:1: {line}"]
+
+
+def test_of_stores_that_nobody_has_decided_on_no_more_than_200_are_named(store: Store) -> None:
+    with store.write() as change:
+        for number in range(1, 201):
+            origin_code(change.connection, f"{number:08x}-0000-4000-8000-000000000000")
+        known = origin_code(change.connection, f"{3:08x}-0000-4000-8000-000000000000")
+        with pytest.raises(UsageError, match="200 other stores are not decided on"):
+            origin_code(change.connection, "ffffffff-0000-4000-8000-000000000000")
+        wanted = origin_code(change.connection, "ffffffff-0000-4000-8000-000000000000", is_wanted=True)
+        assert (known, wanted, origin_code(change.connection, _uuid_text(store))) == (3, 0xFFFFFFFF, 0)
+
+
+def test_an_origin_that_two_stores_begin_with_is_none(store: Store) -> None:
+    uuids = [f"abcdef01-{number}000-4000-8000-000000000000" for number in (1, 2)]
+    with store.write() as change:
+        codes = [origin_code(change.connection, uuid) for uuid in uuids]
+    with pytest.raises(UsageError, match="Several origins begin with abcdef01"):
+        local_ref(store.primary, "3@abcdef01")
+    second = local_ref(store.primary, "3@abcdef012")
+    assert codes[1] == codes[0] + 1 and second.number < 0
+    assert second != local_ref(store.primary, "3@abcdef011") != local_ref(store.primary, "4@abcdef011")
+
+
+def _uuid_text(store: Store) -> str:
+    return str(store.primary.execute("SELECT uuid FROM store").get)

@@ -8,7 +8,7 @@ from builders import make_store
 
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.opening import open_store
-from ctxrank.indexer.store.location import at, find_store
+from ctxrank.indexer.store.location import at, find_store, git_folder, has_worktree, own_files, refuse_foreign
 
 
 def worktree(main: Path, linked: Path, *, gitdir: Path | None = None) -> Path:
@@ -174,3 +174,63 @@ def test_what_is_named_and_is_no_file_is_said_and_not_waited_for(what: str, tmp_
         os.mkfifo(what)
     with pytest.raises(CtxrankError, match="is no regular file"):
         open_store(what)
+
+
+def test_a_folder_that_a_store_was_in_is_named_and_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_store(tmp_path).close()
+    home = tmp_path / "below" / ".ctxrank"
+    home.mkdir(parents=True)
+    assert find_store(start=str(home.parent)).folder == str(tmp_path / ".ctxrank")  # an empty one holds nothing
+    (home / "index.db").touch()
+    with pytest.raises(NoStoreError, match=r"holds an index, but ctxrank\.db is gone"):
+        find_store(start=str(home.parent))
+    monkeypatch.setattr(os, "access", lambda path, _: path != str(home))
+    with pytest.raises(CtxrankError, match="cannot be read"):
+        find_store(start=str(home.parent))
+
+
+def test_a_store_is_opened_by_the_name_of_its_own_file(tmp_path: Path) -> None:
+    make_store(tmp_path).close()
+    primary = tmp_path / ".ctxrank" / "ctxrank.db"
+    (tmp_path / "other.db").symlink_to(primary)
+    with pytest.raises(CtxrankError, match="is a link, and a store is opened by the name"):
+        find_store(str(tmp_path / "other.db"))
+    (tmp_path / "home").symlink_to(tmp_path / ".ctxrank")
+    with pytest.raises(CtxrankError, match="is a link, and a store that is found through one"):
+        refuse_foreign(str(tmp_path / "home" / "ctxrank.db"))
+    refuse_foreign(str(primary))
+    os.mkfifo(f"{primary}-journal", 0o600)
+    for refuse in (refuse_foreign, find_store):
+        with pytest.raises(CtxrankError, match="-journal is no regular file"):
+            refuse(str(primary))
+
+
+def test_what_is_neither_a_folder_nor_a_file_holds_no_store(tmp_path: Path) -> None:
+    (tmp_path / "file").touch(0o600)
+    with pytest.raises(CtxrankError, match="file is no folder"):
+        refuse_foreign(str(tmp_path / "file" / "ctxrank.db"))
+    (tmp_path / "home" / "ctxrank.db").mkdir(parents=True)
+    (tmp_path / "home").chmod(0o700)
+    with pytest.raises(CtxrankError, match=r"ctxrank\.db is no file"):
+        refuse_foreign(str(tmp_path / "home" / "ctxrank.db"))
+
+
+def test_git_keeps_a_folder_for_a_checkout_and_a_list_of_its_worktrees(tmp_path: Path) -> None:
+    main, linked = tmp_path / "main", tmp_path / "linked"
+    assert git_folder(str(main)) == "" and not has_worktree(str(main), str(linked))
+    worktree(main, linked)
+    own = main / ".git" / "worktrees" / "linked"
+    assert git_folder(str(main)) == str(main / ".git") and git_folder(str(linked)) == str(own)
+    assert has_worktree(str(main), str(linked)) and not has_worktree(str(main), str(main))
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy" / ".git").symlink_to(main / ".git")
+    assert git_folder(str(tmp_path / "copy")) == ""
+
+
+def test_the_files_of_a_store_are_those_in_its_own_folder(tmp_path: Path) -> None:
+    location = at(str(tmp_path / ".ctxrank" / "ctxrank.db"))
+    names = {os.path.relpath(path, tmp_path / ".ctxrank") for path in own_files(location)}
+    assert {"ctxrank.db", "ctxrank.db-wal", "index.db", "watch.lock", "serve.lock"} <= names
+    assert not any(os.sep in name for name in names)

@@ -8,7 +8,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import hook_settings
 from ctxrank.indexer.store.hook_settings import DEFAULT_ROLES, HookSettings, checked_hooks
 from ctxrank.indexer.store.settings import RANKING_RANGES, SETTINGS, check_apart
-from ctxrank.indexer.store.wide_settings import WideSettings
+from ctxrank.indexer.store.wide_settings import WideSettings, wide_settings
 
 _DAY_US = 86_400_000_000
 _LEAST = {name: least for name, (least, _) in RANKING_RANGES.items()}
@@ -136,3 +136,16 @@ def test_the_machine_switches_off_hooks_or_the_folders_of_notes(
 
 def test_the_nodes_of_a_cluster_are_shown_without_how_they_are_asked() -> None:
     assert WideSettings(("https://a:9200", "http://b:9201")).hosts == "a:9200, b:9201"
+
+
+def test_the_environment_names_nodes_before_a_file_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CTXRANK_WIDE", raising=False)
+    assert wide_settings(None, "x", keeps_local=True) is None
+    section = {"urls": ["http://127.0.0.1:9200"], "shards": 2}
+    of_a_file = wide_settings(section, "x", keeps_local=False)
+    assert of_a_file == WideSettings(("http://127.0.0.1:9200",), shards=2, keeps_local=False)
+    monkeypatch.setenv("CTXRANK_WIDE", "http://a:9200, http://b:9200")
+    assert wide_settings(section, "x", keeps_local=True) == WideSettings(("http://a:9200", "http://b:9200"), shards=1)
+    monkeypatch.setenv("CTXRANK_WIDE", "none")
+    with pytest.raises(UsageError, match="CTXRANK_WIDE: wide"):
+        wide_settings(section, "x", keeps_local=True)

@@ -276,3 +276,34 @@ def test_a_store_that_cannot_be_written_still_answers(for_anyone: Path, tmp_path
     found_, refused = run_child(_AS_A_READER, warm.location.primary, store.location.primary).splitlines()
     assert found_ == ("package:1 matched fts5" if has_index else "package:1 degraded heuristic")
     assert refused == f"6 {store.location.primary} cannot be written."
+
+
+def test_no_store_is_made_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".ctxrank").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CtxrankError, match="is a link: no store is made through it"):
+        create_store(str(tmp_path))
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_primary_of_no_bytes_beside_an_index_was_cut_off(tmp_path: Path) -> None:
+    with make_store(tmp_path) as opened:
+        save(opened, "a.md", "heron\n")
+        assert search_ids(opened, "heron")
+        location = opened.location
+    for suffix in ("-wal", "-shm"):
+        Path(location.primary + suffix).unlink(missing_ok=True)
+    os.truncate(location.primary, 0)
+    with pytest.raises(DamagedError, match="is empty, but its index is there"):
+        open_store(db=location.primary)
+    assert os.path.getsize(location.primary) == 0
+
+
+@pytest.mark.parametrize(
+    "sql", ["CREATE VIEW seen AS SELECT 1", "CREATE TRIGGER logger AFTER INSERT ON labels BEGIN SELECT 1; END"]
+)
+def test_what_runs_in_a_store_and_is_not_ours_is_named(tmp_path: Path, sql: str) -> None:
+    with make_store(tmp_path) as opened:
+        opened.primary.execute(sql)
+    with pytest.raises(DamagedError, match=r"holds the (view 'seen'|trigger 'logger'), which ctxrank did not make"):
+        open_store(db=str(tmp_path / ".ctxrank" / "ctxrank.db"))

@@ -252,14 +252,13 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with make_store(tmp_path_factory.mktemp("tree")) as store:
         for path in (
             "a/pay/app.py", "b/pay/app.py", "c/app.py", "pay/__init__.py", "web/index.ts", "web/pay.ts",
-            "lib/pay/mod.rs", "docs/app.md",
+            "lib/pay/mod.rs", "lib/pay/pay_lib.rs", "docs/app.md",
         ):  # fmt: skip
             write_file(store, path, f"holds nothing of note, as {path.count('/')} others do\n")
         index_artifacts(store)
         for number in range(3):
-            save(
-                store, f"note{number}.md", f"{'app.py pay/app.py web/pay.ts pay.app ' * 9}{number}\n", summary="app.py"
-            )
+            words = "app.py pay/app.py web/pay.ts pay.app /home/x/pay/app.py x.pay.app "
+            save(store, f"note{number}.md", f"{words * 9}{number}\n", summary="app.py")
         yield store
 
 
@@ -271,10 +270,12 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         ("b/pay/app.py", {"b/pay/app.py"}),
         ("/home/x/b/pay/app.py", {"b/pay/app.py"}),  # a path from elsewhere: the file with its folder
         ("/home/x/pay/app.py", {"a/pay/app.py", "b/pay/app.py"}),
+        ("x/pay/app.py", {"a/pay/app.py", "b/pay/app.py"}),
         ("/home/c/app.py", {"c/app.py"}),
         ("pay.app", {"a/pay/app.py", "b/pay/app.py"}),
         ("pay.app.charge", {"a/pay/app.py", "b/pay/app.py"}),
         ("b.pay.app", {"b/pay/app.py"}),
+        ("x.pay.app", {"note0.md", "note1.md", "note2.md"}),  # a module is named from its root, or from within
         ("lib.pay", {"lib/pay/mod.rs"}),  # a module's file may be called by its folder
         ("web.index", {"web/index.ts"}),
     ],
