@@ -186,7 +186,11 @@ def test_a_folder_that_a_store_was_in_is_named_and_not_passed_over(
     (home / "index.db").touch()
     with pytest.raises(NoStoreError, match=r"holds an index, but ctxrank\.db is gone"):
         find_store(start=str(home.parent))
-    monkeypatch.setattr(os, "access", lambda path, _: path != str(home))
+
+    def is_readable(path: str, _: int) -> bool:
+        return path != str(home)
+
+    monkeypatch.setattr(os, "access", is_readable)
     with pytest.raises(CtxrankError, match="cannot be read"):
         find_store(start=str(home.parent))
 
