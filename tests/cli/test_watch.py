@@ -1,20 +1,24 @@
 """`index --watch` and `search --fresh`: an answer says what is out of date, and the store keeps up with the disk."""
 
+import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 import pytest
-from builders import answer_of, make_store, obey_interrupts
+from builders import Answer, answer_of, make_store, obey_interrupts
 
+from ctxrank.cli.actions.upkeep import watch
 from ctxrank.cli.main import run
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.store.out_of_date import files_out_of_date
@@ -340,3 +344,132 @@ def test_a_burst_of_files_is_taken_in_by_few_batches(folder: Path, follower: Fol
         added += int(follower.line().split()[1])
         batches += 1
     assert batches <= 6
+
+
+# The same without a process: what has changed is told by this test, and no disk is waited for
+
+
+class _Told:
+    """In place of watchfiles: a round without changes, and one after each step, with the paths that it says."""
+
+    def __init__(
+        self, steps: Iterable[Callable[[], Iterable[Path] | None]], error: BaseException | None = None
+    ) -> None:
+        self.watched: tuple[str, ...] = ()
+        self._steps = steps
+        self._error = error
+
+    def watch(self, *paths: str, **_: object) -> Iterator[set[tuple[int, str]]]:
+        self.watched = paths
+        yield set()
+        for step in self._steps:
+            yield {(1, str(path)) for path in step() or ()}
+        if self._error is not None:
+            raise self._error
+
+
+def _told(monkeypatch: pytest.MonkeyPatch, folder: Path, told: _Told, *words: str) -> Answer:
+    """What `index --watch` prints, without the times of its lines."""
+    monkeypatch.setitem(sys.modules, "watchfiles", cast("ModuleType", told))
+    monkeypatch.chdir(folder)
+    answer = answer_of(lambda: run(["index", "--watch", *words]))
+    return answer._replace(out=re.sub(r"^[\d:]{8} ", "", answer.out, flags=re.MULTILINE))
+
+
+def _write(folder: Path, *names: str) -> list[Path]:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"# {name}\n\nlion\n")
+    return [folder / name for name in names]
+
+
+def test_each_round_takes_in_what_of_its_changes_is_ours(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def removed() -> list[Path]:
+        (folder / "b.md").unlink()
+        (folder / "docs" / "c.md").unlink()
+        (folder / "docs").rmdir()
+        return [folder / "b.md", folder / "docs"]
+
+    def allowed() -> list[Path]:
+        (folder / ".gitignore").write_text("")
+        return [folder / ".gitignore"]
+
+    def touched() -> list[Path]:
+        os.utime(folder / "a.md", (1, 1))
+        return [folder / "a.md"]
+
+    (folder / ".gitignore").write_text("*.log\n")
+    steps = [
+        list[Path],
+        lambda: _write(folder, "b.md", "docs/c.md"),
+        lambda: _write(folder, "x.log", ".git/x.md", "node_modules/x.md", ".ctxrank/x.md"),
+        lambda: [folder.parent / "elsewhere.md", folder / "never_there.md"],
+        touched,
+        removed,
+        lambda: _write(folder, *(f"{number}.md" for number in range(6))),
+        allowed,
+    ]
+    told = _Told(steps)
+    answer = _told(monkeypatch, folder, told)
+    assert answer.code == 0 and told.watched == (os.path.realpath(folder),)
+    assert answer.out.split("\n") == [
+        "2 added: .gitignore, a.md",
+        "2 added: b.md, docs/c.md",
+        "2 removed: b.md, docs/c.md",
+        "6 added: 0.md, 1.md, 2.md, 3.md, 4.md …",
+        "1 added, 1 changed: x.log, .gitignore",
+        "",
+    ]
+    assert answer.err.count("following") == 1 and f"following {os.path.realpath(folder)}; Ctrl-C ends it." in answer.err
+    assert len(found(folder, "lion")["hits"]) > 5 and not found(folder, "lion", "--path", "b.md")["hits"]
+
+
+def test_many_changes_are_taken_in_by_one_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_MAX_PATHS", 2)
+    told = _Told([lambda: _write(folder, "1.md", "2.md", "3.md")])
+    assert _told(monkeypatch, folder, told).out.endswith("3 added: 1.md, 2.md, 3.md\n")
+
+
+def test_the_paths_that_are_named_are_watched_and_must_be_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(folder, "docs/c.md")
+    told = _Told([lambda: _write(folder, "docs/d.md")])
+    answer = _told(monkeypatch, folder, told, "docs", "--json")
+    assert told.watched == (os.path.realpath(folder / "docs"),)
+    assert [json.loads(line)["added"] for line in answer.out.splitlines()] == [["docs/c.md"], ["docs/d.md"]]
+    answer = _told(monkeypatch, folder, told, "docs", "gone")
+    assert answer.code == 2 and "'gone' is not there, so it cannot be followed" in answer.err
+
+
+def test_a_round_that_meets_a_lock_is_tried_again_and_says_so_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "20")
+    with contextlib.ExitStack() as held:
+
+        def locked() -> list[Path]:
+            held.enter_context(held.enter_context(make_store(folder)).write())
+            return _write(folder, "b.md")
+
+        answer = _told(monkeypatch, folder, _Told([locked, list[Path], held.close]))
+    assert answer.code == 0 and answer.out == "1 added: a.md\n1 added: b.md\n"
+    assert answer.err.count("It is tried again until it is free.") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, ""),
+        (OSError("no more watches"), 6, "cannot be followed: no more watches. The system's limit"),
+    ],
+)
+def test_how_it_ends(folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, said: str) -> None:
+    answer = _told(monkeypatch, folder, _Told([], error))
+    assert answer.code == code and said in answer.err
+
+
+def test_a_root_that_is_gone_ends_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def moved() -> None:
+        folder.rename(folder.with_name("moved"))
+
+    answer = _told(monkeypatch, folder, _Told([moved]))
+    assert answer.code != 0 and "is gone. Call 'ctxrank index --watch' again where it is." in answer.err

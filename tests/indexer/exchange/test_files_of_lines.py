@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from builders import write_file
 
+from ctxrank.indexer.bounds import MAX_HEADER_BYTES
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.exchange.kinds.files import Files
-from ctxrank.indexer.exchange.lines import MAX_HEADER_BYTES, LineReader
+from ctxrank.indexer.exchange.lines import LineReader
 from ctxrank.indexer.exchange.origin_removal import find_origin
 from ctxrank.indexer.exchange.register import Ledger, Origin
 from ctxrank.indexer.exchange.run import Account, ImportRun
