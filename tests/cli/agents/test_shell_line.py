@@ -24,6 +24,7 @@ _LINES: tuple[tuple[str, str, list[str]], ...] = (
     ("timeout -k 5 30 make; nice -n 10 make -j2", "/p", ["make", "make -j2"]),
     ("npm test > out.txt 2> err.log", "/p", ["npm test > out.txt 2> err.log"]),
     ("npm test &>/dev/null; npm run x 2>/dev/null", "/p", ["npm test", "npm run x"]),
+    ("make > 5; make >& log; make >&2; make 2>&-", "/p", ["make > 5", "make >& log", "make", "make"]),
     ("# why it is so\nmake\nmake test", "/p", ["make", "make test"]),
     ("cat <<EOF > f\nx; y\nEOF", "/p", ["cat <<EOF > f x; y EOF"]),
     ("diff <(sort a; ls) b && make", "/p", ["make"]),

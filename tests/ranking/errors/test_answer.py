@@ -9,7 +9,7 @@ from tables import each_row
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.errors.parse.units import error_units
-from ctxrank.indexer.errors.solutions import NewKnownError, save_error
+from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import Asked, recognise
 
@@ -76,6 +76,19 @@ def test_a_limit_leaves_fixes_out_and_counts_them(store: Store) -> None:
         save_error(store, NewKnownError(LOCKFILE, f"Upgrade {project}.", project=project))
     answers = [recognise(store.primary, LOCKFILE, Asked("shop", NOW, limit=limit)) for limit in (1, 2, 9)]
     assert [(len(one.fixes), one.total) for one in answers] == [(1, 2), (2, 2), (2, 2)]
+
+
+def test_of_two_that_are_equally_sure_the_refuted_one_comes_last(store: Store) -> None:
+    for project in ("shop", "default"):
+        save_error(store, NewKnownError(LOCKFILE, f"Upgrade {project}.", project=project))
+    first, second = recognise(store.primary, LOCKFILE, Asked("shop", NOW)).fixes
+    for _ in range(3):
+        confirm(store, first.match.pattern_id, has_helped=False)
+    fixes = recognise(store.primary, LOCKFILE, Asked("shop", NOW)).fixes
+    assert [(fix.solution, fix.match.state) for fix in fixes] == [
+        (second.solution, second.match.state),
+        (first.solution, "refuted"),
+    ]
 
 
 @each_row(

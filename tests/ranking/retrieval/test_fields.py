@@ -91,6 +91,9 @@ def test_an_explanation_says_that_a_name_is_defined_and_that_a_test_counts_less(
         ("why does save( fail", "save"),
         ("The end. Then more.", ""),
         ("two words", "twowords two_words"),
+        ("openStore*", ""),
+        ("title:openStore", ""),
+        ("path:open_store of the two that fail", ""),
     ],
 )
 def test_only_what_no_prose_has_is_a_name_among_other_words_or_a_few_words_together(text: str, names: str) -> None:

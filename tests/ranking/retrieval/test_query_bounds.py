@@ -45,6 +45,7 @@ def test_what_was_pasted_has_more_than_32_words_or_a_second_line() -> None:
     assert not is_pasted(" ".join(["word"] * 32)) and is_pasted(" ".join(["word"] * 33))
     assert is_pasted("a\nb") and not is_pasted("\na b\n")
     assert is_line_of_code("f(self, x)") and not is_line_of_code("f(self,\n x)") and not is_line_of_code("plain words")
+    assert is_line_of_code("x = f(1)") and not is_line_of_code("x = f(1)\ny")
 
 
 @each_row(
