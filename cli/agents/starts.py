@@ -102,4 +102,4 @@ def _program(command: str) -> str:
     _, parts = simple_commands(command, "")
     words = words_of(parts[-1])[:2] if parts else []
     is_plain = [word.replace("-", "").replace("_", "").replace(".", "").isalnum() for word in words]
-    return " ".join(word[:_PROGRAM_CHARS] for word in words[: is_plain.index(False) if False in is_plain else 2])
+    return " ".join(word[:_PROGRAM_CHARS] for word in words[: [*is_plain, False].index(False)])
