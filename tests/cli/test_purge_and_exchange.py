@@ -6,7 +6,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from builders import Answer, always, answer_of, make_store, save
@@ -15,10 +15,12 @@ from tables import each_row
 from ctxrank.cli.actions.upkeep import exchange, purge
 from ctxrank.cli.main import run
 from ctxrank.indexer import systems
+from ctxrank.indexer.exceptions import LockedError
 from ctxrank.indexer.exchange.run import ImportReport, KindCount, SkippedRow
 from ctxrank.indexer.privacy import purge as forgetting
 from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import RedactedAgain
+from ctxrank.indexer.store.config import Config
 
 _Ask = Callable[..., Answer]
 
@@ -232,6 +234,27 @@ def test_an_import_is_counted_and_what_waits_or_is_cut_off_has_an_exit_code(
     monkeypatch.setattr(exchange, "import_lines", always(report))
     answer = ask("import", "jsonl", str(tmp_path / "a.jsonl"))
     assert (answer.code, answer.out.splitlines()) == (code, lines)
+
+
+@each_row(
+    "name, unconfirmed, code, left",
+    [
+        ("a", 0, 0, {"machines": ["pc"], "unconfirmed": 0}),
+        ("b", 2, LockedError.exit_code, {"machines": ["pc"], "unconfirmed": 2}),
+        ("c", -1, LockedError.exit_code, {"machines": ["pc"], "unconfirmed": None}),
+    ],
+)
+def test_a_purge_is_done_where_every_machine_of_the_team_has_confirmed_it(
+    ask: _Ask, monkeypatch: pytest.MonkeyPatch, name: str, unconfirmed: int, code: int, left: dict[str, object]
+) -> None:
+    log = SimpleNamespace(purge_notes=always((unconfirmed, ["pc"], ("said by the log.",))))
+    monkeypatch.setattr(purge, "sharing", always(log))
+    monkeypatch.setattr(purge, "load_config", always(Config()._replace(team_log=cast("Any", "a log"))))
+    for dry in (True, False):
+        answer = ask("purge", "--path", f"notes/{name}.md", "--json", *(["--dry-run"] * dry))
+        said = answer.json()
+        assert (answer.code, said["forgotten"]) == ((0, False) if dry else (code, code == 0))
+        assert said.get("team") == (None if dry else left) and ("said by the log." in answer.err) is not dry
 
 
 @each_row("count, shown, more", [(0, 0, ""), (10, 10, ""), (11, 10, "and 1 more rows skipped"), (13, 10, "and 3 more")])
