@@ -6,7 +6,8 @@ import pytest
 from builders import make_store, save
 
 from ctxrank.indexer.store.config import Config
-from ctxrank.ranking.context.findings import relevant_findings
+from ctxrank.ranking.context import findings
+from ctxrank.ranking.context.findings import nearest, relevant_findings
 
 _NOTE = "# Ferry tides\n\nspring tides delay the ferry at the northern pier\n"
 
@@ -90,3 +91,22 @@ def test_findings_are_the_same_read_all_at_once_or_found_by_the_index(
         save(store, "old.md", "# Gulls\n\nthey are loud\n", summary="Gulls are loud.")  # takes its place
         found = relevant_findings(store, "spring tides delay the ferry", Config(), 3, lambda _: True)
         assert [one.parent.title for one in found] == ["Ferry tides"]
+
+
+def test_as_many_findings_are_told_as_are_asked_for_the_nearest_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt = "spring tides delay the ferry at the northern pier"
+    with make_store(tmp_path) as store:
+        ids = [save(store, f"{number}.md", f"{_NOTE}{'and more of it ' * 9 * number}\n").id for number in range(3)]
+        for few in (200, 0):  # all findings are scored, or FTS5 says which of them match
+            monkeypatch.setattr(findings, "_FEW_ROWS", few)
+            for limit in (1, 2, 3, 9):
+                told = relevant_findings(store, prompt, Config(), limit, lambda _: True)
+                assert [one.parent.number for one in told] == ids[:limit]
+            among = frozenset([ids[1]])
+            told = relevant_findings(store, prompt, Config(), 3, lambda parent: parent.number in among)
+            assert [one.parent.number for one in told] == [ids[1]]
+        assert 0 < nearest(store, "the ferry at the northern pier", Config()) < nearest(store, prompt, Config()) <= 1
+        assert nearest(store, "a website in winter", Config()) == 0
+        assert relevant_findings(store, " \n", Config(), 3, lambda _: True) == []
