@@ -210,5 +210,5 @@ def _common_end(path: str, named: NamedFile) -> int:
             break
         length += 1
     # All of what was typed, all of the path, or of a path from elsewhere the file with its folder.
-    is_from_elsewhere = not named.is_module and len(named.parts) > 2 and length >= 2
+    is_from_elsewhere = not named.is_module and length >= 2
     return length if length in (len(named.parts), len(parts)) or is_from_elsewhere else 0

@@ -106,7 +106,7 @@ def skills_section(spawn: Spawn, task: str) -> "tuple[list[BlockCandidate], dict
 def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:
     """The optional skills of an agent that words of its task call for; what it must invoke anyway is none."""
     wanted = [topic for topic in _TOPICS if topic[0] in levels.optional]
-    if not wanted or not task:
+    if not wanted:
         return []
     import re  # noqa: PLC0415  start-up: few agents have optional skills that depend on the task
 

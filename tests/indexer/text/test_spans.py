@@ -224,3 +224,36 @@ def test_the_lines_of_a_fence_are_lines_of_code() -> None:
 @pytest.mark.parametrize("text", ["", "no code here", "a sentence. Another one", "3.5 of 4.0"])
 def test_prose_names_nothing(text: str) -> None:
     assert mentions(text) == []
+
+
+@each_row(
+    "new, carried",
+    [
+        ("a\nb\nc\nd\ne\nf\ng\n", (4, 4)),
+        ("x\na\nb\nc\nd\ne\nf\ng\n", (5, 5)),
+        ("x\ny\nb\nc\nd\ne\nf\n", (5, 5)),
+        ("b\nc\nd\ne\nf", (3, 3)),
+        ("c\nd\ne\nf\ng\n", None),  # of the two lines above one is gone
+        ("b\nc\nd\ne\ng\n", None),
+        ("b\nc\nD\ne\nf\n", None),
+        ("b\nc\nd\ne\nf\nb\nc\nd\ne\nf\n", None),  # there twice
+        ("bb\nc\nd\ne\nf\n", None),
+    ],
+)
+def test_a_span_is_carried_with_two_lines_on_each_side(new: str, carried: tuple[int, int] | None) -> None:
+    was = Before(Source("a.md", "a\nb\nc\nd\ne\nf\ng\n"), Span(4, 4))
+    assert Source("a.md", new).carried(was) == carried
+
+
+def test_a_span_at_an_end_of_its_file_is_carried_with_that_end() -> None:
+    old = Source("a.md", "a\nb\nc\nd\n")
+    for span, new, carried in (
+        (Span(1, 2), "a\nb\nc\nd\n", (1, 2)),
+        (Span(1, 2), "x\na\nb\nc\nd\n", (2, 3)),
+        (Span(1, 1), "a\nb\nc\nx\n", (1, 1)),
+        (Span(4, 4), "x\nb\nc\nd\nx\n", (4, 4)),
+        (Span(3, 4), "a\nb\nc\nx\nd\n", None),
+    ):
+        assert Source("a.md", new).carried(Before(old, span)) == carried
+    twice = Source("a.md", "a\nb\nc\nd\ne\na\nb\nc\nd\ne\n")
+    assert Source("a.md", "a\nb\nc\nd\ne\n").carried(Before(twice, Span(3, 3))) is None
