@@ -297,3 +297,19 @@ def test_a_code_fence_ends_at_its_own_mark_only() -> None:
     pad = "pad " * 500
     text = f"# One\n{pad}\n```\n# Two\n{pad}\n~~~\n# Three\n{pad}\n```\n# Four\n{pad}\n"
     assert set(headings(text, "a.md")) == {"One", "Four"}
+
+
+@each_row(
+    "path, top, line, heading",
+    [
+        ("a.java", "/*\n   Saves.\n*/\n", "public void save() {\n", "save"),
+        ("a.c", "/* Saves. */\n", "int save(int x) {\n", "save"),
+        ("a.py", "# Saves.\n@route(\n    '/save',\n)\n", "def save():\n", "def save"),
+        ("a.go", "// Save saves.\n", "func Save() {\n", "func Save"),
+    ],
+)
+def test_what_stands_above_the_first_definition_of_a_file_begins_its_passage(
+    path: str, top: str, line: str, heading: str
+) -> None:
+    passage = split_passages(f"{top}{line}{paragraphs(1)}", path)[0]
+    assert passage.text.startswith(top + line) and heading in passage.heading
