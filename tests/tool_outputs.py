@@ -76,12 +76,6 @@ OUTPUTS = {
         "\u2570\u2500\u2500\u2500\u2500\u256f\n",
         ("", "", "", "No such option: --verbos"),
     ),
-    "a frame of code below it": (
-        "  \u26a0 eslint(no-debugger): `debugger` statement is not allowed\n   \u256d\u2500[cart.js:1:1]\n"
-        " 1 \u2502 debugger;\n"
-        "   \u00b7 \u2500\u2500\u2500\n   \u2570\u2500\u2500\u2500\u2500\n\nFound 1 warning and 0 errors.\n",
-        ("", "", "", "eslint(no-debugger): `debugger` statement is not allowed"),
-    ),
     "a structure around it": (
         'ZodError: [\n  {\n    "code": "too_big",\n    "message": "Too big: expected number to be <=3"\n  }\n]\n',
         ("", "ZodError", "", "Too big: expected number to be <=3"),

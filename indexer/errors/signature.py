@@ -29,8 +29,8 @@ from ctxrank.indexer.text.digests import sha256_of
 # 10: what a module lacks is missing; 11: errors of one tool have a term; reports are read by their structure;
 # 12: what is said beside a message; 14: what a log puts before a line is no message, what stands below one is;
 # 15: sizes and what passes a report on are none; 16: an error is looked up by what is said beside it; 17: speakers;
-# 18: what completes a title stands below it.
-NORMALISER_VERSION = 19
+# 18: what completes a title stands below it; 20: a message that ends in a comma ends there.
+NORMALISER_VERSION = 20
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -79,19 +79,9 @@ class Signature(NamedTuple):
         return tuple(self.headline.split())
 
     @property
-    def content(self) -> tuple[str, ...]:
-        """The words of the headline that carry meaning."""
-        return content_of(self.words)
-
-    @property
     def given_reason(self) -> str:
         """A fingerprint of the reasons without what changes from run to run; '' where there are none."""
         return fingerprint(*map(lasting, self.reasons)) if self.reasons else ""
-
-    @property
-    def is_in_test(self) -> bool:
-        """Whether a test was running: the outermost call of the project is one, or its report says so."""
-        return self.family == "test" or (bool(self.frames) and _names_test(self.frames[0]))
 
     @property
     def is_traced(self) -> bool:
@@ -227,9 +217,8 @@ def terms_of(signature: Signature) -> tuple[str, ...]:
     terms = [f"c:{code}" for code in signature.codes]
     terms += [f"k:{frame.code}" for frame in signature.frames[-2:] if frame.code]
     terms += [f"f:{frame.place}" for frame in signature.frames[-3:]]
-    terms += [f"w:{word}" for word in signature.content]
-    words = signature.words
-    terms += pairs_of(words)
+    terms += [f"w:{word}" for word in content_of(signature.words)]
+    terms += pairs_of(signature.words)
     terms += [f"d:{word}" for word in signature.details]
     beside = (*passed_on(signature.message), *signature.reasons)
     terms += [f"w:{word}" for line in beside for word in _ordinary(masked(line).words)]

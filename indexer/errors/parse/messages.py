@@ -95,9 +95,7 @@ def _marked_piece(lines: list[str], start: int, end: int) -> FullMessage | None:
     """The piece of code above the carets below this line, or right above it; of a quotation what it quotes."""
     for at in range(max(start - 1, 1), end):
         if (marked := _BELOW["marked"].match(lines[at])) is not None:
-            code, piece = lines[at - 1], lines[at - 1][marked.start(1) : marked.end(1)]
-            if len(piece) == 1 and (word := re.match(r"\w+", code[marked.start(1) :])) is not None:
-                piece = word[0]
+            piece = lines[at - 1][marked.start(1) : marked.end(1)]
             quoted = re.search(r"[`'\"]([^`'\"]+)[`'\"]", piece)
             piece = quoted[1] if quoted else piece.strip()
             return FullMessage(piece, at - 1, at + 1) if piece else None

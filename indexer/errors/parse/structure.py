@@ -26,8 +26,6 @@ _concluding = cache(lambda: words("concluding"))
 
 def better_line(message: str, lines: list[str], at: int) -> FullMessage | None:
     """The message that leads instead of this one, which was read from line `at`; None where this one stands."""
-    if message.endswith(",") and at + 1 < len(lines) and lines[at + 1].strip():
-        return FullMessage(f"{message} {lines[at + 1].strip()}", at, at + 2)
     is_closing = concludes(message) or frame_of(lines[at]) is not None
     if not is_closing and (names_something(message) or len(message.split()) > _LONGEST_NAMELESS):
         return None

@@ -27,7 +27,7 @@ from ctxrank.indexer.errors.parse.reasons import reasons_beside
 from ctxrank.indexer.errors.parse.structure import better_line, concludes, names_something, without_stamp
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
-from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
+from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, tests_of_summary
 from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -156,7 +156,7 @@ def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     tests = failed_tests(lines)
     starts = [test.start for test in tests]
     reports = [_bounded(lines[test.start : test.end]) for test in tests]
-    summary = SummaryPlaces(lines)
+    summary = tests_of_summary(lines)
     placed: list[ErrorUnit] = []
     told: set[int] = set()
     for unit in units:
@@ -181,8 +181,10 @@ def _own_calls(unit: ErrorUnit) -> tuple[Frame, ...]:
     return tuple(frame for frame in own_frames(unit.frames) if frame.is_ours)
 
 
-def _in_summary(unit: ErrorUnit, summary: SummaryPlaces) -> ErrorUnit:
-    if _own_calls(unit) or (frame := summary.of(unit.message)) is None:
+def _in_summary(unit: ErrorUnit, summary: list[tuple[str, Frame]]) -> ErrorUnit:
+    """The unit with its test as its place, where the report itself shows none and the summary says the same."""
+    frame = next((frame for said, frame in summary if unit.message.startswith(said)), None)
+    if frame is None or not unit.message or _own_calls(unit):
         return unit
     line = f"FAILED {frame.file}::{frame.function} - {unit.message}"
     return unit._replace(frames=(frame,), text=f"{unit.text}\n{line}" if unit.rank == CAUSE else unit.text)
@@ -397,10 +399,7 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     denied = next((at for at in (*leading, *telling) if _denies(lines[at])), None)
     if denied is not None:
         return [_plain(lines, denied, "the first line that says what is not so")]
-    spoken = _spoken(lines, with_summaries=True)
-    if spoken and len(telling) <= 1:
-        return spoken
-    if leading and len(telling) < len(said) and not spoken:
+    if leading and len(telling) < len(said) and not _spoken(lines, with_summaries=True):
         # What a program says after its message leads back to it: the calls, or where to read more.
         return [_plain(lines, leading[0], "the first line before what only says where")]
     if len(telling) > 1:

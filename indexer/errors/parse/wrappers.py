@@ -35,8 +35,6 @@ def unwrapped(lines: list[str]) -> list[str]:
         elif line and line[0] in _BORDERS:
             title = line.strip(_BORDERS + " ")
             line = f"{title}:" if title and not title.endswith(":") else title
-        elif "\u256d\u2500[" in line and found and (marked := _AROUND["marked"].match(found[-1])) is not None:
-            found[-1] = f"error: {found[-1][marked.end() :]}"  # a cross or a sign of warning, and the place below
         found.append(_AROUND["prefix"].sub("", line, count=1))
     return _without_tap(found) if any(line.startswith("TAP version") for line in found) else found
 

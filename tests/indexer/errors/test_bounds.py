@@ -119,8 +119,6 @@ def test_the_lines_of_a_wrapped_output_are_as_they_were_before() -> None:
     assert unwrapped([begin, end, "      after", "   more"]) == [begin, end, "      after", "   more"]
     assert unwrapped([begin, "", *inside[:1], "  less"]) == [begin, "", "first", "  less"]
     assert unwrapped(["│ said │", "╭─ Error ─╮", "╭─ Why: ─╮", "──", "│"]) == ["said", "Error:", "Why:", "", ""]
-    assert unwrapped(["  × it is so", "   ╭─[a.js:1:1]"]) == ["error: it is so", "   ╭─[a.js:1:1]"]
-    assert unwrapped(["   ╭─[a.js:1:1]"]) == ["   ╭─[a.js:1:1]"]
 
 
 _STACK = (
@@ -211,13 +209,6 @@ def test_a_line_that_leads_is_looked_for_near_the_one_that_concludes() -> None:
         assert (better_line(_CLOSING, below, 0) is not None) is is_found
 
 
-def test_a_message_that_ends_in_a_comma_goes_on_below() -> None:
-    assert better_line("it went on,", ["it went on,", "  and on"], 0) == ("it went on, and on", 0, 2)
-    assert better_line("it went on,", ["ok", "it went on,", "and on"], 1) == ("it went on, and on", 1, 3)
-    assert better_line("it went on,", ["ok", "it went on,"], 1) is None
-    assert better_line("it went on,", ["it went on,", " "], 0) is None
-
-
 def test_a_colon_is_followed_by_the_first_of_two_lines() -> None:
     for below, said in ((["- x"], " x"), (["", " * y"], " y"), (["", "", "z"], ""), ([], "")):
         assert with_first_of_list("not there:", ["not there:", *below], 1) == f"not there:{said}"
@@ -235,7 +226,6 @@ def test_a_message_in_full_says_which_lines_it_is_of() -> None:
     assert tuple(in_full("Not so", ["Not so", *code], 0, 3, may_be_title=False)) == ("Not so", 0, 3)
     assert of([*code, "Not so"], 2) == ("Not so: `b`", 0, 3)
     assert of(["x = 'ab cd'", "    ^~~~~~~", "Not so."], 2) == ("Not so: `ab cd`", 0, 3)
-    assert of(["    count(1", "    ^", "Not so"], 2) == ("Not so: `count`", 0, 3)
     assert of(["^", "Not so"], 1) == ("Not so", 1, 2)
     six, seven = " ".join(["word"] * 6), " ".join(["word"] * 7)
     assert of([*code, six], 2)[0] == f"{six}: `b`" and of([*code, seven], 2)[0] == seven

@@ -21,7 +21,7 @@ _NAMED = {
     **{f"longer: {name}": text for name, text in LONGER.items()},
 }
 _NOT_SHOWN = ("text", "message", "why", "line", "rank", "family", "tool")  # of a unit; some in its first line
-_SIGNED = ("language", "headline", "values", "details", "notes", "conditions", "missing", "file", "is_in_test")
+_SIGNED = ("language", "headline", "values", "details", "notes", "conditions", "missing", "file")
 
 
 def _fields(unit: ErrorUnit) -> Iterator[str]:
