@@ -67,4 +67,4 @@ def _cells(text: str, at: int, sign: str) -> tuple[list[tuple[int, int]], int]:
 
 def _is_name(text: str, start: int, end: int) -> bool:
     name = compiled(NAME_AT_END).search(text, start, end)
-    return name is not None and not name["weak"]
+    return name is not None and not name["weak"] and name["tail"][-2:].lower() != "id"

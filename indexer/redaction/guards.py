@@ -167,9 +167,14 @@ def is_random(value: str) -> bool:
     if len(value) < _LEAST_RANDOM or not value.isascii() or compiled(_UUID).fullmatch(value):
         return False
     parts = compiled(r"[\W_]+").split(value)
-    words = sum(len(part) >= _LEAST_WORD and part.isalpha() and reads_like_a_word(part) for part in parts)
+    words = _words(parts)
     run = "".join(parts)
-    if words * 2 >= len(parts) or len(run) < _LEAST_STRONG or max(map(len, parts)) < _LEAST_WORD:
+    if (
+        words * 2 >= len(parts)
+        or (words and not any(map(looks_like_key, parts)))
+        or len(run) < _LEAST_STRONG
+        or max(map(len, parts)) < _LEAST_WORD
+    ):
         return False
     if run.isalpha():
         return len(parts) == 1 and not reads_like_a_word(run)
@@ -181,6 +186,11 @@ def is_random(value: str) -> bool:
         and all(any(map(kind, run)) for kind in (str.isdigit, str.islower, str.isupper))
     )
     return not run.isdigit() and is_mixed and entropy(run) > _LEAST_ENTROPY
+
+
+def _words(parts: list[str]) -> int:
+    """How many of the parts are words."""
+    return sum(len(part) >= _LEAST_WORD and part.isalpha() and reads_like_a_word(part) for part in parts)
 
 
 def _named(run: str) -> int:
@@ -204,7 +214,10 @@ def is_made(value: str) -> bool:
         return True
     if value.isdigit():
         return len(value) >= _LONG
-    run = "".join(compiled(r"[\W_]+").split(value))
+    parts = compiled(r"[\W_]+").split(value)
+    run = "".join(parts)
+    if _words(parts) and not any(map(looks_like_key, parts)):
+        return False  # manylinux-ppc64le-17.2
     if len(run) < _LEAST_RANDOM or _named(run) * 2 > len(run) or compiled(PIECES["IDENTIFIER"]).fullmatch(value):
         return False
     return any(map(str.isdigit, run)) and any(map(str.isalpha, run)) and entropy(run) > _LEAST_ENTROPY

@@ -143,14 +143,16 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
         return None
     if not is_password and word.replace("_", "") in value.lower().replace("_", ""):
         return None
+    if word == "secret" and not link["tail"] and compiled(_HYPHENED).fullmatch(value):
+        return None  # what Kubernetes calls one
+    if word == "token" and compiled(PIECES["NO_TOKEN"]).search(near):
+        return None
     if not _is_secret(value, link, word, is_password=is_password, is_prose=is_prose):
         return None
     whole = compiled(_BARE if body is PLAIN else rf"(?>(?>{body}{{1,500}})*)").match(text, start)
     end = match.end() if whole is None else whole.end()
     if link["element"] and compiled(r"\s{0,40}</").match(text, end) is None:
         return None
-    if not quote and not link["element"] and link["kq"]:
-        label = f"{link['kq']}{label}{link['kq']}"
     return Secret(start, end, label, rule, is_prose or bool(link["weak"]))
 
 
