@@ -221,7 +221,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
     if link["plural"] or link["map"] or link["below"] or link["bracket"]:
-        return is_likely(value) and not (link["weak"] and _is_digest(value, link))
+        return is_likely(value) and not (link["weak"] and (_says_no_secret(link) or _is_digest(value, link)))
     if link["tight"]:
         says_none = link["weak"] and (word != "key" or _says_no_secret(link))
         is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None

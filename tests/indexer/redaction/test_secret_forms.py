@@ -199,6 +199,15 @@ def test_what_jenkins_keeps_in_braces_goes_with_them() -> None:
     'expectedKey: "git.example.org.Taskfile.yml.' + '39d28c1ff36f973705ae188b991258bbabaffd6d",',
     "INSERT INTO a (b, credential_type_id) VALUES\n('x', '" + "35b60ecf-30f9-42d6-bf5d-47ad41148691" + "');",
     'token = "' + "xoxb-your-bot-token-here" + '"',
+    "password = ::BCrypt::Engine.hash_secret(password, salt)",
+    'fmt.Sprintf("redis://%s:%s@localhost:6379", user, password)',
+    "  Idempotency-Key:\n  - " + "1ce9723e-8b3b-451d-a33e-bb46f49f509c" + "\n",
+    "kind: Secret\ndata:\n---\nkind: Deployment\n",
+    "kind: Secret\ndata:\n  ca.crt: " + "LS0tLS1CRUdJTiB" + "DRVJUSUZJQ0FURS0tLS0tCk1JSUZWakND\n",
+    "  fetch_password = !(length(var.password) > 0)",
+    "client_secret = data.aws_ssm_parameter.auth0_client_secret.value",
+    "Using command net user to gather accounts",
+    "const key = 'npm-foobar-d5ea0750'",
     "docs/controls#" + "pa-7-follow-just-enough-administration-least-privilege-principle",
 ])  # fmt: skip
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
