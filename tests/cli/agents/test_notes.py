@@ -275,3 +275,15 @@ def test_the_front_matter_of_a_note_is_no_passage_and_no_title(folder: Path) -> 
             query = "SELECT body FROM documents WHERE kind = 'passage' AND path = 'notes/plain.md'"
             assert "walrus" in str(read_value(store.primary, query, (), str))
         Runner(folder).stops("")
+
+
+def test_a_note_is_for_somebody_where_its_front_matter_says_what_it_is(folder: Path) -> None:
+    (folder / "notes" / "guessed.md").write_text("# Queue\n\nWe decided that it stays.\n")
+    _write(folder, "It stays.", "told.md")
+    Runner(folder).stops("")
+    with open_project_store(str(folder)) as store:
+        query = """
+            SELECT path, EXISTS (SELECT 1 FROM package_consumers WHERE package_id = p.id) FROM packages AS p
+             ORDER BY path
+        """
+        assert store.primary.execute(query).fetchall() == [("notes/guessed.md", 0), ("notes/told.md", 1)]
