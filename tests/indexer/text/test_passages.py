@@ -305,6 +305,7 @@ def test_a_code_fence_ends_at_its_own_mark_only() -> None:
         ("a.java", "/*\n   Saves.\n*/\n", "public void save() {\n", "save"),
         ("a.c", "/* Saves. */\n", "int save(int x) {\n", "save"),
         ("a.py", "# Saves.\n@route(\n    '/save',\n)\n", "def save():\n", "def save"),
+        ("a.py", "@route(\n    '/save',\n)\n", "def save():\n", "def save"),
         ("a.go", "// Save saves.\n", "func Save() {\n", "func Save"),
     ],
 )

@@ -109,3 +109,19 @@ def test_as_many_findings_are_told_as_are_asked_for_the_nearest_first(
         assert 0 < nearest(store, "the ferry at the northern pier", Config()) < nearest(store, prompt, Config()) <= 1
         assert nearest(store, "a website in winter", Config()) == 0
         assert relevant_findings(store, " \n", Config(), 3, lambda _: True) == []
+
+
+def test_a_finding_comes_with_the_passage_that_the_prompt_is_about(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        padding = "\n\n".join(f"Paragraph {number} of nothing else." for number in range(120))
+        save(
+            store,
+            "long.md",
+            f"# Harbour\n\n{padding}\n\n## Ferries\n\nspring tides delay the ferry\n",
+            summary="A note.",
+        )
+        save(store, "short.md", "lanterns\n", summary="Yellow lanterns mark the southern breakwater.")
+        (ferry,) = relevant_findings(store, "do spring tides delay the ferry?", Config(), 3, lambda _: True)
+        assert "spring tides delay the ferry" in ferry.passage and "Paragraph 1 " not in ferry.passage
+        (lantern,) = relevant_findings(store, "yellow lanterns of the southern breakwater", Config(), 3, lambda _: True)
+        assert lantern.passage == ""
