@@ -102,7 +102,7 @@ def test_only_what_no_prose_has_is_a_name_among_other_words_or_a_few_words_toget
 
 _TESTS = (
     "tests/a.py", "web/test_a.py", "a/a_test.go", "a.test.js", "a.spec.ts", "src/test/java/A.java", "ATest.java",
-    "spec/a.rb", "a/__tests__/b.js", "conftest.py",
+    "spec/a.rb", "a/__tests__/b.js", "conftest.py", "ATests.swift", "a_test.c_c",
 )  # fmt: skip
 
 
@@ -111,7 +111,21 @@ def test_the_usual_paths_of_tests_are_known(path: str) -> None:
     assert is_test(path)
 
 
-@pytest.mark.parametrize("path", ["web/testing_tools.py", "latest.py", "contest.py", "protest/a.py", "test.md", ""])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "web/testing_tools.py",
+        "latest.py",
+        "contest.py",
+        "protest/a.py",
+        "test.md",
+        "",
+        "ATests.kotlin",
+        "a_test.c-c",
+        "a_test",
+        "a_test.",
+    ],
+)
 def test_other_paths_are_no_tests(path: str) -> None:
     assert not is_test(path)
 
