@@ -424,6 +424,15 @@ def test_each_round_takes_in_what_of_its_changes_is_ours(folder: Path, monkeypat
     assert len(found(folder, "lion")["hits"]) > 5 and not found(folder, "lion", "--path", "b.md")["hits"]
 
 
+def test_a_file_that_is_known_is_ours_though_git_hides_it_since(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hidden() -> list[Path]:
+        (folder / ".git" / "info").mkdir(parents=True)
+        (folder / ".git" / "info" / "exclude").write_text("*.md\n")
+        return [folder / "a.md", *_write(folder, "b.md")]
+
+    assert _told(monkeypatch, folder, _Told([hidden])).out == "1 added: a.md\n1 removed: a.md\n"
+
+
 def test_many_changes_are_taken_in_by_one_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "_MAX_PATHS", 2)
     told = _Told([lambda: _write(folder, "1.md", "2.md", "3.md")])
