@@ -117,7 +117,7 @@ def sign(unit: ErrorUnit) -> Signature:
     file = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
     of_file = languages.get(f".{file.rpartition('.')[2].lower()}", "")
     # Compilers of many languages announce an error as another one's does.
-    is_shared = unit.tool in _SHARED_NOTATIONS and not codes and "." in file
+    is_shared = unit.tool in _SHARED_NOTATIONS and "." in file and (of_file or not codes)
     language = of_file if is_shared else languages.get(unit.tool) or of_file
     return Signature(
         NORMALISER_VERSION,

@@ -42,9 +42,9 @@ def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Iter
         told = " ".join(lines[at].strip() for at in paragraph)
         yield Reasons((told[:_LONGEST],), begin, paragraph[-1] + 1)
         return
-    found = [at for at in (*above[-_MOST_KEPT:], *below[:_MOST_KEPT]) if _said(lines[at]) != message]
+    found = [at for at in (*above[-_MOST_KEPT:], *below[:_MOST_KEPT]) if without_stamp(lines[at]) != message]
     while found:
-        said = tuple(_said(lines[at])[:_LONGEST] for at in found)
+        said = tuple(without_stamp(lines[at])[:_LONGEST] for at in found)
         yield Reasons(said, min(begin, found[0]), max(end, found[-1] + 1))
         del found[0 if found[-1] < begin else -1]
 
@@ -84,17 +84,9 @@ def _paragraph_below(lines: list[str], end: int) -> list[int]:
     return [at for at in range(begin, min(stop, begin + _MOST_KEPT)) if _tells(lines, at)]
 
 
-def _said(line: str) -> str:
-    """What a line says: without time and place, or the label beside the mark below a piece of code."""
-    label = _SAID["label"].match(line)
-    return label[1] if label else without_stamp(line)
-
-
 def _tells(lines: list[str], at: int) -> bool:
     line, below = lines[at], lines[at + 1] if at + 1 < len(lines) else ""
     said = without_stamp(line)
-    if _SAID["label"].match(line):
-        return True
     is_code = _SHAPES["excerpt"].match(line) is not None or _SAID["marks"].match(below) is not None
     if not said or is_code or _SAID["nothing"].search(said) or frame_of(line) is not None:
         return False

@@ -11,7 +11,6 @@ import re
 
 from ctxrank.indexer.errors.missing import missing_name
 from ctxrank.indexer.errors.parse.frames import frame_of
-from ctxrank.indexer.errors.parse.messages import FullMessage
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions, words
 from ctxrank.indexer.light_typing import cache
@@ -24,8 +23,8 @@ _LOUD, _NAMED, _PLACED, _BESIDE_PLACE, _BEGINS_BLOCK, _AT_MARGIN = 4, 2, 2, 2, 1
 _concluding = cache(lambda: words("concluding"))
 
 
-def better_line(message: str, lines: list[str], at: int) -> FullMessage | None:
-    """The message that leads instead of this one, which was read from line `at`; None where this one stands."""
+def better_line(message: str, lines: list[str], at: int) -> int | None:
+    """The line that leads instead of this message, which was read from line `at`; None where this one stands."""
     is_closing = concludes(message) or frame_of(lines[at]) is not None
     if not is_closing and (names_something(message) or len(message.split()) > _LONGEST_NAMELESS):
         return None
@@ -33,9 +32,7 @@ def better_line(message: str, lines: list[str], at: int) -> FullMessage | None:
     near = range(begin, min(len(lines), at + _MOST_LOOKED_AT))
     rated = [(_weight(lines, i), -i) for i in near if i != at and _may_lead(lines[i])]
     weight, place = max((one for one in rated if is_closing or _is_loud_and_named(lines[-one[1]])), default=(0, 0))
-    if weight < _LEAST:
-        return None
-    return FullMessage(without_stamp(lines[-place]), -place, 1 - place)
+    return None if weight < _LEAST else -place
 
 
 def without_stamp(line: str) -> str:

@@ -10,7 +10,7 @@ than the message. One row of runners.tsv for each way to write it.
 import re
 
 from ctxrank.indexer.errors.parse import kept
-from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
+from ctxrank.indexer.errors.parse.frames import Frame, file_name, frame_at, frame_of
 from ctxrank.indexer.errors.parse.notations import NOTHING, way
 from ctxrank.indexer.errors.parse.tables import Expressions, rows
 from ctxrank.indexer.light_typing import NamedTuple, cache
@@ -123,8 +123,6 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
             shown_line = shown_function = ""
     file = file_name(named.get("file") or "") or next((one.file for one in frames if one.is_ours), "")
     calls = [frame for frame in frames if frame.is_ours and frame.function]
-    if calls and calls[-1].function in NAMELESS:
-        calls[-1] = calls[-1]._replace(function=name)
     if kind := _REPORTED["kind"].match(message):
         error_type, message = kind[1], message[kind.end() :]
     places = (Frame(file or named.get("group") or "", name), *calls)

@@ -106,26 +106,18 @@ def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[Erro
         both = _bounded(lines[first.line : first.line + 2])
         return [first._replace(message=f"{first.message}: {units[1].message}"[:_MAX_MESSAGE], text=both)]
     better = better_line(first.message, lines, first.line)
-    if better is None or better.text == first.message:
+    if better is None or without_stamp(lines[better]) == first.message:
         return units
-    kept = [unit for unit in units if not better.begin <= unit.line < better.end and unit is not first]
-    message, shown = better.text[:_MAX_MESSAGE], _bounded(lines[better.begin : better.end])
-    why = "the line that says what is wrong, by the shape of the report"
-    if shown.strip() != "\n".join(lines).strip():  # read by itself, as it is when it is signed again
-        alone = error_units(shown)[0]
-        # A heading whose message stands in the next line says nothing by itself.
-        return [alone._replace(line=better.begin + alone.line, why=why), *kept] if alone.message else units
-    unit = ErrorUnit("text", "", message, "", _codes_in(message), text=shown, line=better.begin, rank=TEXT, why=why)
-    return [unit, *kept]
+    alone = error_units(_bounded([lines[better]]))[0]  # as it is read when it is signed again
+    if not alone.message:  # a heading, whose message stands in the next line
+        return units
+    kept = [unit for unit in units if unit.line != better and unit is not first]
+    return [alone._replace(line=better, why="the line that says what is wrong, by the shape of the report"), *kept]
 
 
 def _explains(unit: ErrorUnit, above: ErrorUnit) -> bool:
     """Whether one speaker says in the next line why it could not do what it says above."""
-    is_next = unit.line == above.line + 1 and (unit.family, unit.tool, unit.rank) == (
-        above.family,
-        above.tool,
-        above.rank,
-    )
+    is_next = unit.line == above.line + 1 and unit[:2] == above[:2] and unit.rank == above.rank
     is_placed = bool(unit.place or above.place or unit.codes or unit.error_type)
     return is_next and not is_placed and not (concludes(above.message) or concludes(unit.message))
 
