@@ -33,7 +33,6 @@ _CALLS = Expressions("frames")
 _notations = cache(lambda: signed_rows("frames"))
 NAMELESS = listed("nameless") | {""}
 JAVA_FILES = (".java", ".kt", ".scala")
-_DEFAULT_PACKAGE = 2  # parts of a Java package that name whose it is: com.example
 
 
 def frame_of(line: str) -> Frame | None:
@@ -73,21 +72,6 @@ def file_name(path: str) -> str:
 
 
 def own_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """The frames of the project, outermost first, without helpers that assert; all of them where none is.
-
-    In Java the trace says whose code is the project's: the package of the outermost call that no server makes.
-    """
+    """The frames of the project, outermost first, without helpers that assert; all of them where none is."""
     own = tuple(frame for frame in frames if frame.is_ours) or frames
-    own = tuple(frame for frame in own if not _CALLS["asserts"].search(frame.function)) or own
-    packages = (_package(frame) for frame in own if not _CALLS["surrounds"].search(frame.function))
-    root = next(filter(None, packages), "")
-    return tuple(frame for frame in own if _package(frame) == root) if root else own
-
-
-def _package(frame: Frame) -> str:
-    """The part of a Java function's package that says whose it is; '' where it is in none."""
-    if not frame.file.endswith(JAVA_FILES):
-        return ""
-    parts = frame.function.split(".")[:-2]
-    kept = _DEFAULT_PACKAGE + (_CALLS["framework"].match(frame.function) is not None)
-    return ".".join(parts[:kept])
+    return tuple(frame for frame in own if not _CALLS["asserts"].search(frame.function)) or own

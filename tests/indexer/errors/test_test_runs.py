@@ -50,16 +50,6 @@ def test_pytest_says_the_code_of_a_call_below_it_where_it_is_short(below: str, c
     assert [frame.code for frame in frames] == calls
 
 
-def test_whose_code_it_is_the_trace_says() -> None:
-    inside = (
-        "java.lang.NullPointerException: x is null\n\tat org.apache.shop.Price.of(Price.java:4)\n"
-        "\tat org.apache.shop.Cart.total(Cart.java:9)\n"
-    )
-    outside = inside + "\tat com.example.Main.main(Main.java:3)\n"
-    assert sign(error_units(inside)[0]).frames[-1].place == "Price.java:org.apache.shop.Price.of"
-    assert sign(error_units(outside)[0]).frames[-1].place == "Main.java:com.example.Main.main"
-
-
 def test_a_tool_inside_another_one_speaks_for_itself() -> None:
     inside = [
         "  \u2570\u2500> [3 lines of output]\n      gcc -c x.c\n"
