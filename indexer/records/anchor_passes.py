@@ -8,10 +8,12 @@ Content decides what has become of a span; git is asked which commit it was, and
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
 from functools import lru_cache
+from itertools import chain
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
@@ -40,10 +42,9 @@ _KEY = "anchors"  # of the last pass
 _FOLLOWED = Anchor._fields[Anchor._fields.index("state") :]
 _MOST = 12  # of one finding
 _MAX_ELSEWHERE = 2000  # files that are searched for what is lost
-_TELLING_CHARS = 32  # of one or two lines that are found in another file
-_LEAST_LIKENESS = 0.5  # of a span and another file that has its name
-_LEAST_SUCCESSOR = 0.5  # of the lines around it and what its file is now
-_LEAST_HEIR = 0.25  # of these and a new file that alone has the name now
+_LEAST_SUCCESSOR = 0.2  # of what a file said, around a span and in all, together
+_LEAST_AROUND = 0.5  # of what is around a span, where no more is known
+_STEM_SHARE = 0.15  # that the same stem is worth
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _COMMON_LINES = 8  # of a span, that other files may have, too
 _FEW_ROWS = 20  # that hold a text: of several files one is another
@@ -196,30 +197,33 @@ class _Elsewhere:
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, is_gone: bool
     ) -> tuple[Source, Located] | None:
         """The file that has an anchor now: its name and some of its lines or, of an anchor without a name, its very
-        lines; where its file is gone, the new file that is most like what it was.
+        lines; where its file is gone, the new file that has most of it.
 
-        A name that is a member's or begins with a capital is enough where one file alone defines it; another one in a
-        new file, with a few of the lines around it.
+        A name that is a member's or begins with a capital is enough where one file alone defines it.
         """
-        name, around = anchor.wanted, {*kept.before, *kept.words, *kept.after} if was is None else was.around
+        name = anchor.wanted
         definers = _definers(self._store, name) if anchor.kind == "name" else []
         named = self._sources(anchor, filter(self.paths.__contains__, definers))
         found = [one for one in named if one.defined(name)]
         if found:
             found = [one for one in self._sources(anchor, definers) if one.defined(name)]
-            is_only = len(found) == 1
-            if not is_only or not (SEPARATOR.search(name) or name[:1].isupper()):
-                is_successor = is_only and self.paths[found[0].path]
-                own, least = (around, _LEAST_HEIR) if is_successor else ({*kept.words}, _LEAST_LIKENESS)
-                found = [one for one in found if one.likeness(own) >= least]
+            if len(found) > 1 or not (SEPARATOR.search(name) or name[:1].isupper()):
+                own = {*kept.words}
+                found = [one for one in found if 2 * len(own & one.known_words) >= len(own)]
         place = self._nearest(anchor, kept, was, found) if found else _of_another_owner(named, name, kept)
         if place or (name and (found or not is_gone)):
             return place
-        new, stem = self._sources(anchor, self._new.get(language_of(anchor.now_path).kind, ())), _stem(anchor.now_path)
-        share = {one: one.likeness(around) for one in new}
-        found = [one for one in new if is_gone and _stem(one.path) == stem]
-        found += [one for one in sorted(new, key=share.__getitem__, reverse=True)[:1] if share[one] >= _LEAST_SUCCESSOR]
-        return self._nearest(anchor, kept, was, found, is_exact=not (name or is_gone))
+        return self._nearest(anchor, kept, was, self._successor(anchor, kept, was), is_exact=not (name or is_gone))
+
+    def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
+        """The new file that has most of what a file said, around a span and in all; what several have counts less."""
+        new = tuple(self._sources(anchor, self._new.get(language_of(anchor.now_path).kind, ())))
+        around, stem = frozenset(kept.before + kept.words + kept.after), _stem(anchor.now_path)
+        near = _shares(was.around if was else around, new)
+        in_all = _shares(was.source.known_words if was else frozenset[int](), new)
+        share = {one: near[one] + in_all[one] + _STEM_SHARE * (_stem(one.path) == stem) for one in new}
+        least = _LEAST_SUCCESSOR if was else _LEAST_AROUND
+        return [one for one in sorted(new, key=share.__getitem__)[-1:] if share[one] >= least]
 
     def _nearest(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, sources: list[Source], *, is_exact: bool = False
@@ -231,7 +235,7 @@ class _Elsewhere:
         places = [
             (located.changed, _stem(one.path) != _stem(anchor.now_path), self.paths.get(one.path, -1), at, one, located)
             for at, one in enumerate(sources)
-            if (located := one.exact(kept, 0, _TELLING_CHARS) if is_exact else anchor.within(one, kept, was))
+            if (located := one.exact(kept, 0) if is_exact else anchor.within(one, kept, was))
         ]
         if not places:
             return None
@@ -251,8 +255,20 @@ class _Elsewhere:
 
     def _sources(self, anchor: Anchor, paths: Iterable[str]) -> list[Source]:
         """Those of some files that can be read, without the anchor's own."""
-        others = (path for path in paths if path != anchor.now_path)
-        return [source for path in others if (source := self._tree.source(path)) is not None]
+        return [source for path in paths if path != anchor.now_path and (source := self._tree.source(path)) is not None]
+
+
+@lru_cache(maxsize=4)
+def _shares(lines: frozenset[int], new: tuple[Source, ...]) -> dict[Source, float]:
+    """How much of some lines each of the new files has."""
+    counts = _files_with(new)
+    return {one: sum(1 / counts[line] for line in lines & one.known_words) / max(len(lines), 1) for one in new}
+
+
+@lru_cache(maxsize=4)
+def _files_with(new: tuple[Source, ...]) -> Counter[int]:
+    """How many of the new files have a line."""
+    return Counter(chain.from_iterable(one.known_words for one in new))
 
 
 def _of_another_owner(sources: list[Source], name: str, kept: Fingerprint) -> tuple[Source, Located] | None:
@@ -330,7 +346,7 @@ def differences(store: Store, anchors: Iterable[Anchor], mode: RedactionMode) ->
     for anchor in anchors:
         now = tree.source(anchor.now_path) if anchor.state == CHANGED else None
         was = None if now is None else _source_at(store, anchor.commit_id, anchor.path)
-        located = None if was is None else was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line, 0)
+        located = None if was is None else was.exact(Fingerprint.read(anchor.fingerprint), anchor.start_line)
         if now is not None and was is not None and located is not None:
             start, end = located.span  # of a long one only the first lines were located
             old = was.lines[start - 1 : max(end, start + anchor.end_line - anchor.start_line)]

@@ -89,10 +89,10 @@ class Before(NamedTuple):
     span: Span
 
     @property
-    def around(self) -> set[int]:
+    def around(self) -> frozenset[int]:
         """Checksums of the words of its lines, and of more of those around it than are kept."""
         first, last = self.source.rows(self.span)
-        return {*self.source.words[max(first - _REGION_LINES, 0) : last + _REGION_LINES]} - {_NO_WORDS}
+        return frozenset(self.source.words[max(first - _REGION_LINES, 0) : last + _REGION_LINES]) - {_NO_WORDS}
 
 
 class Source:
@@ -138,17 +138,14 @@ class Source:
         return [*compress(self.lines, self._all_sums)]
 
     @cached_property
-    def _known(self) -> frozenset[int]:
-        return frozenset(_checksums(self._text, _NO_WORD))
+    def known_words(self) -> frozenset[int]:
+        """Those, each once."""
+        return frozenset(self.words)
 
     def _indent(self, at: int) -> int:
         """How far in a line is; one without a text as far as can be."""
         line = self.lines[at]
         return len(line) - len(text) if (text := line.lstrip()) else len(self._text)
-
-    def likeness(self, words: Set[int]) -> float:
-        """The share of the words of some lines that are here."""
-        return len(self._known & words) / max(len(words), 1)
 
     def fingerprint(self, span: Span) -> Fingerprint:
         """What a span is recognised by."""
@@ -298,7 +295,7 @@ class Source:
         stayed = _stayed(was.source, self)
         own = {at: stayed[at] for at in range(first, last) if at in stayed}
         others = {*stayed.values()}.difference(own.values())
-        if 2 * len(own) < last - first and (located := self.exact(kept, was.span.start, others=others)):
+        if 2 * len(own) < last - first and (located := self.exact(kept, was.span.start, others)):
             return located
         here, left, total = [*own.values()], 0.0, 0
         for at in range(first, last):
@@ -325,9 +322,7 @@ class Source:
         common = Counter(kept.lines) & Counter(now)
         return max(len(now), len(kept.lines)) - common.total() or 1
 
-    def exact(
-        self, kept: Fingerprint, near: int, least_chars: int = 0, *, others: Set[int] = frozenset()
-    ) -> Located | None:
+    def exact(self, kept: Fingerprint, near: int, others: Set[int] = frozenset()) -> Located | None:
         """Where the very lines of a span are, and none of some others: in the same surroundings, else at the nearest
         place.
         """
@@ -338,9 +333,7 @@ class Source:
         at = max(found, key=lambda at: (self._neighbours(kept, at, at + size), -abs(self._numbers[at] - near)))
         if kept.twin == kept.lines[:1] and self._neighbours(kept, at, at + size) < _TWIN_NEIGHBOURS:
             return None
-        span = Span(self._numbers[at], self._numbers[at + size - 1])
-        length = len(_without_space("".join(self.lines[span.start - 1 : span.end])))
-        return Located(span) if length >= least_chars else None
+        return Located(Span(self._numbers[at], self._numbers[at + size - 1]))
 
     def _places(self, lines: list[int]) -> Iterator[int]:
         """Where lines with these checksums begin."""
@@ -358,7 +351,6 @@ class Source:
         return len({*before, *after}.intersection(kept.before + kept.after) - {_NO_WORDS}) + sum(near)
 
 
-@lru_cache(maxsize=4)
 @lru_cache(maxsize=4)
 def _stayed(old: Source, new: Source) -> Mapping[int, int]:
     """The lines with a text that a file still has at their places among the others, and where these are now.

@@ -155,15 +155,17 @@ def test_what_is_gone_is_found_when_it_comes_back_elsewhere(store: Store, tmp_pa
     assert states(store) == [("load", "moved", "new.py", 4)]
 
 
-@pytest.mark.parametrize("rest, state", [("return parse(text)", "changed"), ("return None", "gone")])
+@pytest.mark.parametrize(
+    "first, rest, state", [("import os", "return parse(text)", "changed"), ("import sys", "return None", "gone")]
+)
 def test_a_rewritten_function_is_found_where_its_file_has_another_name(
-    store: Store, tmp_path: Path, rest: str, state: str
+    store: Store, tmp_path: Path, first: str, rest: str, state: str
 ) -> None:
     save(store, "`load` in src/config.py")
     index(store)
     (tmp_path / "src" / "config.py").unlink()
     (tmp_path / "src" / "settings.py").write_text(
-        f"import os\n\n\ndef load(name, n=0):\n    name = find(name)\n    {rest}\n"
+        f"{first}\n\n\ndef load(name, n=0):\n    name = find(name)\n    {rest}\n"
     )
     index(store)
     assert [one.state for one in anchors(store)] == [state]
@@ -183,7 +185,7 @@ def test_a_member_is_found_under_another_owner(store: Store, tmp_path: Path, new
     index(store)
     save(store, "`List.rows` in src/list.py")
     index(store)
-    old.unlink()
+    old.write_text("none = 0\n")
     (tmp_path / "src" / "table.py").write_text(new)
     index(store)
     assert [one.state for one in anchors(store)] == [state]
@@ -244,9 +246,9 @@ def test_a_line_has_not_moved_where_other_files_have_it_too(
 
 
 @pytest.mark.parametrize("path", ["src/config/__init__.py", "lib/_config.py", "src/config.test.py", "src/Con-Fig.py"])
-@pytest.mark.parametrize("first", [CONFIG.splitlines()[0], "none = 0"])
+@pytest.mark.parametrize("first, state", [(CONFIG.splitlines()[0], "changed"), ("none = 0", "gone")])
 def test_a_rewritten_file_is_found_where_it_has_become_a_folder_or_another_kind(
-    store: Store, tmp_path: Path, path: str, first: str
+    store: Store, tmp_path: Path, path: str, first: str, state: str
 ) -> None:
     save(store, "src/config.py is read once")
     index(store)
@@ -254,7 +256,24 @@ def test_a_rewritten_file_is_found_where_it_has_become_a_folder_or_another_kind(
     (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / path).write_text(f"{first}\nagain = 1\n")
     index(store)
-    assert [(one.state, one.now_path) for one in anchors(store)] == [("changed", path)]
+    now = path if state == "changed" else "src/config.py"
+    assert [(one.state, one.now_path) for one in anchors(store)] == [(state, now)]
+
+
+@pytest.mark.parametrize("every, state", [(3, "changed"), (1, "gone")])
+def test_a_file_that_went_elsewhere_and_was_rewritten_is_known_by_what_no_other_new_one_has(
+    store: Store, tmp_path: Path, every: int, state: str
+) -> None:
+    steps = [f"step_{number} = run({number}, limit=10)" for number in range(1, 13)]
+    (tmp_path / "src" / "config.py").write_text("\n".join(["import os", "import sys", *steps]))
+    save(store, "see src/config.py:7")
+    index(store)
+    (tmp_path / "src" / "config.py").unlink()
+    new = [one if at % every == 2 else one.replace("run", "start") + "  # soon" for at, one in enumerate(steps)]
+    for name, lines in (("work.py", new), ("other.py", ["limit = 10"]), ("third.py", ["limit = 20"])):
+        (tmp_path / name).write_text("\n".join(["import os", "import sys", *lines]))
+    index(store)
+    assert [one.state for one in anchors(store)] == [state]
 
 
 def test_the_commit_that_changed_it_is_named(store: Store, tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def _followed(path: str, seed: int) -> Iterator[tuple[str, Span, Located | None,
     starts = [chance.randrange(1, len(before.lines) + 1) for _ in range(6)]
     for name, span in [*named, *(("", Span(start, start + chance.randrange(4))) for start in starts)]:
         kept = Fingerprint.read(str(before.fingerprint(span)))
-        nearest = after.exact(kept, span.start, 12)
+        nearest = after.exact(kept, span.start)
         known = [
             [*map(sorted, (one.lines, one.before, one.words, one.after, one.twin))] for one in (kept, after.known(kept))
         ]

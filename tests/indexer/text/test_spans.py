@@ -190,11 +190,6 @@ def test_what_is_known_of_a_span_is_what_is_still_here() -> None:
     assert str(source.known(kept)) == str(kept)
     part = Source("a.py", "two=2\nfour = 4\n").known(kept)
     assert (part.lines, part.words, part.before, part.after) == (kept.lines, kept.words, (0,), (0,))
-    assert [source.likeness({*kept.words}), source.likeness({*kept.words, 1}), source.likeness({*()})] == [
-        1.0,
-        0.5,
-        0.0,
-    ]
 
 
 def test_what_a_text_names_is_found_the_most_exact_first() -> None:
