@@ -295,6 +295,7 @@ def _rules(*, are_formats: bool) -> tuple[tuple[Rule, ...], dict[str, tuple[int,
     return rules, numbers
 
 
+_ESCAPES = ("\\b", "\\f", "\\n", "\\r", "\\t")
 # A token of random letters shows it within these many; a longer one is not counted through.
 _ENTROPY_CHARS = 512
 
@@ -305,6 +306,8 @@ def find_rule(rule: Rule, text: str, places: list[int]) -> Iterator[tuple[int, i
     for match in _tried(rule, text, places):
         done = match.end()
         start = match.end("head") if "head" in match.re.groupindex else match.start()
+        if text[start - 1 : start + 1] in _ESCAPES:
+            start += 1  # its letter stays, or JSON would be none
         if (rule.is_place and is_stand_in(text, start)) or (rule.is_no_code and is_code(text, start)):
             continue
         if rule.least_entropy:

@@ -249,6 +249,7 @@ _MODES = st.sampled_from(REDACTION_MODES)
 
 
 @example({"": ["TWITTER", 10**24]}, False)
+@example({"\naPI_0000001112234A5b": []}, False)  # a line end, and no `naPI`
 @example({"twitter": [], "": ["x", [["TWITTER"], 10**24]]}, True)
 @given(st.dictionaries(_TEXTS.filter(lambda text: "private>" not in text), st.lists(_VALUES)), st.booleans())
 def test_any_json_document_is_still_one_afterwards(document: dict[str, object], is_tight: bool) -> None:
