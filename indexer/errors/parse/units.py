@@ -27,7 +27,7 @@ from ctxrank.indexer.errors.parse.reasons import reasons_beside
 from ctxrank.indexer.errors.parse.structure import better_line, concludes, names_something, without_stamp
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
-from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, tests_of_summary
+from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
 from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -148,7 +148,7 @@ def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     tests = failed_tests(lines)
     starts = [test.start for test in tests]
     reports = [_bounded(lines[test.start : test.end]) for test in tests]
-    summary = tests_of_summary(lines)
+    summary = SummaryPlaces(lines)
     placed: list[ErrorUnit] = []
     told: set[int] = set()
     for unit in units:
@@ -173,10 +173,8 @@ def _own_calls(unit: ErrorUnit) -> tuple[Frame, ...]:
     return tuple(frame for frame in own_frames(unit.frames) if frame.is_ours)
 
 
-def _in_summary(unit: ErrorUnit, summary: list[tuple[str, Frame]]) -> ErrorUnit:
-    """The unit with its test as its place, where the report itself shows none and the summary says the same."""
-    frame = next((frame for said, frame in summary if unit.message.startswith(said)), None)
-    if frame is None or not unit.message or _own_calls(unit):
+def _in_summary(unit: ErrorUnit, summary: SummaryPlaces) -> ErrorUnit:
+    if _own_calls(unit) or (frame := summary.of(unit.message)) is None:
         return unit
     line = f"FAILED {frame.file}::{frame.function} - {unit.message}"
     return unit._replace(frames=(frame,), text=f"{unit.text}\n{line}" if unit.rank == CAUSE else unit.text)
