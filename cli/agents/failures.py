@@ -179,7 +179,8 @@ def _note_ran(call: HookCall, command: str, waiting: Mapping[str, str]) -> None:
     """Remember a command that succeeded after failures that wait for their end: it may be what helped."""
     from ctxrank.cli.agents.shell_line import is_looking, simple_commands  # noqa: PLC0415  only after a failure
 
-    parts = [part for part in simple_commands(command, "")[1] if not is_looking(part)]
+    did = [part for part in simple_commands(command, "")[1] if not is_looking(part)]
+    parts = [part for part in did if any(_is_other(part, failed) for failed in waiting.values())]
     if not parts:
         return
     from ctxrank.indexer.errors.failed_commands import note_ran, shown_command  # noqa: PLC0415  looking helps nobody

@@ -618,24 +618,35 @@ def test_a_spawn_has_a_receipt_and_each_injection_is_listed(shop: Path) -> None:
     assert 0 < prompted["tokens"] <= 600
 
 
-def test_a_prompt_loads_nothing_that_a_search_does_not(shop: Path) -> None:
+def _answer_and_modules(folder: Path, **event: object) -> tuple[str, set[str]]:
+    """What the hook prints in a process of its own, and the modules that it has loaded then."""
     code = (
         "import sys, os; os._exit = lambda code: None; from ctxrank.cli.agents.hook import main; main();"
         "print('\\n'.join(sys.modules), file=sys.stderr)"
     )
-    asked: list[tuple[str, set[str]]] = []
-    for prompt in ("Good morning, let us begin.", _LOCKED):
-        event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(shop), "prompt": prompt}
-        done = subprocess.run(
-            [sys.executable, "-c", code], input=json.dumps(event), capture_output=True, text=True, check=True
-        )
-        asked.append((done.stdout, set(done.stderr.split())))
+    given = json.dumps({"session_id": "s", "cwd": str(folder), **event})
+    done = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, text=True, check=True)
+    return done.stdout, set(done.stderr.split())
+
+
+def test_a_prompt_loads_nothing_that_a_search_does_not(shop: Path) -> None:
+    prompts = ("Good morning, let us begin.", _LOCKED)
+    asked = [_answer_and_modules(shop, hook_event_name="UserPromptSubmit", prompt=prompt) for prompt in prompts]
     for _, modules in asked:
         assert not modules & {"click", "yaml", "hashlib", "subprocess", "logging", "typing", "rapidfuzz", "sqlite3"}
         assert "ctxrank.cli.parse" not in modules
     said, modules = asked[1]  # the first one is the session's title, and is redacted
     assert "database-is-locked" in said
     assert not modules & {"json", "re", "enum", "signal", "functools"}  # each is a third of a bare start, or half
+
+
+def test_a_success_beside_a_failure_is_redacted_only_where_it_may_have_helped(empty: Path) -> None:
+    Runner(empty, "s").fails("make test", "error: there is no rule to make target 'test'")
+    for command, is_redacted in (("make test", True), ("make -n", False), ("ls", False), ("npm install", True)):
+        given = {"tool_name": "Bash", "tool_input": {"command": command}, "tool_response": {"stdout": "", "stderr": ""}}
+        _, modules = _answer_and_modules(empty, hook_event_name="PostToolUse", **given)
+        assert ("ctxrank.indexer.redaction.engine" in modules) == is_redacted, command
+        Runner(empty, "s").fails("make test", "error: there is no rule to make target 'test'")
 
 
 def test_a_store_that_a_clone_brought_along_is_not_asked(
