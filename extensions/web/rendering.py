@@ -80,8 +80,8 @@ def address(path: str, **parameters: object) -> str:
 
 
 def headline(text: str) -> str:
-    """The line of a text that says what it is: the first; of a Python traceback the last."""
-    lines = text.strip().split("\n")
+    """The line of a text that says what it is: the first, without pytest's mark; of a Python traceback the last."""
+    lines = text.strip().removeprefix("E   ").lstrip().split("\n")
     return lines[-1 if lines[0].startswith("Traceback") else 0][:_HEADLINE_CHARS]
 
 

@@ -186,6 +186,7 @@ class TestHome:
         traceback = "Traceback (most recent call last):\n  File x\nKeyError: 1\n"
         assert headline(traceback) == "KeyError: 1"
         assert headline("make: *** [test] Error 1\nmore") == "make: *** [test] Error 1" and headline("") == ""
+        assert headline("E       assert 1 == 2\nE        +  where") == "assert 1 == 2"
 
     def test_a_fix_that_is_not_confirmed_and_a_failure_without_one_wait(self, page: Served, loaded: Location) -> None:
         base = ["--db", loaded.primary, "-q"]
