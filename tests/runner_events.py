@@ -70,7 +70,8 @@ def configure(folder: Path, text: str) -> None:
     (folder / ".ctxrank" / "config.yaml").write_text(text)
 
 
-def logged() -> list[str]:
-    """The last lines of the hook's log, whatever folder they are of."""
+def logged(folder: Path | None = None) -> list[str]:
+    """The last lines of the hook's log: of events of this folder, else of any; the tests of a process share it."""
     path = Path(os.environ["XDG_STATE_HOME"], "ctxrank", "hook.log")
-    return path.read_text().splitlines()[-3:] if path.exists() else []
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line for line in lines if folder is None or line.split("\t")[1] == str(folder)][-3:]

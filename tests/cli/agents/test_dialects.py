@@ -214,7 +214,7 @@ def test_a_hook_of_claude_code_that_another_runner_calls_says_nothing(
     with monkeypatch.context() as other:
         other.setenv("COPILOT_PROJECT_DIR", str(shop))
         assert said() == ""
-    assert _PATH in said() and logged() == []
+    assert _PATH in said() and logged(shop) == []
 
 
 _WORDS = sorted({word for row in rows(dialects.__file__, "dialects") for word in row[2].split(".")})

@@ -393,7 +393,7 @@ def test_codex_is_read_of_a_file_and_of_nothing_else(empty: Path) -> None:
         runner = Runner(empty, turn_id="t", transcript_path=str(path))
         told = {"tool_name": "Bash", "tool_use_id": "u", "tool_input": {"command": "make"}}
         assert runner.hears("PostToolUse", tool_response="error: no such file", **told) == ""
-    assert logged() == []
+    assert logged(empty) == []
 
 
 def _named(text: str) -> set[str]:

@@ -78,7 +78,7 @@ def test_what_one_agent_notes_reaches_the_other_after_its_next_tool_call_once(em
     )
     assert cautious_tokens(said) <= 150
     assert [team.uses(agent) for agent in "abc"] == ["", "", ""]
-    assert logged() == []
+    assert logged(empty) == []
 
 
 def _save(folder: Path, name: str, summary: str, session: str = "another") -> None:
