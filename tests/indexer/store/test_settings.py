@@ -138,6 +138,7 @@ def test_the_nodes_of_a_cluster_are_shown_without_how_they_are_asked() -> None:
     assert WideSettings(("https://a:9200", "http://b:9201")).hosts == "a:9200, b:9201"
 
 
+@pytest.mark.needs("opensearch")
 def test_the_environment_names_nodes_before_a_file_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CTXRANK_WIDE", raising=False)
     assert wide_settings(None, "x", keeps_local=True) is None
