@@ -180,6 +180,7 @@ def _note_ran(call: HookCall, command: str, waiting: Mapping[str, str]) -> None:
     from ctxrank.cli.agents.shell_line import is_looking, simple_commands  # noqa: PLC0415  only after a failure
 
     did = [part for part in simple_commands(command, "")[1] if not is_looking(part)]
+    # Before they are redacted: that costs as much as all else here.
     parts = [part for part in did if any(_is_other(part, failed) for failed in waiting.values())]
     if not parts:
         return

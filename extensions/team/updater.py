@@ -13,7 +13,7 @@ import threading
 from collections.abc import Generator
 
 from ctxrank.extensions.team.watch import LogWatch
-from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine
 from ctxrank.indexer.store.location import PRIMARY_FILE, TEAM_LOCK, at
 from ctxrank.indexer.store.one_process import only_one
@@ -66,7 +66,7 @@ def _opened(primary: str) -> Generator[Store, None, None]:
     location = at(primary)
     lock = os.path.join(location.folder, TEAM_LOCK)
     with (
-        only_one(lock, str(os.getpid()), lambda says: LockedError(f"Process {says} does so already.")),
+        only_one(lock, str(os.getpid())),
         open_at(location, Fts5Engine, BUSY_MS) as store,
     ):
         yield store

@@ -218,11 +218,11 @@ class _Elsewhere:
     def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
         """The new file that has most of what a file said, around a span and in all; what several have counts less."""
         new = tuple(self._sources(anchor, self._new.get(language_of(anchor.now_path).kind, ())))
-        around, stem = frozenset(kept.before + kept.words + kept.after), _stem(anchor.now_path)
-        near = _shares(was.around if was else around, new)
-        in_all = _shares(was.source.known_words if was else frozenset[int](), new)
+        stem = _stem(anchor.now_path)
+        near = _shares(frozenset(kept.before + kept.words + kept.after) if was is None else was.around, new)
+        in_all = _shares(frozenset[int]() if was is None else was.source.known_words, new)
         share = {one: near[one] + in_all[one] + _STEM_SHARE * (_stem(one.path) == stem) for one in new}
-        least = _LEAST_SUCCESSOR if was else _LEAST_AROUND
+        least = _LEAST_AROUND if was is None else _LEAST_SUCCESSOR
         return [one for one in sorted(new, key=share.__getitem__)[-1:] if share[one] >= least]
 
     def _nearest(

@@ -167,14 +167,10 @@ def is_random(value: str) -> bool:
     if len(value) < _LEAST_RANDOM or not value.isascii() or compiled(_UUID).fullmatch(value):
         return False
     parts = compiled(r"[\W_]+").split(value)
-    words = _words(parts)
     run = "".join(parts)
-    if (
-        words * 2 >= len(parts)
-        or (words and not any(map(looks_like_key, parts)))
-        or len(run) < _LEAST_STRONG
-        or max(map(len, parts)) < _LEAST_WORD
-    ):
+    if _is_of_words(parts) or len(run) < _LEAST_STRONG or max(map(len, parts)) < _LEAST_WORD:
+        return False
+    if sum(map(_is_word, parts)) * 2 >= len(parts):
         return False
     if run.isalpha():
         return len(parts) == 1 and not reads_like_a_word(run)
@@ -188,9 +184,13 @@ def is_random(value: str) -> bool:
     return not run.isdigit() and is_mixed and entropy(run) > _LEAST_ENTROPY
 
 
-def _words(parts: list[str]) -> int:
-    """How many of the parts are words."""
-    return sum(len(part) >= _LEAST_WORD and part.isalpha() and reads_like_a_word(part) for part in parts)
+def _is_word(part: str) -> bool:
+    return len(part) >= _LEAST_WORD and part.isalpha() and reads_like_a_word(part)
+
+
+def _is_of_words(parts: list[str]) -> bool:
+    """Whether one of the parts is a word, and none looks like a key: manylinux-ppc64le-17.2."""
+    return any(map(_is_word, parts)) and not any(map(looks_like_key, parts))
 
 
 def _named(run: str) -> int:
@@ -216,8 +216,8 @@ def is_made(value: str) -> bool:
         return len(value) >= _LONG
     parts = compiled(r"[\W_]+").split(value)
     run = "".join(parts)
-    if _words(parts) and not any(map(looks_like_key, parts)):
-        return False  # manylinux-ppc64le-17.2
+    if _is_of_words(parts):
+        return False
     if len(run) < _LEAST_RANDOM or _named(run) * 2 > len(run) or compiled(PIECES["IDENTIFIER"]).fullmatch(value):
         return False
     return any(map(str.isdigit, run)) and any(map(str.isalpha, run)) and entropy(run) > _LEAST_ENTROPY

@@ -1,6 +1,6 @@
 """One process a store for what must not run twice: a lock file, which the system gives free whenever the process ends.
 
-with only_one(".ctxrank/watch.lock", "4711", lambda says: LockedError(f"Process {says} does so already.")):
+with only_one(".ctxrank/watch.lock", "4711"):
     ...
 holder(".ctxrank/watch.lock")      "4711" while the block runs, then ""
 start_for("ctxrank.…", primary)    a process for a store that nobody waits for
@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 
-from ctxrank.indexer.exceptions import CtxrankError, refused_by_system
+from ctxrank.indexer.exceptions import CtxrankError, LockedError, refused_by_system
 from ctxrank.indexer.light_typing import contextmanager
 from ctxrank.indexer.store.location import SERVE_LOCK, WATCH_LOCK
 from ctxrank.indexer.systems import give_to_owner_of_folder
@@ -22,8 +22,14 @@ _MAX_BYTES = 300
 _TRIES, _PAUSE_S = 3, 0.02
 
 
+def _does_so_already(says: str) -> CtxrankError:
+    return LockedError(f"Process {says} does so already.")
+
+
 @contextmanager
-def only_one(path: str, says: str, refused: Callable[[str], CtxrankError]) -> Generator[None, None, None]:
+def only_one(
+    path: str, says: str, refused: Callable[[str], CtxrankError] = _does_so_already
+) -> Generator[None, None, None]:
     """Hold a lock file that says one line. Raises what `refused` makes of its holder's; CtxrankError for no file."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     with refused_by_system(f"{path} cannot be opened", "Remove it; it holds nothing."):

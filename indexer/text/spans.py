@@ -139,7 +139,7 @@ class Source:
 
     @cached_property
     def known_words(self) -> frozenset[int]:
-        """Those, each once."""
+        """The checksums of the words of its lines, each once."""
         return frozenset(self.words)
 
     def _indent(self, at: int) -> int:

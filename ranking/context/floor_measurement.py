@@ -20,7 +20,7 @@ from itertools import chain
 
 import apsw
 
-from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import file_uri, put_setting, read_column, read_value
@@ -152,8 +152,7 @@ def main(primary: str) -> None:
     os.nice(_NICE)
     unbound_memory()  # a hook may have started it
     lock = os.path.join(at(primary).folder, FLOOR_LOCK)
-    only_measurer = only_one(lock, str(os.getpid()), lambda says: LockedError(f"Process {says} does so already."))
-    with only_measurer, open_store(primary) as store:
+    with only_one(lock, str(os.getpid())), open_store(primary) as store:
         if is_outdated(store):
             measure_floor(store, load_config(store))
 

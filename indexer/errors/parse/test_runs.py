@@ -64,6 +64,8 @@ def failed_tests(lines: list[str]) -> list[FailedTest]:
         for runner in _runners()
         if any(sign in text for sign in runner.signs) and (not runner.mark or f"\n{runner.mark}\n" in text)
     ]
+    if not runners:
+        return []
     headings: list[tuple[int, Runner, re.Match[str]]] = []
     for at, line in enumerate(lines):
         for runner in runners:

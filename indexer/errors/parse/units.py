@@ -117,7 +117,8 @@ def _led_by_what_is_wrong(units: list[ErrorUnit], lines: list[str]) -> list[Erro
 
 def _explains(unit: ErrorUnit, above: ErrorUnit) -> bool:
     """Whether one speaker says in the next line why it could not do what it says above."""
-    is_next = unit.line == above.line + 1 and unit[:2] == above[:2] and unit.rank == above.rank
+    is_same = unit.family == above.family and unit.tool == above.tool and unit.rank == above.rank
+    is_next = is_same and unit.line == above.line + 1
     is_placed = bool(unit.place or above.place or unit.codes or unit.error_type)
     return is_next and not is_placed and not (concludes(above.message) or concludes(unit.message))
 
