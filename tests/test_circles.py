@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 _ROOMS = ("ctxrank", "indexer", "ranking", "cli", "extensions")
 
@@ -29,6 +31,7 @@ def _imports() -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_no_module_imports_itself_through_others() -> None:
     waiting = _imports()
     while free := [name for name, needs in waiting.items() if not needs & waiting.keys()]:

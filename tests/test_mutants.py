@@ -27,6 +27,7 @@ from mutants import (
 from ctxrank.indexer.extensions import EXTENSIONS
 
 
+@pytest.mark.slow
 @pytest.mark.needs(*EXTENSIONS)
 def test_every_mutation_names_one_place() -> None:
     mutations = read_mutations()
@@ -131,6 +132,7 @@ def test_slow_tests_are_asked_where_the_quick_ones_notice_nothing(
     assert "slow  area: slow  test\n" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_each_mutation_that_changes_nothing_can_be_made() -> None:
     """A row of `random_mutants.txt` is one change of one line of its file; a line that moved takes it along."""
     for file, before, after, why in random_mutants.equivalents():

@@ -106,6 +106,7 @@ def is_opening(function: ast.expr) -> bool:
     return ast.unparse(function.value) not in {"call", "self._call", "self", "self.pool", "root"}
 
 
+@pytest.mark.slow
 @pytest.mark.needs(*EXTENSIONS)
 def test_a_file_is_opened_by_the_one_function_or_with_a_reason() -> None:
     rooms = ("ctxrank", "indexer", "ranking", "cli", "extensions")

@@ -67,6 +67,7 @@ def test_the_hint_of_a_damaged_database_is_the_command_that_works(
         assert 0 < len(lost) < 15 and all(text.encode() in data[leaf * 4096 : (leaf + 1) * 4096] for text in lost)
 
 
+@pytest.mark.slow
 @each_row("name, page", [("the header", 0), ("an index or a table", 3), ("the last page", -1)])
 def test_whichever_page_is_damaged_what_can_be_read_comes_in(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str], name: str, page: int

@@ -38,6 +38,7 @@ ALLOWED = {
 _NO_NAMES = re.compile(r"\bbazinga_confidence\b|^predecessor$")
 
 
+@pytest.mark.slow
 def test_no_other_module_names_it() -> None:
     named: dict[str, list[str]] = {}
     for top in ("indexer", "ranking", "cli"):

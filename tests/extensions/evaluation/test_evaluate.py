@@ -64,6 +64,7 @@ def test_a_copy_takes_no_place_as_on_a_page_of_hits(tmp_path: Path) -> None:
     assert found.mean("mrr_at_10") == 0.5 and found.mean("recall_at_100") == 1.0
 
 
+@pytest.mark.slow
 def test_the_first_ten_are_those_of_who_asks_for_ten() -> None:
     """Who asks for a hundred has more rows scored."""
     chance = Random(1)

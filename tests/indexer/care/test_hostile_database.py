@@ -144,6 +144,7 @@ def test_what_sqlite_would_hold_in_any_column_comes_in_as_text_or_not_at_all(db:
     assert set(modes) <= {("simple",), ("parallel",)}
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), min_size=1, max_size=30))
 def test_a_database_with_changed_bytes_comes_in_or_is_refused(changes: list[tuple[int, int]]) -> None:

@@ -308,6 +308,7 @@ def test_an_unknown_failure_is_known_to_have_been_seen_before(store: Store) -> N
     assert seen_before(store.primary, "other", signature.instance) is None
 
 
+@pytest.mark.slow
 def test_a_session_keeps_its_last_five_hundred_failures(store: Store) -> None:
     for number in range(503):
         seen(store, f"error: x {number}")

@@ -50,6 +50,7 @@ def _starts(path: Path) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.needs(*EXTENSIONS)
 def test_no_other_module_starts_a_process() -> None:
     found = {

@@ -578,6 +578,7 @@ def test_a_file_that_was_away_and_comes_back_as_it_was_is_found_again(store: Sto
     assert index_artifacts(store).added == ("a.md",) and finds(store, "zebra") == 1
 
 
+@pytest.mark.slow
 def test_nothing_outside_is_indexed_while_a_folder_is_exchanged_with_a_link_all_the_time(tmp_path: Path) -> None:
     top, outside, spare = tmp_path / "top", tmp_path / "outside", tmp_path / "spare"
     for number in range(40):

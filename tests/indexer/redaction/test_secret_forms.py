@@ -263,6 +263,7 @@ def test_values_are_known_of_no_text_without_one_and_not_where_redaction_is_off(
     assert secret_values("nothing here") == frozenset()
 
 
+@pytest.mark.slow
 @each_row("number", range(len(MARKS)))
 def test_a_token_with_a_mark_goes(number: int) -> None:
     mark = MARKS[number]

@@ -260,6 +260,7 @@ def _line(name: str, mode: RedactionMode, texts: list[list[str]], drawn: dict[st
     return "\t".join([name, *map(str, gone), digest_of(repr(redacted), 4)])
 
 
+@pytest.mark.slow
 def test_what_is_taken_for_a_secret_is_what_was_reviewed(request: pytest.FixtureRequest) -> None:
     found = list(_lines())
     if request.config.getoption("--rewrite-golden"):

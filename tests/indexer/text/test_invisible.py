@@ -62,6 +62,7 @@ def test_every_ignorable_character_goes_from_between_two_letters() -> None:
     assert all(map(is_ignorable, IGNORABLE)) and len(IGNORABLE) == 4174
 
 
+@pytest.mark.slow
 def test_what_is_of_category_c_is_invisible() -> None:
     assert all(is_invisible(char) for char in map(chr, range(0x110000)) if is_other(char))
     others = (char for char in map(chr, range(0x110000)) if not is_other(char) and not is_ignorable(char))

@@ -173,6 +173,7 @@ def _forget() -> None:
     vocabulary._load.cache_clear()  # pyright: ignore[reportPrivateUsage]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("damage", ["none", "empty", "short", "shifted", "zeros", "other head", "other key"])
 def test_an_image_counts_as_its_vocabulary_and_one_that_is_none_is_made_again(

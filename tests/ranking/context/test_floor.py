@@ -116,6 +116,7 @@ def test_of_the_prompts_that_it_was_measured_with_fewer_than_one_in_twenty_are_a
         assert answered == [prompt for prompt in prompts if nearest(store, prompt, Config()) > floor]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("titles, is_enough", [(LEAST_PROMPTS, True), (LEAST_PROMPTS - 1, False)])
 def test_prompts_of_other_projects_are_asked_where_there_are_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, titles: int, is_enough: bool
@@ -140,6 +141,7 @@ def test_prompts_of_other_projects_are_asked_where_there_are_enough(
         assert "fence" not in kept  # nothing of them but the numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projects, has_shuffled", [(LEAST_PROJECTS - 1, True), (LEAST_PROJECTS, False)])
 def test_pasted_prompts_of_enough_projects_do_without_shuffled_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, projects: int, has_shuffled: bool
@@ -168,6 +170,7 @@ def test_a_store_that_is_not_the_users_is_not_asked(tmp_path: Path, monkeypatch:
         assert foreign_prompts(store) == []
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_measures_it(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         _fill(store, LEAST_FINDINGS)
@@ -182,6 +185,7 @@ def test_a_process_of_its_own_measures_it(tmp_path: Path) -> None:
         assert measured_floor(store) == floor
 
 
+@pytest.mark.slow
 def test_one_process_at_a_time_measures_it_however_many_sessions_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

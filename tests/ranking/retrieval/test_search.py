@@ -352,6 +352,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
+@pytest.mark.slow
 @each_row("query", ["walrus", "zebra yak walrus", "yak zebra somewhere walrus"])
 @each_row("filters", [{"path": "deep"}, {"group": "MINE"}, {"session": "S2"}, {"kinds": ("package",)}])
 def test_thousands_of_foreign_matches_do_not_hide_the_filtered_one(
