@@ -9,8 +9,7 @@ from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_list, object_of
-from ctxrank.indexer.text.json_depth import is_deep
-from ctxrank.indexer.text.light_json import loads
+from ctxrank.indexer.text.light_json import is_deep, loads
 from ctxrank.indexer.text.tables import rows
 
 RUNNERS = ("claude-code", "codex")  # those whose words are ours

@@ -19,7 +19,7 @@ from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.text.lines import name_and_text, one_line, quoted_line, shorten
-from ctxrank.ranking.context.findings import PromptFinding, relevant_findings
+from ctxrank.ranking.context.floor import PromptFinding
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 PROMPT_TOKENS = 600
@@ -37,6 +37,8 @@ def on_prompt(call: HookCall) -> str:
     has_block = call.agent_id and is_tagged(call.event.text("prompt"))  # a spawned agent's, with its task
     if has_block or _is_runners_own(prompt):
         return ""
+    from ctxrank.ranking.context.findings import relevant_findings  # noqa: PLC0415  a failure's note reads no prompt
+
     if call.settings.learn and needs_note(call.store.primary, call.event.session):
         _note_prompt(call, prompt)
     shown, project = call.shown, call.project

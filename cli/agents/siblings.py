@@ -24,7 +24,7 @@ from ctxrank.indexer.text.lines import name_and_text, one_line, shorten
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.parents import ParentDocument
-    from ctxrank.ranking.context.findings import PromptFinding
+    from ctxrank.ranking.context.floor import PromptFinding
 
 TOKENS_AN_HOUR = 150
 _LEAST_TOKENS = 60  # a line with what stands around it

@@ -11,15 +11,17 @@ import functools
 import re
 from collections.abc import Iterator
 
-from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
-from ctxrank.indexer.errors.slots import with_quoted_slots
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.errors.parse import kept
+from ctxrank.indexer.errors.parse.frames import last_part
+from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, signed_rows, words
+from ctxrank.indexer.light_typing import NamedTuple, cache
 
 MAX_WORDS = 60
 _MAX_VALUE = 120
 _MAX_SYNTAX = 24
 _LEAST_SAID = 4  # spaces between double quotation marks, from which they hold a sentence and no value
 _QUOTES = "`'\"\u201c\u201d\u2018\u2019\u00ab\u00bb"
+_NAME_QUOTES = frozenset("`'\"\u2018\u2019\u201c\u201d")
 
 
 class Masked(NamedTuple):
@@ -77,6 +79,32 @@ def tokens(message: str) -> Iterator[re.Match[str]]:
     return _TOKENS["token"].finditer(with_quoted_slots(message))
 
 
+_slots = cache(lambda: signed_rows("slots"))
+
+
+def with_quoted_slots(message: str) -> str:
+    """The message with the names quoted that it has in known places without quotes, found by the words around them.
+
+    with_quoted_slots("undefined: file")                  ->  "undefined: `file`"
+    with_quoted_slots("count declared and not used")      ->  "`count` declared and not used"
+
+    Go, javac, PostgreSQL, shells and Node write names bare, and a bare name may be any word. Tools that quote are not
+    touched.
+    """
+    for signs, pattern in _slots():
+        if not any(sign in message for sign in signs):
+            continue
+        spans = [
+            span
+            for match in kept.compiled(pattern).finditer(message)
+            for name in match.groupdict()
+            if (span := match.span(name)) != (-1, -1) and not _NAME_QUOTES & set(message[span[0] : span[1]])
+        ]
+        for start, end in sorted(spans, reverse=True):
+            message = f"{message[:start]}`{message[start:end]}`{message[end:]}"
+    return message
+
+
 def lasting(text: str) -> str:
     """The text without what changes from run to run: folders and lines of paths, addresses, times, durations."""
     return _TOKENS["passing"].sub(_without_passing, text)
@@ -97,7 +125,7 @@ def level(word: str) -> str:
 def _without_passing(found: re.Match[str]) -> str:
     if found["path"] is None:
         return "<>"
-    return re.split(r"[/\\]", _TOKENS["line of path"].sub("", found["path"]))[-1]
+    return last_part(_TOKENS["line of path"].sub("", found["path"]))
 
 
 def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
@@ -115,7 +143,7 @@ def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
             return f"'{option[0]}'"
     elif kind == "id" and token.startswith("-"):
         return f"'{token}'"
-    elif kind == "id" and re.fullmatch(r"[A-Z][A-Z_]*(?:_[A-Z]+)+", token):
+    elif kind == "id" and kept.compiled(r"[A-Z][A-Z_]*(?:_[A-Z]+)+").fullmatch(token):
         return token  # a constant's name is a code in all but notation
     elif kind == "number" and before in _PLACES_IN_TEXT:
         return "<num>"
@@ -127,5 +155,5 @@ def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
 
 def _is_syntax(quoted: str) -> bool:
     """Whether the quotation is a language's own: a keyword, `for...of`, `export =`."""
-    found = re.findall(r"[^\W\d]\w*", quoted.lower())
+    found = kept.compiled(r"[^\W\d]\w*").findall(quoted.lower())
     return bool(found) and len(quoted) <= _MAX_SYNTAX and all(word in KEYWORDS for word in found)

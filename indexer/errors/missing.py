@@ -8,10 +8,9 @@ What helps with one missing thing does not help with another, so that the name i
 file that is named by a path the last part counts: folders differ from checkout to checkout.
 """
 
-import re
-
 from ctxrank.indexer.errors.masks import level
 from ctxrank.indexer.errors.parse import kept
+from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, signed_rows, words
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import cache
@@ -70,5 +69,5 @@ def _normal(name: str) -> str:
     """Without a version, a sentence's end, and the folders of a path that begins at a root."""
     name = name.rstrip(".,;:").removeprefix("file:") or name
     if name.startswith(("/", "~", "./", "../", "\\")) or name[1:3] in (":\\", ":/"):
-        return re.split(r"[/\\]", name.rstrip("/\\"))[-1]
+        return last_part(name.rstrip("/\\"))
     return _SAID["version"].sub("", name) if " " not in name and any(sign in name for sign in "=<>~!^@") else name

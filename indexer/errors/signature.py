@@ -9,12 +9,11 @@ again.
 """
 
 import itertools
-import re
 from collections.abc import Iterator
 
 from ctxrank.indexer.errors.masks import lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
-from ctxrank.indexer.errors.parse.frames import Frame, own_frames
+from ctxrank.indexer.errors.parse.frames import Frame, last_part, own_frames
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
@@ -137,7 +136,7 @@ def sign(unit: ErrorUnit) -> Signature:
         missing_name(message, unit.error_type, of_code=_is_of_code(unit, frames)),
         _outcome(unit, frames, template.text),
         unit.reasons,
-        re.split(r"[/\\]", file)[-1],
+        last_part(file),
         "" if not unit.frames or unit.frames[-1].is_ours else unit.frames[-1].place,
     )
 

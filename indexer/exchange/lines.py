@@ -8,7 +8,7 @@ from ctxrank.indexer.bounds import MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_LINE_DE
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, object_of
-from ctxrank.indexer.text.json_depth import is_deep
+from ctxrank.indexer.text.light_json import is_deep
 from ctxrank.indexer.text.lines import is_uuid
 
 Key = TypeVar("Key")

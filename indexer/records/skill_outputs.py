@@ -19,7 +19,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page, read_column, require_value
 from ctxrank.indexer.store.rows import Value, list_where
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
-from ctxrank.indexer.text.json_depth import is_deep
+from ctxrank.indexer.text.light_json import is_deep
 from ctxrank.indexer.text.lines import is_one_line
 
 MAX_SKILL_CHARS = 200

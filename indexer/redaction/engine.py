@@ -27,7 +27,6 @@ from ctxrank.indexer.redaction.kubernetes_secrets import ANCHOR as KUBERNETES_AN
 from ctxrank.indexer.redaction.kubernetes_secrets import find_kubernetes
 from ctxrank.indexer.redaction.named_values import ANCHORS as NAME_ANCHORS
 from ctxrank.indexer.redaction.named_values import find_named, places_of_names
-from ctxrank.indexer.redaction.random_words import find_random
 from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES, Rule
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.vendor_values import find_vendor_values, vendors
@@ -159,6 +158,8 @@ def _claims_of(
     for secret in chain.from_iterable(seen_by):
         claims.add(secret.start, secret.end, secret.label, secret.rule)
     if mode.sees_randomness:
+        from ctxrank.indexer.redaction.random_words import find_random  # noqa: PLC0415  seldom asked for
+
         for start, end in find_random(text):
             claims.add(start, end, "[REDACTED]", "entropy")
     claims.add_copies(known)
@@ -271,28 +272,30 @@ def _forms(text: str, places: dict[str, list[int]], lower: str) -> Iterator[Secr
     yield from (one for one in named if one.is_weak)
 
 
+_ALL_RULES = (*RULES, *FORMAT_RULES)
+
+
 def _by_rules(text: str, places: dict[str, list[int]], *, are_formats: bool) -> Iterator[Secret]:
-    rules, by_anchor = _rules(are_formats=are_formats)
     called: defaultdict[int, list[list[int]]] = defaultdict(list)  # a rule may have 200 anchors, a text few of them
     for anchor, found in places.items():
-        for number in by_anchor.get(anchor, ()):
-            called[number].append(found)
+        for number in _by_anchor().get(anchor, ()):
+            if (number >= len(RULES)) == are_formats:
+                called[number].append(found)
     for number in sorted(called):
-        lists = called[number]
+        rule, lists = _ALL_RULES[number], called[number]
         found = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
-        for start, end in find_rule(rules[number], text, found):
-            yield Secret(start, end, rules[number].label, rules[number].name)
+        for start, end in find_rule(rule, text, found):
+            yield Secret(start, end, rule.label, rule.name)
 
 
 @cache
-def _rules(*, are_formats: bool) -> tuple[tuple[Rule, ...], dict[str, tuple[int, ...]]]:
-    """The rules of one kind, and which of them an anchor calls for, by their numbers."""
-    rules = FORMAT_RULES if are_formats else RULES
-    numbers: dict[str, tuple[int, ...]] = {}
-    for number, rule in enumerate(rules):
+def _by_anchor() -> dict[str, list[int]]:
+    """Which rules an anchor calls for, by their numbers."""
+    numbers: defaultdict[str, list[int]] = defaultdict(list)
+    for number, rule in enumerate(_ALL_RULES):
         for anchor in rule.anchors:
-            numbers[anchor] = (*numbers.get(anchor, ()), number)
-    return rules, numbers
+            numbers[anchor].append(number)
+    return numbers
 
 
 _ESCAPES = ("\\b", "\\f", "\\n", "\\r", "\\t")
@@ -392,15 +395,8 @@ _CONTROLS = frozenset(filter(is_control, map(chr, range(0x80))))
 @cache
 def _anchors() -> tuple[tuple[str, ...], int]:
     """Where a secret may stand, each anchor once, and the length of the longest."""
-    rules = (*RULES, *FORMAT_RULES)
-    words = [
-        *_CONTROLS,
-        *NAME_ANCHORS,
-        *(word for rule in rules for word in rule.anchors),
-        *vendors(),
-        KUBERNETES_ANCHOR,
-    ]
-    return tuple(dict.fromkeys(words)), max(map(len, words))
+    words = tuple(dict.fromkeys([*_CONTROLS, *NAME_ANCHORS, *_by_anchor(), *vendors(), KUBERNETES_ANCHOR]))
+    return words, max(map(len, words))
 
 
 _HEAD_CHARS = 3

@@ -11,8 +11,8 @@ from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, shown_secrets
 from ctxrank.indexer.redaction.ruleset import may_hold_secret
-from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.json_numbers import finite
+from ctxrank.indexer.text.light_json import is_deep
 from ctxrank.indexer.text.lines import one_line
 
 _WORDS_REMEMBERED = 100_000

@@ -3,8 +3,6 @@
 filled("(?!%{STAND_IN})[a-z]+")      the same with the pattern of a stand-in
 """
 
-import re
-
 from ctxrank.indexer.text.tables import rows
 
 # The first letters of any three digits in base64, as words; all else is in the table.
@@ -18,8 +16,9 @@ PIECES: dict[str, str] = {"ACCOUNT": _ACCOUNT}
 
 
 def filled(pattern: str) -> str:
-    """A pattern with the pieces that it names in %-braces."""
-    return re.sub(r"%\{(\w+)\}", lambda found: PIECES[found[1]], pattern) if "%{" in pattern else pattern
+    """A text with the pieces that it names in %-braces."""
+    first, *others = pattern.split("%{")
+    return first + "".join(PIECES[name] + rest for name, _, rest in (other.partition("}") for other in others))
 
 
 for name, *cells in rows(__file__, "pieces"):

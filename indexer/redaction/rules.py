@@ -39,11 +39,11 @@ def _read() -> dict[str, list[Rule]]:
     """The rules of each section of the table."""
     sections: dict[str, list[Rule]] = {}
     section, is_token = list[Rule](), False
-    for name, *cells in rows(__file__, "rules"):
+    for name, *cells in rows(__file__, "rules", filled):
         if name.startswith("["):
             section, is_token = sections.setdefault(name, []), name in ("[tokens]", "[marks]")
         elif cells:
-            anchors, least, back, pattern, label, opening = (*map(filled, cells), "", "", "")[:6]
+            anchors, least, back, pattern, label, opening = (*cells, "", "", "")[:6]
             parts = anchors.split(" ")
             if "\\" in anchors:
                 parts = [unicode_escape_decode(part)[0] for part in parts]
@@ -53,8 +53,8 @@ def _read() -> dict[str, list[Rule]]:
                 pattern = f"{start}{pattern}(?![A-Za-z0-9_])"
                 opening = opening or PIECES["BEHIND_TOKEN" if back else "TOKEN"]
             label = label or f"[REDACTED:{name}]"
-            is_place = section is sections.get("[places]") or "%{NOT_A_SECRET}" in cells[3]
-            kind = (is_place, "%{NOT_CODE}" in cells[3], "%{ARGS}" in cells[3])
+            is_place = section is sections.get("[places]") or PIECES["NOT_A_SECRET"] in pattern
+            kind = (is_place, PIECES["NOT_CODE"] in pattern, PIECES["ARGS"] in pattern)
             section.append(Rule(name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, *kind))
     return sections
 

@@ -11,7 +11,7 @@ import yaml
 
 from ctxrank.indexer.beneath import read_beneath, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.text.json_depth import is_deep
+from ctxrank.indexer.text.light_json import is_deep
 
 _MAX_BYTES = 256 * 1024
 _TOO_DEEP = "values lie more than 50 levels deep"

@@ -2,8 +2,10 @@
 
 loads('{"a": [1]}')          {"a": [1]}
 dumps({"a": "é"})            '{"a": "\\u00e9"}'
+is_deep("[[1]]", 1)          True: how deep a text is, is known before it is read
 """
 
+from ctxrank.indexer.bounds import MAX_DEPTH
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,3 +44,24 @@ else:
 
     def _refuse(value: object) -> object:
         raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+
+
+_ALIKE = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def is_deep(text: str, limit: int = MAX_DEPTH) -> bool:
+    """Whether a text nests deeper than that, or never closes what it opens; what stands in strings does not count.
+
+    What is deep takes long to read.
+    """
+    if text.count("[") + text.count("{") <= limit:
+        return False
+    outside = text.replace("\\\\", "").replace('\\"', "").split('"')[::2]
+    brackets = "".join(outside).encode("utf-8", "replace").translate(_ALIKE, _NO_BRACKETS)
+    for _ in range(limit):  # each takes the innermost level away
+        shorter = brackets.replace(b"[]", b"")
+        if shorter == brackets:
+            break
+        brackets = shorter
+    return bool(brackets)

@@ -18,7 +18,7 @@ from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument, few_rows
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text import tables
-from ctxrank.ranking.context.floor import KINDS, floor_of, nearness
+from ctxrank.ranking.context.floor import KINDS, PromptFinding, floor_of, nearness
 from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_candidates, scored_rows, term_scores
@@ -48,17 +48,6 @@ _words = {kind: words.split() for kind, words in tables.rows(__file__, "common_w
 # Beside them all that a request is made of may stand in another form; the function words are left out of every query.
 _REQUEST_WORDS = {form for word in _words.pop("request") for form in _forms(word)} | set(_words.pop("trouble"))
 _COMMON = {stem: counts for row, stems in _words.items() for counts in (float(row),) for stem in stems}
-
-
-class PromptFinding(NamedTuple):
-    """A finding above the floor; `words` are those of the prompt that it shares, the most telling first.
-
-    `passage` is the text of its best passage, '' where its own row (title and summary) matches best.
-    """
-
-    parent: ParentDocument
-    passage: str
-    words: tuple[str, ...]
 
 
 class NearFinding(NamedTuple):

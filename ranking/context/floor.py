@@ -28,6 +28,7 @@ from math import comb, log
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
 
 # Findings are what somebody wrote down. Files of the project are not: an agent reads these by itself.
@@ -43,6 +44,17 @@ _CURVE_START, _CURVE_SLOPE, _CURVE_PASTED = 0.3, 0.082, 0.75
 _GROWN_BY = 0.25  # of the findings it was measured with, more or fewer: measured again
 SETTING = "floor with confidence"  # one that was measured otherwise is not read
 OTHER_PROJECTS, SHUFFLED_WORDS = "prompts of other projects", "lines of shuffled words"
+
+
+class PromptFinding(NamedTuple):
+    """A finding above the floor; `words` are those of the prompt that it shares, the most telling first.
+
+    `passage` is the text of its best passage, '' where its own row (title and summary) matches best.
+    """
+
+    parent: ParentDocument
+    passage: str
+    words: tuple[str, ...]
 
 
 class Floor(NamedTuple):

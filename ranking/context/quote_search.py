@@ -6,7 +6,7 @@ from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.store.parents import ParentDocument
-from ctxrank.ranking.context.findings import PromptFinding
+from ctxrank.ranking.context.floor import PromptFinding
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates
 from ctxrank.ranking.retrieval.cleaning import cleaned, cleaned_parent

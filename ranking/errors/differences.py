@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ctxrank.indexer.errors.masks import level, tokens
+from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature, without_suggestion
@@ -199,7 +200,7 @@ def _is_same_path(one: _Token, mine: str, theirs: str, about: _About) -> bool:
         return True
     if one.is_place or _says_where(one, about):
         return True
-    last, other = (re.split(r"[/\\]", _SAID["line"].sub("", path).rstrip("/\\"))[-1] for path in (mine, theirs))
+    last, other = (last_part(_SAID["line"].sub("", path).rstrip("/\\")) for path in (mine, theirs))
     is_file = _SAID["rooted"].match(mine) is not None or _SAID["file"].search(last) is not None
     # What is no file is a name in code: com/example/Main.
     return last == other or (one.kind != "url" and (not about.is_absent if is_file else about.names_vary))

@@ -7,13 +7,12 @@ lines. What is shared says of itself what it is about: it names something, or it
 reports that lead with the same message, or whose codes differ, are compared by match.py, which knows better.
 """
 
-import re
-
 import apsw
 
 from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.masks import lasting, masked
+from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import Signature, content_of, pairs_of, passed_on, terms_of
 from ctxrank.indexer.light_typing import NamedTuple
@@ -27,7 +26,7 @@ from ctxrank.ranking.errors.similarity import compare
 _MOST_LINES = 40
 _MOST_TERMS = 150
 _MOST_SAID = 200  # characters
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_BETWEEN_SENTENCES = r"(?<=[.!?])\s+(?=[A-Z])"
 _LEAST_NAMED, _LEAST_SAID = 3, 5  # words that carry meaning: beside a name, and of a whole message
 
 
@@ -83,7 +82,7 @@ def _told(lines: list[str]) -> _Told:
 def _shared(message: str, text: _Told) -> list[str]:
     """What a message says, or passes on, that stands in a text, with the same values."""
     found: list[str] = []
-    for said in (message, *passed_on(message), *_SENTENCE.split(message)):
+    for said in (message, *passed_on(message), *kept.compiled(_BETWEEN_SENTENCES).split(message)):
         template = masked(said)
         has_name = any(not (value.isdigit() or "/" in value or "\\" in value) for value in template.values)
         least = _LEAST_NAMED if has_name else _LEAST_SAID

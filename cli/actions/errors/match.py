@@ -20,7 +20,7 @@ from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
 from ctxrank.ranking.errors.match import ErrorMatch
 
 if TYPE_CHECKING:
-    from ctxrank.ranking.context.findings import PromptFinding
+    from ctxrank.ranking.context.floor import PromptFinding
 
 _MASKED_SHOWN = 6
 

@@ -9,19 +9,19 @@ from ctxrank.cli.actions.errors.lookup import record_sighting
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import failed_commands
-from ctxrank.indexer.errors.failed_commands import FailedCommand, shown_command
+from ctxrank.indexer.errors.failed_commands import FailedCommand, TreeState, shown_command
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import FailurePlace, resolve, sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import fingerprint
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, NamedTuple
 from ctxrank.indexer.records.conversations import note_changed
 from ctxrank.indexer.records.sessions import project_in_force, session_id_of
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.store.location import checkout_of
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
 
@@ -117,13 +117,14 @@ def learn_from_failure(
 
 
 def _remember(store: Store, run: CommandRun, unit: str) -> None:
-    from ctxrank.indexer.errors.tree_changes import note_tree  # noqa: PLC0415  a failure that is not noted yet
+    tree = TreeState()
+    if checkout_of(os.path.realpath(store.location.root)) is not None:
+        from ctxrank.indexer.errors.tree_changes import note_tree  # noqa: PLC0415  a failure that is not noted yet
+        from ctxrank.indexer.files.paths import without_secret  # noqa: PLC0415  the same
 
-    tree = note_tree(store.location.root, store.location.folder)
-    tree = tree._replace(
-        differing=tuple(name for name in tree.differing if without_secret(name, run.mode) == name),
-        missing=tuple(name for name in tree.missing if without_secret(name, run.mode) == name),
-    )
+        commit, *lists = note_tree(store.location.root, store.location.folder)
+        clean = [tuple(name for name in names if without_secret(name, run.mode) == name) for names in lists]
+        tree = TreeState(commit, *clean)
     with store.write() as change:
         failed_commands.remember(change, FailedCommand(run.key, run.command, run.folder, unit, tree, run.ended_at))
 
@@ -166,6 +167,7 @@ def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedComm
     """Keep what was done between a failure and its end as a sighted solution: commands; lines, or the files' names."""
     from ctxrank.indexer.errors.solutions import NewKnownError, save_error  # noqa: PLC0415  after a success alone
     from ctxrank.indexer.errors.tree_changes import changed_lines  # noqa: PLC0415  the same
+    from ctxrank.indexer.files.paths import without_secret  # noqa: PLC0415  the same
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  the same
 
     named = ", ".join(changes.names[:_NAMES_SHOWN])

@@ -65,9 +65,14 @@ def called_above(line: str, frame: Frame, pattern: str) -> Frame:
     )
 
 
+def last_part(path: str) -> str:
+    """What stands behind a path's last separator, of either kind."""
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
 def file_name(path: str) -> str:
-    """A path's last part."""
-    name = re.split(r"[/\\]", path)[-1][:_MAX_NAME]
+    """A path's last part, as far as it is shown."""
+    name = last_part(path)[:_MAX_NAME]
     return re.sub(r"0x[0-9a-f]+", "0x", name) if "0x" in name else name  # a module that was made in memory
 
 

@@ -9,8 +9,7 @@ instead of naming it. Without that, all errors under one title would be one erro
 
 import re
 
-from ctxrank.indexer.errors.parse.headlines import MARK, headline_of
-from ctxrank.indexer.errors.parse.notations import STRUCTURE, STRUCTURE_SIGNS
+from ctxrank.indexer.errors.parse.notations import MARK, STRUCTURE, STRUCTURE_SIGNS, headline_of
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.light_typing import NamedTuple

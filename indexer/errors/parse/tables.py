@@ -29,7 +29,7 @@ def rows(name: str) -> Iterator[list[str]]:
         for line in file:
             if line.startswith("#"):
                 continue
-            columns = (re.sub(_PIECE, piece, line) if "«" in line else line).rstrip("\n").split("\t")
+            columns = (compiled(_PIECE).sub(piece, line) if "«" in line else line).rstrip("\n").split("\t")
             if columns[0] == "=":
                 pieces[columns[1]] = columns[2]
             else:

@@ -2,7 +2,7 @@
 
     error_units("make\\nx.c:3:5: error: unknown type name 'foo'\\n")[0].message  ->  "unknown type name 'foo'"
 
-Tools announce an error in one line (headlines.py) or as a stack of calls. What belongs to it (notes, code, frames)
+Tools announce an error in one line (notations.py) or as a stack of calls. What belongs to it (notes, code, frames)
 follows, and is kept as detail. Output that announces nothing is one unit: its last line that is not empty.
 """
 
@@ -10,7 +10,7 @@ import bisect
 import re
 
 from ctxrank.indexer.errors.parse import kept
-from ctxrank.indexer.errors.parse.console import clean
+from ctxrank.indexer.errors.parse.console import clean, unwrapped
 from ctxrank.indexer.errors.parse.frames import (
     JAVA_FILES,
     NAMELESS,
@@ -18,17 +18,26 @@ from ctxrank.indexer.errors.parse.frames import (
     called_above,
     frame_at,
     frame_of,
+    last_part,
     own_frames,
 )
-from ctxrank.indexer.errors.parse.headlines import Headline, headline_of, may_announce
 from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full
-from ctxrank.indexer.errors.parse.notations import CAUSE, NOTHING, TEXT, TOOL, WARNING, way
+from ctxrank.indexer.errors.parse.notations import (
+    CAUSE,
+    NOTHING,
+    TEXT,
+    TOOL,
+    WARNING,
+    Headline,
+    headline_of,
+    may_announce,
+    way,
+)
 from ctxrank.indexer.errors.parse.reasons import reasons_beside
 from ctxrank.indexer.errors.parse.structure import better_line, concludes, names_something, without_stamp
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.tables import Expressions
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, SummaryPlaces, failed_tests
-from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_UNITS = 20
@@ -348,7 +357,7 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
             detail.append(prefix.sub("", line))
         end += 1
     if headline.place and notation.family in ("test", "trace"):
-        frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
+        frames.append(Frame(last_part(headline.place).split(":")[0], headline.function))
     causes = _PRINTED["cause"].findall("\n".join(detail[1:]))
     message = headline.message or ": ".join(line.strip() for line in (*detail[:1], *causes))
     is_free = not (tool or headline.codes or _codes_in(message) or headline.error_type in WORDED_BY_LANGUAGE)

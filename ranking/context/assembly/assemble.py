@@ -331,23 +331,22 @@ def _package_candidates(
     # What the lines of routed packages may take: more only as far as the role's number of places goes.
     room = budget.limit * budget.shares["packages"] / sum(budget.shares.values()) * ROUTED_SHARE
     places = spawn.limit
+    too_full = f"the lines before it take more than the budget of {budget.limit} tokens"
     for rank, one in enumerate(rows):
         is_routed = one.standing == IS_ROUTED
-        candidate = None
         own = lines[IS_NEAR] if one.standing == IS_NEAR else sum(lines.values())
-        if own > budget.limit:
-            reason = f"the lines before it take more than the budget of {budget.limit} tokens"
-            unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
-            continue
-        if not (is_routed and places <= 0 and room < 0):  # else no line of it is made: there may be many
+        is_full = own > budget.limit
+        candidate = None
+        # Where there is no place and no room, no line of it is made: there may be many.
+        if not (is_full or (is_routed and places <= 0 and room < 0)):
             candidate = candidate_of(rank, one)
-        if candidate is not None and is_routed:
-            room -= candidate.item.prices[0]
-            places -= 1
-            candidate = candidate._replace(item=candidate.item._replace(is_last=places < 0))
+            if is_routed:
+                room -= candidate.item.prices[0]
+                places -= 1
+                candidate = candidate._replace(item=candidate.item._replace(is_last=places < 0))
         if candidate is None or (is_routed and places < 0 and room < 0):
-            reason = "no word of the task is in it, and no place is free"
-            unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
+            reason = too_full if is_full else "no word of the task is in it, and no place is free"
+            unnamed.append(Omitted._make((public_id(PACKAGE, one.package.id), reason, 0)))
         else:
             candidates.append(candidate)
             lines[one.standing if one.standing == IS_NEAR else ""] += candidate.item.prices[0]

@@ -63,21 +63,20 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         key=lambda row: (row.package.is_delivered, row.package.is_gone, share(row) < FIRST, -row.score, *_newest(row))
     )
     # What text says nothing of is in the order of a block without a task.
-    unsaid = [row for row in rows if share(row) < BEARS]
-    by_priority = rank_packages([row.package for row in unsaid], None, spawn.group, today)
-    place = {row.package.id: at for at, row in enumerate(by_priority)}
-    unsaid.sort(key=lambda row: place[row.package.id])
-    routed = [
-        row._replace(text=0.0, score=blended(0.0, row.parts.total), standing=IS_ROUTED)
-        for row in unsaid
-        if _is_routed(spawn, row.package)
-    ]
-    hidden = tuple(row for row in unsaid if not _is_routed(spawn, row.package))
+    unsaid = {row.package.id: row for row in rows if share(row) < BEARS}
+    by_priority = rank_packages([row.package for row in unsaid.values()], None, spawn.group, today)
+    routed: list[RankedPackage] = []
+    hidden: list[RankedPackage] = []
+    for row in [unsaid[one.package.id] for one in by_priority]:
+        if _is_routed(spawn, row.package):
+            routed.append(row._replace(text=0.0, score=blended(0.0, row.parts.total), standing=IS_ROUTED))
+        else:
+            hidden.append(row)
     known = with_matches(spawn, plan, groups, bearing) + with_matches(spawn, plan, {}, routed)
     if spawn.zone is Zone.CONSERVATIVE:
         plain = [row._replace(standing="") for row in known]
-        return select_for_zone(spawn.zone, with_reserved(plain, spawn.limit))._replace(floored=hidden)
-    return ZoneSelection(known, [], "", hidden, is_by_bearing=True)
+        return select_for_zone(spawn.zone, with_reserved(plain, spawn.limit))._replace(floored=tuple(hidden))
+    return ZoneSelection(known, [], "", tuple(hidden), is_by_bearing=True)
 
 
 def _newest(row: RankedPackage) -> tuple[int, int]:

@@ -82,6 +82,8 @@ def rank_packages(
 ) -> list[RankedPackage]:
     """The packages, best first; `texts` has T of those that match, by document id, None is the heuristic alone."""
     rows: list[RankedPackage] = []
+    words = None if texts is None else ()
+    found: dict[Signals, tuple[HeuristicParts, float]] = {}  # many packages are of one day and one priority
     for package in eligible:
         is_same_group = package.is_own_group and package.group == (group.name if group is not None else None)
         text = None if texts is None else texts.get(package.document_id, 0.0)
@@ -90,9 +92,13 @@ def rank_packages(
         is_lowered = lowers_others and package.is_for_others
         # To whom it was not sent its priority says nothing.
         priority = "low" if is_lowered else package.priority
-        signals = Signals(priority, is_same_group, package.is_designated, days, is_lowered)
-        parts = heuristic(signals) if text is None else heuristic(signals, BLENDED)
-        rows.append(RankedPackage(package, text, parts, parts.total if text is None else blended(text, parts.total)))
+        signals = Signals._make((priority, is_same_group, package.is_designated, days, is_lowered))
+        if signals not in found:
+            parts = heuristic(signals) if text is None else heuristic(signals, BLENDED)
+            found[signals] = parts, parts.total
+        parts, total = found[signals]
+        score = total if text is None else blended(text, total)
+        rows.append(RankedPackage._make((package, text, parts, score, words, (), None, False, "")))
     rows.sort(key=_order)
     return rows
 
@@ -177,8 +183,8 @@ def with_matches(
     matching = [groups.get(row.package.document_id) for row in rows]
     words = iter(telling_words(plan, list(filter(None, matching))))
     for row, group in zip(rows, matching, strict=True):
-        passage_ids = best_passages(group, SHOWN_PASSAGES, _MIN_SHARE) if group else ()
-        row = row._replace(words=next(words) if group else (), passage_ids=passage_ids)
+        if group:
+            row = row._replace(words=next(words), passage_ids=best_passages(group, SHOWN_PASSAGES, _MIN_SHARE))
         if spawn.request.is_explained:
             from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 

@@ -9,7 +9,7 @@ from tables import each_row
 from ctxrank.cli.agents.prompts import told_finding
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.findings import PromptFinding
+from ctxrank.ranking.context.floor import PromptFinding
 
 _NOTE = ParentDocument(
     1, "package", 1, "Locks", "It waits.", "notes/a.md", "S", "G", "developer", "research", "high", 0, None, 1, None

@@ -9,12 +9,12 @@ from tables import each_row
 from ctxrank.indexer.errors.masks import MAX_WORDS, level, masked
 from ctxrank.indexer.errors.parse import capture, console
 from ctxrank.indexer.errors.parse.capture import Capture, capture_file, capture_stream
-from ctxrank.indexer.errors.parse.headlines import headline_of
+from ctxrank.indexer.errors.parse.console import unwrapped
 from ctxrank.indexer.errors.parse.messages import in_full, with_first_of_list
+from ctxrank.indexer.errors.parse.notations import headline_of
 from ctxrank.indexer.errors.parse.reasons import reasons_beside
 from ctxrank.indexer.errors.parse.structure import better_line
 from ctxrank.indexer.errors.parse.units import MAX_UNITS, error_units, looked_at
-from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.vocabulary import is_mistyped, is_ordinary
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ctxrank.indexer.errors.parse.console import read_failure
-from ctxrank.indexer.errors.parse.log_lines import as_said
+from ctxrank.indexer.errors.parse.console import as_said, read_failure
 from ctxrank.indexer.errors.parse.units import error_units
 
 _SAID = 'could not translate host name "db" to address: Name or service not known'

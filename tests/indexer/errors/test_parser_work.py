@@ -17,15 +17,14 @@ from builders import run_child
 from tables import each_row
 from tool_outputs import OUTPUTS, REPORTS, SAYING, SUMMARIES
 
-from ctxrank.indexer.errors.parse.headlines import headline_of
-from ctxrank.indexer.errors.parse.notations import notations
+from ctxrank.indexer.errors.parse.notations import headline_of, notations
 
 _LINES = 200
 _MOST_GROWTH = 2.5
 _ROOM = "ctxrank.indexer.errors.parse."
 # In the order in which they import each other.
 _MODULES = (
-    "console", "frames", "notations", "summaries", "headlines", "messages", "test_runs", "wrappers", "units",
+    "console", "frames", "notations", "summaries", "messages", "test_runs", "units",
 )  # fmt: skip
 # One for each notation of which no output elsewhere has an example.
 _OTHERS = (

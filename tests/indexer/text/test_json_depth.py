@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ctxrank.indexer.bounds import MAX_DEPTH
 from ctxrank.indexer.light_typing import is_dict, is_list
-from ctxrank.indexer.text.json_depth import is_deep
+from ctxrank.indexer.text.light_json import is_deep
 
 _VALUES = st.recursive(
     st.text(alphabet='[]{}"\\a,:', max_size=5) | st.integers(),

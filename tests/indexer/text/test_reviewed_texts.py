@@ -15,7 +15,7 @@ from ctxrank.indexer.text.frontmatter import read_frontmatter
 from ctxrank.indexer.text.globs import GlobTable, covered, fixed_prefix, is_literal, matches, overlap, sqlite_globs
 from ctxrank.indexer.text.identifiers import letter_kinds, split_identifiers, split_word
 from ctxrank.indexer.text.invisible import without_ignorable, without_invisible
-from ctxrank.indexer.text.json_depth import is_deep
+from ctxrank.indexer.text.light_json import is_deep
 from ctxrank.indexer.text.lines import (
     error_title,
     fence,

@@ -12,9 +12,9 @@ from ctxrank.indexer.text.cjk import is_cjk, pairs, stretches
 from ctxrank.indexer.text.definitions import MAX_NAMES, Names, defined_names, forms_of, names_in, with_names
 from ctxrank.indexer.text.digests import digest_of, sha256_of
 from ctxrank.indexer.text.escapes import has_escapes, without_escapes
-from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.languages import language_of
+from ctxrank.indexer.text.light_json import is_deep
 from ctxrank.indexer.text.lines import (
     error_title,
     fence,
