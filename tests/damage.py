@@ -7,10 +7,11 @@ from pathlib import Path
 import apsw
 
 from ctxrank.indexer.fulltext.fts5_engine import index_of
+from ctxrank.indexer.store.connection import PAGE_BYTES
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
-PAGE = 4096
+PAGE = PAGE_BYTES
 
 
 def closed(store: Store) -> Location:

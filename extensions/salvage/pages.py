@@ -17,7 +17,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import WIPED
 
 MAGIC = b"SQLite format 3\x00"
-DEFAULT_PAGE_BYTES = 4096
+_USUAL_PAGE_BYTES = (4096, 8192)
 _FILE_HEADER_BYTES = 100
 _WIPED = WIPED.encode()
 _INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
@@ -61,7 +61,10 @@ class PageFile:
         stored = int.from_bytes(header[16:18], "big")
         self.page_bytes = 65536 if stored == 1 else stored
         if not self.has_magic or self.page_bytes < 512 or self.page_bytes & (self.page_bytes - 1):
-            self.page_bytes = DEFAULT_PAGE_BYTES
+            # The header is lost. Of larger pages, few of the middles look like the beginning of one.
+            smaller, larger = _USUAL_PAGE_BYTES
+            starts, middles = (sum(map(_KINDS.__contains__, self._bytes[at::larger])) for at in (0, smaller))
+            self.page_bytes = smaller if 2 * middles > starts else larger
         reserved = header[20] if self.has_magic and len(header) > 20 else 0
         self._usable = self.page_bytes - (reserved if reserved <= self.page_bytes - 480 else 0)
         self.count = len(self._bytes) // self.page_bytes

@@ -106,6 +106,7 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
         touch(new)
         with closing(apsw.Connection(new)) as primary:
             keep_temporary_files_beside(primary, new)
+            primary.pragma("page_size", file.page_bytes)  # else it cannot be copied over the damaged one
             primary.pragma("journal_mode", "off")  # a file that is not finished is thrown away
             primary.pragma("foreign_keys", False)
             with immediate(primary):

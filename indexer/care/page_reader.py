@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         """An open database file that no connection of this process has open: closing a file drops its locks."""
 
         has_magic: bool  # whether it begins as SQLite's files do
+        page_bytes: int
 
         def header_number(self, offset: int) -> int:
             """Four bytes of the file's header; 0 where the file is shorter."""

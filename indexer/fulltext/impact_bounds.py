@@ -26,7 +26,8 @@ COLUMNS = (
 # then the same of a path.
 TEXT_STEPS = int(2 * LEVELS[-1]) + 2
 PATH_STEPS = int(LEVELS[-1] / WEIGHTS.path) + 2
-NONE = 32767  # two bytes; a longer document counts as one less, which is safe
+NONE = 32767  # NULL in the table, which takes no bytes there; a longer document counts as one less, which is safe
+SHORTEST = ", ".join(f"ifnull({column}, {NONE})" for column in COLUMNS)
 
 
 class _Levels(dict[int, int]):

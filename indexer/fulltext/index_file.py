@@ -32,10 +32,10 @@ TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _FINDER_FROM_BYTES = 16_000
 _FINDER_FROM_ALL_BYTES = 48_000
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
-FORMAT = 9
+FORMAT = 10
 # Everything except the change log that the index is a function of. A difference rebuilds it. Receipts name it.
 FINGERPRINT = (
-    "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=3 splitter=2 text=2"
+    "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=4 state=3 splitter=2 text=2"
 )
 
 # A term is a word of a title, a body or a part of a compound word (`lock`); or, with a mark before it, a word of a path

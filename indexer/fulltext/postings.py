@@ -21,14 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import apsw
 
 from ctxrank.indexer.engine import FieldWeights, ListedWord
-from ctxrank.indexer.fulltext.impact_bounds import (
-    COLUMNS,
-    LEVELS,
-    NONE,
-    PATH_STEPS,
-    TEXT_STEPS,
-    WEIGHTS,
-)
+from ctxrank.indexer.fulltext.impact_bounds import LEVELS, NONE, PATH_STEPS, SHORTEST, TEXT_STEPS, WEIGHTS
 from ctxrank.indexer.fulltext.varint import varint
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.facets import id_list
@@ -130,7 +123,7 @@ def impact_tables(
     """For each word what a row can gain by it at most: by its occurrences in text, by those in a path, by a name."""
     scale = max(weight / own for weight, own in zip(weights, WEIGHTS, strict=True))  # how much more one counts by these
     ids = [id_ for word in words for id_ in (word.id, word.path_id) if id_ is not None]
-    query = f"SELECT id, {', '.join(COLUMNS)} FROM main.terms WHERE id IN (SELECT value FROM json_each(?))"
+    query = f"SELECT id, {SHORTEST} FROM main.terms WHERE id IN (SELECT value FROM json_each(?))"
     shortest = {row[0]: row[1:] for row in connection.execute(query, (id_list(ids),))}
     table = array("d")
     for word in words:

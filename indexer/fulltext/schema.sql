@@ -40,13 +40,13 @@ CREATE TABLE terms (
     -- How many of them are the titles of files alone. Their passages have the text, and the ranking counts a file once.
     titles INTEGER NOT NULL DEFAULT 0,
     -- Impact bounds: the length in tokens of the shortest document in each bucket of term frequency (up to 1, 2, 3, 5,
-    -- 8, and more); 32767: none. See indexer/fulltext/impact_bounds.py.
-    min_length_tf_1     INTEGER NOT NULL DEFAULT 32767,
-    min_length_tf_2     INTEGER NOT NULL DEFAULT 32767,
-    min_length_tf_3     INTEGER NOT NULL DEFAULT 32767,
-    min_length_tf_5     INTEGER NOT NULL DEFAULT 32767,
-    min_length_tf_8     INTEGER NOT NULL DEFAULT 32767,
-    min_length_tf_more  INTEGER NOT NULL DEFAULT 32767
+    -- 8, and more); NULL: none. See indexer/fulltext/impact_bounds.py.
+    min_length_tf_1     INTEGER,
+    min_length_tf_2     INTEGER,
+    min_length_tf_3     INTEGER,
+    min_length_tf_5     INTEGER,
+    min_length_tf_8     INTEGER,
+    min_length_tf_more  INTEGER
 ) STRICT;
 
 -- The terms by their trigrams: what is spelt nearly like a word, and what has letters inside. Which terms are in it:

@@ -21,15 +21,17 @@ from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, below_heading
 from ctxrank.indexer.fulltext import forward, index_file
 from ctxrank.indexer.fulltext.batch_counts import UNITS, BatchCounts
 from ctxrank.indexer.fulltext.dictionary import has_trigrams
-from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVEL_OF
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVEL_OF, NONE
 from ctxrank.indexer.store.change_log import LoggedDocument
 from ctxrank.indexer.text.definitions import forms_of, names_in
 
 # The packed counts of a defined name: as many as there can be, so that the length of the passage matters little.
 NAME_COUNTS = forward.IDENTIFIERS[forward.IDENTIFIERS_MAX]
-_CHANGE = f"UPDATE main.terms SET df = df + ?, {', '.join(f'{one} = min({one}, ?)' for one in COLUMNS)} WHERE id = ?"
+_LOWER = ", ".join(f"{column} = nullif(min(ifnull({column}, {NONE}), ?), {NONE})" for column in COLUMNS)
+_CHANGE = f"UPDATE main.terms SET df = df + ?, {_LOWER} WHERE id = ?"
 _INSERT = (
-    f"INSERT INTO main.terms (term, df, {', '.join(COLUMNS)}, id) VALUES (?, ?, {', '.join('?' * len(COLUMNS))}, ?)"
+    f"INSERT INTO main.terms (term, df, {', '.join(COLUMNS)}, id)"
+    f" VALUES (?, ?, {', '.join([f'nullif(?, {NONE})'] * len(COLUMNS))}, ?)"
 )
 _TERMS_MAX = 500_000  # remembered; logs have a new one in every line
 
@@ -42,9 +44,7 @@ class TermCounter:
         self._ids = _Ids(index)
         self.titles = Counter[int]()  # by the id of a term: in how many more titles of files it is than before
         self._counts = BatchCounts(index.tokens, self._ids, UNITS, LEVEL_OF)
-        self._path = ""
-        self._path_length = 0
-        self._path_counts: list[tuple[int, int]] = []
+        self._of_path: tuple[str, int, list[tuple[int, int]]] = "", 0, []  # its tokens and packed counts
 
     def start(self) -> None:
         """To be called when a transaction has begun: other processes may have written since the last one."""
@@ -72,26 +72,26 @@ class TermCounter:
         """Forget all ids: the index was emptied and gives new ones."""
         self._ids.clear()
         self._counts.forget()
-        self._path, self._path_length, self._path_counts = "", 0, []
+        self._of_path = "", 0, []
 
     def add(self, text: LoggedDocument) -> tuple[bytes, int, bool]:
         """The forward list of one more document, how many tokens there are, and whether it is a file's title alone."""
         identifiers, names = names_in(text.identifiers)
-        if text.path != self._path:
+        if text.path != self._of_path[0]:
             # Passages of one file come one after the other and have the same path.
             found = self._index.tokens(text.path)
-            self._path, self._path_length = text.path, len(found)
-            self._path_counts = [
+            counts = [
                 (self._ids[index_file.MARKS[PATH] + token], forward.PATH[min(count, forward.PATH_MAX)])
                 for token, count in Counter(found).items()
             ]
-        fixed = self._path_counts
+            self._of_path = text.path, len(found), counts
+        _, path_length, fixed = self._of_path
         for field, defined in ((DEFINITION, names.code), (HEADING, names.headings)):
             if defined:
                 mark = index_file.MARKS[field]
                 fixed = fixed + [(self._ids[mark + name], NAME_COUNTS) for name in forms_of(defined)]
         body = below_heading(text.title, text.body)
-        terms, length = self._counts.add(body, text.title, identifiers, fixed, self._path_length)
+        terms, length = self._counts.add(body, text.title, identifiers, fixed, path_length)
         is_title = index_file.is_title(text.kind, text.body)
         self.titles.update(forward.term_ids(terms) if is_title else ())
         return terms, length, is_title

@@ -39,6 +39,9 @@ _LONGEST_PAUSE_S = 0.02
 DAMAGED_STEP = "See 'ctxrank doctor'; 'ctxrank doctor --repair plan' says what can be saved."
 LOG_SUFFIXES = ("-wal", "-shm", "-journal")  # what SQLite keeps next to a database
 _WAL_KEPT_BYTES = 16 * 1024 * 1024
+# Of a new file; any other keeps its own. Of the room on pages of 4,096 bytes a sixth fits no passage, of these a
+# twelfth. Larger ones make each save write twice as much, and an empty store 1.3 MB.
+PAGE_BYTES = 8192
 KEEP_SETTING = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"
 
 # The stores that this process has opened, by their paths: a foreign id asks them what its origin is called.
@@ -139,6 +142,7 @@ def _prepare(connection: apsw.Connection, busy_ms: int, check: Callable[[apsw.Co
         if check is not None:
             with snapshot(connection):
                 check(connection)
+        connection.pragma("page_size", PAGE_BYTES)
         _switch_to_wal(connection, busy_ms)
     # An acknowledged record survives a power cut.
     connection.pragma("synchronous", 2)

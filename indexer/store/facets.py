@@ -11,7 +11,8 @@
 
 Made from row ids and never from text: a token of the text `group_auth` would also match `GROUP-auth`
 and a part of `group_auth_api`. Each is one token ending in a digit (so the stemmer leaves it alone), and
-every document has the same number of them (so no length is changed by them). 0 means none.
+every document has the same number of them (so no length is changed by them). 0 means none; for an agent, type or
+priority that there is none of, the session's is written once more, which costs one byte of FTS5's list and not five.
 """
 
 from collections.abc import Iterable, Mapping
@@ -56,10 +57,10 @@ def kind_facet(kind: str) -> str:
 
 def scope_text(of: "LoggedDocument", labels: Mapping[str, int]) -> str:
     """The text of a document's `scope` column; `labels` maps agents, types and priorities to their ids."""
-    return (
-        f"k{_KIND_CODES[of.kind]} s{of.session_id} g{of.group_id} a{labels.get(of.agent, 0)} t{labels.get(of.type, 0)} "
-        f"p{labels.get(of.priority, 0)} c{int(of.superseded_by is None)}"
-    )
+    session = f"s{of.session_id}"
+    labelled = (("a", of.agent), ("t", of.type), ("p", of.priority))
+    said = " ".join([f"{letter}{labels[name]}" if name in labels else session for letter, name in labelled])
+    return f"k{_KIND_CODES[of.kind]} {session} g{of.group_id} {said} c{int(of.superseded_by is None)}"
 
 
 class Scope(NamedTuple):

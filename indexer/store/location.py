@@ -21,7 +21,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UntrustedError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import LOG_SUFFIXES, size_of
+from ctxrank.indexer.store.connection import LOG_SUFFIXES, PAGE_BYTES, size_of
 
 FOLDER = ".ctxrank"
 PRIMARY_FILE = "ctxrank.db"
@@ -40,8 +40,7 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _LEAF_OF_ONE_ROW = b"\x0d\x00\x00\x00\x01"  # a leaf of a table without free blocks, and how many cells it has
-# A store that is being made is one page long until its first transaction is merged from a log of about 0.3 MB.
-_FIRST_PAGE_BYTES = 4096
+# A store that is being made is one page long until its first transaction is merged from a log of about 0.6 MB.
 _MAX_FIRST_LOG_BYTES = 16 * 1024 * 1024
 _NAMED_STEP = "or name it with --db FILE, if you trust everyone who can write to it."
 
@@ -279,7 +278,7 @@ def identity_of(connection: apsw.Connection) -> Identity:
 
 def is_new(primary: str) -> bool:
     """Whether a file holds no store yet, or one that a process is just making: no page after the first."""
-    return size_of(primary) <= _FIRST_PAGE_BYTES and size_of(f"{primary}-wal") <= _MAX_FIRST_LOG_BYTES
+    return size_of(primary) <= PAGE_BYTES and size_of(f"{primary}-wal") <= _MAX_FIRST_LOG_BYTES
 
 
 def is_known(identity: Identity, known: list[str] | None = None) -> bool:

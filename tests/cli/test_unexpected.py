@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import make_store
-from damage import closed
+from damage import PAGE, closed
 from tables import each_row
 
 from ctxrank.cli.unexpected import explained
@@ -95,7 +95,7 @@ def here(tmp_path: Path) -> Path:
 def test_a_wrong_value_out_of_a_damaged_store_is_its_damage_and_no_mistake_of_ours(here: Path) -> None:
     primary = here / ".ctxrank" / "ctxrank.db"
     whole = primary.read_bytes()
-    primary.write_bytes(whole[:8192] + b"\xff" * 4096 + whole[12288:])
+    primary.write_bytes(whole[: 2 * PAGE] + b"\xff" * PAGE + whole[3 * PAGE :])
     told = explained(TypeError("a number was expected"), str(primary))
     assert type(told) is DamagedError and told.message.startswith("The store is damaged (")
     assert explained(RuntimeError("odd"), str(primary)).message == "Internal error: RuntimeError: odd"

@@ -22,11 +22,10 @@ from ctxrank.cli import main
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.store.connection import sqlite_errors
+from ctxrank.indexer.store.connection import PAGE_BYTES, sqlite_errors
 from ctxrank.indexer.store.store import Store
 
 SESSION, GROUP = "S", "G"
-_PAGE = 4096
 Tell = Callable[[dict[str, object]], None]
 
 
@@ -397,7 +396,7 @@ def _wipe_an_sql_index(errand: Errand, number: int) -> None:
 def _wipe_a_page_of_the_index(errand: Errand, number: int) -> None:
     path = os.path.join(os.path.dirname(errand.db), "index.db")
     if os.path.exists(path) and os.path.getsize(path):
-        _wipe(path, errand.rng.randrange(os.path.getsize(path) // _PAGE))
+        _wipe(path, errand.rng.randrange(os.path.getsize(path) // PAGE_BYTES))
 
 
 def _wipe(path: str, page: int) -> None:
@@ -406,8 +405,8 @@ def _wipe(path: str, page: int) -> None:
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.close()
     with open(path, "r+b") as file:
-        file.seek(page * _PAGE)
-        file.write(bytes(_PAGE))
+        file.seek(page * PAGE_BYTES)
+        file.write(bytes(PAGE_BYTES))
 
 
 # What is done to files, and not through SQLite.

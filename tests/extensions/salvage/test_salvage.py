@@ -135,6 +135,23 @@ def test_a_lost_first_page_loses_nothing(shop: Location, tmp_path: Path) -> None
         assert rows_of(new) == rows_of(shop.primary)
 
 
+def test_a_store_of_smaller_pages_is_saved_and_keeps_them(shop: Location, tmp_path: Path) -> None:
+    """An older one has them: SQLite writes no file over one whose pages are of another size."""
+    with closing(apsw.Connection(shop.primary)) as connection:
+        connection.pragma("journal_mode", "delete")
+        connection.execute("PRAGMA page_size = 4096; VACUUM; PRAGMA journal_mode = WAL").fetchall()
+    data, before = bytearray(Path(shop.primary).read_bytes()), rows_of(shop.primary)
+    report, new = salvaged(tmp_path, bytes(4096) + data[4096:])
+    assert report.is_complete and rows_of(new) == before
+    lost = root_of(shop.primary, "documents_owner") * 4096
+    data[lost : lost + 4096] = bytes(4096)
+    Path(shop.primary).write_bytes(data)
+    salvage(shop, busy_ms=BUSY_MS)
+    assert rows_of(shop.primary) == before
+    with closing(apsw.Connection(shop.primary)) as connection:
+        assert connection.pragma("page_size") == 4096 and connection.pragma("integrity_check") == "ok"
+
+
 def test_leaves_whose_way_is_lost_are_found_by_what_stands_on_them(shop: Location, tmp_path: Path) -> None:
     page = root_of(shop.primary, "documents")
     file = PageFile(shop.primary)

@@ -47,7 +47,7 @@ def large_shop(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     """The fixture store with enough beside it for trees of two levels, and one text of many pages."""
     home = tmp_path_factory.mktemp("large")
     store = open_store(copy_store(loaded_once, home).primary)
-    words = " ".join(f"v{number}" for number in range(900))
+    words = " ".join(f"v{number}" for number in range(1900))
     for number in range(30):
         text = f"# Note {number}\n\n" + " ".join(f"w{number}x{word} shared{word % 7}" for word in range(60))
         save(store, f"notes/{number}.md", text, session="notes", summary=words if number == 7 else f"Note {number}.")
@@ -88,7 +88,8 @@ def is_right_or_explained(code: int, printed: str, right: tuple[int, str]) -> bo
         return bool(answer["error"]["message"]) and "ctxrank doctor" in answer["error"]["hint"]
     if answer.get("outcome") == "degraded":
         return bool(answer.get("reason") or answer.get("index_trouble"))
-    return (code, printed) == right
+    # An index that was built again is of another size.
+    return code == right[0] and {**answer, "bytes": 0} == {**json.loads(right[1]), "bytes": 0}
 
 
 def page_kinds(path: str) -> dict[str, int]:

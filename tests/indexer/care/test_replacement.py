@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 import pytest
-from damage import PAGE, zeroed
+from damage import root_of, zeroed
 from tables import each_row
 
 from ctxrank.indexer.care import replacement
@@ -42,7 +42,7 @@ def without_header(location: Location) -> bytes:
 def without_a_page(location: Location) -> bytes:
     """Damage a page of a store that SQLite still opens; returns its bytes."""
     data = Path(location.primary).read_bytes()
-    data = zeroed(data, len(data) // PAGE - 1)
+    data = zeroed(data, root_of(location.primary, "documents_owner"))
     Path(location.primary).write_bytes(data)
     return data
 

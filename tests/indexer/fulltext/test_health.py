@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import found, make_store, open_again, run_child, save, search_ids, start_child
+from damage import PAGE
 from index_contents import has_no_ghosts, index_contents
 
 from ctxrank.indexer.engine import IndexHealth
@@ -71,7 +72,7 @@ def garbage_after_the_header(store: Store) -> None:
     path = Path(store.location.index_file)
     raw(store)
     data = path.read_bytes()
-    path.write_bytes(data[:4096] + b"\xa5" * (len(data) - 4096))
+    path.write_bytes(data[:PAGE] + b"\xa5" * (len(data) - PAGE))
 
 
 def truncated_to_nothing(store: Store) -> None:
@@ -193,11 +194,11 @@ def test_any_flipped_page_heals(tmp_path: Path) -> None:
         raw(store)
     path = Path(store.location.index_file)
     whole = path.read_bytes()
-    for page in range(0, len(whole), 4096):
-        flipped = bytes(byte ^ 0xFF for byte in whole[page : page + 4096])
-        path.write_bytes(whole[:page] + flipped + whole[page + 4096 :])
+    for page in range(0, len(whole), PAGE):
+        flipped = bytes(byte ^ 0xFF for byte in whole[page : page + PAGE])
+        path.write_bytes(whole[:page] + flipped + whole[page + PAGE :])
         with make_store(tmp_path) as store:
-            assert is_well(store), f"page {page // 4096 + 1}"
+            assert is_well(store), f"page {page // PAGE + 1}"
         for file in index_files(store):
             file.unlink()
 
@@ -370,7 +371,7 @@ def test_a_store_that_was_made_without_fts5_gets_its_index_later(tmp_path: Path)
 
 def test_a_rebuild_leaves_no_lost_page_behind(store: Store) -> None:
     """Pages that no list knows are seen by no search; what is emptied in place would keep them."""
-    raw(store, "CREATE TABLE main.room (text)", f"INSERT INTO room VALUES (zeroblob({40 * 4096}))", "DROP TABLE room")
+    raw(store, "CREATE TABLE main.room (text)", f"INSERT INTO room VALUES (zeroblob({40 * PAGE}))", "DROP TABLE room")
     fts5_of(store).close()
     data = bytearray(Path(store.location.index_file).read_bytes())
     assert int.from_bytes(data[36:40], "big") > 20

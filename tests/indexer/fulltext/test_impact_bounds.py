@@ -8,13 +8,13 @@ from builders import make_store, save
 
 from ctxrank.indexer.fulltext.catch_up import rebuild
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
-from ctxrank.indexer.fulltext.impact_bounds import COLUMNS
+from ctxrank.indexer.fulltext.impact_bounds import SHORTEST
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.ids import DocumentRef
 
 
 def _lengths(connection: apsw.Connection, term: str) -> list[int]:
-    row = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM main.terms WHERE term = ?", (term,)).fetchone()
+    row = connection.execute(f"SELECT {SHORTEST} FROM main.terms WHERE term = ?", (term,)).fetchone()
     assert row is not None
     return list(map(int, row))
 

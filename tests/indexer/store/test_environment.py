@@ -84,10 +84,10 @@ def test_a_file_that_may_not_grow_is_a_refusal_in_words_and_nothing_is_lost(home
 
 
 _FILLED = """
-mount -t tmpfs -o size=700k none "$1" || exit 99
+mount -t tmpfs -o size=1200k none "$1" || exit 99
 cp -r "$2"/.ctxrank "$2"/a.md "$1"/
 cd "$1"
-dd if=/dev/zero of=filler bs=1k count=700 2>/dev/null
+dd if=/dev/zero of=filler bs=1k count=1200 2>/dev/null
 head -c 90000 /dev/zero | tr '\\0' x > long
 "$3" -m ctxrank.cli --json reasoning save --session S --agent developer --phase risks --content-file long
 echo "code $?"

@@ -40,7 +40,7 @@ def test_ranges_of_sessions_do_not_touch(session: int) -> None:
 def test_the_scope_of_a_document_reads_like_this() -> None:
     labels = {"qa_expert": 5, "research": 9}
     one = LoggedDocument(1, 2, "passage", 7, 14, 3, "qa_expert", "research", "unheard of", None, "", "", "", "")
-    assert scope_text(one, labels) == "k3 s14 g3 a5 t9 p0 c1"
+    assert scope_text(one, labels) == "k3 s14 g3 a5 t9 s14 c1"
 
 
 @each_row(

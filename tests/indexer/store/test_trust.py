@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 import pytest
 from builders import Answer, answer_of, before_exchanges, make_store, save
+from damage import zeroed
 from jsonschema import Draft202012Validator
 from linked_builders import LINK_TABLES
 
@@ -19,6 +20,7 @@ from ctxrank.cli.main import run
 from ctxrank.cli.schema import failure_schema
 from ctxrank.indexer.exceptions import UntrustedError
 from ctxrank.indexer.opening import create_scratch_store, create_store, open_store
+from ctxrank.indexer.store.connection import PAGE_BYTES
 from ctxrank.indexer.store.location import (
     MAX_STATE_BYTES,
     TOKEN_CHARS,
@@ -374,8 +376,9 @@ def test_a_kill_while_a_store_was_made_locks_nobody_out(state: Path, tmp_path: P
         path.touch(0o600)
         if name == "one page":
             with closing(apsw.Connection(str(path))) as connection:
+                connection.pragma("page_size", PAGE_BYTES)
                 connection.pragma("journal_mode", "wal")
-            assert path.stat().st_size == 4096
+            assert path.stat().st_size == PAGE_BYTES
         create_store(str(tmp_path / name)).close()
         find_store(start=str(tmp_path / name))
 
@@ -389,13 +392,14 @@ def test_init_takes_no_store_over_that_is_just_being_made_elsewhere(clone: Path)
     for name in ("ctxrank.db", "ctxrank.db-wal", "ctxrank.db-shm", "index.db", "index.db-wal", "index.db-shm"):
         (clone / ".ctxrank" / name).unlink(missing_ok=True)
     with closing(apsw.Connection(str(path))) as target, closing(apsw.Connection(str(whole))) as source:
+        target.pragma("page_size", PAGE_BYTES)
         target.pragma("journal_mode", "wal")
         target.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         target.wal_autocheckpoint(0)
         with target.backup("main", source, "main") as backup:
             backup.step(-1)
     path.chmod(0o600)
-    assert path.stat().st_size == 4096 and (clone / ".ctxrank" / "ctxrank.db-wal").stat().st_size > 4096
+    assert path.stat().st_size == PAGE_BYTES < (clone / ".ctxrank" / "ctxrank.db-wal").stat().st_size
     Path(f"{path}-wal").chmod(0o600)
     assert call("init").code == 3 and call("search", "walrus").code == 3
 
@@ -407,7 +411,7 @@ def test_a_damaged_store_of_ones_own_is_damaged_and_not_strange(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / ".ctxrank" / "ctxrank.db"
     data = path.read_bytes()
-    path.write_bytes(data[:4096] + bytes(4096) + data[8192:])
+    path.write_bytes(zeroed(data, 1))
     assert call("doctor").code == 5
     path.write_bytes(b"no database" * 1000)
     assert call("search", "walrus").code == call("doctor").code == 5
@@ -459,7 +463,7 @@ def test_a_repair_that_lost_the_page_says_that_trust_is_needed_again(
         save(store, "a.md", "walrus")
     path = tmp_path / ".ctxrank" / "ctxrank.db"
     data = path.read_bytes()
-    path.write_bytes(data[:4096] + bytes(4096) + data[8192:])
+    path.write_bytes(zeroed(data, 1))
     assert f"'ctxrank trust {tmp_path}'" in call("doctor", "--repair", "apply").out
     assert call("search", "walrus").code == 3
     assert call("trust", ".").code == call("search", "walrus").code == 0
