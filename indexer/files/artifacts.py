@@ -264,6 +264,17 @@ def package_owners(connection: apsw.Connection, artifact_id: int) -> list[Passag
     return list(read_rows(connection, query, (artifact_id,), PassageOwner))
 
 
+class _KeptPassage(NamedTuple):
+    """A passage as it is stored."""
+
+    key: str
+    id: int
+    path: str
+    start_line: int
+    ruleset: int
+    created_at: int
+
+
 def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) -> int:
     """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
 
@@ -274,28 +285,28 @@ def put_passages(change: Change, owner: PassageOwner, prepared: PreparedFile) ->
     moved = 0
     moment = owner.created_at
     new: list[documents.Document] = []
-    query = "SELECT passage_key, path, id, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
-    kept = {key: found for key, *found in change.connection.execute(query, (owner.document_id,))}
+    query = "SELECT passage_key, id, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
+    kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     shared = moment, RULESET_VERSION, prepared.path, *owner[:6]
     for (key, heading, start_line, end_line, text), counted in zip(prepared.passages, prepared.counts, strict=True):
-        path, known_id, *placed = kept.pop(key, ("", 0))
-        if path == prepared.path:
-            if placed != [start_line, RULESET_VERSION, moment]:
+        known = kept.pop(key, None)
+        if known is not None and known.path == prepared.path:
+            if known[3:] != (start_line, RULESET_VERSION, moment):
                 change.connection.execute(
                     "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ?, created_at = ? WHERE id = ?",
-                    (start_line, end_line, RULESET_VERSION, moment, known_id),
+                    (start_line, end_line, RULESET_VERSION, moment, known.id),
                 )
             continue
         # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
         title = heading.removeprefix(f"{prepared.title} > ")
         document = documents.Document("passage", None, title, text, *shared, key, start_line, end_line, None, counted)
-        if known_id:
-            documents.replace(change, known_id, document)
-            moved += 1
-        else:
+        if known is None:
             new.append(document)
-    for _, gone_id, *_ in kept.values():
-        documents.remove(change, gone_id)
+        else:
+            documents.replace(change, known.id, document)
+            moved += 1
+    for gone in kept.values():
+        documents.remove(change, gone.id)
     documents.put_all(change, new)
     return len(new) + moved
 

@@ -77,15 +77,16 @@ class TermCounter:
     def add(self, text: LoggedDocument) -> tuple[bytes, int, bool]:
         """The forward list of one more document, how many tokens there are, and whether it is a file's title alone."""
         identifiers, names = names_in(text.identifiers)
-        if text.path != self._of_path[0]:
+        path, path_length, fixed = self._of_path
+        if text.path != path:
             # Passages of one file come one after the other and have the same path.
             found = self._index.tokens(text.path)
-            counts = [
+            path_length = len(found)
+            fixed = [
                 (self._ids[index_file.MARKS[PATH] + token], forward.PATH[min(count, forward.PATH_MAX)])
                 for token, count in Counter(found).items()
             ]
-            self._of_path = text.path, len(found), counts
-        _, path_length, fixed = self._of_path
+            self._of_path = text.path, path_length, fixed
         for field, defined in ((DEFINITION, names.code), (HEADING, names.headings)):
             if defined:
                 mark = index_file.MARKS[field]

@@ -346,7 +346,7 @@ def _package_candidates(
                 candidate = candidate._replace(item=candidate.item._replace(is_last=places < 0))
         if candidate is None or (is_routed and places < 0 and room < 0):
             reason = too_full if is_full else "no word of the task is in it, and no place is free"
-            unnamed.append(Omitted._make((public_id(PACKAGE, one.package.id), reason, 0)))
+            unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
         else:
             candidates.append(candidate)
             lines[one.standing if one.standing == IS_NEAR else ""] += candidate.item.prices[0]

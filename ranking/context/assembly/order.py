@@ -82,7 +82,6 @@ def rank_packages(
 ) -> list[RankedPackage]:
     """The packages, best first; `texts` has T of those that match, by document id, None is the heuristic alone."""
     rows: list[RankedPackage] = []
-    words = None if texts is None else ()
     found: dict[Signals, tuple[HeuristicParts, float]] = {}  # many packages are of one day and one priority
     for package in eligible:
         is_same_group = package.is_own_group and package.group == (group.name if group is not None else None)
@@ -92,13 +91,13 @@ def rank_packages(
         is_lowered = lowers_others and package.is_for_others
         # To whom it was not sent its priority says nothing.
         priority = "low" if is_lowered else package.priority
-        signals = Signals._make((priority, is_same_group, package.is_designated, days, is_lowered))
+        signals = Signals(priority, is_same_group, package.is_designated, days, is_lowered)
         if signals not in found:
             parts = heuristic(signals) if text is None else heuristic(signals, BLENDED)
             found[signals] = parts, parts.total
         parts, total = found[signals]
         score = total if text is None else blended(text, total)
-        rows.append(RankedPackage._make((package, text, parts, score, words, (), None, False, "")))
+        rows.append(RankedPackage(package, text, parts, score, None if text is None else ()))
     rows.sort(key=_order)
     return rows
 
