@@ -44,6 +44,17 @@ def test_a_long_text_says_first_what_it_is_about() -> None:
     assert (words.count("w99"), words.count("w100"), words.count("w999")) == (PROSE_TIMES, 1, 0)
 
 
+@pytest.mark.parametrize("fence", ["", "```\n"])
+@pytest.mark.parametrize("at", [3, 90, 197])
+def test_of_a_log_what_failed_counts_wherever_it_stands(fence: str, at: int) -> None:
+    log = [f"[{number:05d}] build: heron{number} compiled" for number in range(200)]
+    log[at:at] = ["TypeError: walrus is not a function", "    at unlock (src/pool.ts:12:3)"]
+    words = _words(f"Mend the ice\n\n{fence}" + "\n".join(log) + f"\n{fence}")
+    assert words.count("walrus") >= PROSE_TIMES and any("pool.ts" in word for word in words)
+    assert words.count("ice") == TITLE_TIMES
+    assert fence or _words("\n".join(log)).count("heron0") == PROSE_TIMES, "its first line is no title"
+
+
 def test_forms_addresses_places_of_installation_and_lone_digits_are_left_out() -> None:
     said = " ".join(_words(_ISSUE))
     assert "heron/pool.py" in said and "1177" in said
