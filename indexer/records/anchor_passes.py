@@ -110,7 +110,7 @@ def _resolved(
         else:
             places = list(_places(tree, one, files if own is None else [own]))
         if one.kind == "name" and not places:
-            definers = _definers(store, one.wanted)
+            definers = _definers(store, tree, one.wanted)
             is_clear = len(definers) == 1 or SEPARATOR.search(one.wanted)
             places = list(_places(tree, one, definers if is_clear else []))
         if len(places) == 1:
@@ -162,11 +162,12 @@ def _places(tree: Tree, one: Mention, paths: list[str]) -> Iterator[tuple[str, S
             return
 
 
-def _definers(store: Store, name: str) -> list[str]:
-    """The files of which the index knows that they define a name; [] where it cannot answer."""
+def _definers(store: Store, tree: Tree, name: str) -> list[str]:
+    """The files of the tree of which the index knows that they define a name; [] where it cannot answer."""
     own = SEPARATOR.split(name)[-1]
     found = _texts(store, PhraseClause(own, "identifiers"), _MOST_ROWS)
-    return sorted({path for *_, path, identifiers in found if own in names_in(identifiers)[1].code})
+    paths = {path for *_, path, identifiers in found if own in names_in(identifiers)[1].code}
+    return sorted(path for path in paths if tree.stamp(path)[0] >= 0)
 
 
 def _texts(store: Store, clause: PhraseClause, most: int) -> list[RowText]:
@@ -202,7 +203,7 @@ class _Elsewhere:
         A name that is a member's or begins with a capital is enough where one file alone defines it.
         """
         name = anchor.wanted
-        definers = _definers(self._store, name) if anchor.kind == "name" else []
+        definers = _definers(self._store, self._tree, name) if anchor.kind == "name" else []
         named = self._sources(anchor, filter(self.paths.__contains__, definers))
         found = [one for one in named if one.defined(name)]
         if found:
@@ -251,7 +252,8 @@ class _Elsewhere:
         """Whether other files, too, have the lines of a span with those next to it."""
         text = "\n".join(source.lines[max(span.start - 2, 0) : min(span.end + 1, span.start + _COMMON_LINES)])
         found = _texts(self._store, PhraseClause(text, "body"), _FEW_ROWS)
-        return any(path not in (source.path, anchor.now_path) for *_, path, _ in found)
+        others = {path for *_, path, _ in found} - {source.path, anchor.now_path}
+        return any(self._tree.stamp(path)[0] >= 0 for path in others)  # others are of another checkout or machine
 
     def _sources(self, anchor: Anchor, paths: Iterable[str]) -> list[Source]:
         """Those of some files that can be read, without the anchor's own."""

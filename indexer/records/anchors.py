@@ -8,6 +8,7 @@ checksums of its lines (`anchor_passes.py`). From then on the span is looked for
 moved, has changed, or is gone.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
@@ -19,6 +20,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.store.location import is_worktree
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     Elsewhere = Callable[["Anchor", Fingerprint, Before | None, bool], tuple[Source, Located] | None]
 
 STATES = SAME, MOVED, CHANGED, GONE = "same", "moved", "changed", "gone"
+LOST = "lost"  # not at its place, and no other file was searched: no run of `index` says so
 LOOK_MS = 10
 _MAX_BYTES = 1024 * 1024  # of a file
 _MAX_LOOKED_BYTES = 128 * 1024  # of a file that a block looks at
@@ -91,10 +94,11 @@ class Anchor(NamedTuple):
 
 
 class Tree:
-    """The files of the project, each read once."""
+    """The files of the project, or of the worktree of it that asks, each read once."""
 
-    def __init__(self, store: Store) -> None:
-        self.folder = store.location.project
+    def __init__(self, store: Store, *, is_own: bool = False) -> None:
+        project, root = store.location.project, store.location.root
+        self.folder = root if is_own and root != project and is_worktree(os.path.realpath(project), root) else project
         self._root = Root(self.folder)
         self._sources: dict[str, Source | None] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
@@ -159,19 +163,25 @@ def drifted_findings(primary: apsw.Connection, only: int | None = None) -> list[
 
 
 def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_MS) -> list[Anchor]:
-    """Anchors as they are at this moment, as far as the time goes; other files are not searched."""
+    """Anchors as they are at this moment in the checkout that asks, as far as the time goes; other files are not
+    searched.
+    """
     from ctxrank.indexer.files.artifacts import stored_text  # noqa: PLC0415  start-up: most files are as they were
 
-    tree, deadline = Tree(store), time.monotonic() + milliseconds / 1000
+    tree, deadline = Tree(store, is_own=True), time.monotonic() + milliseconds / 1000
     stored = lru_cache(partial(stored_text, store.primary))  # for several anchors of a file
-    seen: list[Anchor] = []
-    for anchor in anchors:
-        stamp = tree.stamp(anchor.now_path) if time.monotonic() < deadline else (anchor.size_bytes, anchor.mtime_ns)
-        if stamp != (anchor.size_bytes, anchor.mtime_ns) and stamp[0] <= _MAX_LOOKED_BYTES:
-            was = anchor.before(stored(anchor.now_path, (anchor.size_bytes, anchor.mtime_ns)))
-            anchor = followed(anchor, tree.source(anchor.now_path), was)
-        seen.append(anchor)
-    return seen
+    return [_as_seen(one, tree, stored) if time.monotonic() < deadline else one for one in anchors]
+
+
+def _as_seen(anchor: Anchor, tree: Tree, stored: "Callable[[str, tuple[int, int]], StoredText | None]") -> Anchor:
+    """An anchor as it is at its place or, after another branch was checked out, where it was first."""
+    stamp, known = tree.stamp(anchor.now_path), (anchor.size_bytes, anchor.mtime_ns)
+    if stamp == known or stamp[0] > _MAX_LOOKED_BYTES:
+        return anchor
+    seen = followed(anchor, tree.source(anchor.now_path), anchor.before(stored(anchor.now_path, known)))
+    if seen.state == GONE and anchor.now_path != anchor.path:
+        seen = followed(anchor._replace(now_start=anchor.start_line), tree.source(anchor.path), None)
+    return seen._replace(state=LOST) if seen.state == GONE != anchor.state else seen
 
 
 @lru_cache(maxsize=4)

@@ -19,8 +19,8 @@ from ctxrank.indexer.store.location import (
     has_worktree,
     identity_of,
     is_known,
+    is_worktree,
     known_lines,
-    main_worktree,
     read_state,
 )
 
@@ -52,18 +52,13 @@ def unnamed_folders(location: Location, connection: apsw.Connection, tables: Ite
 def _is_own(project: str, folder: str) -> bool:
     """Whether a folder lies in the project, by no link, or is a worktree that git has linked to it."""
     is_below = is_inside(project, folder) and os.path.realpath(folder) == folder
-    return os.path.isabs(folder) and (is_below or _is_worktree(project, folder))
-
-
-def _is_worktree(project: str, folder: str) -> bool:
-    main = main_worktree(folder)
-    return main is not None and os.path.realpath(main) == project
+    return os.path.isabs(folder) and (is_below or is_worktree(project, folder))
 
 
 def is_new_worktree(location: Location, connection: apsw.Connection, folder: str) -> bool:
     """Whether a folder is a worktree of the project, and is not noted as one."""
     known = _worktrees(connection)
-    return _is_worktree(os.path.realpath(location.project), folder) and os.path.realpath(folder) not in known
+    return is_worktree(os.path.realpath(location.project), folder) and os.path.realpath(folder) not in known
 
 
 def note_worktree(connection: apsw.Connection, folder: str) -> None:

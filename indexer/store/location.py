@@ -399,6 +399,12 @@ def main_worktree(folder: str) -> str | None:
     return os.path.dirname(common) if name and os.path.basename(common) == ".git" else None
 
 
+def is_worktree(project: str, folder: str) -> bool:
+    """Whether a folder is linked as a worktree to the project, whose real path is given."""
+    main = main_worktree(folder)
+    return main is not None and os.path.realpath(main) == project
+
+
 def git_folder(folder: str) -> str:
     """The folder that git keeps for a checkout: its `.git`, or what that file names and what names it; '' for none."""
     marker = os.path.join(folder, ".git")

@@ -7,7 +7,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.allowed_roots import removed_worktrees
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.facets import id_list
-from ctxrank.indexer.store.location import main_worktree
+from ctxrank.indexer.store.location import is_worktree
 from ctxrank.indexer.store.store import Store
 
 
@@ -54,7 +54,4 @@ def _others(store: Store, names: Mapping[int, str]) -> dict[int, str]:
 
 def _is_checkout(project: str, folder: str) -> bool:
     """Whether a root is the project, a worktree of it, or one that is gone."""
-    if folder == project or not os.path.lexists(folder):
-        return True
-    main = main_worktree(folder)
-    return main is not None and os.path.realpath(main) == project
+    return folder == project or not os.path.lexists(folder) or is_worktree(project, folder)

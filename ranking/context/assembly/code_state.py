@@ -65,7 +65,7 @@ def _read(text: str) -> dict[int, CodeState]:
 
 def code_line(anchors: list[Anchor]) -> str:
     """What has become of the code that a finding names, the worst first; '' where it is as it was."""
-    order = ("changed", "gone", "moved")
+    order = ("changed", "gone", "lost", "moved")
     other = sorted((one for one in anchors if one.state in order), key=lambda one: order.index(one.state))
     said = [ALL_GONE] if anchors and all(one.state == "gone" for one in anchors) else []
     said += map(phrase, other[: _MOST_NAMED - len(said)])
@@ -80,6 +80,8 @@ def phrase(anchor: Anchor) -> str:
     what = name if anchor.kind in ("path", "line") else f"{path} `{name}`"
     if anchor.state == "gone":
         return f"{what} is gone{_commit(anchor)}"
+    if anchor.state == "lost":
+        return f"{what} is not there any more"
     place = "" if anchor.now_path == anchor.path else f" (now in {one_line(anchor.now_path)})"
     if anchor.state == "same":
         return f"{what} is as it was"

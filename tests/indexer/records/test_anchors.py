@@ -16,6 +16,8 @@ from ctxrank.cli.main import run
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.files.artifacts import StoredText
 from ctxrank.indexer.files.git import Git
+from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.anchor_passes import differences
@@ -416,10 +418,44 @@ def test_a_block_looks_once_more_and_a_replay_reads_what_it_saw(store: Store, tm
     assert "src/config.py `load` has changed since: 1 of 4 lines" in shown.text
     assert [one.state for one in anchors(store)] == ["same"]  # a block writes nothing of it
     (tmp_path / "src" / "config.py").unlink()
-    assert "all that it is about is gone" in block(store).text
+    assert "src/config.py `load` is not there any more; matches" in block(store).text
     receipt = get_receipt(store.primary, shown.receipt or 0)
     assert "load changed" in receipt.inputs["anchors"]
     assert replay_receipt(store, receipt).is_same
+
+
+def test_what_was_moved_a_moment_ago_is_not_called_gone(store: Store, tmp_path: Path) -> None:
+    save(store, "`load` in src/config.py is slow")
+    index(store)
+    old, new = tmp_path / "src" / "config.py", tmp_path / "src" / "settings.py"
+    old.rename(new)
+    assert "src/config.py `load` is not there any more; matches" in block(store).text
+    index(store)
+    assert "src/config.py `load` is at src/settings.py:4 now" in block(store).text
+    new.rename(old)  # another branch is checked out, and nothing has looked yet
+    assert [one.state for one in look_again(store, anchors(store))] == ["same"]
+    old.write_text(CONFIG.replace("open(path)", "file"))
+    assert "src/config.py `load` has changed since: 1 of 4 lines" in block(store).text
+
+
+def test_each_checkout_is_told_of_its_own_files(store: Store, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / ".gitignore").write_text(".ctxrank\n")
+    commit_all(tmp_path, "first")
+    other = tmp_path.parent / f"{tmp_path.name}-other"
+    git(tmp_path, "worktree", "add", "-q", str(other))
+    save(store, "`load` in src/config.py is slow")
+    index(store)
+    with open_store(start=str(other)) as there:
+        index_artifacts(there)
+        (tmp_path / "src" / "config.py").rename(tmp_path / "src" / "settings.py")
+        (tmp_path / "src" / "settings.py").write_text(CONFIG.replace("open(path)", "file"))
+        index(store)
+        assert states(store) == [("load", "changed", "src/settings.py", 4)], "the other's copy is no file of this tree"
+        assert [one.state for one in look_again(store, anchors(store))] == ["changed"]
+        assert [one.state for one in look_again(there, anchors(store))] == ["same"]
+        (other / "src" / "config.py").write_text("")
+        assert [one.state for one in look_again(there, anchors(store))] == ["lost"]
 
 
 def test_a_finding_whose_code_is_gone_comes_after_the_others(store: Store, tmp_path: Path) -> None:
@@ -436,7 +472,7 @@ def test_looking_again_takes_no_longer_than_it_may(store: Store, tmp_path: Path)
     save(store, "`load` in src/config.py")
     (tmp_path / "src" / "config.py").unlink()
     assert [one.state for one in look_again(store, anchors(store), milliseconds=-1)] == ["same"]
-    assert [one.state for one in look_again(store, anchors(store))] == ["gone"]
+    assert [one.state for one in look_again(store, anchors(store))] == ["lost"]
 
 
 def test_the_time_for_looking_again_is_in_milliseconds(
@@ -444,7 +480,7 @@ def test_the_time_for_looking_again_is_in_milliseconds(
 ) -> None:
     save(store, "`load` in src/config.py")
     (tmp_path / "src" / "config.py").unlink()
-    for waited, state in ((0.149, "gone"), (0.15, "same")):
+    for waited, state in ((0.149, "lost"), (0.15, "same")):
         before, moments = anchors(store), iter([5.0, 5.0 + waited])
         with monkeypatch.context() as clock:
             clock.setattr("time.monotonic", moments.__next__)

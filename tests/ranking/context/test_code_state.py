@@ -61,6 +61,7 @@ def _anchor(state: str, **other: Any) -> Anchor:
             "src/config.py `load` (now in src/new.py) has changed since: 1 of 4 lines",
         ),
         (_anchor("gone", kind="path", name="src/config.py"), "src/config.py is gone"),
+        (_anchor("lost", kind="path", name="src/config.py"), "src/config.py is not there any more"),
         (_anchor("gone", kind="line", name="src/config.py:5"), "src/config.py:5 is gone"),
         (_anchor("same", name="n" * 80, path="a\nb"), f"a b `{'n' * 60}...` is as it was"),
     ],
@@ -101,6 +102,7 @@ def _names(states: str) -> list[Anchor]:
         ("changed gone moved", "0.py has changed since: 0 of 4 lines; 1.py is gone; 1 more like that"),
         ("moved gone moved moved changed", "4.py has changed since: 0 of 4 lines; 1.py is gone; 3 more like that"),
         ("gone", f"{ALL_GONE}; 0.py is gone"),
+        ("gone lost", "0.py is gone; 1.py is not there any more"),  # it may be in another file
         ("gone gone", f"{ALL_GONE}; 0.py is gone"),
     ],
 )
@@ -122,10 +124,11 @@ def test_a_receipt_keeps_what_the_block_said_and_a_replay_says_it_again(tmp_path
                 bring_up_to_date(store)
             block = assemble(store, AssembleRequest("shop", "developer", task="what is slow"))
             assert [one.id for one in block.packages] == ([3, 1, 2] if is_indexed else [3, 2, 1])
-            assert block.text.count(f"{ALL_GONE}; parse.py `parse` is gone; matches slow") == 1
+            line = f"{ALL_GONE}; parse.py `parse` is gone" if is_indexed else "parse.py `parse` is not there any more"
+            assert block.text.count(f"{line}; matches slow") == 1
             receipt = get_receipt(store.primary, block.receipt or 0)
             rows = [line.split("\t") for line in receipt.inputs["anchors"].split("\n")]
-            gone = [str(int(is_indexed)), "parse gone", f"{ALL_GONE}; parse.py `parse` is gone"]
+            gone = [str(int(is_indexed)), f"parse {'gone' if is_indexed else 'lost'}", line]
             assert [row[2:] for row in rows] == [["0", "load same", ""], gone]
             write_file(store, "load.py", "# a replay reads the receipt, and not the files\n")
             assert replay_receipt(store, receipt).is_same
