@@ -8,7 +8,8 @@ A hit folds under a better one where J is at least
     SAME_NAME     for the same file name: copies in several folders
     OTHER_NAME    for any other
 
-and the better one holds every term of the query that it holds: what the query tells apart stays apart. It also folds
+and the better one holds every term of the query that it holds: what the query tells apart stays apart. Of a file that
+is here and a copy of another checkout or machine the one here is shown, if it holds as many. A hit also folds
 where their paths differ by the folder of a language alone: `docs/de/setup.md` and `docs/fr/setup.md`.
 
 Only hits that share one of their longest words are compared, and only those on the page: about 0.03 ms a hit.
@@ -54,7 +55,10 @@ def folded_page(ranked: Iterable[Foldable], limit: int) -> list[Hit]:
         if best is None and place in by_place and kept[by_place[place]].foldable.hit.path != one.hit.path:
             best = by_place[place]
         if best is not None:
-            kept[best].folded.append(FoldedHit(one.hit.id, one.hit.path))
+            better, _, folded = kept[best]
+            if _is_elsewhere(better.hit) > _is_elsewhere(one.hit) and better.terms() <= one.terms():
+                kept[best], one = _KeptHit(one, words, folded), better
+            folded.append(FoldedHit(one.hit.id, one.hit.path))
             continue
         for word in longest:
             by_word.setdefault(word, []).append(len(kept))
@@ -62,6 +66,11 @@ def folded_page(ranked: Iterable[Foldable], limit: int) -> list[Hit]:
             by_place.setdefault(place, len(kept))
         kept.append(_KeptHit(one, words, []))
     return [one.foldable.hit._replace(folded=tuple(one.folded)) for one in kept]
+
+
+def _is_elsewhere(hit: Hit) -> bool:
+    """Whether its file is in another checkout, or on another machine."""
+    return bool(hit.checkout) or hit.file_state == "elsewhere"
 
 
 def _is_like(better: _KeptHit, other: Foldable, words: frozenset[str]) -> bool:

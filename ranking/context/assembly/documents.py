@@ -12,7 +12,7 @@ from ctxrank.indexer.records.cloned_notes import came_by
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
 from ctxrank.indexer.store.ids import public_id, whose
-from ctxrank.indexer.text.lines import shorten
+from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED
@@ -107,7 +107,7 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
             continue
         number, path = row
         state = states.of(number)
-        labels = FILE_STATES.get(state, "")
+        labels = f"in the checkout {one_line(one.checkout)}" if one.checkout else FILE_STATES.get(state, "")
         passages: list[IncludedPassage] = []
         if spawn.zone is Zone.NORMAL and spawn.request.detail != "summary":
             passages, _ = texts.of(one.document_id, one.passage_ids, 0)

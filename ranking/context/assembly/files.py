@@ -13,10 +13,10 @@ the two rarest, or three, or four; where these are too many, too, the class is l
 because no clock decides.
 """
 
-import os
 from itertools import accumulate
 
 from ctxrank.indexer.engine import AllOf, Row, RowQuery
+from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope, id_list
 from ctxrank.indexer.store.ids import IS_ACCEPTED
@@ -46,12 +46,15 @@ _FILES = Scope(kinds=("artifact", "passage"), session_ids=(0,))  # what is of no
 
 
 class MatchingFile(NamedTuple):
-    """A file that a task is about: the ids of its document and of its best passages, T, and the words that match."""
+    """A file that a task is about: the ids of its document and of its best passages, T, the words that match, and the
+    folder of its checkout, '' for the one that asks.
+    """
 
     document_id: int
     passage_ids: tuple[int, ...]
     text: float
     words: tuple[str, ...]
+    checkout: str = ""
 
 
 class FoundFiles(NamedTuple):
@@ -64,8 +67,8 @@ class FoundFiles(NamedTuple):
 def find_files(plan: Plan, store: Store, task: str, query: Query) -> FoundFiles:
     """The files that a plan of a task's words finds, in the caller's snapshot. Raises INDEX_READ_ERRORS.
 
-    Those of a store that is not accepted are not among them, nor those of another machine or checkout that are here as
-    well.
+    Those of another machine or checkout come after the own ones. They are not among them where a file of their path is
+    here, or their store is not accepted.
     """
     if not plan.terms:
         return FoundFiles()
@@ -80,38 +83,35 @@ def find_files(plan: Plan, store: Store, task: str, query: Query) -> FoundFiles:
         priors.give(groups[id_], signals)
     half = half_score(plan.values)
     order = sorted(priors.known, key=lambda id_: (-groups[id_].worth, id_))
-    ranked = [(id_, groups[id_]) for id_ in _accepted(store, order)]
-    least = ranked[0][1].worth * _MIN_SHARE_OF_BEST if ranked else 0.0
+    ranked = [(groups[id_], id_, checkout) for id_, checkout in _accepted(store, order)]
+    least = max((group.worth for group, *_ in ranked), default=0.0) * _MIN_SHARE_OF_BEST
     least_words = min(LEAST_SHARED, len(plan.values))
     files: list[MatchingFile] = []
-    for (id_, group), words in zip(ranked, telling_words(plan, [group for _, group in ranked]), strict=True):
+    for (group, id_, checkout), words in zip(ranked, telling_words(plan, [row[0] for row in ranked]), strict=True):
         text = calibrated(group.score, half)
         if group.worth >= least and text >= FLOOR and len(words) >= least_words:
             passage_ids = best_passages(group, MAX_PASSAGES, _MIN_SHARE_OF_PASSAGE)
-            files.append(MatchingFile(id_, passage_ids, text, words))
+            files.append(MatchingFile(id_, passage_ids, text, words, checkout))
     return FoundFiles(tuple(files))
 
 
-def _accepted(store: Store, ids: list[int]) -> list[int]:
-    """The first MAX_FILES of these documents that may be shown, in their order: see `find_files`."""
+def _accepted(store: Store, ids: list[int]) -> list[tuple[int, str]]:
+    """The first MAX_FILES of these documents that may be shown, with their checkouts: see `find_files`."""
     query = f"""
         SELECT id, record_id < 0, EXISTS (
                SELECT 1 FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
                 WHERE r.path = ? AND a.path = d.path AND a.state = 'indexed' AND a.id <> d.record_id)
           FROM documents AS d WHERE id IN (SELECT value FROM json_each(?)) AND {IS_ACCEPTED.format("record_id")}
     """
-    root, project = os.path.realpath(store.location.root), os.path.realpath(store.location.project)
-    own = "." if root == project else root
-    found: list[int] = []
-    for start in range(0, len(ids), MAX_FILES):
-        portion = ids[start : start + MAX_FILES]
-        removed, others = files_elsewhere(store, portion)
-        rows = store.primary.execute(query, (own, id_list(portion)))
-        held = {id_ for id_, is_foreign, is_here in rows if not (is_here and (is_foreign or id_ in others))}
-        found += [id_ for id_ in portion if id_ in held and id_ not in removed]
-        if len(found) >= MAX_FILES:
-            break
-    return found[:MAX_FILES]
+    own = root_name(store.location.root, store.location.project)
+    removed, others = files_elsewhere(store, ids)
+    places: dict[int, tuple[bool, str]] = {}
+    for id_, is_foreign, is_here in store.primary.execute(query, (own, id_list(ids))):
+        is_elsewhere = bool(is_foreign) or id_ in others
+        if id_ not in removed and not (is_elsewhere and is_here):
+            places[id_] = is_elsewhere, others.get(id_, "")
+    order = sorted(filter(places.__contains__, ids), key=lambda id_: places[id_][0])
+    return [(id_, places[id_][1]) for id_ in order[:MAX_FILES]]
 
 
 def _rows(plan: Plan) -> list[Row] | None:

@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 from builders import make_store, save, write_file
 from exported import bring, exported_bytes
+from git_tree import commit_all, git
 from ranking_builders import TODAY, block_for
 
 from ctxrank.indexer.care.status import read_status
 from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.records.receipts import list_receipts
 from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import files
@@ -75,6 +78,32 @@ def test_a_file_that_another_machine_has_as_well_is_shown_once(store: Store, tmp
     shown = block_for(store, task="page long output through a pager").files
     assert sorted((file.path, file.id > 0) for file in shown) == [("src/pager.md", True), ("src/theirs.md", False)]
     assert read_status(store).artifacts == {"elsewhere": 2, "indexed": 3}
+
+
+def test_files_that_are_here_come_before_those_of_another_machine(store: Store, tmp_path: Path) -> None:
+    with make_store(tmp_path / "other") as other:
+        write_file(other, "src/screens.md", PAGER + "Page long output: a long pager pages output.\n")
+        index_artifacts(other)
+        bring(store, exported_bytes(other))
+    shown = block_for(store, task="page long output through a pager").files
+    assert [(file.path, file.label) for file in shown] == [("src/pager.md", ""), ("src/screens.md", ELSEWHERE)]
+
+
+def test_files_of_this_checkout_come_first_and_those_of_another_say_so(store: Store, tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text(".ctxrank\n")
+    git(tmp_path, "init", "-q")
+    commit_all(tmp_path, "first")
+    other = tmp_path.parent / f"{tmp_path.name}-other"
+    git(tmp_path, "worktree", "add", "-q", str(other))
+    with open_store(start=str(other)) as there:
+        (other / "src" / "pager.md").rename(other / "src" / "screens.md")
+        (other / "src" / "screens.md").write_text(PAGER + "Page long output: a long pager pages output.\n")
+        index_artifacts(there)
+        task = "page long output through a pager"
+        own, copy = ("src/pager.md", str(tmp_path)), ("src/screens.md", str(other))
+        for asked, order in ((store, (own, copy)), (there, (copy, own))):
+            shown = [(file.path, file.label) for file in block_for(asked, task=task).files]
+            assert shown == [(order[0][0], ""), (order[1][0], f"in the checkout {order[1][1]}")]
 
 
 def test_why_a_file_is_not_there_says_that_none_was_asked_for(store: Store) -> None:

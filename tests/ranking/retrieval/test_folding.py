@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import found, make_store, save
@@ -72,6 +73,19 @@ def test_files_of_one_name_in_folders_that_are_no_languages_are_no_translations(
 def test_code_in_a_folder_that_is_named_like_a_language_is_no_translation(store: Store) -> None:
     _save_all(store, {"src/id/a.py": "def walrus():\n    return 1\n", "src/it/a.py": "class Walrus:\n    size = 2\n"})
     assert len(found(store, "walrus", is_folded=True).hits) == 2
+
+
+@pytest.mark.parametrize("where", [{"checkout": "/w"}, {"file_state": "elsewhere"}])
+def test_a_copy_elsewhere_folds_under_the_file_that_is_here(store: Store, where: dict[str, str]) -> None:
+    _save_all(store, {"there/a.md": _TUTORIAL})
+    (model,) = found(store, "walrus").hits
+
+    def hit(path: str, terms: str, **more: Any) -> Foldable:
+        return Foldable(model._replace(path=path, **more), _TUTORIAL, lambda: frozenset(terms.split()))
+
+    copy, own, other = hit("there/a.md", "walrus", **where), hit("a.md", "walrus"), hit("b.md", "walrus")
+    assert _folded(tuple(folded_page([copy, own, other], 5))) == [("a.md", ["b.md", "there/a.md"])]
+    assert _folded(tuple(folded_page([copy, hit("a.md", "")], 5))) == [("there/a.md", ["a.md"])]
 
 
 def test_what_the_query_tells_apart_stays_apart(store: Store) -> None:
