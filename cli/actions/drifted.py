@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.indexer.records.anchor_passes import differences
 from ctxrank.indexer.records.anchors import CHANGED, GONE, Anchor, DriftedFinding, anchors_of, drifted_findings
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.text.lines import one_line, printable
@@ -18,23 +19,19 @@ def drifted(call: Call, document: str | None) -> Reply:
     with call.open() as store:
         wanted = None if document is None else document_id(store.primary, local_ref(store.primary, document))
         found = drifted_findings(store.primary, wanted)
-        mode = load_config(store).redaction_mode
         anchors = anchors_of(store.primary, [one.document_id for one in found])
         if wanted is None:
             anchors = [one for one in anchors if one.state in (CHANGED, GONE)]
-        differing = differences(store, anchors, mode)
+        differing = differences(store, anchors, load_config(store).redaction_mode)
     of_each = [[anchor for anchor in anchors if anchor.document_id == one.document_id] for one in found]
-    rows = list(zip(found, of_each, strict=True))
-    return Reply(
-        lambda: {"drifted": [_as_record(*row, differing) for row in rows], "total": len(rows), "has_more": False},
-        [line for row in rows for line in _lines(call, *row, differing)] or ["nothing has drifted."],
-        exit_code=0 if rows else 1,
-    )
+    rows = [(*row, differing) for row in zip(found, of_each, strict=True)]
+    lines = (line for row in rows for line in _lines(call, *row))
+    return list_reply(Page(rows, len(rows)), "drifted", lines, "nothing has drifted.", record=_as_record)
 
 
-def _as_record(finding: DriftedFinding, anchors: list[Anchor], differing: dict[int, str]) -> Extended:
-    records = [Extended(one, {"difference": differing.get(one.id, "")}) for one in anchors]
-    return Extended(finding, {"anchors": records})
+def _as_record(row: tuple[DriftedFinding, list[Anchor], dict[int, str]]) -> Extended:
+    finding, anchors, differing = row
+    return Extended(finding, {"anchors": [Extended(one, {"difference": differing.get(one.id, "")}) for one in anchors]})
 
 
 def _lines(call: Call, finding: DriftedFinding, anchors: list[Anchor], differing: dict[int, str]) -> Iterator[str]:

@@ -5,21 +5,18 @@ import os
 import sys
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.given import decoded, read_given, readable
+from ctxrank.cli.actions.given import given_text
 from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.agents import Team, fold_agent
-from ctxrank.indexer.bounds import MAX_QUERY_BYTES
 from ctxrank.indexer.clock import SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.sessions import Session, find_session
 from ctxrank.indexer.records.skill_evidence import check_evidence
 from ctxrank.indexer.records.skill_outputs import (
-    MAX_OUTPUT_CHARS,
     StoredSkillOutput,
-    latest_skill_output,
     list_skill_outputs,
     reported_skills,
     save_skill_output,
@@ -119,7 +116,7 @@ def _evidence_lines(agent: str, found: tuple[str, ...], missing: tuple[str, ...]
 
 def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) -> Reply:
     """Choose the optional skills that fit a task."""
-    text = from_stdin(call, MAX_QUERY_BYTES) if task == ("-",) else " ".join(task)
+    text = given_text(call.note, " ".join(task))
     if not text.strip():
         raise UsageError("The task is empty.", "Say in words what the agent is to do.")
     with call.open() as store:
@@ -136,8 +133,7 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
 def _asked(store: Store, session: str | None, agent: str) -> tuple[Session | None, str, Team]:
     """The session, the name of an agent or a role, and the roles that there are."""
     team = load_config(store).team
-    owner = None if session is None else find_session(store.primary, session)
-    return owner, fold_agent(agent, team), team
+    return None if session is None else find_session(store.primary, session), fold_agent(agent, team), team
 
 
 def _why_empty(store: Store, agent: str, team: Team, session: Session | None, levels: str) -> str:
@@ -161,7 +157,7 @@ def _unknown_skills(store: Store, team: Team, session: Session, missing: tuple[s
 
 def save_output(call: Call, skill: str, output: str | None, session: str, **options: Any) -> Reply:
     """Save what a skill reported."""
-    text = from_stdin(call) if output is None or output == "-" else readable(output, call.note)
+    text = given_text(call.note, "-" if output is None and not sys.stdin.isatty() else output)
     with call.open() as store:
         saved = save_skill_output(store, session, skill, text, **options)
     return Reply(
@@ -171,41 +167,30 @@ def save_output(call: Call, skill: str, output: str | None, session: str, **opti
     )
 
 
-def from_stdin(call: Call, max_bytes: int = 4 * MAX_OUTPUT_CHARS) -> str:
-    """All of stdin, as far as an output may reach. Raises UsageError where there is nothing, or more."""
-    if sys.stdin.isatty():
-        raise UsageError("Nothing is piped in.", "Give it as an argument, or pipe it in.")
-    # A character takes up to four bytes.
-    return decoded(read_given("-", max_bytes), call.note)
-
-
 def latest(call: Call, skill: str, session: str, **options: Any) -> Reply:
     """Read the newest output of a skill."""
-    with call.open() as store:
-        find_session(store.primary, session)
-        entry = latest_skill_output(store.primary, session, skill, **options)
-        known = () if entry is not None else reported_skills(store.primary, session)
-    if entry is None:
-        note = f"no output of {skill} that fits. {_reported(session, known)}"
+    found, reported = _found(call, session, skill, limit=1, **options)
+    if not found:
+        note = f"no output of {skill} that fits. {reported}"
         return Reply(lambda: {"output": None}, outcome="no_match", exit_code=1, notes=(note,))
-    return Reply(lambda: _with_output(entry), map(shown_json, [entry.output]))
+    return Reply(lambda: _with_output(found[0]), [shown_json(found[0].output)])
 
 
 def outputs(call: Call, skill: str | None, session: str, **options: Any) -> Reply:
     """Read a page of outputs, the newest first."""
+    found, reported = _found(call, session, skill, **options)
+    lines = (line for entry in found for line in _output_lines(call, entry))
+    return list_reply(found, "outputs", lines, absent=(f"no outputs that fit. {reported}",), record=_with_output)
+
+
+def _found(call: Call, session: str, skill: str | None, **options: Any) -> tuple[Page[StoredSkillOutput], str]:
+    """A page of outputs, and a sentence on which skills have reported."""
     with call.open() as store:
         find_session(store.primary, session)
         found = list_skill_outputs(store.primary, session, skill, **options)
         known = () if found else reported_skills(store.primary, session)
-    lines = (line for entry in found for line in _output_lines(call, entry))
-    absent = (f"no outputs that fit. {_reported(session, known)}",)
-    return list_reply(found, "outputs", lines, absent=absent, record=_with_output)
-
-
-def _reported(session: str, known: tuple[str, ...]) -> str:
-    if not known:
-        return f"No skill has reported in {session} yet."
-    return f"What has reported in {session}: {', '.join(known)}."
+    said = f"What has reported in {session}: {', '.join(known)}."
+    return found, said if known else f"No skill has reported in {session} yet."
 
 
 def _output_lines(call: Call, entry: StoredSkillOutput) -> Iterator[str]:

@@ -31,8 +31,7 @@ def save(call: Call, text: str | None, insight: str | None, project: str | None,
     given = given_text(call.note, text, option=insight)
     with call.open() as store:
         whose = project_in_force(store.primary, None, None) if project is None else project
-        new = NewStrategy(project=whose, insight=given, **options)
-        saved = save_strategy(store, new)
+        saved = save_strategy(store, NewStrategy(project=whose, insight=given, **options))
     return Reply(lambda: saved, [_saved_line(saved)])
 
 

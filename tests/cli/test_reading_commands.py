@@ -116,7 +116,7 @@ def test_what_is_related_to_a_document_says_who_saw_it(ask: _Ask) -> None:
 
 
 def test_what_has_drifted_is_said_with_what_differs(ask: _Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (ask("drifted").code, ask("drifted").out) == (1, "nothing has drifted.\n")
+    assert (ask("drifted").code, ask("drifted").out, ask("drifted").err) == (1, "", "ctxrank: nothing has drifted.\n")
     with make_store(tmp_path) as store:
         write_file(store, "load.py", "def load(path):\n    return path\n\n\ndef parse(text):\n    return text\n")
         index_artifacts(store)

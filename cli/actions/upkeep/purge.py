@@ -80,8 +80,7 @@ def _forget(store: Store, named: dict[str, str], *, backups: bool, dry_run: bool
         if name == "document":
             return forgetting.forget_document(store, local_ref(store.primary, value), is_dry_run=dry_run)
         if name == "secret":
-            mode = load_config(store).redaction_mode
-            return forget_secrets(store, read_secrets(value), mode, is_dry_run=dry_run)
+            return forget_secrets(store, read_secrets(value), load_config(store).redaction_mode, is_dry_run=dry_run)
         forget = {"session": forgetting.forget_session, "path": forgetting.forget_path, "origin": forget_origin}[name]
         return forget(store, value, is_dry_run=dry_run)
     if not is_erasing_due(store.primary):
