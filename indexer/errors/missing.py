@@ -11,11 +11,11 @@ file that is named by a path the last part counts: folders differ from checkout 
 from ctxrank.indexer.errors.masks import level
 from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.frames import last_part
-from ctxrank.indexer.errors.parse.tables import Expressions, listed, signed_rows
+from ctxrank.indexer.errors.parse.tables import Expressions, listed, signed_rows, words
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import cache
 
-_NAMED_BY_TYPE = listed("named by type")
+_NAMED_BY_TYPE = words("named_by_type")
 _SAID = Expressions("missing")
 _STOPWORDS = listed("stopwords")
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from ctxrank.indexer.errors.masks import lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
 from ctxrank.indexer.errors.parse.frames import Frame, last_part, own_frames
-from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows
+from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.vocabulary import is_ordinary
@@ -41,9 +41,12 @@ _LEAST_PASSED_ON = 4  # words
 STOPWORDS = listed("stopwords")
 NEGATIONS = listed("negations")
 _SAID = Expressions("signature")
-RAISED_ANYWHERE = listed("raised anywhere")
-_GROUPS = listed("groups of diagnostics")
+_GROUPS = words("groups_of_diagnostics")
 _SHARED_NOTATIONS = frozenset(("cc", "tsc", "rust"))
+
+
+# Raised by the language itself, at any line: the message says what went wrong there, not what is wrong.
+RAISED_ANYWHERE = words("raised_anywhere")
 
 
 class Signature(NamedTuple):

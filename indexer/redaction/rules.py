@@ -54,8 +54,8 @@ def _read() -> dict[str, list[Rule]]:
                 opening = opening or PIECES["BEHIND_TOKEN" if back else "TOKEN"]
             label = label or f"[REDACTED:{name}]"
             is_place = section is sections.get("[places]") or PIECES["NOT_A_SECRET"] in pattern
-            known = (name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, is_place)
-            section.append(Rule._make((*known, PIECES["NOT_CODE"] in pattern, PIECES["ARGS"] in pattern)))
+            kind = (is_place, PIECES["NOT_CODE"] in pattern, PIECES["ARGS"] in pattern)
+            section.append(Rule(name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, *kind))
     return sections
 
 

@@ -12,7 +12,7 @@ import apsw
 
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.errors.lookup import Whose
-from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units
+from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.light_typing import NamedTuple
@@ -82,8 +82,10 @@ def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnsw
     """What is known of a redacted failure: of its errors, primary first, the first one that is recognised answers."""
     units = error_units(failure)
     first: ErrorAnswer | None = None
+    signatures: list[Signature] = []
     for unit in units:
-        answer = _answer(primary, unit, asked, len(units))
+        signatures.append(sign(unit))
+        answer = _answer(primary, signatures[-1], asked)._replace(unit=unit.text, errors=len(units))
         if answer.fixes and not (first and first.same_kind and _ids(answer.fixes) <= _ids(first.same_kind)):
             return answer
         first = answer if first is None or (answer.same_kind and not first.same_kind) else first
@@ -91,8 +93,8 @@ def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnsw
         return ErrorAnswer("no_match", "Nothing was printed.", (), None, "", 0)
     if not first.same_kind and (found := _found_within(primary, failure, first, asked)) is not None:
         return found
-    for unit in units:
-        elsewhere = tuple(_known_elsewhere(primary, sign(unit), asked))
+    for signature in signatures:
+        elsewhere = tuple(_known_elsewhere(primary, signature, asked))
         if elsewhere:
             known = ", ".join(f"{public_id('error', one.match.pattern_id)} of {one.project}" for one in elsewhere)
             reason = f"{first.reason} Another project knows it: {known} (--project {elsewhere[0].project})."
@@ -130,8 +132,8 @@ def _known_elsewhere(primary: apsw.Connection, signature: Signature, asked: Aske
             yield KnownElsewhere(project, match)
 
 
-def _answer(primary: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int) -> ErrorAnswer:
-    signature = sign(unit)
+def _answer(primary: apsw.Connection, signature: Signature, asked: Asked) -> ErrorAnswer:
+    """What is known of an error; in which unit it was, and of how many, is not known here."""
     found = match_errors(primary, signature, Whose(asked.project, asked.now, asked.lang), asked.limit)
     fixes, same_kind = (
         [fix for match in some if (fix := _fix(primary, match, asked.mode)) is not None]
@@ -140,14 +142,12 @@ def _answer(primary: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int)
     if not fixes:
         reason = _why_left_out(primary, signature, asked) or found.reason
         unsure = found.unsure[: asked.limit]
-        return ErrorAnswer("no_match", reason, (), signature, unit.text, count, unsure, same_kind=tuple(same_kind))
+        return ErrorAnswer("no_match", reason, (), signature, "", 0, unsure, same_kind=tuple(same_kind))
     # The matcher puts the likeliest first; of equally sure ones what is refuted comes last.
     fixes.sort(key=lambda fix: (-round(fix.match.recognition, 2), fix.match.state == "refuted"))
     total = found.total - len(found.matches) + len(fixes)
     reason = fixes[0].match.why[0]
-    return ErrorAnswer(
-        "matched", reason, tuple(fixes), signature, unit.text, count, total=total, same_kind=tuple(same_kind)
-    )
+    return ErrorAnswer("matched", reason, tuple(fixes), signature, "", 0, total=total, same_kind=tuple(same_kind))
 
 
 def _fix(primary: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix | None:

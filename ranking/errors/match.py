@@ -18,7 +18,7 @@ import apsw
 from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.parse.summaries import is_summary
-from ctxrank.indexer.errors.parse.tables import listed
+from ctxrank.indexer.errors.parse.tables import words
 from ctxrank.indexer.errors.signature import RAISED_ANYWHERE, Signature, as_passed_on, terms_of
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.store.ids import public_id
@@ -50,9 +50,11 @@ _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
 _PLACE_BONUS = 1.0
 
-_ASSERTIONS = listed("assertions")
-_CAUSED_OUTSIDE = listed("caused outside")
-_WORDED_BY_INTERPRETER = listed("worded by interpreter")
+_ASSERTIONS = words("assertions")
+# Their cause lies outside the code: the same missing module is the same error wherever it is imported.
+_CAUSED_OUTSIDE = words("caused_outside")
+# The interpreter words these itself, and differently from version to version.
+_WORDED_BY_INTERPRETER = words("worded_by_interpreter")
 # What nothing speaks against, in either family of calibration.py, has at least this recognition.
 _LEAST_OF_THE_SAME = 0.97
 

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Iterator
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame
-from ctxrank.indexer.errors.parse.tables import listed, rows
+from ctxrank.indexer.errors.parse.tables import listed, rows, words
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
@@ -29,8 +29,8 @@ _NEARLY_THE_SAME = 0.4  # share of the notes' words
 _NEGATIONS = listed("negations")
 _TYPE_FAMILIES = tuple(map(frozenset, rows("type_families")))
 _KIN = ({"c", "cpp"}, {"javascript", "typescript"}, {"java", "kotlin"})  # languages
-_KINDS = listed("kinds")
-_MODIFIERS = frozenset(f"'{word}'" for word in listed("modifiers"))
+_KINDS = words("kinds")
+_MODIFIERS = frozenset(f"'{word}'" for word in words("modifiers"))
 
 
 class Alignment(NamedTuple):
