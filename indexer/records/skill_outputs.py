@@ -117,8 +117,8 @@ def _checked_json(text: str, skill: str) -> str:
     reason = "it is nested too deeply"
     if not is_deep(text):
         try:
-            value: object = json.loads(text)
-            # NaN, and a number such as 1e999 that is read as infinite, are what no JSON can say.
+            value: object = json.loads(text, parse_constant=_refuse_constant)
+            # A number such as 1e999 is read as infinite, which no JSON can say.
             json.dumps(value, ensure_ascii=False, allow_nan=False)
             return text
         except json.JSONDecodeError as error:
@@ -129,6 +129,10 @@ def _checked_json(text: str, skill: str) -> str:
         f"The output of {skill} is not JSON: {reason}.",
         'Give one JSON value: an object, a list, a number, true, false, null, or a text in double quotes ("done").',
     )
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def latest_skill_output(

@@ -100,6 +100,7 @@ def copy_passages(change: Change, of_id: int, owner_id: int) -> None:
 COLUMNS_OF_DOCUMENT = tuple("record_id" if name == "number" else name for name in Document._fields[:-2])
 _COLUMNS = (*COLUMNS_OF_DOCUMENT, "seq", "identifiers", "tokens", "token_counter")
 _INSERT = f"INSERT INTO documents ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_COUNTED = "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ? AND seq = ?"
 _UPDATE = f"UPDATE documents SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE id = ?"
 
 
@@ -207,15 +208,12 @@ def backfill_counts(store: Store) -> int:
     if counter is None:
         return 0
     counted = last_id = 0
-    while True:
-        query = f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?"
-        rows = list(store.primary.execute(query, (last_id, _BATCH_DOCUMENTS)))
-        if not rows:
-            return counted
+    query = f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?"
+    while rows := list(store.primary.execute(query, (last_id, _BATCH_DOCUMENTS))):
         counts = [(counter.count(body), counter.name, id_, seq) for id_, seq, body in rows]
         last_id = rows[-1][0]
-        query = "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ? AND seq = ?"
         with store.write() as change:  # no text changes, so nothing enters the change log
             for count in counts:
-                change.connection.execute(query, count)
+                change.connection.execute(_COUNTED, count)
                 counted += change.connection.changes()
+    return counted

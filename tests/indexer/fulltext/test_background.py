@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import always, make_store
+from builders import always, make_store, save, search_ids
 from tables import each_row
 
 from ctxrank.indexer.fulltext import background
 from ctxrank.indexer.fulltext.background import background_indexer
+from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.store.store import Store
 
 
@@ -68,6 +69,19 @@ def test_the_process_beside_a_writer_is_told_of_work_and_waited_for(beside: Stor
         assert notify is not None and notify() and notify() and process.done == []
         assert os.read(process.reader, 9) == b"\n\n" and not os.get_blocking(process.stdin.fileno())
     assert process.done == ["waited, closed"] and os.read(process.reader, 9) == b""
+
+
+def test_the_process_gives_free_pages_back_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "cores", always(2))
+    with make_store(tmp_path) as store:
+        save(store, "a.md", "A walrus.")
+        index = index_of(store).connection
+        index.execute("CREATE TABLE main.room (text); INSERT INTO room VALUES (zeroblob(1000000)); DROP TABLE room")
+        assert index.pragma("freelist_count") > 100
+        with background_indexer(store):
+            pass
+        assert index.pragma("freelist_count") == 0
+        assert search_ids(store, "walrus") == ["package:1"]
 
 
 def test_a_writer_that_fails_kills_the_process_beside_it(beside: Store) -> None:
