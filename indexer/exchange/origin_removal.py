@@ -37,8 +37,7 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
         return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
     with store.write() as change:  # first of all it may not come in again
         kept_out = block(change.connection, SESSION, [_blocked_name(uuid)])
-        query = "DELETE FROM record_log WHERE kind = 'forget' AND number = ?"
-        change.connection.execute(query, (kept_out[0],))
+        change.connection.execute("DELETE FROM record_log WHERE kind = 'forget' AND number = ?", (kept_out[0],))
         # Its counts are taken out of what all stores have; what nobody else counted goes.
         lonely = {
             kind: [one for one in numbers if not merge.uncount(change, KINDS[kind], one, code)]

@@ -133,8 +133,7 @@ def near_findings(
         worth, count, whole = _telling(shared)
         near = nearness(calibrated(groups[id_].score * worth / whole, half), count) if shared else 0.0
         if near > floor:
-            coverage = whole / asked
-            yield NearFinding(parents[id_], near, coverage, tuple(shared), groups[id_].best.rowid)
+            yield NearFinding(parents[id_], near, whole / asked, tuple(shared), groups[id_].best.rowid)
 
 
 def _best_findings(

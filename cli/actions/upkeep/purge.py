@@ -160,8 +160,7 @@ def prune(call: Call, older_than: str | None, expired: bool, kinds: tuple[str, .
         raise UsageError(f"{older_than} is in the future.", "Give an age such as 90d, or a date that has passed.")
     with call.open() as store:
         if expired:
-            ttl_us = load_config(store).ttl_us
-            report = prune_expired(store, ttl_us, kinds=wanted, now=now, **options)
+            report = prune_expired(store, load_config(store).ttl_us, kinds=wanted, now=now, **options)
         else:
             report = prune_older(store, before, kinds=wanted, **options)
     verb = "would be removed" if report.is_dry_run else "removed"

@@ -116,8 +116,7 @@ def refer(change: Change, group_id: int, package_id: int) -> bool:
     if read_value(change.connection, query, (package_id,), int) is None:
         write_entry(change.connection, _WAITING, "group", f"{package_id} {group_id}", "", group_id)
         return False
-    query = "SELECT context_references FROM groups WHERE id = ?"
-    found = read_value(change.connection, query, (group_id,), str)
+    found = read_value(change.connection, "SELECT context_references FROM groups WHERE id = ?", (group_id,), str)
     before: list[int] = json.loads(found or "[]")
     if found is None or package_id in before:
         return False

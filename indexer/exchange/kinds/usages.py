@@ -47,8 +47,7 @@ def bring_usages(run: ImportRun, lines: Iterable[Line]) -> None:
     def write(change: Change, row: tuple[int, str | None, ReportedUsage], target: int | None) -> Written:
         number, of, usage = row
         package_id = run.maker(change, of).local(number)
-        query = "SELECT session_id FROM packages WHERE id = ?"
-        session_id = read_value(change.connection, query, (package_id,), int)
+        session_id = read_value(change.connection, "SELECT session_id FROM packages WHERE id = ?", (package_id,), int)
         if session_id is None:
             waiting = json.dumps([[list(one) for one in part] for part in usage])
             write_entry(change.connection, _WAITING, run.origin.uuid, package_id, waiting, package_id)

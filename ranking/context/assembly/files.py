@@ -75,21 +75,27 @@ def find_files(plan: Plan, store: Store, task: str, query: Query) -> FoundFiles:
     rows = _rows(plan)
     if rows is None:
         return FoundFiles((), f"the rarest words of the task are in more than {MAX_ROWS} documents")
-    candidates = best_first(scored_rows(plan, rows))
+    found, first = Candidates(scored_rows(plan, rows), is_complete=False), list[frozenset[int]]()
+    if ":" in task or ", line " in task:
+        from ctxrank.ranking.retrieval.exact_names import named_files, with_rows_of_files  # noqa: PLC0415  as in a search
+
+        found, first = with_rows_of_files(plan, _FILES, found, named_files(query, task))
+    candidates = best_first(found.rows)
     best = reranked(plan, Candidates(candidates[:_RERANKED], is_complete=False))
     groups = grouped(best.rows + candidates[_RERANKED:])
     priors = Priors(plan, task, query, groups, _WEIGHED, is_by_passage=False)
     for id_, signals in priors.known.items():
         priors.give(groups[id_], signals)
     half = half_score(plan.values)
-    order = sorted(priors.known, key=lambda id_: (-groups[id_].worth, id_))
+    named = frozenset[int]().union(*first)
+    order = sorted(priors.known, key=lambda id_: (id_ not in named, -groups[id_].worth, id_))
     ranked = [(groups[id_], id_, checkout) for id_, checkout in _accepted(store, order)]
-    least = max((group.worth for group, *_ in ranked), default=0.0) * _MIN_SHARE_OF_BEST
+    least = max((group.worth for group, id_, _ in ranked if id_ not in named), default=0.0) * _MIN_SHARE_OF_BEST
     least_words = min(LEAST_SHARED, len(plan.values))
     files: list[MatchingFile] = []
     for (group, id_, checkout), words in zip(ranked, telling_words(plan, [row[0] for row in ranked]), strict=True):
         text = calibrated(group.score, half)
-        if group.worth >= least and text >= FLOOR and len(words) >= least_words:
+        if id_ in named or (group.worth >= least and text >= FLOOR and len(words) >= least_words):
             passage_ids = best_passages(group, MAX_PASSAGES, _MIN_SHARE_OF_PASSAGE)
             files.append(MatchingFile(id_, passage_ids, text, words, checkout))
     return FoundFiles(tuple(files))

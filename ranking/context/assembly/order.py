@@ -187,8 +187,7 @@ def with_matches(
         if spawn.request.is_explained:
             from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 
-            tree = explain_blend(plan, group, row.text or 0.0, row.parts)
-            row = row._replace(explanation=tree)
+            row = row._replace(explanation=explain_blend(plan, group, row.text or 0.0, row.parts))
         within.append(row)
     return within
 

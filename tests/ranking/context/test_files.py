@@ -58,6 +58,22 @@ def test_a_task_about_code_gets_the_code_before_what_tells_of_it(store: Store) -
     assert shown[0] == "src/paging.py" and "CHANGES.md" in shown
 
 
+@pytest.mark.parametrize(
+    "frame", ["    at load (src/deep.py:{line}:3)", '  File "/home/ci/shop/src/deep.py", line {line}, in load']
+)
+def test_the_line_that_a_stack_names_comes_first_and_nothing_else_is_lost(store: Store, frame: str) -> None:
+    lines = [f"def step{at}(value):\n    return value + {at}\n\n" for at in range(200)]
+    write_file(store, "src/deep.py", "".join(lines))
+    index_artifacts(store)
+    task = "page long output through a pager, which says KeyError\n"
+    assert [file.path for file in block_for(store, task=task, budget=3000).files] == ["src/pager.md"]
+    first, *others = block_for(store, task=task + frame.format(line=302), budget=3000).files
+    assert (first.path, [file.path for file in others]) == ("src/deep.py", ["src/pager.md"])
+    assert first.passages[0].start_line <= 302 <= first.passages[0].end_line
+    missing = block_for(store, task=task + "at x (nowhere.py:3:1)", budget=3000)
+    assert [file.path for file in missing.files] == ["src/pager.md"]
+
+
 def test_without_a_task_a_file_has_nothing_to_be_chosen_by(store: Store) -> None:
     assert block_for(store).files == ()
 
