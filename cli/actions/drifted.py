@@ -10,8 +10,11 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import local_ref
-from ctxrank.indexer.text.lines import one_line, printable
+from ctxrank.indexer.store.out_of_date import files_out_of_date
+from ctxrank.indexer.text.lines import listed, one_line, printable
 from ctxrank.ranking.context.assembly.code_state import phrase
+
+_NAMED_FILES = 5
 
 
 def drifted(call: Call, document: str | None) -> Reply:
@@ -23,10 +26,13 @@ def drifted(call: Call, document: str | None) -> Reply:
         if wanted is None:
             anchors = [one for one in anchors if one.state in (CHANGED, GONE)]
         differing = differences(store, anchors, load_config(store).redaction_mode)
+        touched = listed([file.path for file in files_out_of_date(store)], _NAMED_FILES)
     of_each = [[anchor for anchor in anchors if anchor.document_id == one.document_id] for one in found]
     rows = [(*row, differing) for row in zip(found, of_each, strict=True)]
     lines = (line for row in rows for line in _lines(call, *row))
-    return list_reply(Page(rows, len(rows)), "drifted", lines, "nothing has drifted.", record=_as_record)
+    reply = list_reply(Page(rows, len(rows)), "drifted", lines, "nothing has drifted.", record=_as_record)
+    note = f"changed since the last 'ctxrank index', which looks at them: {touched}."
+    return reply._replace(text_notes=(*reply.text_notes, note)) if touched else reply
 
 
 def _as_record(row: tuple[DriftedFinding, list[Anchor], dict[int, str]]) -> Extended:

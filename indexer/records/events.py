@@ -39,8 +39,7 @@ def record_event(
     """Write an event inside the caller's transaction. Its texts are redacted already."""
     if idempotency_key is not None:
         query = "SELECT id FROM events WHERE session_id = ? AND subtype = ? AND group_id = ? AND idempotency_key = ?"
-        values = (session_id, subtype, group_id or 0, idempotency_key)
-        known = read_value(change.connection, query, values, int)
+        known = read_value(change.connection, query, (session_id, subtype, group_id or 0, idempotency_key), int)
         if known is not None:
             return RecordedEvent(known, is_new=False)
     event: dict[str, Value] = {

@@ -124,7 +124,11 @@ def test_what_has_drifted_is_said_with_what_differs(ask: _Ask, tmp_path: Path, m
             new = NewPackage("S", None, "research", "-", "developer", title, title=title)
             save_package(store, new, text=text)
         write_file(store, "load.py", "def load(path):\n    return open(path)\n\n\ndef parse(text):\n    return text\n")
+        assert ask("drifted").err.endswith(
+            "nothing has drifted.\nctxrank: changed since the last 'ctxrank index', which looks at them: load.py.\n"
+        )
         bring_up_to_date(store)
+    assert ask("drifted").err == ""
     answer = ask("drifted")
     assert answer.code == 0 and answer.out.splitlines()[:2] == [
         "package:3 Loading",
