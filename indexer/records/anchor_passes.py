@@ -8,12 +8,11 @@ Content decides what has become of a span; git is asked which commit it was, and
 
 import json
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
 from functools import lru_cache
-from itertools import chain
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, RowText, Statistics
@@ -189,10 +188,8 @@ class _Elsewhere:
     def __init__(self, store: Store, tree: Tree, last: _Pass) -> None:
         query = f"SELECT a.path, a.id > ? {_INDEXED} AND a.indexed_at >= ? ORDER BY a.id DESC LIMIT {_MAX_ELSEWHERE}"
         self.paths = read_map(store.primary, query, (last.artifact, last.moment), str, int)
-        self._new: dict[str, list[str]] = {}  # by their languages
-        for path in (path for path, is_new in self.paths.items() if is_new):
-            self._new.setdefault(language_of(path).kind, []).append(path)
         self._store, self._tree, self._commit = store, tree, last.head
+        self._holders = lru_cache(self._holders_of)
 
     def find(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, is_gone: bool
@@ -218,13 +215,25 @@ class _Elsewhere:
 
     def _successor(self, anchor: Anchor, kept: Fingerprint, was: Before | None) -> list[Source]:
         """The new file that has most of what a file said, around a span and in all; what several have counts less."""
-        new = tuple(self._sources(anchor, self._new.get(language_of(anchor.now_path).kind, ())))
-        stem = _stem(anchor.now_path)
-        near = _shares(frozenset(kept.before + kept.words + kept.after) if was is None else was.around, new)
-        in_all = _shares(frozenset[int]() if was is None else was.source.known_words, new)
-        share = {one: near[one] + in_all[one] + _STEM_SHARE * (_stem(one.path) == stem) for one in new}
-        least = _LEAST_AROUND if was is None else _LEAST_SUCCESSOR
-        return [one for one in sorted(new, key=share.__getitem__)[-1:] if share[one] >= least]
+        holders, share = self._holders(language_of(anchor.now_path).kind), defaultdict[Source, float](float)
+        said = [was.around, was.source.known_words] if was else [frozenset(kept.before + kept.words + kept.after)]
+        for lines in said:
+            for line in lines & holders.keys():
+                for one in holders[line]:
+                    share[one] += 1 / (len(holders[line]) * len(lines))
+        for one in share:
+            share[one] += _STEM_SHARE * (_stem(one.path) == _stem(anchor.now_path))
+        nearest = max(share, key=share.__getitem__, default=None)
+        return [nearest] if nearest and share[nearest] >= (_LEAST_SUCCESSOR if was else _LEAST_AROUND) else []
+
+    def _holders_of(self, language: str) -> Mapping[int, list[Source]]:
+        """The new files of a language that have a line, for each line."""
+        holders: dict[int, list[Source]] = {}
+        new = [path for path, is_new in reversed(self.paths.items()) if is_new and language_of(path).kind == language]
+        for source in filter(None, map(self._tree.source, new)):
+            for line in source.known_words:
+                holders.setdefault(line, []).append(source)
+        return holders
 
     def _nearest(
         self, anchor: Anchor, kept: Fingerprint, was: Before | None, sources: list[Source], *, is_exact: bool = False
@@ -260,26 +269,12 @@ class _Elsewhere:
         return [source for path in paths if path != anchor.now_path and (source := self._tree.source(path)) is not None]
 
 
-@lru_cache(maxsize=4)
-def _shares(lines: frozenset[int], new: tuple[Source, ...]) -> dict[Source, float]:
-    """How much of some lines each of the new files has."""
-    counts = _files_with(new)
-    return {one: sum(1 / counts[line] for line in lines & one.known_words) / max(len(lines), 1) for one in new}
-
-
-@lru_cache(maxsize=4)
-def _files_with(new: tuple[Source, ...]) -> Counter[int]:
-    """How many of the new files have a line."""
-    return Counter(chain.from_iterable(one.known_words for one in new))
-
-
 def _of_another_owner(sources: list[Source], name: str, kept: Fingerprint) -> tuple[Source, Located] | None:
-    """The definition of a member's own name that has half of its lines, and more of them than any other."""
+    """The definition of a member's own name that has half of its lines, if there is one."""
     own = SEPARATOR.split(name)[-1]
     found = [(one, Located(span, one.difference(kept, span))) for one in sources for span in one.defined(own)]
-    least = min((located.changed for _, located in found), default=len(kept.lines))
-    nearest = [one for one in found if one[1].changed == least]
-    return nearest[0] if len(nearest) == 1 and 2 * least <= len(kept.lines) else None
+    near = [place for place in found if 2 * place[1].changed <= len(kept.lines)]
+    return near[0] if len(near) == 1 else None
 
 
 @lru_cache(maxsize=1 << 12)

@@ -43,6 +43,8 @@ _DECORATORS = ("@", "#[")
 _CLOSERS = (")", "]", "}")
 _TABLES = tuple(".toml .yaml .yml .json .ini .cfg .conf .env .mk .properties makefile justfile".split())
 _WORD = re.compile(r"\w+")
+_SET = re.compile(r"""^[\s"']*(?:[\w.$-]*\.)?([\w$-]+)["']?\s*(?::=?|\?:|=)(?![:=>])""")
+_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 SEPARATOR = re.compile(r"::|->|[.#]")
 _KEY = r"""[ \t]*(?:\[+[\w."-]*?{0}"?\]|(?:[-\w.]+\.)?(["']?){0}\1[ \t]*[:=])"""
 
@@ -289,26 +291,24 @@ class Source:
 
     def _edited(self, kept: Fingerprint, was: Before, least: float) -> Located | None:
         """What the lines of a span have become, with a least share of their words: those that are where they were among
-        all lines of their file, and the new ones between these that are most like the others.
+        all lines of their file, and the new ones between these that are most like the others. Where the two say what is
+        of quite another name, nothing is left of a line.
         """
         first, last = was.source.rows(was.span)
         stayed = _stayed(was.source, self)
         own = {at: stayed[at] for at in range(first, last) if at in stayed}
-        others = {*stayed.values()}.difference(own.values())
-        if 2 * len(own) < last - first and (located := self.exact(kept, was.span.start, others)):
+        if not own and (located := self.exact(kept, was.span.start, {*stayed.values()})):
             return located
         here, left, total = [*own.values()], 0.0, 0
         for at in range(first, last):
             words = _words_in(was.source.plain[at])
             total += len(words)
-            if at in own:
-                left += len(words)
-                continue
-            new = _between(stayed, at, len(was.source.sums), len(self.sums))
+            new = [own[at]] if at in own else _between(stayed, at, len(was.source.sums), len(self.sums))
             share, now = max(((_likeness(words, _words_in(self.plain[now])), -now) for now in new), default=(0.0, 0))
             if share >= _LEAST_EDITED:
-                left += share * len(words)
                 here.append(-now)
+                named, since = (_parts_named(line, self.path) for line in (was.source.plain[at], self.plain[-now]))
+                left += 0.0 if named and since and named.isdisjoint(since) else share * len(words)
         if not here or left < least * total:
             return None
         span = Span(self._numbers[min(here)], self._numbers[max(here)])
@@ -367,8 +367,6 @@ def _stayed(old: Source, new: Source) -> Mapping[int, int]:
         while start < end and to < stop and was[end - 1] == now[stop - 1]:
             end, stop = end - 1, stop - 1
             stayed[end] = stop
-        if {*was[start:end]}.isdisjoint(now[to:stop]):
-            continue
         once, once_now = _once(was, start, end), _once(now, to, stop)
         pairs = _longest_in_order({at: once_now[one] for one, at in once.items() if one in once_now})
         if not pairs and (end - start) * (stop - to) < _MOST_COMPARED:
@@ -412,6 +410,12 @@ def _between(stayed: Mapping[int, int], at: int, size: int, size_now: int) -> ra
 def _words_in(line: str) -> frozenset[str]:
     """The words of a line, whatever their case."""
     return frozenset(_WORD.findall(line.lower()))
+
+
+def _parts_named(line: str, path: str) -> set[str]:
+    """The parts of the names that a line defines or sets, in lower case."""
+    names = " ".join([*defined_names(line, path).code, *_SET.findall(line)])
+    return {*map(str.lower, _PART.findall(names))}
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:

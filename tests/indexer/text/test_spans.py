@@ -137,6 +137,24 @@ def test_a_text_has_not_moved_to_where_its_file_had_it_before() -> None:
 
 
 @each_row(
+    "old, new, is_same",
+    [
+        ("self._timeout = None  # type: ignore", "self._multi = None  # type: ignore", False),
+        ("self._timeout = None  # type: ignore", "self.request_timeout = None  # type: ignore", True),
+        ("outlineRef = self.add(outline)", "outline_ref = self.add(outline)", True),
+        ("def kill(self): pass", "def clear(self): pass", False),
+        ("def kill(self): pass", "def kill_all(self): pass", True),
+        ("'host': get(env, 'HOST')", "'port': get(env, 'HOST')", False),
+        ("r = [pages(y) for y in x]", "return [pages(y) for y in x]", True),
+        ("assert x == y", "assert z == y", True),
+    ],
+)
+def test_a_line_that_says_what_quite_another_name_is_is_another(old: str, new: str, is_same: bool) -> None:
+    found = _now(f"import os\n{old}\nstart(os)\n", Span(2, 2), f"import os\n{new}\nstart(os)\n")
+    assert found == (Located(Span(2, 2), 1) if is_same else None)
+
+
+@each_row(
     "new, located",
     [
         ("a = 1\ntwo = second(one)\nb = c(d)\n", (2, 2, 2)),
