@@ -228,11 +228,11 @@ class _Elsewhere:
 
     def _holders_of(self, language: str) -> Mapping[int, list[Source]]:
         """The new files of a language that have a line, for each line."""
-        holders: dict[int, list[Source]] = {}
+        holders = defaultdict[int, list[Source]](list)
         new = [path for path, is_new in reversed(self.paths.items()) if is_new and language_of(path).kind == language]
         for source in filter(None, map(self._tree.source, new)):
             for line in source.known_words:
-                holders.setdefault(line, []).append(source)
+                holders[line].append(source)
         return holders
 
     def _nearest(

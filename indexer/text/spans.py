@@ -369,7 +369,7 @@ def _stayed(old: Source, new: Source) -> Mapping[int, int]:
             stayed[end] = stop
         once, once_now = _once(was, start, end), _once(now, to, stop)
         pairs = _longest_in_order({at: once_now[one] for one, at in once.items() if one in once_now})
-        if not pairs and (end - start) * (stop - to) < _MOST_COMPARED:
+        if not pairs and 0 < (end - start) * (stop - to) < _MOST_COMPARED:
             blocks = SequenceMatcher(None, was[start:end], now[to:stop], False).get_matching_blocks()
             stayed.update((start + at + by, to + at_now + by) for at, at_now, size in blocks for by in range(size))
         stayed.update(pairs)
