@@ -38,8 +38,7 @@ def keep_message(call: HookCall) -> None:
     session, role, agent = call.session, call.role_of(call.agent_type or "main"), unconfirmed_name(call.agent_type)
     entry = NewReasoning(session.name, call.group, role, "", "", agent)
     injected = injected_lines(call.store.primary)
-    message = call.event.text("last_assistant_message")
-    keep_text(call.store, session, entry, message, injected)
+    keep_text(call.store, session, entry, call.event.text("last_assistant_message"), injected)
 
 
 def keep_text(

@@ -84,8 +84,7 @@ class NoteReader(NamedTuple):
 def keep_notes_of_project(store: Store) -> None:
     """What a run of `index` does, whoever called for it: findings go to the session of today."""
     config = load_config(store)
-    reader = NoteReader(store, config, hook_settings(config.hooks), session_of_today(store.primary), None)
-    keep_notes(reader)
+    keep_notes(NoteReader(store, config, hook_settings(config.hooks), session_of_today(store.primary), None))
 
 
 def keep_notes(reader: NoteReader) -> None:
@@ -103,8 +102,7 @@ def keep_notes(reader: NoteReader) -> None:
         notes += found
     if not notes:
         return
-    paths = [os.path.join(root, note.path) for note in notes]
-    index_artifacts(store, paths)
+    index_artifacts(store, [os.path.join(root, note.path) for note in notes])
     commits = foreign_commits(root, {note.path for note in notes}, store.location.folder)
     for note in notes:
         _take_in(reader, note, commits.get(note.path))

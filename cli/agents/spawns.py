@@ -98,8 +98,7 @@ def _way(call: HookCall) -> str:
     if call.settings.spawn:
         return call.settings.spawn
     runner = call.event.runner
-    drops_input = runner == CODEX or last_spawn(call.store.primary, runner).has_arrived == 0
-    return "start" if drops_input else "prompt"
+    return "start" if runner == CODEX or last_spawn(call.store.primary, runner).has_arrived == 0 else "prompt"
 
 
 def _block(call: HookCall, session: Session, agent_type: str, task: str, room: int) -> tuple[str, Injection | None]:

@@ -381,8 +381,7 @@ class Exchange:
 
 def carry_out(store: Store, agreed: Iterable[orders.WaitingOrder]) -> ImportReport:
     """Carry out orders that a person here agrees to. Raises LockedError."""
-    own = own_uuid(store.primary)
-    exchange = Exchange(store, own, door="person")
+    exchange = Exchange(store, own_uuid(store.primary), door="person")
     agreed = list(agreed)
     exchange.bring([one.line for one in agreed], lambda batch: None)
     report = exchange.finish()

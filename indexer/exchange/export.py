@@ -62,8 +62,7 @@ def last_number(connection: apsw.Connection) -> int:
 def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[str]) -> Choice:
     require_owners(primary, "export")
     known = kinds_of(primary)
-    every = exported_kinds(known)
-    chosen = chosen_kinds(known, kinds, every, "a kind of record", has_session=bool(sessions))
+    chosen = chosen_kinds(known, kinds, exported_kinds(known), "a kind of record", has_session=bool(sessions))
     ids = tuple(dict.fromkeys(find_session(primary, name).id for name in sessions))
     return Choice(chosen, ids, is_selection=bool(sessions or kinds))
 

@@ -143,8 +143,7 @@ class _Root(NamedTuple):
 
 def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     """The root that the store was opened with, and removed worktrees; for a whole run all that hold artifacts."""
-    project = store.location.project
-    main = artifacts.root_name(store.location.root, project)
+    main = artifacts.root_name(store.location.root, store.location.project)
     ids = read_map(store.primary, "SELECT path, id FROM roots WHERE path NOT LIKE '@%' ORDER BY id", (), str, int)
     roots = [_Root(ids.pop(main, None), store.location.root, True)]
     for name in ids if is_whole else removed_worktrees(store.location, store.primary):

@@ -367,9 +367,11 @@ def _stayed(old: Source, new: Source) -> Mapping[int, int]:
         while start < end and to < stop and was[end - 1] == now[stop - 1]:
             end, stop = end - 1, stop - 1
             stayed[end] = stop
+        if {*was[start:end]}.isdisjoint(now[to:stop]):
+            continue
         once, once_now = _once(was, start, end), _once(now, to, stop)
         pairs = _longest_in_order({at: once_now[one] for one, at in once.items() if one in once_now})
-        if not pairs and 0 < (end - start) * (stop - to) < _MOST_COMPARED:
+        if not pairs and (end - start) * (stop - to) < _MOST_COMPARED:
             blocks = SequenceMatcher(None, was[start:end], now[to:stop], False).get_matching_blocks()
             stayed.update((start + at + by, to + at_now + by) for at, at_now, size in blocks for by in range(size))
         stayed.update(pairs)

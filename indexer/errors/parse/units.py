@@ -204,8 +204,7 @@ def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUn
     """The units that say what failed; where none does, a line that speaks of it, or else the summaries."""
     telling = [unit for unit in units if not is_summary(unit.message)]
     # "Error compiling x:" is a heading where something is said below it.
-    said = [unit for unit in telling if unit.rank < TOOL or not unit.message.endswith(":")]
-    telling = said or telling
+    telling = [unit for unit in telling if unit.rank < TOOL or not unit.message.endswith(":")] or telling
     if len(telling) == len(units) or any(unit.rank < WARNING for unit in telling):
         return telling
     return _spoken(lines) or units

@@ -112,8 +112,7 @@ class GroupHooks(Hooks):
 
 def refer(change: Change, group_id: int, package_id: int) -> bool:
     """Let a group see a package, as soon as that is here; whether it did not see it before."""
-    query = "SELECT 1 FROM packages WHERE id = ?"
-    if read_value(change.connection, query, (package_id,), int) is None:
+    if read_value(change.connection, "SELECT 1 FROM packages WHERE id = ?", (package_id,), int) is None:
         write_entry(change.connection, _WAITING, "group", f"{package_id} {group_id}", "", group_id)
         return False
     found = read_value(change.connection, "SELECT context_references FROM groups WHERE id = ?", (group_id,), str)
