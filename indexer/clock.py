@@ -54,8 +54,7 @@ def parse_time(text: str, *, now: int) -> int:
         ) from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    whole = int(moment.replace(microsecond=0).timestamp())
-    return whole * SECOND_US + moment.microsecond
+    return int(moment.replace(microsecond=0).timestamp()) * SECOND_US + moment.microsecond
 
 
 def age_us(text: str) -> int | None:

@@ -52,8 +52,11 @@ def stdin_bytes() -> "BinaryIO":
     return _instead.get() or sys.stdin.buffer
 
 
-def given_text(say: Say, argument: str | None, file: str | None = None, option: str | None = None) -> str:
-    """The argument or option, or for '-' all of stdin, or a file's whole text. Raises UsageError for none or two.
+def given_text(
+    say: Say, argument: str | None, file: str | None = None, option: str | None = None, max_bytes: int = MAX_TEXT_BYTES
+) -> str:
+    """The argument or option, or for '-' all of stdin, or a file's whole text. Raises UsageError for none or two, and
+    for more than `max_bytes` of stdin or the file.
 
     `say` is called for bytes that are no text: see `readable`.
     """
@@ -66,7 +69,7 @@ def given_text(say: Say, argument: str | None, file: str | None = None, option: 
             raise UsageError("There is no text.", "Give it as one argument in quotes, or '-' and the text on stdin.")
         return readable(text, say)
     with refused_by_system(f"{name} cannot be read", OR_STDIN, UsageError):
-        data = read_given(name)
+        data = read_given(name, max_bytes)
     return decoded(data, say)
 
 

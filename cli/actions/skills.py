@@ -10,12 +10,14 @@ from ctxrank.cli.call import Call, Reply, list_reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts, place
 from ctxrank.indexer.agents import Team, fold_agent
+from ctxrank.indexer.bounds import MAX_QUERY_BYTES
 from ctxrank.indexer.clock import SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.sessions import Session, find_session
 from ctxrank.indexer.records.skill_evidence import check_evidence
 from ctxrank.indexer.records.skill_outputs import (
+    MAX_OUTPUT_CHARS,
     StoredSkillOutput,
     list_skill_outputs,
     reported_skills,
@@ -116,7 +118,7 @@ def _evidence_lines(agent: str, found: tuple[str, ...], missing: tuple[str, ...]
 
 def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) -> Reply:
     """Choose the optional skills that fit a task."""
-    text = given_text(call.note, " ".join(task))
+    text = given_text(call.note, " ".join(task), max_bytes=MAX_QUERY_BYTES)
     if not text.strip():
         raise UsageError("The task is empty.", "Say in words what the agent is to do.")
     with call.open() as store:
@@ -157,7 +159,8 @@ def _unknown_skills(store: Store, team: Team, session: Session, missing: tuple[s
 
 def save_output(call: Call, skill: str, output: str | None, session: str, **options: Any) -> Reply:
     """Save what a skill reported."""
-    text = given_text(call.note, "-" if output is None and not sys.stdin.isatty() else output)
+    piped = "-" if output is None and not sys.stdin.isatty() else output
+    text = given_text(call.note, piped, max_bytes=4 * MAX_OUTPUT_CHARS)  # a character takes up to four bytes
     with call.open() as store:
         saved = save_skill_output(store, session, skill, text, **options)
     return Reply(

@@ -51,8 +51,7 @@ def simple_commands(command: str, cwd: str) -> tuple[str, list[str]]:
             folder = os.path.normpath(os.path.join(folder, words[1].strip("\"'")))
         elif not set(without_rights(words)[:1]) <= _WAITING or _PASSING_ON & set(words):
             parts.append(" ".join(words))
-    doing = [part for part in parts if not is_looking(part)]
-    return folder, doing or parts[-1:]
+    return folder, [part for part in parts if not is_looking(part)] or parts[-1:]
 
 
 def words_of(command: str) -> list[str]:

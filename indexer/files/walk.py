@@ -281,7 +281,8 @@ def _out_of_sight(path: str, error: OSError) -> Skipped | Unreadable:
 
 def _why_not_linked(root: str, path: str) -> str:
     target = real_path(os.path.join(root, path))
-    if not is_inside(os.path.realpath(root), target):
+    real_root = os.path.realpath(root)
+    if not is_inside(real_root, target):
         return LINK_OUT
     if not os.path.lexists(target) or os.path.islink(target):  # a link still: it leads to itself
         return "a link to nothing"

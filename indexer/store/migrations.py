@@ -17,7 +17,7 @@ from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, immediate
+from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, immediate, snapshot
 from ctxrank.indexer.store.known_stores import new_token
 from ctxrank.indexer.store.location import Identity
 from ctxrank.indexer.store.record_log import FIRST_SCHEMA as LOGGED_FROM
@@ -52,7 +52,8 @@ def migrate(
     Raises DamagedError for a foreign database, one from a newer program or one from before the first release; nothing
     is changed then.
     """
-    checked_version(connection, path, schema)  # a file that is refused is not locked for it
+    with snapshot(connection):  # another process may be making it
+        checked_version(connection, path, schema)  # a file that is refused is not locked for it
     with immediate(connection):
         version = checked_version(connection, path, schema)
         apply_schema(connection, version, schema)

@@ -39,8 +39,7 @@ def reasons_beside(message: str, lines: list[str], begin: int, end: int) -> Iter
     above = [at for at in _block_above(lines, begin) if _tells(lines, at) and (says_nothing or _denies(lines[at]))]
     below = [at for at in _block_below(lines, end) if _tells(lines, at)]
     if says_nothing and not below and (paragraph := _paragraph_below(lines, end)):
-        told = " ".join(lines[at].strip() for at in paragraph)
-        yield Reasons((told[:_LONGEST],), begin, paragraph[-1] + 1)
+        yield Reasons((" ".join(lines[at].strip() for at in paragraph)[:_LONGEST],), begin, paragraph[-1] + 1)
         return
     found = [at for at in (*above[-_MOST_KEPT:], *below[:_MOST_KEPT]) if without_stamp(lines[at]) != message]
     while found:

@@ -28,8 +28,7 @@ def better_line(message: str, lines: list[str], at: int) -> int | None:
     is_closing = concludes(message) or frame_of(lines[at]) is not None
     if not is_closing and (names_something(message) or len(message.split()) > _LONGEST_NAMELESS):
         return None
-    begin = max(0, at - _MOST_LOOKED_AT)
-    near = range(begin, min(len(lines), at + _MOST_LOOKED_AT))
+    near = range(max(0, at - _MOST_LOOKED_AT), min(len(lines), at + _MOST_LOOKED_AT))
     rated = [(_weight(lines, i), -i) for i in near if i != at and _may_lead(lines[i])]
     weight, place = max((one for one in rated if is_closing or _is_loud_and_named(lines[-one[1]])), default=(0, 0))
     return None if weight < _LEAST else -place

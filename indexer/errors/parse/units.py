@@ -280,8 +280,7 @@ def _first_said(message: str, detail: list[str]) -> str:
     """The exception's message; its first lines where the first one is empty."""
     if detail and _PRINTED["counted"].match(message):
         return " ".join(map(str.strip, [message, *detail[:2]]))[:_MAX_MESSAGE]
-    said = [line.strip() for line in (message, *detail)]
-    return next((line for line in said if line), "")[:_MAX_MESSAGE]
+    return next((line.strip() for line in (message, *detail) if line.strip()), "")[:_MAX_MESSAGE]
 
 
 def _stack(lines: list[str], start: int) -> tuple[ErrorUnit, int]:

@@ -13,11 +13,12 @@ import pytest
 from builders import make_store, next_schema, save, start_child
 
 from ctxrank.indexer.exceptions import DamagedError
-from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.owners import installed_owners
 from ctxrank.indexer.store import migrations
 from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, open_database
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA, Schema, migrate
+from ctxrank.indexer.store.store import Store
 
 SQL_FOLDER = Path(migrations.__file__).parent
 NEXT = SCHEMA_VERSION + 1
@@ -195,6 +196,26 @@ def test_two_processes_that_open_an_older_store_at_once_migrate_it_once(path: st
     assert [child.returncode for child in children] == [0, 0]
     with opened(path) as primary:
         assert primary.execute("SELECT count(*) FROM seasons").get == 2
+
+
+def test_a_store_that_another_process_makes_between_two_looks_at_its_file_is_no_foreign_one(tmp_path: Path) -> None:
+    path = tmp_path / ".ctxrank" / "ctxrank.db"
+    path.parent.mkdir()
+    path.touch()
+    stores: list[Store] = []
+
+    def make_it(_: object, sql: str, __: object) -> bool:
+        if "sqlite_schema" in sql and not stores:
+            stores.append(create_store(str(tmp_path), busy_ms=100))
+        return True
+
+    with opened(str(path)) as primary:
+        primary.exec_trace = make_it
+        assert not migrate(primary, str(path))
+        primary.exec_trace = None
+        assert versions_of(primary) == (SCHEMA_VERSION, APPLICATION_ID)
+    (made,) = stores
+    made.close()
 
 
 def test_a_connection_that_was_open_sees_the_old_schema_or_the_new_one(path: str, following: Schema) -> None:
