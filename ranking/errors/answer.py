@@ -85,7 +85,7 @@ def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnsw
     signatures: list[Signature] = []
     for unit in units:
         signatures.append(sign(unit))
-        answer = _answer(primary, signatures[-1], asked)._replace(unit=unit.text, errors=len(units))
+        answer = _answer(primary, signatures[-1], asked, unit.text, len(units))
         if answer.fixes and not (first and first.same_kind and _ids(answer.fixes) <= _ids(first.same_kind)):
             return answer
         first = answer if first is None or (answer.same_kind and not first.same_kind) else first
@@ -132,8 +132,7 @@ def _known_elsewhere(primary: apsw.Connection, signature: Signature, asked: Aske
             yield KnownElsewhere(project, match)
 
 
-def _answer(primary: apsw.Connection, signature: Signature, asked: Asked) -> ErrorAnswer:
-    """What is known of an error; in which unit it was, and of how many, is not known here."""
+def _answer(primary: apsw.Connection, signature: Signature, asked: Asked, unit: str, count: int) -> ErrorAnswer:
     found = match_errors(primary, signature, Whose(asked.project, asked.now, asked.lang), asked.limit)
     fixes, same_kind = (
         [fix for match in some if (fix := _fix(primary, match, asked.mode)) is not None]
@@ -142,12 +141,12 @@ def _answer(primary: apsw.Connection, signature: Signature, asked: Asked) -> Err
     if not fixes:
         reason = _why_left_out(primary, signature, asked) or found.reason
         unsure = found.unsure[: asked.limit]
-        return ErrorAnswer("no_match", reason, (), signature, "", 0, unsure, same_kind=tuple(same_kind))
+        return ErrorAnswer("no_match", reason, (), signature, unit, count, unsure, same_kind=tuple(same_kind))
     # The matcher puts the likeliest first; of equally sure ones what is refuted comes last.
     fixes.sort(key=lambda fix: (-round(fix.match.recognition, 2), fix.match.state == "refuted"))
     total = found.total - len(found.matches) + len(fixes)
     reason = fixes[0].match.why[0]
-    return ErrorAnswer("matched", reason, tuple(fixes), signature, "", 0, total=total, same_kind=tuple(same_kind))
+    return ErrorAnswer("matched", reason, tuple(fixes), signature, unit, count, total=total, same_kind=tuple(same_kind))
 
 
 def _fix(primary: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix | None:
