@@ -13,7 +13,7 @@ from ctxrank.indexer.records.packages import Consumer, NewPackage, Package, Save
 from ctxrank.indexer.records.reader import state_of
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.freshness import ELSEWHERE, shown_path
+from ctxrank.indexer.store.freshness import STATE_MARKS, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
@@ -96,9 +96,9 @@ def consume(call: Call, package_id: str, agent: str, iteration: int) -> Reply:
 
 
 def _package_lines(call: Call, package: Package, file_state: str) -> Iterator[str]:
-    marker = f" (superseded by {public_id(PACKAGE, package.superseded_by)})" if package.superseded_by else ""
-    marker = f" ({ELSEWHERE}){marker}" if file_state == "elsewhere" else marker
-    about = one_line(f"[{package.priority}] {facts(package.type, shown_path(package.path))}{marker}")
+    mark = f" (superseded by {public_id(PACKAGE, package.superseded_by)})" if package.superseded_by else ""
+    path = shown_path(package.path) + STATE_MARKS.get(file_state, "")
+    about = one_line(f"[{package.priority}] {facts(package.type, path)}{mark}")
     yield f"{call.bold(public_id(PACKAGE, package.id))} {about}"
     where = facts(place(package.session, package.group), format_day(package.created_at))
     yield f"   {call.dim(where)} · {one_line(package.summary)}"
@@ -107,8 +107,6 @@ def _package_lines(call: Call, package: Package, file_state: str) -> Iterator[st
 def _details(call: Call, package: Package, file_state: str, consumers: Iterable[Consumer]) -> Iterator[str]:
     yield from _package_lines(call, package, file_state)
     yield f"   scope {package.scope}, version {package.version}, by {one_line(package.producer)}"
-    if package.superseded_by:
-        yield f"   superseded by {public_id(PACKAGE, package.superseded_by)}"
     for one in consumers:
         taken = one.consumed_at and f"consumed at iteration {one.iteration}, {format_us(one.consumed_at)}"
         yield f"   for {one_line(one.agent)}: {taken or 'pending'}"

@@ -10,7 +10,7 @@ from ctxrank.indexer.clock import format_day, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.freshness import ELSEWHERE, shown_path
+from ctxrank.indexer.store.freshness import STATE_MARKS, shown_path
 from ctxrank.indexer.store.ids import PACKAGE
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import listed, one_line, session_label
@@ -169,18 +169,13 @@ def _lines(call: Call, hits: tuple[Hit, ...], form: str, root: str) -> Iterable[
     return (as_json(shaped(fields, _marked_where_explained(hit))) for hit in hits)
 
 
-_FILE_STATES = {
-    "changed": " (changed since it was indexed)", "missing": " (the file is gone)", "elsewhere": f" ({ELSEWHERE})",
-}  # fmt: skip
-
-
 def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
     score = "" if hit.score is None else f"score {hit.score:.3f}"
     where = "/".join(filter(None, (session_label(hit.session, hit.session_title), hit.group)))
     about = (hit.id, hit.whose, hit.priority, hit.type, where, format_day(hit.created_at), score)
     yield f"{place}. {call.bold(one_line(hit.title))}"
     yield f"   {call.dim(one_line(' · '.join(dict.fromkeys(filter(None, about)))))}"
-    state = _FILE_STATES.get(hit.file_state, "")
+    state = STATE_MARKS.get(hit.file_state, "")
     if hit.superseded_by:
         state += f" (superseded by {hit.superseded_by})"
     if shown_path(hit.path):

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from ctxrank.indexer.clock import DAY_US, SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.freshness import STATE_MARKS
 from ctxrank.indexer.text.lines import error_title, printable
 from ctxrank.indexer.text.tables import rows
 from ctxrank.ranking.retrieval.snippets import MARK, Span, marked
@@ -56,6 +57,7 @@ def environment(called: Callable[..., str]) -> jinja2.Environment:
         "address": address,
         "called": called,
         "error_title": error_title,
+        "state_marks": STATE_MARKS,
     }  # macros have no context
     return made
 

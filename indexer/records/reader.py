@@ -7,7 +7,7 @@ from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.documents import document_id
-from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
+from ctxrank.indexer.store.freshness import STATE_MARKS, FileStates, shown_path
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, passages_of_parent, read_parents
 from ctxrank.indexer.store.store import Store
@@ -30,7 +30,7 @@ class ShownDocument(NamedTuple):
         of = self.document
         where = "/".join(filter(None, (session_label(of.session, of.session_title), of.group)))
         replaced = f"superseded by {public_id(PACKAGE, of.superseded_by)}" if of.superseded_by else ""
-        path = f"{of.path} ({ELSEWHERE})" if self.file_state == "elsewhere" else shown_path(of.path)
+        path = shown_path(of.path) + STATE_MARKS.get(self.file_state, "")
         return [self.id, of.priority, of.type, of.agent, where, format_us(of.created_at), path, replaced]
 
 

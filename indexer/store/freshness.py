@@ -17,6 +17,12 @@ TEXT_PATH = "text://"
 FOREIGN_ROOT = "@"
 # The reason of an artifact that another store exported: no file of this machine is its, whatever its path.
 ELSEWHERE = "its file is on another machine"
+# What a person reads behind the path of a file that is not what was indexed, by its state: see `FileStates.of`.
+STATE_MARKS = {
+    "changed": " (changed since it was indexed)",
+    "missing": " (the file is gone)",
+    "elsewhere": f" ({ELSEWHERE})",
+}
 # How a sentence begins on what a record names and is not there any more.
 GONE = "Gone since then: "
 
