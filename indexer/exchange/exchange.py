@@ -155,14 +155,13 @@ class Exchange:
 
     def _bring(self, of: tuple[str, str], batch: list[Line]) -> None:
         uuid, record = of
-        origin = self._entered(uuid)
         if record == REMOVED:
             self._remove(uuid, batch)
         elif record == FORGET:
             self._forget(batch)
         else:
             if uuid not in self._imports:
-                ledger = Ledger(self._store.primary, origin)
+                ledger = Ledger(self._store.primary, self._entered(uuid))
                 self._imports[uuid] = LineImport(ImportRun(self._store, self._mode, self._account, ledger))
             self._imports[uuid].bring(record, batch)
 
@@ -178,8 +177,7 @@ class Exchange:
             state = origins.state_of(change.connection, uuid)
             if code and state == "asked" and self._door == "log":
                 decide(change, uuid, state := "accepted", "log")
-        is_accepted = not code or state == "accepted"
-        self._origins[uuid] = Origin(uuid, code, is_backup=uuid == self._sender, is_accepted=is_accepted)
+        self._origins[uuid] = Origin(uuid, code, uuid == self._sender, is_accepted=not code or state == "accepted")
         self._bounds[uuid] = orders.Bound(self._store.primary, uuid, self._door)
         return self._origins[uuid]
 
@@ -305,8 +303,7 @@ class Exchange:
             if order.key != self._own and not blocklist.is_entered(self._store.primary, order.kind, order.digest):
                 fresh.append(order)
         obeyed = [order for key in dict.fromkeys(one.key for one in fresh) for order in self._obeyed(key, fresh)]
-        unchanged = self._orders.unchanged + len(lines) - len(fresh)
-        self._orders = KindCount(self._orders.new + len(obeyed), 0, unchanged)
+        self._orders = KindCount(self._orders.new + len(obeyed), 0, self._orders.unchanged + len(lines) - len(fresh))
         with self._store.write() as change:
             for order in obeyed:
                 blocklist.block_by_order(change.connection, *order)
@@ -379,10 +376,9 @@ class Exchange:
         return account.report(losses)._replace(waiting=self._waiting)
 
 
-def carry_out(store: Store, agreed: Iterable[orders.WaitingOrder]) -> ImportReport:
+def carry_out(store: Store, agreed: Sequence[orders.WaitingOrder]) -> ImportReport:
     """Carry out orders that a person here agrees to. Raises LockedError."""
     exchange = Exchange(store, own_uuid(store.primary), door="person")
-    agreed = list(agreed)
     exchange.bring([one.line for one in agreed], lambda batch: None)
     report = exchange.finish()
     if not report.skipped:

@@ -172,12 +172,12 @@ def move(change: Change, document_id: int, *, path: str, title: str) -> None:
 
 
 def pass_on_facets(change: Change, owner_id: int) -> None:
-    """Give the passages of a document its group, agent, type and priority, and number the changes."""
-    query = "SELECT group_id, agent, type, priority FROM documents WHERE id = ?"
-    facets = change.connection.execute(query, (owner_id,)).fetchone()
+    """Give the passages of a document its path, group, agent, type and priority, and number the changes."""
+    names = "path, group_id, agent, type, priority"
+    facets = change.connection.execute(f"SELECT {names} FROM documents WHERE id = ?", (owner_id,)).fetchone()
     assert facets is not None, "only a document that was just written passes its facets on"
-    others = "SELECT id FROM documents WHERE owner_id = ? AND (group_id, agent, type, priority) IS NOT (?, ?, ?, ?)"
-    query = "UPDATE documents SET seq = ?, group_id = ?, agent = ?, type = ?, priority = ? WHERE id = ?"
+    others = f"SELECT id FROM documents WHERE owner_id = ? AND ({names}) IS NOT (?, ?, ?, ?, ?)"
+    query = f"UPDATE documents SET (seq, {names}) = (?, ?, ?, ?, ?, ?) WHERE id = ?"
     for passage_id in read_column(change.connection, others, (owner_id, *facets), int):
         change.connection.execute(query, (change.next_seq(), *facets, passage_id))
 

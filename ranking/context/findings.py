@@ -126,7 +126,8 @@ def near_findings(
     if nearness(calibrated(_MOST_OF_VALUE * worth, half), count) <= floor:
         return
     groups, parents = _best_findings(store, plan, among)
-    rows_of = {id_: _rows_of(groups[id_]) for id_ in parents}
+    # A finding's own row and its best passage.
+    rows_of = {id_: [row.rowid for row in (groups[id_].own, *groups[id_].passages[:1]) if row] for id_ in parents}
     scores = term_scores(plan, [row for rows in rows_of.values() for row in rows])
     for id_, rows in rows_of.items():
         shared = _typed(part.term for row in rows for part in scores.get(row, ()))
@@ -173,11 +174,6 @@ def _least_score(scores: list[float]) -> float:
 def _is_telling(word: str) -> bool:
     """Whether a word says what a prompt is about; a digit alone is part of a version or a list."""
     return word.lower() not in _REQUEST_WORDS and not (len(word) == 1 and word.isdigit())
-
-
-def _rows_of(group: HitGroup) -> list[int]:
-    """A finding's own row and its best passage."""
-    return [row.rowid for row in (group.own, *group.passages[:1]) if row is not None]
 
 
 def _typed(terms: Iterable[QueryTerm]) -> dict[str, QueryTerm]:

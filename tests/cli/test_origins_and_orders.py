@@ -83,14 +83,14 @@ def _waiting(ask: _Ask) -> list[str]:
 
 def test_orders_wait_are_counted_and_go_one_by_one_or_all_at_once(ask: _Ask, told: tuple[Path, str]) -> None:
     today = format_day(now_us())
-    orders = [f"{number}  {today}  a path: 1 records; by {told[1]}, in a file" for number in (1, 2)]
+    orders = [f"{number}  {today}  a path: 1 records of others; by {told[1]}, in a file" for number in (1, 2)]
     assert _waiting(ask) == orders and ask("origins", "pending").code == 7
     assert "orders to forget wait for you: 2 (" in ask("status").err
     assert (ask("origins", "agree", "3").code, len(_waiting(ask))) == (1, 2)
     declined = ask("origins", "decline", "1")
-    assert (declined.code, declined.out.splitlines()) == (7, orders[1:])
+    assert (declined.code, declined.out.splitlines()) == (7, ["declined: 1", *orders[1:]])
     agreed = ask("origins", "agree", "all")
-    assert (agreed.code, agreed.out) == (0, "no order waits\n") and ask("origins", "pending").code == 0
+    assert (agreed.code, agreed.out) == (0, "carried out: 2\nno order waits\n") and ask("origins", "pending").code == 0
     assert "a.md" in ask("search", "zebra").out
     removed = ask("origins", "removed").out.splitlines()
     assert removed and all(line.endswith(f"by {told[1]}, order {line.split()[-1]}") for line in removed)

@@ -19,7 +19,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
 _STATES: dict[str, OriginState] = {"accept": "accepted", "revoke": "revoked", "refuse": "refused"}
-_OF_ORDERS = ("agree", "decline", "undo")
+_OF_ORDERS = {"agree": "carried out", "decline": "declined", "undo": "taken back"}
 _NOTHING = {"origins": "no other store's records", "orders": "no order waits", "removals": "nothing was removed"}
 
 
@@ -54,6 +54,7 @@ def _of_orders(store: Store, does: str, which: str) -> Reply:
         chosen = [one for one in waiting if which in (str(one.number), "all")]
         if not chosen:
             raise NotFoundError(f"No order {which} waits.", "'ctxrank origins pending' shows their numbers.")
+        which = ", ".join(str(one.number) for one in chosen)
         if does == "agree":
             carry_out(store, chosen)
         else:
@@ -61,6 +62,8 @@ def _of_orders(store: Store, does: str, which: str) -> Reply:
                 orders.settle(change, [one.number for one in chosen], "declined")
         waiting = orders.waiting_orders(store.primary)
     reply = _reply("orders", [(_order_line(one), one) for one in waiting])
+    if does in _OF_ORDERS:
+        reply = reply._replace(lines=[f"{_OF_ORDERS[does]}: {which}", *reply.lines])
     if is_erasing_due(store.primary):
         reply = reply._replace(notes=("not yet purged: another process reads the store; 'ctxrank purge' finishes it.",))
     return reply._replace(exit_code=LockedError.exit_code if waiting or reply.notes else 0)
@@ -79,8 +82,8 @@ def _line(one: KnownOrigin) -> str:
 
 def _order_line(one: WaitingOrder) -> str:
     what = f"a {one.kind}" if one.record == orders.FORGET else f"{one.kind} {one.key}"
-    by = f"{one_line(one.name)} {one.origin}".strip()
-    return f"{one.number}  {format_day(one.came_at)}  {what}: {one.touched} records; by {by}, in a {one.came_by}"
+    touches = " ".join(filter(None, (f"{one.touched} records of others; by", one_line(one.name), one.origin)))
+    return f"{one.number}  {format_day(one.came_at)}  {what}: {touches}, in a {one.came_by}"
 
 
 def _removal_line(one: Removal) -> str:

@@ -59,22 +59,28 @@ class PackageHooks(Hooks):
             fields.optional_number("supersedes", least=1),
             fields.optional_number("superseded_by", least=1),
         )
-        if self.run.ledger.entry(PACKAGE, identity.key) is not None:
-            return said
-        if portable_path(str(values["path"])).startswith(TEXT_PATH):
-            return said  # its passages are its text
+        is_known = self.run.ledger.entry(PACKAGE, identity.key) is not None
+        if portable_path(str(values["path"])).startswith(TEXT_PATH) or (is_known and not self.run.origin.code):
+            return said  # its passages are its text, or its file is here
         values["path"], prepared = self._files.find(fields.raw("path"))
         if prepared is not None and said.superseded_by is None:
             values["size_bytes"] = None  # of one that was replaced, the file that is here is not the one it was of
         return said._replace(prepared=prepared)
 
     def place(self, change: Change, values: dict[str, Value], before: Row) -> None:
-        """Versions do not fall, and what a line does not say of its size and title stays."""
+        """Versions do not fall, what a line does not say of its size and title stays, and a file here has its path.
+
+        Raises UsageError for a path that was purged.
+        """
         values["version"] = max(int(values["version"] or 0), int(before["version"] or 0))
         if before["size_bytes"] is not None:
             values["size_bytes"] = before["size_bytes"]
         query = "SELECT title FROM documents WHERE kind = 'package' AND record_id = ?"
-        values["title"] = read_value(change.connection, query, (before["id"],), str)
+        values["title"] = values["title"] or read_value(change.connection, query, (before["id"],), str)
+        if not self.run.origin.code:
+            values["path"] = before["path"]
+        elif values["path"] != before["path"]:
+            change.blocklist.refuse(PACKAGE, str(values["path"]))
 
     def insert(self, change: Change, values: Mapping[str, Value], said: object) -> int:
         """Write it with its file, or with the passages of one that is not here."""

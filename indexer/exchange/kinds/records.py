@@ -180,8 +180,7 @@ class RecordImport:
         before = read(change.connection, kind, number)
         if before is None:
             return Written(number, is_change=False)  # removed here
-        values = {**row.values, **before}
-        values.update((name, row.values[name]) for name in self._revised if name in row.values)
+        values = {**row.values, **before} | {name: row.values[name] for name in self._revised if name in row.values}
         values |= self._resolved(change, row, self._revised, session_id=before.get("session_id"))
         self._hooks.place(change, values, before)
         said = {name: values[name] for name in self._revised}

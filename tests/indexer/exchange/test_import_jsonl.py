@@ -41,6 +41,7 @@ from ctxrank.indexer.exchange.kinds.files import read_passages
 from ctxrank.indexer.exchange.lines import parse_line
 from ctxrank.indexer.exchange.register import Entry, Ledger, Origin
 from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.privacy.purge import forget_path
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede
 from ctxrank.indexer.records.sessions import list_groups, list_sessions
@@ -332,6 +333,28 @@ def test_saved_again_here_a_package_has_the_file_of_this_machine(store: Store) -
     save(store, "a.md", "An okapi.\n", session="S", group="G")
     assert [(hit.id, hit.file_state) for hit in found(store, "okapi").hits] == [("package:1", "current")]
     assert [(hit.id, hit.file_state) for hit in found(store, "walrus").hits] == [(id_of("package", 7), "elsewhere")]
+
+
+def test_a_file_that_moved_there_has_its_new_path_and_title_here(store: Store, tmp_path: Path) -> None:
+    with make_store(tmp_path / "there") as there:
+        save(there, "notes/a.md", "# Zebra\n\nAn okapi.\n")
+        bring(store, exported_bytes(there))
+        (tmp_path / "there" / "notes" / "a.md").rename(tmp_path / "there" / "a.md")
+        index_artifacts(there)
+        bring(store, exported_bytes(there))
+        query = "SELECT kind, title, path FROM documents ORDER BY kind"
+        assert list(store.primary.execute(query)) == list(there.primary.execute(query))
+    assert [hit.path for hit in found(store, "okapi path:a.md").hits] == ["a.md"]
+    (number,) = (int(row[0]) for row in store.primary.execute("SELECT id FROM packages"))
+    assert get_package(store.primary, number).path == "a.md"
+
+
+def test_a_path_that_was_purged_here_is_not_moved_to(store: Store) -> None:
+    save(store, "gone.md")
+    forget_path(store, "gone.md")
+    bring(store, export_of(SESSION, PACKAGE, END))
+    report = bring(store, export_of(SESSION, {**PACKAGE, "seq": 99, "path": "gone.md", "title": "Yak"}, END))
+    assert [row.reason for row in report.skipped] and [hit.title for hit in found(store, "walrus").hits] == ["Zebra"]
 
 
 def test_a_file_without_a_package_is_found_beside_ours_of_its_path(store: Store) -> None:

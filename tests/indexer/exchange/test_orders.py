@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import save, search_ids
+from builders import found, save, search_ids
 from exported import bring, exported, exported_bytes, uuid_of
 
 from ctxrank.cli.main import run
@@ -19,6 +19,7 @@ from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.privacy.purge import forget_document, forget_path, forget_session
 from ctxrank.indexer.privacy.removal import removals
 from ctxrank.indexer.privacy.secrets import forget_secrets
+from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import DocumentRef
@@ -70,7 +71,7 @@ def test_a_larger_one_waits_removes_nothing_and_is_carried_out_when_a_person_agr
     save(ben, "notes/new.md", "zebra\n")  # nor is it kept out
     place = ["--db", ben.location.primary]
     assert run([*place, "origins", "pending"]) == 7
-    assert f"a path: 11 records; by {uuid_of(anna)}, in a log" in capsys.readouterr().out
+    assert f"a path: 11 records of others; by {uuid_of(anna)}, in a log" in capsys.readouterr().out
     assert run([*place, "status"]) == 0 and "orders to forget wait for you: 1" in capsys.readouterr().err
     assert run([*place, "origins", "agree", "2"]) == 1 and run([*place, "origins", "agree", "1"]) == 0
     assert not search_ids(ben, "zebra") and not has_unfulfilled(ben.primary)
@@ -127,6 +128,20 @@ def test_a_secret_counts_by_the_records_that_hold_it(anna: Store, ben: Store, co
     if waits:
         carry_out(ben, waiting_orders(ben.primary))
         assert SECRET not in exported_bytes(ben).decode()
+
+
+def test_a_finding_whose_title_held_a_secret_is_kept_without_it(anna: Store, ben: Store) -> None:
+    title = f"The {SECRET} opens the zebra"
+    save_package(
+        anna, NewPackage("S", None, "research", "", "dev", title, title=title), text=title, create_session=True
+    )
+    tell(anna, ben)
+    forget_secrets(anna, [SECRET], MODE)
+    tell(anna, ben)
+    query = "SELECT title, path, body FROM documents ORDER BY kind"
+    there = list(ben.primary.execute(query))
+    assert there == list(anna.primary.execute(query)) and SECRET.lower() not in str(there).lower()
+    assert [hit.title for hit in found(ben, "zebra").hits] == ["The [FORGOTTEN] opens the zebra"]
 
 
 @pytest.mark.parametrize("door, state", [("file", "accepted"), ("log", "revoked")])
