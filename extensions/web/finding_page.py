@@ -8,6 +8,7 @@ from ctxrank.extensions.web.error_story import story
 from ctxrank.extensions.web.rendering import said, words_of
 from ctxrank.extensions.web.search_page import LIMIT, MOST, segments
 from ctxrank.extensions.web.text_line import TextLine
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.ids import local_ref, whose
 
@@ -30,8 +31,8 @@ def values(ask: Commands, given: Parameters) -> Json:
     path, _, rest = back.partition("?")
     place = _PLACES.get(path)  # where it was opened; of an address that is none of ours, nowhere
     query = given("q") or (dict(parse_qsl(rest)).get("task", "") if place else "")
-    found = ask("show", document=id_, is_related=True)
-    document, related = found.fields["document"], found.fields["related"]
+    found = _read(ask, id_)
+    document, related = found["document"], found["related"]
     for one in related["receipts"]:
         one["reason"] = said(one["reason"], one["agent"])
     text = "\n".join(plain_lines(document)).strip()
@@ -53,10 +54,18 @@ def values(ask: Commands, given: Parameters) -> Json:
         error = ask("error show", error=id_).fields
         shown |= {"error": error, "story": story(ask, id_, error["error"]["solution"])}
     if other:
-        old = ask("show", document=other).fields["document"]
+        old = _read(ask, other)["document"]
         shown["beside"] = old
         shown["compared"] = compared(plain_lines(old), plain_lines(document))
     return shown
+
+
+def _read(ask: Commands, id_: str) -> Json:
+    """What `show` says of a document. Raises UsageError for a receipt and a session, which have views of their own."""
+    fields = ask("show", document=id_, is_related=True).fields
+    if "document" not in fields:
+        raise UsageError(f"{id_} is not a finding.", "Receipts and Sessions, above, show the others.")
+    return fields
 
 
 def _place(ask: Commands, query: str, id_: str) -> Json:

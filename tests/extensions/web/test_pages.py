@@ -85,7 +85,10 @@ def test_a_page_weighs_little(page: Served) -> None:
 
 
 def test_what_is_not_there_is_said_with_the_next_step(page: Served) -> None:
-    for path, status in (("/finding?id=package:999", 404), ("/nowhere", 404), ("/finding?id=nonsense:x", 400)):
+    for path, status in (
+        ("/finding?id=package:999", 404), ("/nowhere", 404), ("/finding?id=nonsense:x", 400),
+        ("/finding?id=session:shop-2026-10", 400), ("/finding?id=package:9&other=session:shop-2026-10", 400),
+    ):  # fmt: skip
         answer = page.browser.get(path)
         assert answer.status_code == status and 'role="alert"' in answer.text, path
     assert page.browser.get("/static/..%2fapplication.py").status_code == 404
@@ -232,6 +235,18 @@ class TestHome:
                 ("/links", "ctxrank index"),
             ):
                 assert words in _get(found, path).text and _get(found, path).elements["h1"] == 1
+
+    def test_a_task_that_is_written_as_the_empty_view_says_is_drawn(self, tmp_path: Path) -> None:
+        here = ["--root", str(tmp_path), "--db", str(tmp_path / ".ctxrank" / "ctxrank.db"), "-q"]
+        assert run([*here, "init"]) == 0
+        found = served(here[3])
+        with found.browser:
+            path, *fields, fence = re.findall("<code>(.*?)</code>", found.browser.get("/links").text)[1:-1]
+            task = tmp_path / path
+            task.parent.mkdir(parents=True)
+            task.write_text("\n".join([fence, *fields, fence, "# A task\n"]))
+            assert run([*here, "index"]) == 0
+            assert "TASK-1" in _get(found, "/links", task="TASK-1").text
 
 
 class TestFinding:
