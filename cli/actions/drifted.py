@@ -30,7 +30,9 @@ def drifted(call: Call, document: str | None) -> Reply:
     of_each = [[anchor for anchor in anchors if anchor.document_id == one.document_id] for one in found]
     rows = [(*row, differing) for row in zip(found, of_each, strict=True)]
     lines = (line for row in rows for line in _lines(call, *row))
-    reply = list_reply(Page(rows, len(rows)), "drifted", lines, "nothing has drifted.", record=_as_record)
+    nothing = f"nothing of {document} is followed: it is superseded, or names nothing that is here."
+    nothing = "nothing has drifted." if document is None else nothing
+    reply = list_reply(Page(rows, len(rows)), "drifted", lines, nothing, record=_as_record)
     note = f"changed since the last 'ctxrank index', which looks at them: {touched}."
     return reply._replace(text_notes=(*reply.text_notes, note)) if touched else reply
 

@@ -269,7 +269,7 @@ def test_a_cluster_is_said_how_it_is(
 def test_a_store_is_trusted_by_its_project_its_folder_or_its_file(db: str, tmp_path: Path) -> None:
     for named in (tmp_path, tmp_path / ".ctxrank", db):
         assert answer_of(lambda: run(["trust", str(named)])).out == (  # noqa: B023  called at once
-            f"You trust already the store in {tmp_path / '.ctxrank'}: 2 documents\n"
+            f"You already trust the store in {tmp_path / '.ctxrank'}: 2 documents\n"
         )
     for wrong in ("none", "none.db"):
         answer = answer_of(lambda: run(["trust", str(tmp_path / wrong)]))  # noqa: B023  called at once

@@ -136,6 +136,8 @@ def test_what_has_drifted_is_said_with_what_differs(ask: _Ask, tmp_path: Path, m
     ]
     assert len(answer.out.splitlines()) == 2, "nothing is known of what it was: there is no commit of it"
     assert "`parse` is as it was" not in answer.out and "`parse` is as it was" in ask("drifted", "package:3").out
+    nothing = ask("drifted", "package:1")
+    assert (nothing.code, nothing.out, "nothing of package:1 is followed" in nothing.err) == (1, "", True)
     record = ask("--json", "drifted").json()
     assert (record["total"], len(record["drifted"][0]["anchors"])) == (1, 1)
     difference = "-    return path\n+    return open(path)"

@@ -169,8 +169,7 @@ def _status_lines(status: Status, size: int, instead: str) -> Iterator[str]:
     if status.older_user_rules:
         hint = f"{status.older_user_rules} of them before your own rules existed; 'ctxrank purge --redact' redacts them"
     hint = f" ({hint})" if status.older_ruleset else ""
-    older = f"{status.older_ruleset} documents stored under older ones"
-    yield f"redaction rules {status.ruleset}; {older}{hint}"
+    yield f"redaction rules {status.ruleset}; {status.older_ruleset} documents stored under older ones{hint}"
 
 
 def trust(call: Call, path: str) -> Reply:
@@ -184,7 +183,7 @@ def trust(call: Call, path: str) -> Reply:
     folder = store.location.folder
     return Reply(
         lambda: {"store": folder, "known_before": not is_new, "documents": documents, "refused_roots": unread},
-        [f"{'Trusted' if is_new else 'You trust already'} the store in {one_line(folder)}: {documents} documents"],
+        [f"{'Trusted' if is_new else 'You already trust'} the store in {one_line(folder)}: {documents} documents"],
         text_notes=tuple(
             f"it names {name}, which is not read: 'ctxrank index --root {name}' allows that." for name in unread
         ),
