@@ -23,7 +23,7 @@ from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
-from ctxrank.indexer.records.packages import consume
+from ctxrank.indexer.records.packages import NewPackage, consume, save_package
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
@@ -47,6 +47,8 @@ steps = st.one_of(
     st.tuples(st.just("file"), stores, st.sampled_from(("src/main.py", "README.md")), texts),
     st.tuples(st.just("think"), stores, texts),
     st.tuples(st.just("secret"), stores, st.booleans()),
+    st.tuples(st.just("title"), stores, st.sampled_from(WORDS)),
+    st.tuples(st.just("move"), stores, st.sampled_from(PATHS), st.sampled_from(PATHS)),
     st.tuples(st.just("error"), stores, st.sampled_from(ERRORS), texts),
     st.tuples(st.just("confirm"), stores, st.integers(0, 9), st.booleans()),
     st.tuples(st.just("consume"), stores, st.integers(0, 9)),
@@ -89,6 +91,18 @@ class Machines:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(f"{text}\n", encoding="utf-8")
         index_artifacts(store)
+
+    def _title(self, store: Store, text: str) -> None:
+        title = f"The {SECRET} of the {text}"
+        new = NewPackage("S", None, "research", "", "developer", title, title=title)
+        save_package(store, new, text=title, create_session=True)
+
+    def _move(self, store: Store, path: str, to: str) -> None:
+        here, there = (Path(store.location.root) / one for one in (path, to))
+        if here.exists() and not there.exists():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            here.rename(there)
+            index_artifacts(store)
 
     def _think(self, store: Store, text: str) -> None:
         new = NewReasoning("S", "G", "developer", "decisions", text)

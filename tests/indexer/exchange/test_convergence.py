@@ -56,6 +56,15 @@ def test_a_text_that_redaction_makes_the_same_as_a_purged_one_goes_everywhere() 
 
 
 @pytest.mark.slow
+def test_a_title_without_its_secret_and_a_file_that_was_moved_are_the_same_everywhere() -> None:
+    told = ("exchange", "a", "b", False, 0, False)
+    converges([("title", "a", "zebra"), ("title", "b", "zebra"), told, ("secret", "a", True)])
+    converges(
+        [("save", "a", "plan.md", "zebra"), told, ("move", "a", "plan.md", "api.md"), ("purge path", "a", "api.md")]
+    )
+
+
+@pytest.mark.slow
 def test_an_error_is_as_old_as_the_first_time_that_any_store_met_it() -> None:
     converges(
         [
