@@ -275,7 +275,13 @@ def _too_little(asked: Signature, known: Signature, likeness: Likeness) -> str:
     # What the system refuses, a host or a file, it refuses wherever it is asked.
     if likeness.is_template and not _is_local(asked) and (headlines.weight >= least or asked.conditions):
         return ""
-    return f"another place in the code: {known.frames[-1].place}, not {asked.frames[-1].place}"
+    return f"another place in the code: {_shown_place(known)}, not {_shown_place(asked)}"
+
+
+def _shown_place(one: Signature) -> str:
+    """Where it failed, as a reader knows it: what was typed, or piped into an interpreter, calls what is in a file."""
+    place = one.frames[-1].place
+    return one.raised_in or "code in no file" if place.startswith("<") else place
 
 
 def _is_local(asked: Signature) -> bool:
@@ -366,9 +372,9 @@ def _reasons(
     if likeness.same_code and grade != "near":
         yield f"The same code, {asked.codes[0]}."
     if likeness.frames == 2:
-        yield f"The same line of {asked.frames[-1].place} failed."
+        yield f"The same line of {_shown_place(asked)} failed."
     elif likeness.frames == 1:
-        yield f"The same function failed, {asked.frames[-1].place}, at another line."
+        yield f"The same function failed, {_shown_place(asked)}, at another line."
     if known.values and asked.values and known.values != asked.values:
         pairs = [f"{one} for {other}" for one, other in zip(asked.values, known.values, strict=False) if one != other]
         if pairs:

@@ -793,3 +793,14 @@ def test_what_lies_between_two_rows_leaves_the_longest_that_both_have_in_order()
         for here, there in reversed(found):
             del left[0][here], left[1][there]
         assert left[0] == left[1] and len(left[0]) == _longest(one, other)
+
+
+@pytest.mark.parametrize(
+    "inner, place",
+    [("", "code in no file"), ('  File "/usr/lib/python3/site-packages/app/pool.py", line 3, in f\n', "pool.py:f")],
+)
+def test_what_was_typed_is_named_by_the_file_that_it_calls(store: Store, inner: str, place: str) -> None:
+    call, said = 'Traceback (most recent call last):\n  File "{}", line 1, in {}\n', "KeyError: 'walrus'\n"
+    save(store, call.format("/srv/shop/pay.py", "charge") + said)
+    reason = ask(store, call.format("<string>", "<module>") + inner + said).reason
+    assert f"another place in the code: pay.py:charge, not {place}." in reason
