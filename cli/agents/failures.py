@@ -17,7 +17,7 @@ from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.digests import digest_of
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import error_title, one_line
 
 if TYPE_CHECKING:
     from ctxrank.cli.actions.errors.run import CommandRun
@@ -55,18 +55,16 @@ def on_tool_end(call: HookCall) -> str:
         answer = learn_from_failure(Call(verbosity=-1), call.store, _run(call, command), given)
     else:
         answer = _recognised(call, output)
-    known = () if answer is None else answer.fixes
-    if not known and output != printed:  # a note may quote the very line that a tool prints
+    if output != printed and not (answer and answer.fixes):  # a note may quote the very line that a tool prints
         answer = _recognised(call, printed)
-        known = () if answer is None else answer.fixes
+    known = () if answer is None else answer.fixes
     fixes = [fix for fix in known if fix.match.state != "refuted" and fix.match.is_vouched][:_MAX_FIXES]
     if fixes:
         is_known = fixes[0].match.word == "known"
         title = "This failure is known:\n" if is_known else "This failure looks like one that is known:\n"
         return call.say(title, [_fix(fix, fix.solution) for fix in fixes], FIX_TOKENS)
     others = () if answer is None else answer.same_kind
-    renamed = [(fix, exchanged) for fix in others if (exchanged := _with_name_exchanged(fix))]
-    said = [_fix(*one) for one in renamed[:_MAX_FIXES]]
+    said = [_fix(fix, exchanged) for fix in others if (exchanged := _with_name_exchanged(fix))][:_MAX_FIXES]
     text = call.say("A failure of the same kind is known; name exchanged, not tried:\n", said, FIX_TOKENS)
     if text or answer is None or answer.signature is None:
         return text
@@ -228,9 +226,8 @@ def _fix(fix: "Fix", said: str) -> tuple[str, str]:
     record = "confirmed" if match.state == "confirmed" else "unconfirmed"
     judged = f"{match.word} ({match.grade}) · confidence {match.confidence:.2f}"
     about = f"{id_} · {judged} · {record} · seen {times(fix.occurrences)}"
-    error = fix.message if fix.message.startswith(fix.error_type) else f"{fix.error_type}: {fix.message}"
     next_step = f"If it helps: `ctxrank error confirm {id_}`; if not: `ctxrank error refute {id_}`.\n"
-    solution = fenced(said, _SOLUTION_CHARS)
     title = "Known error" if match.word == "known" else match.word.capitalize()
     gone = "".join(f"{one_line(why)}\n" for why in match.why if why.startswith(GONE))
-    return id_, f"**{title}** {one_line(error)[:300]}\n{about}\n\n{solution}\n{gone}{next_step}"
+    error = error_title(fix.error_type, fix.message)[:300]
+    return id_, f"**{title}** {error}\n{about}\n\n{fenced(said, _SOLUTION_CHARS)}\n{gone}{next_step}"

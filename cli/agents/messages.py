@@ -96,7 +96,5 @@ def phases_of(message: str) -> list[tuple[str, str]]:
 def _heading(line: str) -> str | None:
     """The words of a line that is a heading: `## Risks`, `**Risks**` or `Risks:`; None for another line."""
     line = line.strip()
-    is_heading = (
-        line.startswith("#") or (line.startswith("**") and line.rstrip(":").endswith("**")) or line.endswith(":")
-    )
+    is_heading = line.startswith("#") or line.endswith(":") or (line.startswith("**") and line.endswith("**"))
     return line.strip("#*: \t").lower() if is_heading and len(line) < 60 else None

@@ -199,8 +199,8 @@ def _save(
     `taken_in` writes in the same transaction. Raises UsageError for a bad value, and what that raises.
     """
     store, mode = reader.store, reader.config.redaction_mode
-    has_front = note.text.startswith("---")
-    front = read_frontmatter(note.text) if has_front else None
+    front = read_frontmatter(note.text) if note.text.startswith("---") else None
+    role = role_of(reader.config, reader.settings, reader.agent)
     fields = object_of(None if front is None else front.values.get("ctxrank"))
     if fields:
         new = NewPackage(
@@ -208,7 +208,7 @@ def _save(
             text_of(fields.get("group")) or reader.group,
             text_of(fields.get("type")),
             note.path,
-            role_of(reader.config, reader.settings, reader.agent),
+            role,
             text_of(fields.get("summary")),
             text_of(fields.get("priority")) or "medium",
             consumers=tuple(texts_of(fields.get("consumers"))),
@@ -221,7 +221,6 @@ def _save(
         heading, sentence = guessed(redact(note.text if front is None else front.body, mode).text)
         if not (heading or sentence):
             return False
-        role = role_of(reader.config, reader.settings, reader.agent)
         type_ = type_of(heading, sentence)
         new = NewPackage(reader.session, reader.group, type_, note.path, role, sentence or heading, "low")
     if commit is not None:

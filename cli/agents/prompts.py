@@ -24,7 +24,6 @@ from ctxrank.ranking.retrieval.cleaning import cleaned_task
 
 PROMPT_TOKENS = 600
 _MAX_FINDINGS = 3
-_MAX_PROMPT_CHARS = 20_000  # a longer one is a document
 _MAX_TITLE_SOURCE_CHARS = 2_000
 _PASSAGE_CHARS = 600
 _SUMMARY_CHARS = 300
@@ -33,9 +32,9 @@ _NAME_CHARS = 140
 
 def on_prompt(call: HookCall) -> str:
     """The findings that a prompt is about and that this session was not shown; '' for none."""
-    prompt = public_part(call.event.text("prompt"))[:_MAX_PROMPT_CHARS]
-    has_block = call.agent_id and is_tagged(call.event.text("prompt"))  # a spawned agent's, with its task
-    if has_block or _is_runners_own(prompt):
+    prompt = public_part(call.event.text("prompt"))
+    # A spawned agent's prompt has its block already, with its task.
+    if _is_runners_own(prompt) or (call.agent_id and is_tagged(call.event.text("prompt"))):
         return ""
     from ctxrank.ranking.context.findings import relevant_findings  # noqa: PLC0415  a failure's note reads no prompt
 

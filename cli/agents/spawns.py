@@ -32,11 +32,11 @@ from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.receipt import record_assembly
 from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
+from ctxrank.ranking.retrieval.query import bounded_text
 
 _PROMPT_FIELDS = ("prompt", "message")
 _TYPE_FIELDS = ("subagent_type", "agent_type")
 _UNNAMED = {CODEX: "default"}  # the type of an agent that is started where a spawn names none
-_MAX_TASK_CHARS = 20_000
 _LEAST_CHARACTERS = 400  # a block that is cut to less says too little
 _TRIES = 3
 _NO_BLOCK = ("", None)
@@ -54,10 +54,11 @@ def on_spawn(call: HookCall) -> Mapping[str, object] | None:
     named = (text for name in _TYPE_FIELDS if (text := text_of(tool_input.get(name))))
     agent_type = next(named, _UNNAMED.get(call.event.runner, ""))
     tool_use_id, session = call.event.text("tool_use_id"), call.session
-    task = cleaned_task(public_part(prompt)[:_MAX_TASK_CHARS], call.config.redaction_mode)
+    task = cleaned_task(bounded_text(public_part(prompt)), call.config.redaction_mode)
     running = RunningAgent(task, newest_document(call.store.primary))
-    room = MAX_CHARACTERS - ROOM_FOR_JSON - sum(len(repr(item)) for item in tool_input.values())
-    block, injection = _block(call, session, agent_type, prompt, room) if _way(call) == "prompt" else _NO_BLOCK
+    block, injection = (
+        _block(call, session, agent_type, prompt, _room(*tool_input.values())) if _way(call) == "prompt" else _NO_BLOCK
+    )
     with call.store.write() as change:
         if injection is not None:
             call.note_in(change, session.id, injection, block)
@@ -75,7 +76,7 @@ def on_agent_start(call: HookCall) -> str:
         running = take_spawn(change, session.id, agent_type)
         if call.agent_id:
             note_running(change, session.id, call.agent_id, running)
-    if _way(call) != "start":
+    if _way(call) != "start" and _room(running.task) >= _LEAST_CHARACTERS:
         return ""
     block, injection = _block(call, session, agent_type, running.task, MAX_CONTEXT_CHARACTERS)
     if injection is not None:
@@ -92,6 +93,11 @@ def on_spawn_end(call: HookCall) -> None:
         session_id = call.session_id
         with call.store.write() as change:
             forget_spawn(change, session_id, tool_use_id)
+
+
+def _room(*fields: object) -> int:
+    """How many characters an answer has for a block beside these fields of the tool."""
+    return MAX_CHARACTERS - ROOM_FOR_JSON - sum(len(repr(field)) for field in fields)
 
 
 def _way(call: HookCall) -> str:
@@ -116,7 +122,7 @@ def _block(call: HookCall, session: Session, agent_type: str, task: str, room: i
             session.name,
             call.role_of(agent_type),
             call.group,
-            public_part(task)[:_MAX_TASK_CHARS],
+            bounded_text(public_part(task)),
             budget=budget,
             reach="project",
             is_explained=False,

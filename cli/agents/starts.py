@@ -4,6 +4,7 @@ What was kept unasked is not said here either: see prompts.py.
 """
 
 from collections.abc import Iterator
+from os.path import basename
 
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.agents.stops import take_in_notes
@@ -90,9 +91,8 @@ def _open_failures(call: HookCall, session_id: int, began: int) -> str:
     query = "SELECT command FROM failed_commands WHERE failed_at >= ? ORDER BY failed_at DESC LIMIT ?"
     commands = read_column(primary, query, (began, _PROGRAMS), str)
     programs = ", ".join(dict.fromkeys(f"`{name}`" for command in commands if (name := _program(command))))
-    is_one = count == 1
-    failures = f"{count} failure{'' if is_one else 's'} of that session {'is' if is_one else 'are'} still open"
-    return f"* {failures}{f': {programs}' if programs else ''}.\n"
+    failures = f"{count} failures of that session are" if count > 1 else "1 failure of that session is"
+    return f"* {failures} still open{f': {programs}' if programs else ''}.\n"
 
 
 def _program(command: str) -> str:
@@ -100,6 +100,6 @@ def _program(command: str) -> str:
     from ctxrank.cli.agents.shell_line import simple_commands, words_of  # noqa: PLC0415  only after a failure
 
     _, parts = simple_commands(command, "")
-    words = words_of(parts[-1])[:2] if parts else []
+    words = list(map(basename, words_of(parts[-1])[:2])) if parts else []
     is_plain = [word.replace("-", "").replace("_", "").replace(".", "").isalnum() for word in words]
     return " ".join(word[:_PROGRAM_CHARS] for word in words[: [*is_plain, False].index(False)])

@@ -29,7 +29,6 @@ def take_in_notes(call: HookCall) -> None:
     if settings.learn and any(os.path.isdir(os.path.join(root, folder)) for folder in settings.folders):
         from ctxrank.cli.agents.notes import NoteReader, keep_notes  # noqa: PLC0415  most projects have no such folder
 
-        agent = call.agent_type or "main"
         keep_notes(
             NoteReader(
                 call.store,
@@ -37,7 +36,7 @@ def take_in_notes(call: HookCall) -> None:
                 settings,
                 call.event.session,
                 call.group,
-                agent,
+                call.agent_type or "main",
                 call.event.name,
                 MAX_NOTES_BYTES,
             )

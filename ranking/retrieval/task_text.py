@@ -6,8 +6,9 @@
     left out     headings, what a form has ticked, its comments, addresses, where a program is installed, and digits
                  alone: they are rare enough in findings to decide what is near, and say nothing of this task
 
-Of a log of more than _MAX_WORDS what it says that failed counts as prose does, wherever it stands, and its end as what
-is fenced. A task of one line is what it is, and so is a pasted text that tells nothing, as code and logs do.
+Of a log that is longer than what would count of it, what it says that failed counts as prose does, wherever it stands,
+and its end as what is fenced. A task of one line is what it is, and so is a pasted text that tells nothing, as code and
+logs do.
 
 Issues that look for the note of what fixed them (benchmarks/road.py, 2026-11; 56, 63 and 53 issues, the share of those
 whose note is first, and is named in 2,000 tokens): .732 and .946, .556 and .810, .717 and .887 with the title six times
@@ -44,7 +45,7 @@ def task_query(task: str, fenced_words: int = _MAX_WORDS) -> Query:
     title, end, rest = re.sub(_SAYS_NOTHING, " ", task, flags=re.DOTALL).partition("\n")
     is_title = len(title.split()) <= _TITLE_WORDS and not title.lower().startswith(_ROLE)
     parts = re.split(_FENCED, end + rest, flags=re.DOTALL)  # prose and what is fenced, in turn
-    logs = {part: errors for part in parts if (errors := _errors_in(part))}
+    logs = {part: errors for part in parts if (errors := _errors_in(part, max(fenced_words, _PROSE_WORDS)))}
     is_title = is_title and (parts[0] not in logs or rest.startswith("\n"))  # the first line of a log is one of many
     plain = "\n".join(part for part in parts[::2] if part not in logs)
     prose = plain_query(re.sub(_HEADING, "\n", plain)).terms or plain_query(plain).terms  # else a plan by headings
@@ -55,9 +56,9 @@ def task_query(task: str, fenced_words: int = _MAX_WORDS) -> Query:
     return Query(_times(plain_query(title).terms, times) + _times(said, PROSE_TIMES) + once)
 
 
-def _errors_in(part: str) -> str:
-    """What a long log says that failed; '' for any other text."""
-    if len(part.split()) <= _MAX_WORDS or not _tells_nothing(part):
+def _errors_in(part: str, words: int) -> str:
+    """What a log of more than so many words says that failed; '' for any other text."""
+    if len(part.split()) <= words or not _tells_nothing(part):
         return ""
     from ctxrank.indexer.errors.parse.units import NO_ERROR, error_units  # noqa: PLC0415  few tasks are logs
 

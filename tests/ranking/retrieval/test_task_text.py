@@ -55,6 +55,16 @@ def test_of_a_log_what_failed_counts_wherever_it_stands(fence: str, at: int) -> 
     assert fence or _words("\n".join(log)).count("heron0") == PROSE_TIMES, "its first line is no title"
 
 
+@pytest.mark.parametrize("fence", ["", "```\n"])
+def test_of_a_log_that_is_longer_than_what_would_count_of_it_what_failed_counts(fence: str) -> None:
+    """Of a prompt that are ten words of a fence, else the first words as prose."""
+    log = [f"[{number:05d}] build: heron{number} compiled" for number in range(60)]
+    log[40:40] = ["TypeError: walrus is not a function", "    at unlock (src/pool.ts:12:3)"]
+    text = f"Mend the ice\n\n{fence}" + "\n".join(log) + f"\n{fence}"
+    times = {term.text: term.times for term in task_query(text, 10).terms}
+    assert times["walrus"] == PROSE_TIMES and times["heron59"] == 1 and "heron20" not in times
+
+
 def test_forms_addresses_places_of_installation_and_lone_digits_are_left_out() -> None:
     said = " ".join(_words(_ISSUE))
     assert "heron/pool.py" in said and "1177" in said
