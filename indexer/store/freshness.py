@@ -75,6 +75,11 @@ class FileStates:
         return "" if folder is None else state_on_disk(folder, str(path), sha256, size, mtime_ns, inode)
 
 
+def has_roots(primary: apsw.Connection) -> bool:
+    """Whether files of another folder of this machine than the project's are known."""
+    return primary.execute("SELECT 1 FROM roots WHERE path NOT LIKE '@%' AND path <> '.'").get is not None
+
+
 _ARTIFACTS = """
     SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.reason, a.id
       FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id WHERE a.id IN (SELECT value FROM json_each(?))

@@ -184,11 +184,6 @@ def count_documents(primary: apsw.Connection) -> int:
     return require_value(primary, "SELECT count(*) FROM documents", (), int)
 
 
-def has_roots(primary: apsw.Connection) -> bool:
-    """Whether files of more than one folder of this machine are known."""
-    return require_value(primary, "SELECT count(*) FROM roots WHERE path NOT LIKE '@%'", (), int) > 1
-
-
 def has_corrupt_rows(primary: apsw.Connection) -> bool:
     """Whether a row holds what no row can hold; all of them are read, themselves and not through an index of SQL's,
     which may know what a row has lost.

@@ -12,8 +12,8 @@ from ctxrank.indexer.store.store import Store
 
 
 class Elsewhere(NamedTuple):
-    """Which documents are files of another checkout than the one that asks: of a worktree that git has removed, whose
-    rows are there until the next run, or of one that is there, with its folder.
+    """Which documents are in another checkout than the one that asks: files of a worktree that git has removed, whose
+    rows are there until the next run, or files and packages of one that is there, with its folder.
     """
 
     removed: frozenset[int]
@@ -21,29 +21,27 @@ class Elsewhere(NamedTuple):
 
 
 def files_elsewhere(store: Store, documents: Iterable[int]) -> Elsewhere:
-    """Which of these documents are files of another checkout."""
+    """Which of these documents are in another checkout: files, and packages whose file is."""
     names = read_map(store.primary, "SELECT id, path FROM roots WHERE path NOT LIKE '@%'", (), int, str)
     gone = removed_worktrees(store.location, store.primary)
-    removed = {id_ for id_, name in names.items() if name in gone}
-    others = {id_: folder for id_, folder in _others(store, names).items() if id_ not in removed}
+    others = _others(store, {id_: name for id_, name in names.items() if name not in gone})
     query = """
-        SELECT d.id, a.root_id
+        SELECT d.id, a.root_id, p.id IS NULL
           FROM json_each(?) AS wanted
           JOIN documents AS d ON d.id = wanted.value
-          JOIN documents AS file ON file.id = coalesce(d.owner_id, d.id) AND file.kind = 'artifact'
-          JOIN artifacts AS a ON a.id = file.record_id
+          JOIN documents AS file ON file.id = coalesce(d.owner_id, d.id) AND file.kind IN ('artifact', 'package')
+          LEFT JOIN packages AS p ON file.kind = 'package' AND p.id = file.record_id
+          JOIN artifacts AS a ON a.id = iif(p.id IS NULL, file.record_id, p.artifact_id)
     """
-    roots = read_map(store.primary, query, (id_list(documents),), int, int) if removed or others else {}
+    rows = list(store.primary.execute(query, (id_list(documents),))) if gone or others else []
     return Elsewhere(
-        frozenset(id_ for id_, root in roots.items() if root in removed),
-        {id_: others[root] for id_, root in roots.items() if root in others},
+        frozenset(id_ for id_, root, is_file in rows if is_file and names.get(root) in gone),
+        {id_: others[root] for id_, root, _ in rows if root in others},
     )
 
 
 def _others(store: Store, names: Mapping[int, str]) -> dict[int, str]:
     """The folders of the roots that are other checkouts than the one that asks."""
-    if len(names) < 2:
-        return {}
     project = os.path.realpath(store.location.project)
     own = project if store.location.root == store.location.project else os.path.realpath(store.location.root)
     if not _is_checkout(project, own):

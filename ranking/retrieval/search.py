@@ -21,8 +21,8 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.facets import document_id_of
-from ctxrank.indexer.store.freshness import FileStates
-from ctxrank.indexer.store.parents import RankingSignals, has_corrupt_rows, has_roots
+from ctxrank.indexer.store.freshness import FileStates, has_roots
+from ctxrank.indexer.store.parents import RankingSignals, has_corrupt_rows
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.blend import blended, calibrated
 from ctxrank.ranking.formulas.static_features import BLENDED, HeuristicParts, heuristic

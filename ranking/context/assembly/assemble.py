@@ -26,7 +26,7 @@ from ctxrank.indexer.records.sessions import (
     project_in_force,
 )
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, OPENSEARCH, Config, load_config
-from ctxrank.indexer.store.freshness import FileStates
+from ctxrank.indexer.store.freshness import FileStates, has_roots
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import joined
@@ -34,7 +34,7 @@ from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
 from ctxrank.ranking.context.assembly import block, memory
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED, select_by_bearing
 from ctxrank.ranking.context.assembly.composition import compose, fitting
-from ctxrank.ranking.context.assembly.documents import Passages, file_candidates, package_candidate
+from ctxrank.ranking.context.assembly.documents import Passages, file_candidates, in_checkout, package_candidate
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligible_packages, news_since
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone, make_budget, usage
 from ctxrank.ranking.context.assembly.order import (
@@ -166,8 +166,7 @@ def _empty(request: AssembleRequest, config: Config) -> Assembly:
     if not is_known:
         notes.append(f"The model '{model}' is not known; its limit is taken to be {limit:,} tokens.")
     used = usage(limit, config.token_safety_margin, max(request.current_tokens, 0))
-    like = config.team.like(agent)
-    budget = make_budget(like, used.remaining, request.reasoning_level, total=request.budget)
+    budget = make_budget(config.team.like(agent), used.remaining, request.reasoning_level, total=request.budget)
     return Assembly(
         outcome="no_match", engine="fts5", reason="", stale=0, agent=agent, usage=used, model=model, budget=budget,
         used=0, by_class=dict.fromkeys(CLASSES, 0), counter=ESTIMATE, notes=tuple(notes),
@@ -208,8 +207,7 @@ def _assembled(spawn: Spawn, empty: Assembly, task: str) -> Assembly:
     elif has_section:
         from ctxrank.ranking.context.section import AskedSection, section_part  # noqa: PLC0415  most spawns ask for none
 
-        is_bound = request.budget is not None
-        asked = AskedSection(config, empty.usage, budget, model_factor(empty.model), is_bound)
+        asked = AskedSection(config, empty.usage, budget, model_factor(empty.model), request.budget is not None)
         part = section_part(spawn.store, request, asked)
         task = task or part.subject
     eligible = eligible_packages(spawn)
@@ -311,6 +309,11 @@ def _package_candidates(
     states, texts = FileStates(spawn.store), Passages(spawn)
     has_passages = spawn.zone is Zone.NORMAL and spawn.request.detail not in ("summary", "full")
     looked_up = 0
+    elsewhere: Mapping[int, str] = {}
+    if has_roots(spawn.store.primary):
+        from ctxrank.ranking.retrieval.checkouts import files_elsewhere  # noqa: PLC0415  most projects have one checkout
+
+        elsewhere = files_elsewhere(spawn.store, [row.package.document_id for row in rows]).others
 
     def candidate_of(rank: int, row: RankedPackage) -> BlockCandidate:
         nonlocal looked_up
@@ -319,8 +322,9 @@ def _package_candidates(
             states.expect(one.package.artifact for one in rows[rank:looked_up])
             if has_passages:
                 texts.expect(id_ for one in detailed[rank:looked_up] for id_ in one.passage_ids)
-        of_code = code.get(row.package.document_id, "")
-        return package_candidate(spawn, row, states, texts, of_code, has_detail=rank < len(detailed))
+        id_ = row.package.document_id
+        labelled = in_checkout(elsewhere.get(id_, "")), code.get(id_, "")
+        return package_candidate(spawn, row, states, texts, *labelled, has_detail=rank < len(detailed))
 
     if not selection.is_by_bearing:
         return [candidate_of(rank, row) for rank, row in enumerate(detailed)], []

@@ -35,12 +35,12 @@ FILE_STATES = {"changed": "the file has changed since", "missing": "the file is 
 
 
 def package_candidate(
-    spawn: Spawn, ranked: RankedPackage, states: FileStates, texts: "Passages", code: str, *, has_detail: bool
+    spawn: Spawn, ranked: RankedPackage, states: FileStates, texts: "Passages", *labelled: str, has_detail: bool
 ) -> BlockCandidate:
     """A package as the block could show it: its title, with its summary, with its passages; one that stands to a task
     in a line first, and without `has_detail` in no other way.
 
-    `code` is what became of what it is about.
+    `labelled` are where its file is and what became of the code that it is about.
     """
     package = ranked.package
     detail = spawn.request.detail or "passage"
@@ -56,11 +56,9 @@ def package_candidate(
             summary = " ".join(package.summary.split())
             passages = [one for one in passages if _says_something(one, summary)]
     state = states.of(package.artifact, package.id)
-    unrelated = UNRELATED if ranked.is_best_known else ""
     came = came_by(package.commit, package.producer) or whose(spawn.store.primary, package.id)
-    labels = "; ".join(
-        filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), code, unrelated))
-    )
+    labelled += (UNRELATED,) * ranked.is_best_known
+    labels = "; ".join(filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), *labelled)))
     why = "; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group))))
     mode = spawn.config.redaction_mode
     title = cleaned(package.title, package.ruleset, mode)
@@ -107,7 +105,7 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
             continue
         number, path = row
         state = states.of(number)
-        labels = f"in the checkout {one_line(one.checkout)}" if one.checkout else FILE_STATES.get(state, "")
+        labels = in_checkout(one.checkout) or FILE_STATES.get(state, "")
         passages: list[IncludedPassage] = []
         if spawn.zone is Zone.NORMAL and spawn.request.detail != "summary":
             passages, _ = texts.of(one.document_id, one.passage_ids, 0)
@@ -116,6 +114,11 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
         text = block.file_title(shown)
         candidates.append(_candidate("files", [shown], [text], [spawn.prices.of(text)], passages, -1))
     return candidates
+
+
+def in_checkout(folder: str) -> str:
+    """The label of what is in another checkout; '' for what is in the one that asks."""
+    return f"in the checkout {one_line(folder)}" if folder else ""
 
 
 def _candidate(

@@ -10,7 +10,7 @@ from builders import make_store, save, write_file
 from tables import each_row
 
 from ctxrank.indexer.store import out_of_date
-from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, gone_of, shown_path, state_on_disk
+from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, gone_of, has_roots, shown_path, state_on_disk
 from ctxrank.indexer.store.out_of_date import files_out_of_date
 from ctxrank.indexer.store.rows import insert
 from ctxrank.indexer.store.store import Store
@@ -115,3 +115,12 @@ def test_a_file_that_lies_elsewhere_now_is_missing(tmp_path: Path) -> None:
     digest = hashlib.sha256(data).hexdigest()
     assert state_on_disk(str(folder), "docs/a.md", digest, 10, 0, 0, most_bytes=100) == "missing"
     assert [state_on_disk(str(folder), path, digest, 10, 0, 0, most_bytes=100) for path in ("/a", "../a")] == ["", ""]
+
+
+def test_folders_of_other_machines_and_the_projects_own_are_no_other_roots(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "a.md")
+        assert not has_roots(store.primary)
+        for path, has_other in (("@0123", False), ("/srv", True)):
+            store.primary.execute("INSERT INTO roots (path) VALUES (?)", (path,))
+            assert has_roots(store.primary) is has_other

@@ -73,13 +73,6 @@ def test_few_documents_are_counted_with_their_passages(store: Store) -> None:
     )
 
 
-def test_folders_of_other_machines_are_no_roots(store: Store) -> None:
-    assert not parents.has_roots(store.primary)
-    for path, has_roots in (("@0123", False), ("/srv", True)):
-        store.primary.execute("INSERT INTO roots (path) VALUES (?)", (path,))
-        assert parents.has_roots(store.primary) is has_roots
-
-
 def test_a_row_that_no_row_can_be_is_left_out_and_named(store: Store) -> None:
     (own,) = ids_of(store, "kind = 'package' AND record_id = 1")
     passage, *_ = ids_of(store, f"owner_id = {own}")

@@ -5,12 +5,14 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from builders import make_store
+from builders import make_store, save
 from tables import each_row
 
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config
+from ctxrank.ranking.context.assembly.assemble import assemble
+from ctxrank.ranking.context.assembly.shapes import AssembleRequest
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
 
@@ -55,6 +57,25 @@ def test_the_own_file_comes_first_and_all_others_are_marked(project: Path, name:
     other = project.parent / ("main" if name == "one" else "one")
     assert _places(own, query, config) == [("b.py", ""), ("b.py", str(other))]
     assert _places(own, query, config, limit=1) == [("b.py", "")]
+
+
+def test_a_package_says_in_which_other_checkout_its_file_is(tmp_path: Path) -> None:
+    """A hit of a search and the block of a spawn alike; a worktree that git has removed takes no package with it."""
+    main = tmp_path / "main"
+    (main / ".git").mkdir(parents=True)
+    make_store(main).close()
+    one = _link(main, tmp_path / "one")
+    with open_store(start=str(one)) as store:
+        save(store, "n.md", "herons unlock the okapi\n", summary="Herons.", priority="critical")
+        index_artifacts(store)
+    for own, folder in ((one, ""), (main, str(one))):
+        assert _places(own, "herons unlock") == _places(own, "herons unlock", _OFF) == [("n.md", folder)]
+        with open_store(start=str(own)) as store:
+            text = assemble(store, AssembleRequest("S", "developer", "G", "herons unlock the okapi")).text
+        assert ("in the checkout" in text) == (f"in the checkout {one}; matches" in text) == bool(folder)
+    shutil.rmtree(one)
+    shutil.rmtree(main / ".git" / "worktrees" / "one")
+    assert _places(main, "herons unlock") == [("n.md", "")]
 
 
 def test_a_worktree_whose_folder_alone_is_gone_is_still_another_checkout(project: Path) -> None:
