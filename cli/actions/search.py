@@ -13,7 +13,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import STATE_MARKS, shown_path
 from ctxrank.indexer.store.ids import PACKAGE
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import listed, one_line, session_label
+from ctxrank.indexer.text.lines import one_line, session_label
 from ctxrank.ranking.retrieval.hits import Hit, SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search as search_store
 from ctxrank.ranking.retrieval.snippets import MARK, Span, is_code, marked
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ctxrank.cli.sharing import Sharing
     from ctxrank.indexer.store.out_of_date import OutOfDate
     from ctxrank.indexer.store.team_log import TeamState
-
-_NAMED_FILES = 5
 
 
 def search(call: Call, query: tuple[str, ...], format_: str, fresh: bool, **options: Any) -> Reply:
@@ -132,6 +130,7 @@ def _text_notes(result: SearchResult, hidden: int, files: "list[OutOfDate]", tea
         yield f"also searched for: {', '.join(used)} (for '{one_line(typed)}')."
     if result.hits:
         explained = {one.typed for one in result.corrections}
+        explained |= {word for word in result.unknown if word.isdigit() and f":{word}" in result.query}  # a line's
         if unknown := [f"'{one_line(word)}'" for word in result.unknown if word not in explained]:
             yield f"in no document: {', '.join(unknown)}."
         if hidden > 0:
@@ -147,10 +146,11 @@ def _text_notes(result: SearchResult, hidden: int, files: "list[OutOfDate]", tea
         else:
             yield "fewer words or filters find more, 'pre*' takes any ending; 'ctxrank index' takes in new files."
     if files:
-        named = listed([f"{file.path} ({file.state})" for file in files], _NAMED_FILES)
+        from ctxrank.indexer.store.out_of_date import named  # noqa: PLC0415  most hits are current
+
         kept = {hit.path for hit in result.hits if hit.kind == PACKAGE and hit.file_state == "missing"}
         step = "; 'ctxrank index' takes in what has changed, and so does 'search --fresh'"
-        yield f"out of date: {named}{step if any(file.path not in kept for file in files) else ''}."
+        yield f"out of date: {named(files)}{step if any(file.path not in kept for file in files) else ''}."
     if team is not None and (team.behind or team.trouble):  # the log is away or this store is behind it
         yield f"{_sharing().sentence(team)}."
 

@@ -12,10 +12,12 @@ import time
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.freshness import state_on_disk
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import listed
 
 BUDGET_MS = 20
 _MAX_FILES = 2000
 _MAX_NAMED = 20
+_SHOWN = 5
 _MAX_HASHED_BYTES = 256 * 1024
 
 
@@ -24,6 +26,11 @@ class OutOfDate(NamedTuple):
 
     path: str
     state: str
+
+
+def named(files: list[OutOfDate]) -> str:
+    """The first of these files, as an answer names them."""
+    return listed([f"{file.path} ({file.state})" for file in files], _SHOWN)
 
 
 def files_out_of_date(store: Store, budget_ms: float = BUDGET_MS) -> list[OutOfDate]:

@@ -194,7 +194,7 @@ def _status(db: str, **changed: Any) -> Status:
             {"origins": {"anna 9f3c27ab": 1200}},
             "others    1,200 of anna 9f3c27ab ('ctxrank purge --origin ID' takes them out)",
         ),
-        ({}, "index     up to date"),
+        ({}, "index     up to date with what is stored"),
         ({"stale": 3}, "index     3 changes behind"),
         ({"index_trouble": "it is damaged"}, "index     cannot answer: it is damaged; heuristics answer instead"),
         ({"counters": {"tiktoken": 3, "estimate": 1}}, "tokens    counted by tiktoken (3), estimate (1)"),

@@ -361,7 +361,14 @@ def test_rebuild_and_status_agree(own_shop: Path, capsys: pytest.CaptureFixture[
     os.unlink(own_shop / ".ctxrank" / "index.db")
     assert run(["rebuild"]) == 0
     assert run(["status"]) == 0
-    assert "index     up to date" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "index     up to date with what is stored" in said.out and "out of date" not in said.err
+    (own_shop / "artifacts" / "shop-2026-10" / "checkout" / "api-error-codes.md").write_text("# Codes\n")
+    assert run(["status"]) == 0
+    said = capsys.readouterr()
+    assert (
+        "index     up to date with" in said.out and "checkout/api-error-codes.md (changed); 'ctxrank index'" in said.err
+    )
 
 
 def test_status_says_how_large_a_store_is_and_counts_a_file_once(

@@ -30,6 +30,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> _Ask:
     [
         ("search --plain --syntax walrus", 2, "--plain and --syntax exclude each other. Give one of them."),
         ("search walrus qqzzx", 0, "in no document: 'qqzzx'."),
+        ("search a.md:490 qqzzx:", 0, "in no document: 'qqzzx'."),
         ("search -n 1 walrus", 0, "2 more; -n shows more at once."),
         ("search ,", 1, "nothing found for: ,"),
         ("search kind:skill", 1, "nothing found for: kind:skill"),
@@ -69,6 +70,7 @@ def test_a_call_is_refused_or_told_what_it_left_out(ask: _Ask, words: str, code:
     [
         ("search walrus", "more; -n"),
         ("search walrus", "in no document"),
+        ("search a.md:490", "in no document"),
         ("search walrus", "stale"),
         ("search walrus", "folded"),
         ("search walrus", "out of date: a.md (changed)"),

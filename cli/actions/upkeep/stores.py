@@ -22,6 +22,7 @@ from ctxrank.indexer.store.known_stores import remember
 from ctxrank.indexer.store.known_stores import trust as make_known
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, identity_of, is_known, refuse_foreign
 from ctxrank.indexer.store.origins import count_waiting, known_origins
+from ctxrank.indexer.store.out_of_date import files_out_of_date, named
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.floor import ALPHA, Floor, measured_floor
@@ -45,12 +46,11 @@ def init(call: Call, folder: str | None) -> Reply:
         path = store.location.folder if is_usual else store.location.primary
         trouble = _not_known(store)
         found = [f"found {one}" for one in proposals(store.location.project)] if is_new else []
-    next_steps = (*found, "next: 'ctxrank index' for files, 'ctxrank save' for findings.")
     return Reply(
         lambda: {"store": path, "created": is_new, "trusted": not trouble},
         [f"{'Made' if is_new else 'There is already'} a store {'in' if is_usual else 'at'} {one_line(path)}"],
         notes=(trouble,) if trouble else (),
-        text_notes=next_steps if is_new else (),
+        text_notes=(*found, "next: 'ctxrank index' for files, 'ctxrank save' for findings.") if is_new else (),
     )
 
 
@@ -77,7 +77,7 @@ def status(call: Call) -> Reply:
             wide = cluster.status(store, config.wide, is_used=store.wide is not None)
         failures = last_failures(store.location.primary)
         floor = measured_floor(store)
-        found = found._replace(notes=(*found.notes, *_notes_on_others(store)))
+        found = found._replace(notes=(*found.notes, *_notes_on_files(store), *_notes_on_others(store)))
         size = sum(map(size_of, store.location.database_files))
     is_wide = wide is not None and wide.is_used and not wide.trouble
     engine = "opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5"
@@ -99,6 +99,12 @@ def status(call: Call) -> Reply:
         engine=engine,
         text_notes=found.notes,
     )
+
+
+def _notes_on_files(store: Store) -> Iterator[str]:
+    """What `status` says of files, after a bounded look at those that are known: the index has what is stored."""
+    if files := files_out_of_date(store):
+        yield f"out of date: {named(files)}; 'ctxrank index' takes in what has changed."
 
 
 def _notes_on_others(store: Store) -> list[str]:
@@ -158,7 +164,7 @@ def _status_lines(status: Status, size: int, instead: str) -> Iterator[str]:
     if status.index_trouble:
         yield f"index     cannot answer: {status.index_trouble}; {instead} instead"
     else:
-        yield f"index     {'up to date' if not status.stale else f'{status.stale} changes behind'}"
+        yield f"index     {'up to date with what is stored' if not status.stale else f'{status.stale} changes behind'}"
     if status.counters:
         yield f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items())}"
     for does, says in status.processes.items():
