@@ -67,8 +67,9 @@ def replay_receipt(store: Store, receipt: Receipt, config: Config | None = None)
 def difference(one: Receipt, other: Receipt) -> Difference:
     """How a second receipt differs from a first."""
     mine, theirs = _by_id(one), _by_id(other)
+    before, after = ({**each.inputs, "agent": each.agent, "session": each.session or ""} for each in (one, other))
     return Difference(
-        inputs=tuple(_changed_inputs(one.inputs, other.inputs)),
+        inputs=tuple(_changed_inputs(before, after)),
         added=tuple(entry for id_, entry in theirs.items() if id_ not in mine),
         removed=tuple(entry for id_, entry in mine.items() if id_ not in theirs),
         changed=tuple((entry, theirs[id_]) for id_, entry in mine.items() if id_ in theirs and theirs[id_] != entry),

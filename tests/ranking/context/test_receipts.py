@@ -142,6 +142,14 @@ def test_two_receipts_differ_in_what_was_asked_and_in_what_came_of_it(store: Sto
     assert not any(difference(one, one))
 
 
+def test_receipts_of_two_agents_differ_in_whom_they_are_for(store: Store) -> None:
+    for agent in ("developer", "qa_expert"):
+        block_for(store, agent=agent, is_marking=False)
+    other, one = list_receipts(store.primary, limit=2)
+    assert ("agent", "developer", "qa_expert") in difference(one, other).inputs
+    assert "session" not in [name for name, _, _ in difference(one, other).inputs]
+
+
 def test_a_document_that_is_shortened_is_not_left_out(store: Store) -> None:
     text = "\n".join(f"The walrus pool is locked by heron {number}." for number in range(60))
     save(store, "long.md", f"# Walrus\n\n{text}\n", summary="Locks.")
