@@ -13,6 +13,7 @@ was found.
 """
 
 import re
+from itertools import takewhile
 
 from ctxrank.indexer.engine import PhraseClause, RowQuery
 from ctxrank.indexer.extensions import NAMED_DOCUMENTS, is_installed, provided
@@ -166,15 +167,14 @@ def with_rows_of_files(
             owner_ids = _owners(plan, scope, meaning)
             if not owner_ids:
                 continue
-            for row in _scored(
-                plan, RowQuery(PhraseClause(meaning.parts[-1], "path"), scope._replace(document_ids=owner_ids))
-            ):
+            of_files = RowQuery(PhraseClause(meaning.parts[-1], "path"), scope._replace(document_ids=owner_ids))
+            for row in _scored(plan, of_files):
                 rows.setdefault(row.rowid, row)
             if meaning.line:  # the passages with it come first in their file
                 ids = {document_id_of(rowid): rowid for rowid, row in rows.items() if row.owner_id in owner_ids}
                 for id_, passage in plan.engine.passages(ids).items():
                     if passage.start_line <= meaning.line <= passage.end_line:
-                        rows[ids[id_]] = lifted(plan, rows[ids[id_]], f"{meaning.parts[-1]}:{meaning.line}")
+                        rows[ids[id_]] = lifted(plan, rows[ids[id_]], meaning.parts[-1], line=meaning.line)
             groups.append(owner_ids)
             break
     # A group that comes first takes its documents; what comes again further out keeps its first place.
@@ -186,9 +186,8 @@ def _owners(plan: Plan, scope: Scope, named: NamedFile) -> frozenset[int]:
     for parts in dict.fromkeys((named.parts[-2:], named.parts[-1:])):
         if named.is_module and len(parts) < min(2, len(named.parts)):
             break
-        found = plan.engine.rows(
-            RowQuery(PhraseClause("/".join(parts), "path"), scope, excluded=plan.excluded), _MOST_ROWS
-        )
+        query = RowQuery(PhraseClause("/".join(parts), "path"), scope, excluded=plan.excluded)
+        found = plan.engine.rows(query, _MOST_ROWS)
         parents = plan.engine.parents({row[1] for row in found})
         ends = {id_: end for id_, parent in parents.items() if (end := _common_end(parent.path, named))}
         if ends:
@@ -204,11 +203,7 @@ def _common_end(path: str, named: NamedFile) -> int:
         parts[-1] = _EXTENSION.sub("", parts[-1])
         if parts[-1] in _OF_FOLDER and named.parts[-1] != parts[-1]:
             del parts[-1]
-    length = 0
-    for one, other in zip(reversed(parts), reversed(named.parts), strict=False):
-        if one != other:
-            break
-        length += 1
+    length = len([*takewhile(lambda pair: pair[0] == pair[1], zip(parts[::-1], named.parts[::-1], strict=False))])
     # All of what was typed, all of the path, or of a path from elsewhere the file with its folder.
     is_from_elsewhere = not named.is_module and length >= 2
     return length if length in (len(named.parts), len(parts)) or is_from_elsewhere else 0

@@ -209,7 +209,5 @@ def show_passage(
 
 def corrupt_row_notes(corrupt: Collection[int]) -> tuple[str, ...]:
     """The note where rows were left out."""
-    if not corrupt:
-        return ()
     rows = "1 row of the store is" if len(corrupt) == 1 else f"{len(corrupt)} rows of the store are"
-    return (f"{rows} damaged and left out. {DAMAGED_STEP}",)
+    return (f"{rows} damaged and left out. {DAMAGED_STEP}",) if corrupt else ()

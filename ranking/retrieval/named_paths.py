@@ -31,7 +31,7 @@ def with_named_paths(plan: Plan, found: Candidates, term: Term) -> Candidates:
     return found._replace(rows=list(rows.values()))
 
 
-def lifted(plan: Plan, row: Candidate, name: str, gain: float = 0.0) -> Candidate:
+def lifted(plan: Plan, row: Candidate, name: str, gain: float = 0.0, line: int = 0) -> Candidate:
     """A row with a bonus; without a gain it puts it first."""
-    bonus = Bonus(name, "", gain or max(sum(plan.values), 1.0))
+    bonus = Bonus(f"{name}:{line}" if line else name, "", gain or max(sum(plan.values), 1.0), line)
     return row._replace(score=row.score + bonus.score, bonuses=(*row.bonuses, bonus))

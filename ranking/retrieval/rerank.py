@@ -162,6 +162,6 @@ def _bonuses(
 
     for first, second, times, idf in plan.pairs:
         if first in positions and second in positions and (tf := nearness(positions[first], positions[second])):
-            yield Bonus._make((first, second, share * tuning.near * score(tf, times, idf)))
+            yield Bonus._make((first, second, share * tuning.near * score(tf, times, idf), 0))
     for (stem, form), tf in row.written.items():
-        yield Bonus._make((form, "", share * tuning.exact * score(tf, *forms[stem, form])))
+        yield Bonus._make((form, "", share * tuning.exact * score(tf, *forms[stem, form]), 0))

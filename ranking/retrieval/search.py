@@ -292,8 +292,10 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> Iterator[Fold
     for row in ranked:
         parent = cleaned_parent(parents[row.signals.id], config.redaction_mode)
 
-        def cut(text: str, first_line: int = 1, path: str = parent.path) -> Snippet:
-            return snippet(engine, text, values, path=path, first_line=first_line) if request.has_snippets else NOTHING
+        named = [bonus.line for one in row.group.passages[:most] for bonus in one.bonuses if bonus.line]
+
+        def cut(text: str, first_line: int = 1, path: str = parent.path, named: list[int] = named) -> Snippet:
+            return snippet(engine, text, values, path, first_line, named) if request.has_snippets else NOTHING
 
         read = [
             show_passage(stored[id_], config.redaction_mode, cut, calibrated(one.score, call.limits.half))

@@ -101,16 +101,21 @@ def is_code(path: str) -> bool:
     return splitext(name)[1] not in _PROSE or name in _CODE_NAMES
 
 
-def snippet(engine: Engine, text: str, values: dict[str, float], *, path: str = "", first_line: int = 1) -> Snippet:
+def snippet(engine: Engine, text: str, values: dict[str, float], path: str, start: int, named: list[int]) -> Snippet:
     """The best part of a text; its beginning where nothing in it matches.
 
-    `values` are what the query's words are in the index, and how much each is worth. The text begins at `first_line`
-    of the file at `path`.
+    `values` are what the query's words are in the index, and how much each is worth. The text begins at the line
+    `start` of the file at `path`; of its lines the first that the query `named` is the best, whatever it holds.
     """
     text = text[:_MAX_SEARCHED_CHARS].replace("\r\n", "\n")
-    shown, covered = _cut(engine, text, values, path, first_line)
+    for line in named:
+        if start <= line <= start + text.count("\n"):
+            above = max(line - start - 1, 0)
+            around = "\n".join(text.split("\n")[above : line - start + 2])
+            return snippet(engine, around, values, path, start + above, [])._replace(match_line=line)
+    shown, covered = _cut(engine, text, values, path, start)
     if printable(covered) != covered:  # rare: what is shown has control characters
-        shown, _ = _cut(engine, shown_text(text), values, path, first_line)
+        shown, _ = _cut(engine, shown_text(text), values, path, start)
     return shown
 
 

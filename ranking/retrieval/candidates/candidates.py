@@ -30,11 +30,15 @@ _ENOUGH_SCOPED = 50
 
 
 class Bonus(NamedTuple):
-    """A row's proximity bonus on top of BM25: for two words near each other or, for one word, its typed form."""
+    """A row's proximity bonus on top of BM25: for two words near each other or, for one word, its typed form.
+
+    A passage of a file that the query names with a line has that.
+    """
 
     first: str
     second: str
     score: float
+    line: int = 0
 
 
 class Candidate(NamedTuple):

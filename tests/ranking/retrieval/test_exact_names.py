@@ -139,6 +139,17 @@ def test_of_a_file_with_a_line_the_passage_with_it_comes_first(web: Store) -> No
         assert passage.start_line <= line <= passage.end_line
 
 
+def test_a_line_that_is_named_is_shown_between_its_neighbours(web: Store) -> None:
+    for line, shown in ((1, (1, 2)), (3, (2, 3, 4)), (250, (249, 250, 251)), (599, (598, 599))):
+        passage = found(web, f"web/core/engine.py:{line}").hits[0].passages[0]
+        assert (passage.match_line, tuple(one.number for one in passage.lines)) == (line, shown), line
+        assert f"x{line} = {line}" in passage.snippet
+    write_file(web, "notes.md", "zebra notes\n\nThe walrus.\n\nzebra notes, zebra notes\n")
+    index_artifacts(web)
+    passage = found(web, "see notes.md:3 zebra").hits[0].passages[0]
+    assert (passage.match_line, passage.snippet) == (3, "The walrus.")
+
+
 def test_a_named_file_stays_inside_the_filters(web: Store) -> None:
     assert [hit.path for hit in found(web, "cmdline.py path:docs/*").hits] == ["docs/cmdline.md"]
 
