@@ -19,7 +19,8 @@ def import_reply(report: ImportReport) -> Reply:
 def _lines(report: ImportReport) -> Iterator[str]:
     if report.is_noop:
         unchanged = sum(count.unchanged for count in report.counts.values())
-        yield f"Nothing new: {unchanged} {'row is' if unchanged == 1 else 'rows are'} here already"
+        here = f": {unchanged} {'row is' if unchanged == 1 else 'rows are'} here already"
+        yield f"Nothing new{here if unchanged else ''}"
         return
     for kind, count in report.counts.items():
         if any(count):
