@@ -50,7 +50,11 @@ from ctxrank.indexer.text.frontmatter import read_frontmatter
 _MAX_FILES = 200  # at one stop
 _MAX_SEEN = 5_000
 _TEXT_ENDINGS = (".md", ".markdown", ".txt", ".rst")
-_HAS_OTHER = "SELECT 1 FROM packages WHERE path = ? AND superseded_by IS NULL AND id <> ? LIMIT 1"
+# A package of a note's path that was saved in another way; also one that a finding of another path has replaced.
+_HAS_OTHER = """
+    SELECT 1 FROM packages AS p LEFT JOIN packages AS n ON n.id = p.superseded_by
+     WHERE p.path = ? AND p.id <> ? AND n.path IS NOT p.path LIMIT 1
+"""
 _LEDGER = ("notes", "package")  # source and kind of its rows
 
 
@@ -175,7 +179,7 @@ def _is_taken_in(store: Store, path: str, key: str, sha256: str) -> bool:
     # An older package points to this file, too; but what the file says now was not there to be saved.
     query = """
         SELECT 1 FROM packages AS p JOIN artifacts AS a ON a.id = p.artifact_id
-         WHERE p.path = ? AND p.superseded_by IS NULL AND a.sha256 = ? AND p.created_at >= a.mtime_ns / 1000
+         WHERE p.path = ? AND a.sha256 = ? AND p.created_at >= a.mtime_ns / 1000
     """
     return read_value(primary, query, (path, sha256), int) is not None
 

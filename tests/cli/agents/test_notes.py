@@ -194,6 +194,22 @@ def test_a_note_that_was_saved_by_hand_is_not_saved_again(folder: Path) -> None:
     assert [package[2] for package in _packages(folder)] == ["Mine.", "A server."]
 
 
+@pytest.mark.parametrize("is_touched", [False, True])
+def test_a_finding_that_another_one_has_replaced_does_not_come_back_with_its_note(
+    folder: Path, is_touched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    names = ["notes/old.md", "notes/new.md"]
+    for name in names:
+        (folder / name).write_text(f"# {name}\n\nThe queue is in one file.\n")
+        assert run(["save", name, "--session", "S"]) == 0
+    assert run(["package", "supersede", "1", "--by", "2"]) == 0
+    if is_touched:  # as by a checkout of another branch and back
+        (folder / names[0]).touch()
+    assert "old.md" not in Runner(folder).hears("SessionStart", source="startup")
+    assert [path for path, *_ in _packages(folder)] == names
+
+
 def test_what_is_saved_by_hand_takes_the_place_of_what_its_note_was_read_as(folder: Path) -> None:
     _write(folder, "It stays.")
     (folder / "notes" / "b.md").write_text("# Cache\n\nIt is warmed at night.\n", encoding="utf-8")
