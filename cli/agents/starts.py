@@ -10,6 +10,7 @@ from ctxrank.cli.agents.session import HookCall
 from ctxrank.cli.agents.stops import take_in_notes
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.records.cloned_notes import is_unused_clone, where_from
+from ctxrank.indexer.records.injections import COMPACTION, Injection
 from ctxrank.indexer.store.allowed_roots import removed_worktrees
 from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.freshness import shown_path
@@ -38,8 +39,9 @@ def on_start(call: HookCall) -> str:
         from ctxrank.ranking.context.floor_measurement import start_measuring  # noqa: PLC0415  once in a store's growth
 
         start_measuring(call.store)
-    primary = call.store.primary
-    project = call.project
+    if call.event.text("source") in ("compact", "clear"):
+        call.note(Injection(COMPACTION, (), 0, 0), "")
+    primary, project = call.store.primary, call.project
     query = """
         SELECT id, created_at FROM sessions
          WHERE project IN (?, 'default') AND name <> ? ORDER BY created_at DESC, id DESC LIMIT 1
@@ -48,7 +50,7 @@ def on_start(call: HookCall) -> str:
     began = 0 if last is None else last[1]
     shown = call.shown
     failures = "" if shown or last is None else _open_failures(call, *last)
-    new = list(_new_packages(call, project, began))
+    new = _new_packages(call, project, began)
     news = [_news(call, *one) for one in new if last is not None or where_from(primary, one[0])]
     items = [("", failures)] * bool(failures) + [item for item in news if item[0] not in shown]
     since = "In this repository" if last is None else f"Since the last session here ({format_day(began)})"

@@ -71,10 +71,7 @@ def note_prompt(store: Store, new: NewSession, runner: str, title: str) -> None:
 
 def entitle(change: Change, session: str, runner: str, title: str) -> None:
     """Say what a runner's session is called, unless that is said already."""
-    query = """
-        UPDATE sessions SET metadata = json_patch(?, metadata)
-         WHERE name = ? AND metadata ->> 'title' IS NULL
-    """
+    query = "UPDATE sessions SET metadata = json_patch(?, metadata) WHERE name = ? AND metadata ->> 'title' IS NULL"
     change.connection.execute(query, (dumps({"title": title, "runner": runner}, ensure_ascii=False), session))
 
 

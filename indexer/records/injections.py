@@ -15,6 +15,7 @@ from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.light_json import dumps, loads
 
 INJECTION = "hook_injection"
+COMPACTION = "compaction"  # the event after which a session has in its context nothing of what it was shown
 _LINE_BYTES = 6  # of a line's digest: one of 10^9 lines is taken for another by chance
 _LEAST_LINE_CHARS = 24  # a shorter line may be anybody's
 _INJECTIONS_COMPARED = 300
@@ -49,24 +50,24 @@ def note_injection(change: Change, session_id: int, group_id: int | None, inject
     """Remember what was injected, and the digests of its lines."""
     # Of the lines that are long enough to be known again, whatever Markdown stands around them.
     lines = sorted({line_digest(line) for line in text.split("\n") if is_comparable(line)})
-    payload = {**injection._asdict(), "lines": lines}
-    if not injection.agent:
-        del payload["agent"]
-    record_event(change, session_id, group_id, INJECTION, dumps(payload))
+    record_event(change, session_id, group_id, INJECTION, dumps({**injection._asdict(), "lines": lines}))
 
 
 def shown_ids(primary: apsw.Connection, session_id: int, agent: str = "", at: str = "") -> frozenset[str]:
     """The documents that an agent of a session was shown: '' is the main one, which has not seen what others got.
 
-    What a session began with, names and summaries, counts at an event of that kind alone.
+    What a session began with, names and summaries, counts at an event of that kind alone; what came before its
+    conversation was compacted, not at all.
     """
     query = """
         SELECT payload FROM events
          WHERE session_id = ?1 AND subtype = ?2 AND coalesce(payload ->> 'agent', '') = ?3
            AND payload ->> 'event' <> 'PreToolUse' AND (payload ->> 'event' <> 'SubagentStart' OR ?3 <> '')
            AND payload ->> 'event' <> iif(?4 = 'SessionStart', '', 'SessionStart')
+           AND id > coalesce((SELECT max(id) FROM events WHERE session_id = ?1 AND subtype = ?2 AND ?3 = ''
+                                 AND payload ->> 'event' = ?5), -1 << 62)
     """
-    payloads = read_column(primary, query, (session_id, INJECTION, agent, at), str)
+    payloads = read_column(primary, query, (session_id, INJECTION, agent, at, COMPACTION), str)
     return frozenset(id_ for payload in payloads for id_ in _texts(payload, "ids"))
 
 

@@ -76,6 +76,20 @@ def test_session_2_sees_what_session_1_saved(empty: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("source, is_told", [("resume", False), ("compact", True), ("clear", True)])
+def test_what_a_session_has_no_more_in_its_context_is_told_again(empty: Path, source: str, is_told: bool) -> None:
+    (empty / "notes").mkdir()
+    (empty / "notes" / "queue.md").write_text(_NOTE)
+    Runner(empty, "one").stops("")
+    prompt, runner = "may the queue move out of its one SQLite file?", Runner(empty, "two")
+    spawned = Runner(empty, "two", agent_id="a")
+    for one in (runner, spawned):
+        assert "backups copy one file" in one.prompt(prompt)
+    assert ("notes/queue.md" in runner.hears("SessionStart", source=source)) or not is_told
+    assert ("backups copy one file" in runner.prompt(prompt)) == is_told
+    assert runner.prompt(prompt) == spawned.prompt(prompt) == "", "its spawned agents have what they were shown"
+
+
 def test_a_text_is_named_by_what_it_says(empty: Path) -> None:
     text = "The queue stays in one SQLite file, because backups copy one file."
     Runner(empty, "one").prompt("where is the queue?")
