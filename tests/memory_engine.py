@@ -48,9 +48,9 @@ from ctxrank.indexer.store.parents import (
 
 if TYPE_CHECKING:
     from ctxrank.indexer.engine import RowBounds
+from ctxrank.indexer.store.facets import sqlite_globs
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import forms_of, names_in
-from ctxrank.indexer.text.globs import sqlite_globs
 from ctxrank.indexer.text.identifiers import FoundWords, find_words
 
 _BATCH = 100

@@ -18,6 +18,7 @@ stat of each file, so that a second run reads only what changed.
 import re
 
 from ctxrank.extensions.links.artifact import ID
+from ctxrank.extensions.links.globs import matches
 from ctxrank.extensions.links.graph import Graph, Node
 from ctxrank.extensions.links.store import Annotation, make_tree_id, require_tables, shown_path, tree_id
 from ctxrank.extensions.links.tree import ArtifactTree
@@ -31,7 +32,6 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.store import Change, Store
-from ctxrank.indexer.text.globs import matches
 
 TAGS = ("spec", "decision", "norm", "test")
 _PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".html", ".json", ".lock", ".svg", ".csv")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from ctxrank.extensions.links.annotations import sync_annotations
 from ctxrank.extensions.links.config import SEVERITIES, LinkedConfig, load_linked_config
+from ctxrank.extensions.links.globs import GlobTable, covered, matches
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.store import tree_id
 from ctxrank.extensions.links.sync import sync_tree
@@ -16,7 +17,6 @@ from ctxrank.extensions.links.tree import ArtifactTree
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.globs import GlobTable, covered, matches
 
 MAX_IDENTITY_TOKENS = 800
 

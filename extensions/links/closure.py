@@ -16,10 +16,10 @@ decisions, transitive decisions; T2 after T1, in the same order of types.
 
 from collections.abc import Iterable, Iterator
 
+from ctxrank.extensions.links.globs import GlobTable, matches
 from ctxrank.extensions.links.graph import Graph, Node
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.globs import GlobTable, matches
 
 _FOLLOWED = {
     "task": ("spec", "decision", "norm"),

@@ -23,6 +23,7 @@ from ctxrank.extensions.links.context import (
     receipt_of,
     request_of,
 )
+from ctxrank.extensions.links.globs import overlap
 from ctxrank.extensions.links.graph import Graph, Node, load_graph
 from ctxrank.extensions.links.pack import PackOptions, pack_linked
 from ctxrank.extensions.links.store import KIND
@@ -34,7 +35,6 @@ from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.globs import overlap
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.shapes import Omitted, SectionItem
 from ctxrank.ranking.context.prices import Prices

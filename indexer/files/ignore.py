@@ -1,8 +1,7 @@
 """What ignore files hide: `.gitignore`, `.git/info/exclude` and `.ctxrankignore`, as git understands them.
 
 pathspec translates one pattern into one expression, RE2 matches all of a folder's at once in linear time, and which
-pattern wins is decided here. Patterns of specs, norms and searches are others, without `!` and without an order:
-text/globs.py.
+pattern wins is decided here. Patterns of searches and of linked artifacts are others, without `!` and without an order.
 
 A folder whose ignore files cannot be read as rules is not read either (IgnoreFileError): what they hide may be
 exactly what must not be indexed. What was indexed there before stays, and the report of the run says why.

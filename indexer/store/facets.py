@@ -15,6 +15,7 @@ every document has the same number of them (so no length is changed by them). 0 
 priority that there is none of, the session's is written once more, which costs one byte of FTS5's list and not five.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 
 import apsw
@@ -109,8 +110,6 @@ def parent_condition(scope: Scope) -> Condition:
     if scope.until is not None:
         asked.append(Condition("d.created_at <= ?", (scope.until,)))
     if scope.paths:
-        from ctxrank.indexer.text.globs import sqlite_globs  # noqa: PLC0415  only a search with --path needs it
-
         globs = [glob for path in scope.paths for glob in sqlite_globs(path)]
         alternatives = ["d.path = ?"] * len(scope.paths) + ["'/' || d.path || '/' GLOB ?"] * len(globs)
         asked.append(Condition(f"({' OR '.join(alternatives)})", (*scope.paths, *globs)))
@@ -130,6 +129,26 @@ def document_condition(scope: Scope) -> Condition:
     }  # fmt: skip
     asked = [_among(f"d.{column}", wanted) for column, wanted in columns.items() if wanted]
     return _all_of([*asked, parent_condition(scope._replace(kinds=()))])
+
+
+def sqlite_globs(pattern: str) -> list[str]:
+    """What SQLite's GLOB is asked of `/path/` for a pattern, so that names match whole and not in part.
+
+    A search narrows what a person sees, so it is more generous than a scope of linked artifacts
+    (extensions/links/globs.py): `*` also takes slashes, a pattern without a slash may match any name on the way (`auth`
+    or `*.py`, in whatever folder), and braces mean themselves.
+    """
+    pattern = without_dots(pattern)
+    if not any(character in pattern for character in "*?["):
+        return [f"*/{os.path.normpath(pattern).strip('/')}/*"] if pattern.strip("/") else ["*"]
+    rooted = pattern if pattern.startswith(("/", "*")) else f"/{pattern}" if "/" in pattern else f"*/{pattern}"
+    # `**/` also matches no folder at all.
+    return [f"{glob}/" for glob in dict.fromkeys((rooted, rooted.replace("/**/", "/")))]
+
+
+def without_dots(pattern: str) -> str:
+    """A pattern without each `.` between slashes, as in `./src`; `.` alone is all that there is."""
+    return "/".join([name for name in pattern.split("/") if name != os.curdir])
 
 
 def _among(sql: str, values: tuple[str | int, ...]) -> Condition:

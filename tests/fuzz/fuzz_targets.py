@@ -25,6 +25,7 @@ from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
 from ctxrank.extensions.bazinga.database.source import read_predecessor
 from ctxrank.extensions.links.artifact import level_texts
+from ctxrank.extensions.links.globs import matches, overlap
 from ctxrank.extensions.links.reading import parse_artifact
 from ctxrank.extensions.team.log import LogLine
 from ctxrank.extensions.team.sealing import Register, seal
@@ -52,7 +53,6 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.frontmatter import MAX_DEPTH, read_frontmatter
-from ctxrank.indexer.text.globs import matches, overlap
 from ctxrank.indexer.text.identifiers import split_identifiers
 from ctxrank.indexer.text.invisible import without_invisible
 from ctxrank.indexer.text.lines import is_one_line, one_line, printable, shown_json, visible_json

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from ctxrank.extensions.links.globs import GlobTable, covered, fixed_prefix, is_literal, matches, overlap
+from ctxrank.indexer.store.facets import sqlite_globs
 from ctxrank.indexer.text.definitions import defined_names
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.frontmatter import read_frontmatter
-from ctxrank.indexer.text.globs import GlobTable, covered, fixed_prefix, is_literal, matches, overlap, sqlite_globs
 from ctxrank.indexer.text.identifiers import letter_kinds, split_identifiers, split_word
 from ctxrank.indexer.text.invisible import without_ignorable, without_invisible
 from ctxrank.indexer.text.light_json import is_deep

@@ -9,22 +9,17 @@
     {a,b} either                           dir/  everything below; so does the plain name of a folder
 
 So they are in specs, norms and the configuration of linked artifacts. `overlap` looks at the patterns alone: no file
-is opened and none need exist.
-
-A search's `--path` is matched by SQLite itself, row by row (`sqlite_globs`), and differs on purpose: it narrows what a
-person sees, so it is generous where a norm's scope has to be exact. There `*` also takes slashes, a pattern without
-a slash may match any name on the way (`auth` or `*.py`, in whatever folder), and braces mean themselves.
-
-What `.gitignore` hides is a language of its own, with `!` and an order: files/ignore.py.
+is opened and none need exist. A search's `--path` is more generous: indexer/store/facets.py.
 """
 
-import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from itertools import islice, takewhile
+
+from ctxrank.indexer.store.facets import without_dots
 
 MAX_ALTERNATIVES = 64  # braces multiply; what is beyond matches literally
 _WILD = re.compile(r"[*?\[{]")
@@ -94,21 +89,12 @@ def is_literal(glob: str) -> bool:
     return _WILD.search(glob) is None
 
 
-def sqlite_globs(pattern: str) -> list[str]:
-    """What SQLite's GLOB is asked of `/path/` for a search's `--path`, so that names match whole and not in part."""
-    if not any(character in pattern for character in "*?["):
-        return [f"*/{os.path.normpath(pattern).strip('/')}/*"] if pattern.strip("/") else ["*"]
-    rooted = pattern if pattern.startswith(("/", "*")) else f"/{pattern}" if "/" in pattern else f"*/{pattern}"
-    # `**/` also matches no folder at all.
-    return [f"{glob}/" for glob in dict.fromkeys((rooted, rooted.replace("/**/", "/")))]
-
-
 @cache
 def _patterns(glob: str) -> tuple[str, ...]:
     """The pattern without braces and short forms: `a/` is `a/**`, and `a/b` may be a folder too."""
     expanded: list[str] = []
     for pattern in _braces(_normal(glob)):
-        if pattern in ("", "."):
+        if not pattern:
             expanded.append("**")
         elif pattern.endswith("/"):
             expanded.append(f"{pattern}**")
@@ -120,7 +106,7 @@ def _patterns(glob: str) -> tuple[str, ...]:
 
 
 def _normal(glob: str) -> str:
-    return glob.strip().replace("\\", "/").removeprefix("./").removeprefix("/")
+    return without_dots(glob.strip().replace("\\", "/")).removeprefix("/")
 
 
 def _braces(pattern: str) -> list[str]:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.text.globs import GlobTable, covered, matches, overlap, sqlite_globs
+from ctxrank.extensions.links.globs import GlobTable, covered, matches, overlap
+from ctxrank.indexer.store.facets import sqlite_globs
 
 
 @each_row(
@@ -99,6 +100,11 @@ def test_many_stars_are_matched_in_linear_time() -> None:
         ("auth", "src/auth/a.py", False, True),
         ("src/{a,b}.py", "src/a.py", True, False),
         ("src/**/a.py", "src/a.py", True, True),
+        ("./src/*.py", "src/a.py", True, True),
+        ("./src/./a*", "src/a.py", True, True),
+        (".", "src/a.py", True, True),
+        ("./", "src/a.py", True, True),
+        (".*", "src/a.py", False, False),
     ],
 )
 def test_a_search_takes_patterns_more_generously_than_a_scope(
