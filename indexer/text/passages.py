@@ -368,7 +368,8 @@ def _with_lead(lines: str, start: int, indent: str, leads: tuple[str, ...]) -> i
             continue
         # What ends here may have begun further up.
         if lines.endswith("*/", above, end):
-            opening = lines.rfind("/*", 0, end - 2)
+            ended = lines.rfind("*/", 0, end - 2)  # where the comment before this one did: its beginning is behind that
+            opening = lines.rfind("/*", max(ended, 0), end - 2)
             begins = lines.rfind("\n", 0, opening) if opening > 0 else -1
             is_lead = "/*" in leads and begins >= 0 and lines[begins + 1 : opening].isspace() + (opening == begins + 1)
         elif lines.endswith((")", "]"), above, end):

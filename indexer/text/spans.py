@@ -296,6 +296,7 @@ class Source:
         """
         first, last = was.source.rows(was.span)
         stayed = _stayed(was.source, self)
+        places = sorted(stayed)
         own = {at: stayed[at] for at in range(first, last) if at in stayed}
         if not own and (located := self.exact(kept, was.span.start, {*stayed.values()})):
             return located
@@ -303,7 +304,7 @@ class Source:
         for at in range(first, last):
             words = _words_in(was.source.plain[at])
             total += len(words)
-            new = [own[at]] if at in own else _between(stayed, at, len(was.source.sums), len(self.sums))
+            new = [own[at]] if at in own else _between(stayed, places, at, len(self.sums))
             share, now = max(((_likeness(words, _words_in(self.plain[now])), -now) for now in new), default=(0.0, 0))
             if share >= _LEAST_EDITED:
                 here.append(-now)
@@ -401,10 +402,11 @@ def _longest_in_order(pairs: dict[int, int]) -> list[tuple[int, int]]:
     return found[::-1]
 
 
-def _between(stayed: Mapping[int, int], at: int, size: int, size_now: int) -> range:
-    """The lines that stand now between those nearest to one that stayed."""
-    start = next((stayed[above] + 1 for above in range(at, -1, -1) if above in stayed), 0)
-    end = next((stayed[below] for below in range(at, size) if below in stayed), size_now)
+def _between(stayed: Mapping[int, int], places: list[int], at: int, size_now: int) -> range:
+    """The lines that are now between those that stayed, whose `places` are in order, next to one that did not."""
+    below = bisect_left(places, at)
+    start = stayed[places[below - 1]] + 1 if below else 0
+    end = stayed[places[below]] if below < len(places) else size_now
     return range(start, min(end, start + _MOST_BETWEEN))
 
 

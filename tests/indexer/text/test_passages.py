@@ -284,6 +284,20 @@ def test_hostile_text_costs_time_in_proportion(unit: str, path: str, chars: int)
     assert time.process_time() - started < chars / 25_000, "quadratic time would take minutes at length"
 
 
+def test_comments_without_a_beginning_are_not_looked_for_in_the_whole_file_at_each_definition() -> None:
+    took: list[float] = []
+    for above in ("x\n", "x */\n"):
+        started = time.process_time()
+        assert len(split_passages("word\n" * 400_000 + f"{above}int f() {{\n" * 2000, "a.c")) > 1
+        took.append(time.process_time() - started)
+    assert took[1] < 2 * took[0] + 0.5
+
+
+def test_the_beginning_of_another_comment_begins_no_section() -> None:
+    text = "/* a */\nint first() {\n}\n" + "b();\n" * 300 + "c(); */\nint second() {\n}\n"
+    assert [one.heading for one in split_passages(text, "a.c")] == ["first()", "second()"]
+
+
 def test_a_heading_is_named_with_at_most_eight_levels() -> None:
     """reStructuredText may have any number of levels; a ninth takes the eighth one's place."""
     marks = "=-~^*+#:."

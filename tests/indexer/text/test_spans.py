@@ -1,5 +1,7 @@
 """A span is found by its name or its lines, and says how many of them differ."""
 
+import time
+
 import pytest
 from tables import each_row
 
@@ -234,9 +236,26 @@ def test_the_lines_of_a_fence_are_lines_of_code() -> None:
     ]
 
 
+def test_a_fence_is_closed_by_one_as_long_and_a_rule_of_signs_costs_no_more_than_a_line() -> None:
+    quotes = [one.wanted for one in mentions("````\n```\nlevel = 30\n````\n") if one.kind == "quote"]
+    assert quotes == ["level = 30"]
+    started = time.process_time()
+    assert mentions("~" * 1000 + "\n" + "no code\n" * 40_000) == []
+    assert time.process_time() - started < 3
+
+
 @pytest.mark.parametrize("text", ["", "no code here", "a sentence. Another one", "3.5 of 4.0"])
 def test_prose_names_nothing(text: str) -> None:
     assert mentions(text) == []
+
+
+def test_lines_that_are_all_gone_are_looked_for_in_time_that_grows_with_their_number() -> None:
+    lines = [f"word{number}" for number in range(12_000)]
+    old, new = (Source("a.txt", "\n".join(("first", *middle, "last"))) for middle in (lines, ["other"]))
+    span = Span(2, 12_001)
+    started = time.process_time()
+    assert new.find(old.fingerprint(span), "", 2, Before(old, span)) is None
+    assert time.process_time() - started < 2
 
 
 @each_row(
