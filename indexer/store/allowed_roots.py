@@ -13,8 +13,9 @@ import apsw
 
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
-from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.connection import read_column, size_of
 from ctxrank.indexer.store.location import (
+    MAX_STATE_BYTES,
     Location,
     has_worktree,
     identity_of,
@@ -118,8 +119,10 @@ def allow(location: Location, connection: apsw.Connection, folder: str) -> None:
             raise FileNotFoundError(2, "there is no home folder")
         make_folder_of_ours(os.path.dirname(path))
         with alone_in(os.path.dirname(path)):
-            text = read_state(path) or _HEADER
-            write_privately(path, f"{text.rstrip()}\n{identity_of(connection).uuid}\t{real}\n")
+            line = f"{identity_of(connection).uuid}\t{real}\n"
+            if size_of(path) + len(line.encode()) >= MAX_STATE_BYTES:  # what is behind that is not read
+                raise UsageError(f"{path} is full.", f"Take lines of folders out of it that are gone. {step}")
+            write_privately(path, f"{(read_state(path) or _HEADER).rstrip()}\n{line}")
 
 
 def _recorded(connection: apsw.Connection) -> set[str]:

@@ -77,8 +77,10 @@ def read_config_file(path: str, *, within: str | None = None) -> tuple[object, s
         plain: object = json.loads(text)
     except _SameKeyError as error:
         raise UsageError(f"{path} has the key {str(error)!a} twice in one mapping.", "Keep one of the two.") from error
-    except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
-        reason = " ".join(str(error).split())
+    except (ValueError, TypeError, LookupError, AttributeError, yaml.YAMLError, RecursionError) as error:
+        # A tag that its value does not fit, `!!bool perhaps`, fails inside the YAML library.
+        is_tag = isinstance(error, LookupError | AttributeError)
+        reason = "a value does not fit its tag" if is_tag else " ".join(str(error).split())
         raise UsageError(f"{path} cannot be parsed: {reason.rstrip('.')}.", "Correct it, or move it away.") from error
     if value is not None and not isinstance(value, dict):
         raise UsageError(f"{path} does not hold settings.", "Write them as 'key: value' lines.")

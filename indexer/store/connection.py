@@ -32,6 +32,7 @@ Values = Sequence[str | int | float | bytes | None] | Mapping[str, str | int | f
 SCHEMA_VERSION = 13
 APPLICATION_ID = 0x63747872  # "ctxr": distinguishes our file from any other SQLite database
 BUSY_TIMEOUT_MS = 30_000
+_MOST_BUSY_DIGITS = 9  # eleven days; SQLite takes no number of ten
 _WAL_RETRY_S = 0.02
 _SHORTEST_PAUSE_S = 0.0005
 _PAUSE_GROWS_BY_S = 0.01
@@ -53,7 +54,7 @@ def busy_timeout_ms() -> int:
     text = os.environ.get("CTXRANK_BUSY_TIMEOUT_MS", "")
     if not text:
         return BUSY_TIMEOUT_MS
-    if not text.isdigit():
+    if not (text.isdecimal() and len(text) <= _MOST_BUSY_DIGITS):
         raise UsageError(f"CTXRANK_BUSY_TIMEOUT_MS is '{text}'.", "Give a whole number of milliseconds, such as 30000.")
     return int(text)
 

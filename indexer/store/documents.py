@@ -166,7 +166,7 @@ def move(change: Change, document_id: int, *, path: str, title: str) -> None:
 
     body = read_value(change.connection, "SELECT body FROM documents WHERE id = ?", (document_id,), str)
     assert body is not None, "only a document that was just found is moved"
-    identifiers = split_identifiers(searchable(f"{title}\n{body}"))
+    identifiers = split_identifiers(searchable(title), searchable(body))
     values: dict[str, Value] = {"seq": change.next_seq(), "path": path, "title": title, "identifiers": identifiers}
     update(change.connection, "documents", document_id, values)
 

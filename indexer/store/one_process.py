@@ -20,6 +20,7 @@ from ctxrank.indexer.systems import give_to_owner_of_folder
 
 _MAX_BYTES = 300
 _TRIES, _PAUSE_S = 3, 0.02
+_started: set[int] = set()  # processes that `start_for` has started, and that may have ended meanwhile
 
 
 def _does_so_already(says: str) -> CtxrankError:
@@ -90,6 +91,7 @@ def _line(data: bytes) -> str:
 
 def start_for(module: str, primary: str, environment: Mapping[str, str] | None = None) -> None:
     """Run a module for a store in a process of its own, that nobody waits for; where that fails the next call tries."""
+    _forget_ended()
     if not sys.executable:
         return
     # -P: what is in the folder we were called from is not imported in place of a module of ours.
@@ -98,6 +100,17 @@ def start_for(module: str, primary: str, environment: Mapping[str, str] | None =
     variables = {**os.environ, **(environment or {})}
     try:  # noqa: SIM105  contextlib costs a command half a millisecond
         # It costs no import, and less than a fork; in a group of its own, so that Ctrl-C here does not end it.
-        os.posix_spawn(sys.executable, command, variables, file_actions=nothing, setpgroup=0)
+        _started.add(os.posix_spawn(sys.executable, command, variables, file_actions=nothing, setpgroup=0))
     except OSError:
         pass
+
+
+def _forget_ended() -> None:
+    """Ask for the exit codes of those that have ended: the system keeps each process until it is asked for."""
+    for process in list(_started):
+        try:
+            has_ended = os.waitpid(process, os.WNOHANG)[0] == process
+        except ChildProcessError:  # of the process that this one was forked from
+            has_ended = True
+        if has_ended:
+            _started.discard(process)

@@ -14,7 +14,7 @@ from linked_builders import LINK_TABLES
 from predecessor import PredecessorDb
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store import known_stores
@@ -27,7 +27,7 @@ from ctxrank.indexer.store.allowed_roots import (
     removed_worktrees,
 )
 from ctxrank.indexer.store.known_stores import alone_in
-from ctxrank.indexer.store.location import identity_of
+from ctxrank.indexer.store.location import MAX_STATE_BYTES, identity_of
 
 KEY = "opensesame walrus"
 
@@ -244,6 +244,18 @@ def test_a_folder_is_allowed_for_one_store(project: Path, ssh: Path, tmp_path: P
         allow(mine.location, mine.primary, str(ssh))
         assert allowed_folder(mine.location, mine.primary, str(ssh)) == str(ssh)
         assert allowed_folder(other.location, other.primary, str(ssh)) is None
+
+
+def test_a_file_of_folders_that_is_full_keeps_what_it_has_and_is_said(project: Path, ssh: Path) -> None:
+    with make_store(project) as store:
+        allow(store.location, store.primary, str(ssh))
+        file = Path(os.environ["XDG_CONFIG_HOME"]) / "ctxrank" / "roots"
+        line = f"{identity_of(store.primary).uuid}\t/gone\n"
+        file.write_text(file.read_text() + line * (MAX_STATE_BYTES // len(line)))
+        before = file.read_text()
+        with pytest.raises(UsageError, match="is full"):
+            allow(store.location, store.primary, str(ssh.parent))
+        assert file.read_text() == before
 
 
 def test_a_store_that_is_named_gets_no_folder_by_anothers_uuid(project: Path, ssh: Path, tmp_path: Path) -> None:

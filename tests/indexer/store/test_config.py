@@ -344,7 +344,14 @@ def test_what_is_too_deep_is_refused_by_its_levels_however_much_was_read_before(
         read_config_file(str(path))
 
 
-@pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.yaml", "a: [")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", "{"),
+        ("a.yaml", "a: ["),
+        *(("a.yaml", f"a: !!{tag}") for tag in ("bool perhaps", 'int ""', 'float ""', "timestamp soon", "float x")),
+    ],
+)
 def test_why_a_file_cannot_be_parsed_is_a_sentence(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(UsageError, match=r"cannot be parsed: .*[^.]\.$"):

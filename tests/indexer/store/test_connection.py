@@ -97,7 +97,7 @@ def test_how_long_a_call_waits_is_in_the_environment(monkeypatch: pytest.MonkeyP
 
 
 def test_another_word_for_how_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for wrong in ("-1", "1.5", "long"):
+    for wrong in ("-1", "1.5", "long", "²", "9" * 10, "9" * 5000):
         monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", wrong)
         with pytest.raises(UsageError, match="CTXRANK_BUSY_TIMEOUT_MS"):
             busy_timeout_ms()

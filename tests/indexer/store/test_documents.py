@@ -156,3 +156,13 @@ def test_a_document_that_is_changed_while_it_is_counted_keeps_its_estimate(store
     assert backfill_counts(store) == 1
     assert column(store, "token_counter", f"token_counter <> '{ENCODING}'") == ["estimate"]
     assert backfill_counts(store) == 1
+
+
+def test_what_is_moved_has_the_identifiers_of_what_is_written_so(store: Store) -> None:
+    written = OWNER._replace(kind="package", title="loadConfig.py", body="loadConfig " * 4, path="new.py")
+    with store.write() as change:
+        documents.put(change, written)
+        old = documents.put(change, written._replace(number=2, title="old.py", path="old.py"))
+        documents.move(change, old, path="new.py", title="loadConfig.py")
+    put, moved = column(store, "identifiers")
+    assert moved == put == " ".join(["load config"] * 4)

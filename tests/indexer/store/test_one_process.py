@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,23 @@ def test_the_processes_of_a_store_are_those_that_hold_its_locks(tmp_path: Path) 
         assert processes_of(str(tmp_path)) == {"serve": "1 http://127.0.0.1:8733"}
         with only_one(str(tmp_path / "watch.lock"), "2", _refused):
             assert processes_of(str(tmp_path)) == {"serve": "1 http://127.0.0.1:8733", "watch": "2"}
+
+
+def test_a_process_that_has_ended_is_not_left_in_the_systems_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+    spawn = os.posix_spawn
+
+    def spawned(*given: Any, **named: Any) -> int:
+        started.append(spawn(*given, **named))
+        return started[-1]
+
+    monkeypatch.setattr(os, "posix_spawn", spawned)
+    start_for("ctxrank.nothing", "/p/ctxrank.db")
+    os.waitid(os.P_PID, started[0], os.WEXITED | os.WNOWAIT)
+    start_for("ctxrank.nothing", "/p/ctxrank.db")
+    with pytest.raises(ChildProcessError):
+        os.waitpid(started[0], 0)
+    os.waitpid(started[1], 0)
 
 
 def test_a_process_of_its_own_is_started_with_the_store_and_what_it_is_to_know(monkeypatch: pytest.MonkeyPatch) -> None:
