@@ -21,20 +21,21 @@ HOOKS, NOTES, ALL_EXTENSIONS = "hooks", "notes", "extensions"
 
 
 def switched_off() -> frozenset[str]:
-    """The names of the file; empty where there is none. Raises UsageError for a file that is not root's alone."""
+    """The names of the file; empty where there is none. Raises UsageError for one that cannot be read or is not root's
+    alone.
+    """
     try:
         info = os.lstat(FILE)
-    except OSError:
-        return frozenset()
-    if not stat.S_ISREG(info.st_mode) or info.st_uid != 0 or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise UsageError(
-            f"{FILE} is not root's alone.", "Ask the administrator: it must be a file that only root writes."
-        )
-    try:
+        if not stat.S_ISREG(info.st_mode) or info.st_uid != 0 or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise UsageError(
+                f"{FILE} is not root's alone.", "Ask the administrator: it must be a file that only root writes."
+            )
         with open(FILE, encoding="utf-8") as file:
             lines = (" ".join(line.partition("#")[0].split()) for line in file)
             return frozenset(filter(None, lines))
-    except (OSError, ValueError) as error:
+    except (FileNotFoundError, NotADirectoryError):
+        return frozenset()
+    except (OSError, ValueError) as error:  # also of a folder that this user may not enter
         raise UsageError(f"{FILE} cannot be read: {error}.", "Ask the administrator.") from error
 
 

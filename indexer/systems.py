@@ -102,27 +102,22 @@ def sync_path(path: str) -> None:
         os.close(descriptor)
 
 
-def keep_for_next_process(path: str, data: bytes, *, is_synced: bool = False) -> None:
+def keep_for_next_process(path: str, data: bytes) -> None:
     """Keep bytes as Python keeps the code of modules: the next process sees the whole of them or what was there."""
-    if sys.dont_write_bytecode:
-        return
-    mine = f"{path}.{os.getpid()}"
-    try:
-        with open(mine, "xb") as file:
-            file.write(data)
-            if is_synced:
-                sync(file.fileno())
-        os.replace(mine, path)
-    except OSError:
-        pass  # where nobody may write
+    if not sys.dont_write_bytecode:
+        try:
+            with whole_file(path, 0o666) as file:
+                file.write(data)
+        except OSError:
+            pass  # where nobody may write
 
 
 @contextmanager
-def whole_file(path: str) -> "Generator[BinaryIO, None, None]":
-    """A new file for its owner alone: it takes this one's place once the disk has it, else it goes. Raises OSError."""
+def whole_file(path: str, mode: int = 0o600) -> "Generator[BinaryIO, None, None]":
+    """A new file, for its owner alone: it takes this one's place once the disk has it, else it goes. Raises OSError."""
     unfinished = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
     try:
-        with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600), "wb") as file:
+        with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode), "wb") as file:
             yield file
             file.flush()
             sync(file.fileno())
@@ -148,7 +143,7 @@ def file_system_of(folder: str, *, is_macos: bool = IS_MACOS, mounts: str = "") 
     """
     path = os.path.realpath(folder)
     best, kind = "", ""
-    for line in (mounts or _mounts(is_macos)).splitlines():
+    for line in (mounts or _mounts(is_macos)).split("\n"):
         mount, its_kind = _mount_of_macos(line) if is_macos else _mount_of_linux(line)
         is_above = bool(mount) and (path == mount or path.startswith(mount.rstrip("/") + "/"))
         if is_above and len(mount) >= len(best):
@@ -173,10 +168,11 @@ def _mounts(is_macos: bool) -> str:
 def _mount_of_linux(line: str) -> tuple[str, str]:
     """Folder and kind of `36 35 98:0 / /data rw,noatime master:1 - ext3 /dev/sda rw` (man 5 proc_pid_mountinfo)."""
     before, _, after = line.partition(" - ")
-    fields, kinds = before.split(), after.split()
-    if len(fields) < 5 or not kinds:
+    fields, kind = before.split(" "), after.partition(" ")[0]
+    if len(fields) < 5 or not kind:
         return "", ""
-    return fields[4].encode().decode("unicode_escape"), kinds[0]  # a space is \040 there
+    # Bytes, of which a few are written as octal numbers: a space is \040 there.
+    return os.fsdecode(os.fsencode(fields[4]).decode("unicode_escape").encode("latin-1")), kind
 
 
 def _mount_of_macos(line: str) -> tuple[str, str]:

@@ -53,7 +53,6 @@ PERMITTED = {
     "indexer/store/migrations.py _read_sql": "the program's own SQL files",
     "indexer/owners.py apply_schema": "an installed extension's own SQL files",
     "indexer/systems.py sync_path": "what was just made, to sync it",
-    "indexer/systems.py keep_for_next_process": "makes what the program keeps beside its own bytecode",
     "indexer/systems.py whole_file": "makes a file beside the one whose place it takes",
     "indexer/systems.py _mounts": "the system's list of mounts",
     "indexer/systems.py bound_memory": "the system's sizes of this process",

@@ -166,9 +166,13 @@ def git_on(repository: Repository, scratch: str | None = None) -> Generator["Git
     _check_objects(os.path.join(repository.common, "objects"))
     if scratch is not None:
         _sweep(scratch)
-    folder = _new_folder(scratch)
+    folder = ""
     try:
-        _fill(folder, repository)
+        try:
+            folder = _new_folder(scratch)
+            _fill(folder, repository)
+        except OSError as error:  # a disk that is full, a store that cannot be written
+            raise GitError(f"a folder for git cannot be made: {error.strerror}") from error
         yield Git(repository, folder, program, deadline)
     finally:
         _remove(folder)

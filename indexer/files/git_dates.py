@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.catalogue import file_tables, kinds_of
-from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.clock import SECOND_US, now_us
 from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.files.authors import Asked, Commit, touches
 from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, find_repository, git_on, head_commit
@@ -36,7 +36,6 @@ _MAX_NAMED_PATHS = 400
 _CHUNK_FILES = 2000
 # So many changes that are no files may follow the last pass before its number is moved on: they are looked through.
 _MAX_CHANGES_SINCE = 10_000
-_SECOND_US = 1_000_000
 _WHOLE = "--full-history"  # for few paths, too
 
 
@@ -179,7 +178,7 @@ class _Dating:
 
     def _moment(self, commit: Commit) -> int:
         """When it was made; a date in the future counts as now: the file would be ranked above all later work."""
-        return min(max(commit.seconds, 0) * _SECOND_US, self._now)
+        return min(max(commit.seconds, 0) * SECOND_US, self._now)
 
     def _blobs(self, paths: set[str]) -> dict[str, str]:
         """The ids of the contents that HEAD has at these paths."""

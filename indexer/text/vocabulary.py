@@ -100,7 +100,10 @@ def _cache_folder() -> tuple[str, bool]:
             return os.environ[variable], False
     import tempfile  # noqa: PLC0415  as above
 
-    return os.path.join(tempfile.gettempdir(), "data-gym-cache"), True
+    try:
+        return os.path.join(tempfile.gettempdir(), "data-gym-cache"), True
+    except OSError:  # a system on which nothing but the store can be written
+        return "", False
 
 
 @cache

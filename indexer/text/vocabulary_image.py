@@ -54,4 +54,4 @@ def kept_image(name: str, key: bytes, class_of: Callable[[int], int]) -> "Vocabu
 
 def keep_image(name: str, image: bytes, key: bytes) -> None:
     """Keep it for the next process."""
-    keep_for_next_process(_place(name), image + key, is_synced=True)
+    keep_for_next_process(_place(name), image + key)

@@ -38,6 +38,16 @@ def switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Switch:
     return written
 
 
+def test_a_file_that_cannot_be_looked_at_is_not_taken_for_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "plain").write_text("")
+    monkeypatch.setattr(machine, "FILE", str(tmp_path / "plain" / "off"))  # no folder
+    assert machine.switched_off() == frozenset()
+    monkeypatch.setattr(machine, "FILE", str(tmp_path / "circle" / "off"))
+    with pytest.raises(UsageError, match="cannot be read"):
+        machine.switched_off()
+
+
 def test_nothing_is_off_where_there_is_no_file(switch: Switch) -> None:
     assert machine.switched_off() == frozenset()
     assert is_in_use("web")

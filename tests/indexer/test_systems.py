@@ -1,5 +1,6 @@
 """Both branches of what differs between Linux and macOS, on whichever of them the tests run."""
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 
 from ctxrank.indexer import systems
 from ctxrank.indexer.store.connection import open_database
-from ctxrank.indexer.systems import cores, file_system_of, sync, sync_to_the_disk
+from ctxrank.indexer.systems import cores, file_system_of, keep_for_next_process, sync, sync_to_the_disk
 
 LINUX = """1 0 8:1 / / rw - ext4 /dev/sda rw
 2 1 0:4 / {home} rw,relatime shared:3 - nfs4 server:/data rw
@@ -34,6 +35,27 @@ def test_the_file_system_of_a_folder_is_that_of_the_nearest_mount(
     folders = (str(tmp_path), str(tmp_path / "my disk"), "/")
     assert tuple(file_system_of(folder, is_macos=is_macos, mounts=listed) for folder in folders) == expected
     assert file_system_of("/", is_macos=is_macos, mounts="nothing that one can read\n") == ""
+
+
+def test_a_mount_may_have_any_name() -> None:
+    names = ("größe", "\udcff", "a\u2028b", "a\xa0b\tc")
+    lines = [f"{number} 1 0:4 / /{name} rw - nfs{number} server:/ rw" for number, name in enumerate(names)]
+    mounts = "9 0 8:1 / / rw - ext4 /dev/sda rw\n" + "\n".join(lines).replace("\t", "\\011")
+    found = [file_system_of(f"/{name}/x", is_macos=False, mounts=mounts) for name in names]
+    assert found == ["nfs0", "nfs1", "nfs2", "nfs3"]
+
+
+def test_what_cannot_be_kept_whole_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "the disk is full")
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    path = tmp_path / "kept"
+    keep_for_next_process(str(path), b"whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(systems, "sync", full)
+        keep_for_next_process(str(path), b"another")
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("kept", b"whole")]
 
 
 def test_a_system_that_lists_no_mounts_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -102,6 +102,9 @@ def test_where_git_cannot_be_asked_all_is_the_users_own(checkout: Path, tmp_path
         == last_commits(str(plain), _ALL, str(tmp_path), "a" * 40, {})
         == {}
     )
+    no_folder = str(tmp_path / "none")  # in which git's own could be made, as on a disk that is full
+    assert foreign_commits(str(checkout), _ALL, no_folder) == {}
+    assert last_commits(str(checkout), _ALL, no_folder, "a" * 40, {}) == {}
     shutil.rmtree(checkout / ".git" / "objects")
     assert foreign_commits(str(checkout), _ALL, str(tmp_path)) == {}
     assert last_commits(str(checkout), _ALL, str(tmp_path), "a" * 40, {}) == {}

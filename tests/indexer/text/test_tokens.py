@@ -333,6 +333,16 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def test_a_system_without_a_temporary_folder_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> str:
+        raise FileNotFoundError
+
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    assert not any("data-gym-cache" in path for path in vocabulary_files())
+
+
 def read_vocabulary(path: Path) -> bytes | None:
     return vocabulary._read(str(path))  # pyright: ignore[reportPrivateUsage] # what is read before its hash is
 
