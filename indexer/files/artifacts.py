@@ -19,12 +19,11 @@ from ctxrank.indexer.store.connection import read_column, read_map, read_row, re
 from ctxrank.indexer.store.freshness import ELSEWHERE, TEXT_PATH
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.languages import language_of
-from ctxrank.indexer.text.passages import Passage, front_matter_end, split_passages
+from ctxrank.indexer.text.passages import Passage, front_matter_end, markdown_headings, split_passages
 
 if TYPE_CHECKING:  # reading packages counts no tokens
     from ctxrank.indexer.text.tokens import TokenCounter
 
-_TITLE_MAX_CHARS = 200
 _TITLE_SEARCHED_LINES = 40
 # The front matter of a note (cli/agents/notes.py). Its package says all of it, and in a passage it would be the best
 # one for every question that the summary answers. What is kept in the store alone loses nothing.
@@ -93,7 +92,7 @@ def prepare(
     if language_of(path).kind == "markdown":
         head = text[: front_matter_end(text)]
         top = text[len(head) :].split("\n", _TITLE_SEARCHED_LINES)[:_TITLE_SEARCHED_LINES]
-        headings = (line[2:].strip()[:_TITLE_MAX_CHARS] for line in top if line.startswith("# "))
+        headings = (one.name for one in markdown_headings("\n".join(("", *top))) if one.level == 1)
         title = next(filter(None, headings), title)
         if _DECLARATION.search(head) and not path.startswith(TEXT_PATH):
             hidden = head

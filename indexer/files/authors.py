@@ -133,7 +133,7 @@ def _emails(repository: Repository) -> Iterator[str]:
     for path in (own, of_user, os.path.join(folder, "git", "config")):
         section = ""
         for line in _start(path).splitlines():
-            line = line.strip()
+            line = line.partition("#")[0].partition(";")[0].strip()  # without a comment
             if line.startswith("["):
                 section = line.strip("[]").strip().lower()
             name, _, value = line.partition("=")

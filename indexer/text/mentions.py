@@ -17,8 +17,8 @@ _PLACE = re.compile(
     r"(?<![\w./@+~-])((?:[\w@.+-]+/)*(?:[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,9}|Makefile|Dockerfile|justfile))\"?"
     r"(?:(?::|#L|,? lines? )(\d{1,6})(?:(?:-L?|\u2013)(\d{1,6}))?)?(?![\w/])"
 )
-# Possessive: a long rule of signs is no fence, and is not tried again with each shorter one.
-_FENCED = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n(.*?)^ {0,3}\1", re.M | re.S)
+# A long rule of signs, which is no fence, is not tried again with each shorter one, and looked for in so many lines.
+_FENCED = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n((?:[^\n]*\n){0,5000}?) {0,3}\1", re.M)
 _CODE = re.compile(r"(?<!`)`([^`\n]{2,200})`(?!`)")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$][\w$]*)*(?:\(\))?")
 _CALL = re.compile(r"(?<![\w.`$])([A-Za-z_][\w.]*[\w])\(\)")

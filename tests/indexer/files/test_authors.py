@@ -23,7 +23,9 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
     with open(folder / ".git" / "config", "a", encoding="utf-8") as file:
-        file.write('[user]\n\tname = Me\n\temail = "Me@Example.org"\n[other]\n\temail = ada@example.org\n')
+        file.write(
+            '[user] # me\n\tname = Me\n\temail = "Me@Example.org" ; at work\n[other]\n\temail = ada@example.org\n'
+        )
     for number, (email, names) in enumerate((("me@example.org", "mine both"), ("ada@example.org", "hers both")), 1):
         for name in names.split():
             (folder / f"{name}.md").write_text(f"{name} {number}\n")
