@@ -79,8 +79,7 @@ def _said_in_findings(call: HookCall, message: str) -> str:
     shown, project = call.shown, call.project
 
     def is_wanted(parent: "ParentDocument") -> bool:
-        is_new = public_id(parent.kind, parent.number) not in shown
-        return is_new and may_be_said(call.store.primary, parent, project)
+        return public_id(parent.kind, parent.number) not in shown and may_be_said(call.store.primary, parent, project)
 
     findings = findings_that_quote(call.store, message, call.config, is_wanted)
     if not findings:

@@ -65,8 +65,7 @@ def keep_text(
         if known := same_entries(store.primary, content):
             _confirm(store, session, known)
             continue
-        new = entry._replace(phase=phase, content=content)
-        save_reasoning(store, new, create_session=True, notes_agent=False)
+        save_reasoning(store, entry._replace(phase=phase, content=content), create_session=True, notes_agent=False)
         kept += 1
     return kept
 

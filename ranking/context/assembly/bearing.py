@@ -72,7 +72,7 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
             routed.append(row._replace(text=0.0, score=blended(0.0, row.parts.total), standing=IS_ROUTED))
         else:
             hidden.append(row)
-    known = with_matches(spawn, plan, groups, bearing) + with_matches(spawn, plan, {}, routed)
+    known = with_matches(spawn, plan, groups, bearing + routed)
     if spawn.zone is Zone.CONSERVATIVE:
         plain = [row._replace(standing="") for row in known]
         return select_for_zone(spawn.zone, with_reserved(plain, spawn.limit))._replace(floored=tuple(hidden))

@@ -183,11 +183,13 @@ def with_matches(
     words = iter(telling_words(plan, list(filter(None, matching))))
     for row, group in zip(rows, matching, strict=True):
         if group:
-            row = row._replace(words=next(words), passage_ids=best_passages(group, SHOWN_PASSAGES, _MIN_SHARE))
+            row = row._replace(words=next(words))
+        if group and row.text:  # what is routed is in a line, and its text counts nothing
+            row = row._replace(passage_ids=best_passages(group, SHOWN_PASSAGES, _MIN_SHARE))
         if spawn.request.is_explained:
             from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 
-            row = row._replace(explanation=explain_blend(plan, group, row.text or 0.0, row.parts))
+            row = row._replace(explanation=explain_blend(plan, group if row.text else None, row.text or 0.0, row.parts))
         within.append(row)
     return within
 
