@@ -14,7 +14,7 @@ from ctxrank.indexer.records.cloned_notes import note_use
 from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import ASSEMBLY, Receipt, get_receipt, list_receipts
 from ctxrank.indexer.records.related import Related, read_related
-from ctxrank.indexer.store.ids import PACKAGE, local_ref, public_id, without_origin
+from ctxrank.indexer.store.ids import PACKAGE, local_ref, public_id, whose, without_origin
 from ctxrank.indexer.text.lines import one_line, printable
 from ctxrank.ranking.context.section import Why
 from ctxrank.ranking.context.why import why as ask_receipt
@@ -34,6 +34,7 @@ def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
         ref = local_ref(store.primary, document)
         found = read_document(store, ref, with_passages=depth == "full")
         related = read_related(store.primary, ref) if is_related else None
+        told_by = whose(store.primary, ref.number)
         if ref.kind == PACKAGE:
             note_use(store, (ref.number,))
     passages = [Extended(one, {"text": one.body}) for one in found.passages]
@@ -41,7 +42,7 @@ def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
     shown_fields = Extended(found.document, {**found._asdict(), **more})
     return Reply(
         lambda: {"document": shown_fields} | ({"related": related} if related else {}),
-        (*_document_lines(call, found, depth), *(_related_lines(call, related) if related else ())),
+        (*_document_lines(call, found, depth, told_by), *(_related_lines(call, related) if related else ())),
     )
 
 
@@ -63,9 +64,9 @@ def _related_lines(call: Call, related: Related) -> Iterator[str]:
         yield f"{call.bold('seen')} {one_line(sighting['session_id'])} · {sighting['seen_at']} · {ended}"
 
 
-def _document_lines(call: Call, found: ShownDocument, depth: str) -> Iterator[str]:
+def _document_lines(call: Call, found: ShownDocument, depth: str, told_by: str) -> Iterator[str]:
     yield call.bold(one_line(found.document.title))
-    yield call.dim(facts(*found.facts()))
+    yield call.dim(facts(*found.facts(), told_by))
     for name, detail in found.details.items():
         yield f"{name}: {one_line(detail)}"
     if depth != "meta" and found.document.body:
@@ -79,15 +80,14 @@ def _document_lines(call: Call, found: ShownDocument, depth: str) -> Iterator[st
 def why(call: Call, document: str, receipt_id: int | None, task: str | None, **options: Any) -> Reply:
     """Ask the newest receipt that fits."""
     with call.open() as store:
-        given = document
-        document = without_origin(store.primary, document.strip())
+        bare = without_origin(store.primary, document.strip())
         # An artifact of .contextia/ is asked for by its own id, or by ours.
-        linked = task is not None or document.startswith(f"{_LINKED}:") or bool(_ARTIFACT_ID.fullmatch(document))
+        linked = task is not None or bare.startswith(f"{_LINKED}:") or bool(_ARTIFACT_ID.fullmatch(bare))
         if receipt_id is not None:
             receipt = get_receipt(store.primary, receipt_id)
         else:
             receipt = _newest(list_receipts(store.primary, **options), task, is_linked=linked)
-        answer = ask_receipt(store, document if linked else local_ref(store.primary, given), receipt)
+        answer = ask_receipt(store, bare if linked else local_ref(store.primary, document), receipt)
     return Reply(lambda: Extended(answer, {"receipt": receipt.id}), _why_lines(answer, receipt))
 
 

@@ -96,7 +96,7 @@ def read_passages(fields: Fields, file_title: str) -> tuple[ImportedPassage, ...
     found: dict[str, ImportedPassage] = {}
     for place, item in enumerate(fields.objects("passages"), 1):
         title, text = item.text("title", ""), item.text("text")
-        key = item.text("key", "")
+        key = "" if item.is_missing("key") else item.raw("key")  # it looks like a secret, and is kept where it is none
         digest, _, count = key.partition(".")
         is_counted = not count or (count.isascii() and count.isdigit() and len(count) < 10)
         own = (content_digest(title, text), content_digest(f"{file_title} > {title}", text))

@@ -29,6 +29,8 @@ from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.bounds import MAX_LINE_BYTES
+from ctxrank.indexer.care.examination import examine
+from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.errors.failures import insert as insert_failure
 from ctxrank.indexer.errors.failures import last_failure, sighting_of
@@ -656,6 +658,18 @@ def test_one_row_that_is_here_already_is_one_row(
     for _ in range(2):
         assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 0
     assert capsys.readouterr().out.endswith("Nothing new: 1 row is here already\n")
+
+
+def test_texts_that_their_file_has_twice_keep_their_keys_and_the_doctor_is_content(store: Store) -> None:
+    texts = [f"The walrus pool has {number} locks.\n" for number in range(12)]
+    keys = [f"{content_digest('', text)}{count}" for text in texts for count in ("", ".2")]
+    twice = sorted(texts * 2, key=texts.index)
+    passages = [{"key": key, "title": "", "text": text} for key, text in zip(keys, twice, strict=True)]
+    passages.append({"key": "of another text", "title": "", "text": "A heron.\n"})
+    bring(store, export_of(SESSION, {**PACKAGE, "passages": passages}, END))
+    query = "SELECT passage_key FROM documents WHERE kind = 'passage' ORDER BY id"
+    assert [key for (key,) in store.primary.execute(query)] == [*keys, "import.25"]
+    assert {one.id: one.result for one in examine(store.location, is_deep=True)}["passage-texts"] is Result.OK
 
 
 def test_two_passages_of_one_key_are_two_passages(store: Store) -> None:

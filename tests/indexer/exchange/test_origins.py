@@ -66,6 +66,8 @@ def test_a_strangers_text_is_found_and_labelled_and_in_no_block(
     assert search_ids(anna, "zebra") == [f"package:2@{uuid_of(stranger)[:8]}"]
     run(["--db", anna.location.primary, "search", "zebra"])
     assert "· not accepted ·" in capsys.readouterr().out
+    run(["--db", anna.location.primary, "show", f"package:2@{uuid_of(stranger)[:8]}"])
+    assert "· not accepted\n" in capsys.readouterr().out
     before = block(anna)
     assert f"@{uuid_of(stranger)[:8]}" not in before and FIX not in before and "pelican" not in before
     decided(anna, stranger, "accepted")
