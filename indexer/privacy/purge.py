@@ -8,6 +8,7 @@ Versions of a package go together, and so does what repeats their texts: the fil
 failures that were recognised as a purged error, strategies that were taken word for word from purged reasoning.
 """
 
+import json
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -22,6 +23,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.owners import require_owners
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
 from ctxrank.indexer.privacy.removal import (
+    AMONG,
     HERE,
     Remover,
     note_removals,
@@ -31,7 +33,7 @@ from ctxrank.indexer.privacy.removal import (
     unchecked_references,
 )
 from ctxrank.indexer.records.sessions import find_session
-from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, block, same_text
+from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, and_above, block, same_text
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, require_value
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.facets import id_list
@@ -203,20 +205,23 @@ def _with_folders(table: Table, column: Column) -> str:
 
 def _plan_packages(primary: apsw.Connection, plan: Plan, numbers: Sequence[int]) -> None:
     """Packages, with those of their files that nothing else names."""
-    going = set(numbers)
-    plan.rows["package"] = sorted(going)
-    query = "SELECT DISTINCT path, artifact_id FROM packages WHERE id IN (SELECT value FROM json_each(?))"
+    going = id_list(set(numbers))
+    plan.rows["package"] = sorted(set(numbers))
+    query = f"SELECT id, path, artifact_id FROM packages WHERE id NOT {AMONG} ORDER BY id DESC"
+    staying = {key: number for number, *named in primary.execute(query, (going,)) for key in named if key is not None}
+    query = f"SELECT DISTINCT path, artifact_id FROM packages WHERE id {AMONG}"
     paths: list[str] = []
-    for path, artifact_id in list(primary.execute(query, (id_list(going),))):
-        others = _ids(primary, "SELECT id FROM packages WHERE path = ?1 OR artifact_id = ?2", path, artifact_id)
-        if staying := [number for number in others if number not in going]:
-            other = public_id(PACKAGE, staying[0])
+    files: list[int] = []
+    for path, artifact_id in primary.execute(query, (going,)):
+        if others := [staying[key] for key in (path, artifact_id) if key in staying]:
+            other = public_id(PACKAGE, min(others))
             plan.notes.append(f"{path} stays: {other} has it, too; 'ctxrank purge --path' purges it for all.")
             continue
         paths.append(path)
-        query = f"SELECT f.id FROM {_WITH_ROOTS} WHERE {_SHOWN} = ?1 OR f.id = ?2"
-        # An order elsewhere takes all of a path, too.
-        plan.rows["artifact"].extend(_ids(primary, query, path, artifact_id))
+        files += [] if artifact_id is None else [artifact_id]
+    # An order elsewhere takes all of a path, too.
+    query = f"SELECT f.id FROM {_WITH_ROOTS} WHERE {_SHOWN} {AMONG} OR f.id {AMONG}"
+    plan.rows["artifact"].extend(_ids(primary, query, json.dumps(paths), id_list(files)))
     plan.kept_out[PATH] = paths
 
 
@@ -241,7 +246,7 @@ def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
         for kind, ids in plan.rows.items():
             # Not again from an export of this store; what others made every store has to forget.
             if kind != SESSION:
-                query = "UPDATE record_log SET gone = ? WHERE kind = ? AND number IN (SELECT value FROM json_each(?))"
+                query = f"UPDATE record_log SET gone = ? WHERE kind = ? AND number {AMONG}"
                 change.connection.execute(query, (BY_ORDER, kind, id_list(ids)))
         note_removals(change.connection, counts, HERE)
         note_erasing(change)
@@ -251,9 +256,9 @@ def _carry_out(store: Store, plan: Plan, *, is_dry_run: bool) -> PurgeReport:
 def _plan_the_same(primary: apsw.Connection, plan: Plan) -> None:
     """Add the rows that repeat a text of what goes, and the texts that go on the blocklist."""
     reasoning, errors = id_list(plan.rows["reasoning"]), id_list(plan.rows["error"])
-    query = """
+    query = f"""
         SELECT DISTINCT s.id FROM strategies AS s JOIN reasoning AS r ON instr(r.content, s.insight) > 0
-         WHERE s.insight <> '' AND r.id IN (SELECT value FROM json_each(?))
+         WHERE s.insight <> '' AND r.id {AMONG}
     """
     plan.rows["strategy"] = sorted({*plan.rows["strategy"], *_ids(primary, query, reasoning)})
     query = """
@@ -298,9 +303,9 @@ def _remove(change: Change, plan: Plan) -> list[int]:
 def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:
     """Receipts that name what goes, a passage of it or its name: their reasons and their tasks say words of it."""
     ids: set[str] = set()
-    query = """
+    query = f"""
         SELECT p.id FROM documents AS d JOIN documents AS p ON p.owner_id = d.id
-         WHERE d.kind = ? AND d.record_id IN (SELECT value FROM json_each(?))
+         WHERE d.kind = ? AND d.record_id {AMONG}
     """
     for kind, numbers in plan.rows.items():
         ids.update(public_id(kind, number) for number in numbers)
@@ -311,17 +316,21 @@ def _remove_receipts(connection: apsw.Connection, plan: Plan) -> None:
             connection.execute("DELETE FROM receipts WHERE id = ?", (number,))
     for named in kinds_of(connection).values():
         if named.is_file and named.named_by:
-            query = f"SELECT {named.named_by} FROM {named.table.name} WHERE id IN (SELECT value FROM json_each(?))"
+            query = f"SELECT {named.named_by} FROM {named.table.name} WHERE id {AMONG}"
             for name in filter(None, _texts(connection, query, id_list(plan.rows[named.name]))):
                 connection.execute("DELETE FROM receipts WHERE instr(entries, ?) OR instr(inputs, ?)", (name, name))
 
 
 def _remove_anchors(connection: apsw.Connection, plan: Plan) -> None:
     """What other findings name of the files that go: their anchors have checksums of lines."""
-    query = f"SELECT {_SHOWN} FROM {_WITH_ROOTS} WHERE f.id IN (SELECT value FROM json_each(?))"
-    for path in (*plan.kept_out.get(PATH, ()), *_texts(connection, query, id_list(plan.rows["artifact"]))):
-        below = " OR ".join(_BELOW.format(column) for column in ("path", "now_path"))
-        connection.execute(f"DELETE FROM anchors WHERE {below}", (path,))
+    query = f"SELECT {_SHOWN} FROM {_WITH_ROOTS} WHERE f.id {AMONG}"
+    gone = {*plan.kept_out.get(PATH, ()), *_texts(connection, query, id_list(plan.rows["artifact"]))}
+    numbers = [
+        number
+        for number, *paths in connection.execute("SELECT id, path, now_path FROM anchors")
+        if any(part in gone for path in paths for part in and_above(path))
+    ]
+    connection.execute(f"DELETE FROM anchors WHERE id {AMONG}", (id_list(numbers),))
 
 
 def _ids(primary: apsw.Connection, query: str, *values: str | int | None) -> list[int]:

@@ -25,9 +25,8 @@ from ctxrank.indexer.store.connection import read_column, read_rows
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.store import Change
 
-_AMONG = "IN (SELECT value FROM json_each(?))"
+AMONG = "IN (SELECT value FROM json_each(?))"
 _GOING = "IN (SELECT value FROM json_each(?1))"
-
 
 Seal = Callable[[apsw.Connection, bytes], None]  # keeps a changeset of SQLite, in the transaction that it is of
 _NUMBERED_ANEW = ("record_log", "tombstones", "labels")
@@ -105,10 +104,10 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
     if not numbers:
         return
     connection, ids, table = change.connection, id_list(numbers), removable(change.connection)[kind].name
-    going = _versions(connection, f"p.id {_AMONG}", ids) if kind == "package" else []
+    going = _versions(connection, f"p.id {AMONG}", ids) if kind == "package" else []
     revived = _detach_versions(change, going, ids) if going else []
     settle_references(change, table, ids)
-    connection.execute(f"DELETE FROM {table} WHERE id {_AMONG}", (ids,))
+    connection.execute(f"DELETE FROM {table} WHERE id {AMONG}", (ids,))
     if going:
         connection.execute(
             f"""
@@ -124,7 +123,7 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
                 donors.setdefault(package.artifact_id, []).append(package.document_id)
         for artifact_id, document_ids in donors.items():
             _resettle(change, artifact_id, document_ids)
-    query = f"SELECT id FROM documents WHERE kind = ? AND record_id {_AMONG}"
+    query = f"SELECT id FROM documents WHERE kind = ? AND record_id {AMONG}"
     for document_id in read_column(connection, query, (kind, ids), int):
         documents.remove(change, document_id)
 
@@ -137,7 +136,7 @@ def settle_references(change: Change, table: str, ids: str) -> None:
                 action = (
                     f"DELETE FROM {other.name}" if column.is_owner else f"UPDATE {other.name} SET {column.name} = NULL"
                 )
-                change.connection.execute(f"{action} WHERE {column.name} {_AMONG}", (ids,))
+                change.connection.execute(f"{action} WHERE {column.name} {AMONG}", (ids,))
 
 
 class _RemovedVersion(NamedTuple):
@@ -161,10 +160,10 @@ def _versions(connection: apsw.Connection, where: str, ids: str) -> list[_Remove
 def _detach_versions(change: Change, going: list[_RemovedVersion], ids: str) -> list[int]:
     """Let no version that stays point to one that goes; returns the artifacts of those that are current again."""
     connection = change.connection
-    connection.execute(f"UPDATE packages SET supersedes = NULL WHERE supersedes {_AMONG}", (ids,))
+    connection.execute(f"UPDATE packages SET supersedes = NULL WHERE supersedes {AMONG}", (ids,))
     later = {package.id: package.superseded_by for package in going}
     revived: list[int] = []
-    for package in _versions(connection, f"p.superseded_by {_AMONG}", ids):
+    for package in _versions(connection, f"p.superseded_by {AMONG}", ids):
         if package.id in later:
             continue
         heir = package.superseded_by

@@ -151,6 +151,29 @@ def test_a_file_that_another_session_holds_stays_and_is_named(store: Store) -> N
     assert "a.md stays: package:1" in forgot.notes[0] and search_ids(store, "heron") == ["package:1"]
 
 
+def _statements(store: Store, paths: int) -> int:
+    """How many statements read the tables of files and anchors where a session with so many paths is purged."""
+    session, read = f"of {paths}", list[str]()
+    for number in range(paths):
+        save(store, f"{session}/{number}.md", f"# {word(number)}\n", session=session)
+
+    def note(_: apsw.Cursor, sql: str, __: object) -> bool:
+        read.extend([sql] * ("artifacts AS f JOIN" in sql or ("FROM anchors" in sql and "path" in sql)))
+        return True
+
+    store.primary.exec_trace = note
+    try:
+        forget_session(store, session)
+    finally:
+        store.primary.exec_trace = None
+    return len(read)
+
+
+def test_a_session_of_many_paths_asks_each_table_of_paths_as_often_as_one_of_few(store: Store) -> None:
+    """Each such question looks at all files or all anchors, while other writers wait."""
+    assert _statements(store, 2) == _statements(store, 9)
+
+
 def test_reasoning_takes_the_strategies_along_that_quote_it(store: Store) -> None:
     saved = save_reasoning(store, NewReasoning("S", "G", "developer", "approach", f"Use {WORD}."), create_session=True)
     save_strategy(store, NewStrategy("default", "general", f"Use {WORD}."))
