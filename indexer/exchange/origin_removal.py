@@ -48,7 +48,8 @@ def forget_origin(store: Store, origin: str, *, is_dry_run: bool = False) -> Pur
         note_erasing(change)
     counts = dict(forget_numbers(store, numbers | lonely))
     with unchecked_references(store.primary), store.write() as change:
-        change.connection.execute("DELETE FROM imported_rows WHERE source = ?", (source_of(uuid),))
+        # What it said of packages that are not here waits under its uuid.
+        change.connection.execute("DELETE FROM imported_rows WHERE source = ? OR kind = ?", (source_of(uuid), uuid))
         tables = [kind.table.name for kind in KINDS.values() if kind.is_of_a_session]
         held = " UNION ".join(f"SELECT session_id FROM {table}" for table in tables)
         left = {*read_column(change.connection, held, (), int)}

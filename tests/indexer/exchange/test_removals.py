@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from builders import make_store, save
-from exported import accept, agree, exported, fill, uuid_of
+from exported import ANOTHER, ISO, THIRD, accept, agree, bring, export_of, exported, fill, uuid_of
 
 from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, now_us
@@ -111,6 +111,15 @@ def ordered(one: Store, other: Store, door: OrderDoor) -> None:
     said = (Line(at, str(values["record"]), {"origin": uuid_of(one), **values}) for at, values in enumerate(lines))
     taken.bring(said, lambda batch: None)
     taken.finish()
+
+
+def test_what_a_purged_store_said_of_packages_that_are_not_here_goes(ben: Store) -> None:
+    said = [{"agent": "Walrus", "iteration": 1, "consumed_at": ISO}]
+    bring(ben, export_of({"record": "usage", "of": THIRD, "consumers": said, "deliveries": []}))
+    query = "SELECT count(*) FROM imported_rows WHERE digest LIKE '%walrus%'"
+    assert ben.primary.execute(query).get == 1
+    forget_origin(ben, ANOTHER)
+    assert ben.primary.execute(query).get == 0
 
 
 def test_an_order_of_the_log_may_be_taken_back_for_a_time(anna: Store, ben: Store) -> None:
