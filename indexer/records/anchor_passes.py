@@ -23,7 +23,6 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import from_index
 from ctxrank.indexer.records.anchors import CHANGED, GONE, QUERY, SAME, Anchor, Tree, anchors_of, followed, look_again
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
-from ctxrank.indexer.store import rows
 from ctxrank.indexer.store.connection import put_setting, read_column, read_map, read_rows, read_setting
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.facets import Scope, id_list
@@ -47,6 +46,12 @@ _STEM_SHARE = 0.15  # that the same stem is worth
 _MOST_ROWS = 500  # that hold a word of a name: of a word that is everywhere, nothing says which is meant
 _COMMON_LINES = 8  # of a span, that other files may have, too
 _FEW_ROWS = 20  # that hold a text: of several files one is another
+# Of a finding that another process removed meanwhile there is none, and one that it anchored has them.
+_ADD = f"""
+    INSERT OR IGNORE INTO anchors ({", ".join(Anchor._fields[1:])})
+    SELECT {", ".join(f":{name}" for name in Anchor._fields[1:])}
+     WHERE EXISTS (SELECT 1 FROM documents WHERE id = :document_id)
+"""
 _TEXTS = "SELECT body, path FROM documents WHERE id = ?1 OR owner_id = ?1 ORDER BY id"
 _INDEXED = """
     FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id WHERE r.path = '.' AND a.state = 'indexed'
@@ -87,7 +92,7 @@ def _anchor(store: Store, tree: Tree, ids: list[int]) -> None:
             change.connection.execute(f"DELETE FROM anchors WHERE id IN ({gone})")
             for values in made:
                 if not change.blocklist.holds_path(str(values["path"])):
-                    rows.insert(change.connection, "anchors", values)
+                    change.connection.execute(_ADD, values)
 
 
 def _resolved(

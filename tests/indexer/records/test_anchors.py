@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import make_store
+from builders import make_store, open_again
 from git_tree import commit_all, git
 from tables import each_row
 
@@ -20,7 +20,8 @@ from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
-from ctxrank.indexer.records.anchor_passes import differences
+from ctxrank.indexer.records import anchor_passes
+from ctxrank.indexer.records.anchor_passes import anchor_document, differences
 from ctxrank.indexer.records.anchors import Anchor, anchors_of, look_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.records.receipts import get_receipt
@@ -105,6 +106,30 @@ def test_what_is_in_the_tree_becomes_an_anchor(store: Store, text: str, made: li
     index(store)
     save(store, text)
     assert [(one.name, one.start_line, one.end_line) for one in anchors(store)] == made
+
+
+@pytest.mark.parametrize("becomes, left", [("purged", 0), ("anchored", 1)])
+def test_what_another_process_does_with_a_finding_meanwhile_is_no_error(
+    store: Store, monkeypatch: pytest.MonkeyPatch, becomes: str, left: int
+) -> None:
+    index(store)
+    save(store, "`load` in src/config.py")
+    store.primary.execute("DELETE FROM anchors")
+    resolved, ref = anchor_passes._resolved, DocumentRef("package", 1)  # pyright: ignore[reportPrivateUsage]
+
+    def meanwhile(*given: Any) -> Any:
+        found = resolved(*given)
+        monkeypatch.undo()
+        with open_again(store) as other:
+            if becomes == "purged":
+                forget_document(other, ref)
+            else:
+                anchor_document(other, ref)
+        return found
+
+    monkeypatch.setattr(anchor_passes, "_resolved", meanwhile)
+    anchor_document(store, ref)
+    assert store.primary.execute("SELECT count(*) FROM anchors").get == left
 
 
 @pytest.mark.parametrize(
