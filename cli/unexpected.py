@@ -35,6 +35,8 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
     if isinstance(error, UnicodeEncodeError) and error.encoding == "utf-8":
         # A name that was given in other bytes: no name of a store is like it, and none can be made.
         return UsageError(f"{error.object!a} is not UTF-8.", "Give names and ids in UTF-8.")
+    if isinstance(error, OverflowError):
+        return UsageError("A number that was given is larger than any that a store holds.", "Give a smaller one.")
     if isinstance(error, _OF_WRONG_VALUES):
         problem = _damage(db, root)
         if problem:

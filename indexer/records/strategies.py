@@ -248,7 +248,7 @@ def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
         name = ref.strip()  # which goes before a number, because any text can be one
         found = read_where(change.connection, "strategies", StoredStrategy, {"name": name})
         if found is None and (number := re.fullmatch(r"(?:strategy:)?(-?\d{1,19})", name)):
-            found = read_where(change.connection, "strategies", StoredStrategy, {"id": int(number[1])})
+            found = read_where(change.connection, "strategies", StoredStrategy, {"id": number[1]})
         if found is None:
             raise NotFoundError(f"There is no strategy '{name}'.", "'ctxrank list strategies' shows what there is.")
         query = """

@@ -53,6 +53,12 @@ def _refusal(number: int, name: str | None = "/a") -> OSError:
             "Give names and ids in UTF-8.",
         ),
         (
+            OverflowError("int too big to convert"),
+            UsageError,
+            "A number that was given is larger than any that a store holds.",
+            "Give a smaller one.",
+        ),
+        (
             UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"),
             DamagedError,
             "The store is damaged (a text in it is not UTF-8).",

@@ -211,7 +211,7 @@ def test_helpfulness_never_falls_below_0(store: Store) -> None:
     assert list_strategies(store.primary)[0].last_seen > 1
 
 
-@each_row("ref", ["2", "strategy:2", "package:1", "nope", ""])
+@each_row("ref", ["2", "strategy:2", "package:1", "nope", "", "9" * 19])
 def test_counting_what_is_not_there_says_so(store: Store, ref: str) -> None:
     keep(store)
     with pytest.raises(NotFoundError, match=f"no strategy '{ref}'"):
