@@ -54,10 +54,14 @@ def password_of(settings: WideSettings) -> str:
 
 
 def _urls(value: object, name: str) -> list[SplitResult]:
-    urls = [urlsplit(str(url)) for url in (value if is_list(value) else ())]
+    try:
+        urls = [urlsplit(str(url)) for url in (value if is_list(value) else ())]
+        are_nodes = all(parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 for parts in urls)
+    except ValueError:  # of a bracket that is not closed, or of what is no port
+        urls, are_nodes = [], False
+    if not are_nodes or any(parts.path.strip("/") or parts.query for parts in urls):
+        raise UsageError(f"{name}: one is no address of a node.", _HINT)
     for parts in urls:
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
-            raise UsageError(f"{name}: one is no address of a node.", _HINT)
         if parts.password is not None:
             raise UsageError(
                 f"{name}: a password is in the address of {parts.hostname}.",

@@ -77,6 +77,9 @@ def test_a_cluster_without_the_engine_is_asked_by_no_search(store: Store, monkey
     [
         ("{}", "no urls"),
         ("{urls: [ftp://x]}", "no address"),
+        ("{urls: ['https://os1:92000']}", "no address"),
+        ("{urls: ['https://os1:http']}", "no address"),
+        ("{urls: ['https://[::1']}", "no address"),
         ("{urls: ['https://ann:hush@os1']}", "a password is in the address of os1"),
         ("{urls: ['http://os1'], user: ann}", "to https alone"),
         ("{urls: ['https://os1'], password: hush}", "no 'password'"),
