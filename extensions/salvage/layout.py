@@ -56,7 +56,7 @@ class TableLayout(NamedTuple):
     def row(self, record: Record) -> tuple[Value, ...] | None:
         """The record as a row of this table, as far as it goes; None where it cannot be one."""
         values = list(record.values)
-        if not 0 < len(values) <= len(self.columns):
+        if not max(self.number_at, 0) < len(values) <= len(self.columns):
             return None
         if self.number_at >= 0:
             if values[self.number_at] is not None:  # it is stored as NULL: the number precedes the record
