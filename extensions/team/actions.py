@@ -12,21 +12,22 @@ from ctxrank.extensions.team import sync as exchange
 from ctxrank.extensions.team.log import TeamLog, connect
 from ctxrank.extensions.team.schema import prepare
 from ctxrank.extensions.team.snapshot import bring_snapshot, write_snapshot
-from ctxrank.extensions.team.state import as_json, drop_state, sentence, unpushed
+from ctxrank.extensions.team.state import as_json, sentence, unpushed
 from ctxrank.extensions.team.sync import Forgetting, Synced, state_of, synchronize
 from ctxrank.extensions.team.undo import drop_sealed, sealed_orders, take_back
 from ctxrank.extensions.team.watch import LogWatch
 from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, format_day, now_us
 from ctxrank.indexer.deadline import ENDLESS, QUESTION_S, Deadline
-from ctxrank.indexer.exceptions import CtxrankError, LockedError, NotFoundError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import put_setting
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.store.location import TEAM_LOCK
 from ctxrank.indexer.store.one_process import holder, only_one
 from ctxrank.indexer.store.origins import count_waiting
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.store.team_log import ENVIRONMENT, TeamState, read_state
+from ctxrank.indexer.store.team_log import ENVIRONMENT, SETTING, TeamState, read_state
 from ctxrank.indexer.text.lines import one_line
 
 _SHOWN_SKIPPED = 5
@@ -173,7 +174,7 @@ def leave(call: Call) -> Reply:
         except CtxrankError as error:
             trouble = f"the log was not told: {error.message} Its administrator expels the role."
         with store.write() as change:
-            drop_state(change)
+            put_setting(change.connection, SETTING, "")
     return Reply(
         lambda: {"project": state.project, "told": not trouble},
         [f"Left {one_line(state.project)}"],
@@ -246,7 +247,7 @@ def purge_notes(call: Call, store: Store) -> tuple[int, int, tuple[str, ...]]:
             if exchange.READER in done.notes:
                 return -1, 0, (f"forgotten here alone. {exchange.READER} A machine that writes purges it for all.",)
             found = exchange.forgetting(store, log)
-    except (CtxrankError, NotFoundError) as error:
+    except CtxrankError as error:
         return -1, 0, (f"not yet forgotten: {error.message} The order is sent as soon as it can be.",)
     return len(found.unconfirmed), found.machines, _unconfirmed_notes(found)
 

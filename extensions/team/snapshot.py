@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from ctxrank.extensions.team.log import LogLine, TeamLog
-from ctxrank.extensions.team.sync import advance, bring, own_uuid
+from ctxrank.extensions.team.sync import advance, bring
 from ctxrank.indexer.bounds import MAX_RECORD_BYTES
 from ctxrank.indexer.exceptions import UsageError, refused_by_system
 from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.store.ids import own_uuid
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.systems import whole_file
 
@@ -64,7 +65,7 @@ def bring_snapshot(store: Store, log: TeamLog, path: str, told: Callable[[int, i
 
     `told` is called with how many bytes of how many are read. Raises UsageError for a file that is none, CtxrankError.
     """
-    head, own = log.head(), own_uuid(store)
+    head, own = log.head(), own_uuid(store.primary)
     exchange = Exchange(store, own, door="log")
     taken = refused = 0
     missing_from = head.n  # the first change that the snapshot does not have as the log has it

@@ -6,7 +6,6 @@
 import apsw
 
 from ctxrank.indexer.clock import format_us, now_us
-from ctxrank.indexer.store.connection import put_setting
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.store.team_log import SETTING, TeamState
 
@@ -16,11 +15,6 @@ def write_state(change: Change, state: TeamState) -> None:
     places = ", ".join(f"'{name}', ?" for name in state._fields)
     query = f"INSERT OR REPLACE INTO settings (key, value) VALUES (?, json_object({places}))"
     change.connection.execute(query, (SETTING, *state))
-
-
-def drop_state(change: Change) -> None:
-    """The store is of no team any more."""
-    put_setting(change.connection, SETTING, "")
 
 
 def unpushed(primary: apsw.Connection, state: TeamState) -> int:

@@ -29,7 +29,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_erasing_due
 from ctxrank.indexer.privacy.purge import finish_forgetting
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
-from ctxrank.indexer.store.connection import require_value
+from ctxrank.indexer.store.ids import own_uuid
 from ctxrank.indexer.store.origins import count_waiting
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.team_log import TeamState, read_state
@@ -70,11 +70,6 @@ class _Outgoing(NamedTuple):
     said: bytes
     is_order: bool
     gone: Register | None
-
-
-def own_uuid(store: Store) -> str:
-    """The store's name, which is its origin in the log."""
-    return require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
 
 
 def state_of(store: Store) -> TeamState:
@@ -168,7 +163,7 @@ def _push(store: Store, log: TeamLog, head: Head, state: TeamState) -> tuple[int
         return 0, False, []
     if not head.may_write:
         return 0, False, [READER]
-    own = own_uuid(store)
+    own = own_uuid(store.primary)
     count, last, must_erase, notes = 0, 0, False, list[str]()
     # Its lines are of one snapshot, which ends with it: until then nothing is written here.
     with contextlib.closing(export_lines(store, since=state.pushed)) as lines:
@@ -261,7 +256,7 @@ def _sealed(log: TeamLog, head: Head, portion: Sequence[_Outgoing]) -> tuple[lis
 
 def _pull(store: Store, log: TeamLog, head: Head, told: Told | None) -> tuple[int, list[ImportReport]]:
     """Bring in what others wrote up to the head, and later where it is there already."""
-    own, applied = own_uuid(store), state_of(store).applied
+    own, applied = own_uuid(store.primary), state_of(store).applied
     first, pulled, reports = applied, 0, list[ImportReport]()
     exchange: Exchange | None = None
     try:
@@ -322,7 +317,7 @@ def _incoming(project: str, line: LogLine) -> Line | BadLine | None:
 
 def forgetting(store: Store, log: TeamLog) -> "Forgetting":
     """Which machines have not carried out all orders yet. Raises CtxrankError."""
-    own, members = own_uuid(store), log.members(log.head().id)
+    own, members = own_uuid(store.primary), log.members(log.head().id)
     late = [LateMember(one.machine, one.orders, one.seen_at, one.origin == own) for one in members if one.orders]
     return Forgetting(len(members), tuple(late))
 
@@ -345,11 +340,11 @@ class Forgetting(NamedTuple):
 
 def join(store: Store, log: TeamLog, code: str = "") -> Head:
     """Become a member: the role speaks for this store from now on. Raises CtxrankError, LockedError."""
-    log.join(own_uuid(store), code)
+    state = read_state(store.primary)
+    if state is not None and state.project != log.project:  # first: the log would wait for what this machine confirms
+        raise CtxrankError(f"This store shares {state.project} already.", "Leave that first: 'ctxrank team leave'.")
+    log.join(own_uuid(store.primary), code)
     head = log.head()
     with store.write() as change:
-        state = read_state(change.connection)
-        if state is not None and state.project != log.project:
-            raise CtxrankError(f"This store shares {state.project} already.", "Leave that first: 'ctxrank team leave'.")
-        write_state(change, state or TeamState(log.project, head.history, head=head.n))
+        write_state(change, read_state(change.connection) or TeamState(log.project, head.history, head=head.n))
     return head

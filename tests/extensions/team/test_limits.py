@@ -19,6 +19,7 @@ from ctxrank.extensions.team.log import connect, connection_values
 from ctxrank.extensions.team.schema import prepare
 from ctxrank.extensions.team.sealing import Register, seal, unseal
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.store.ids import own_uuid
 
 pytestmark = [pytest.mark.slow, pytest.mark.team]
 
@@ -172,7 +173,7 @@ def test_a_role_joins_once_with_its_latest_code_within_a_day(machines: Sharing, 
 
 
 def test_a_store_that_a_member_of_another_project_speaks_for_is_not_claimed(machines: Sharing, node: Node) -> None:
-    role, of_a = machines.role("thief"), sync.own_uuid(machines.stores["a"])
+    role, of_a = machines.role("thief"), own_uuid(machines.stores["a"].primary)
     other = f"{machines.project} of thieves"
     code = prepare(node.dsn(), other, [role]).codes[role]
     with connect(machines.dsn("thief"), other) as log, pytest.raises(CtxrankError, match="another member speaks"):
@@ -271,7 +272,7 @@ def _few(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def test_whatever_is_given_to_push_is_refused_in_words_or_written_as_its_own(machines: Sharing) -> None:
-    of_a, of_b = (sync.own_uuid(machines.stores[name]) for name in "ab")
+    of_a, of_b = (own_uuid(machines.stores[name].primary) for name in "ab")
     query = f"SELECT ctxrank.push(%s{', %s' * 11}, %s::uuid[])".encode()
     with psycopg.connect(machines.dsn("a"), autocommit=True) as connection:
 

@@ -20,6 +20,7 @@ from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.redaction.purged_secrets import hash_bucket, secret_digest
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.ids import own_uuid
 
 pytestmark = [pytest.mark.slow, pytest.mark.team]
 
@@ -96,7 +97,7 @@ def test_a_role_speaks_for_one_store_and_no_other_member_can(machines: Sharing, 
         log.join("00000000-0000-4000-8000-000000000000", "")
     role = machines.role("thief")
     made = prepare(node.dsn(), machines.project, [role])
-    of_a = sync.own_uuid(machines.stores["a"])
+    of_a = own_uuid(machines.stores["a"].primary)
     with connect(machines.dsn("thief"), machines.project) as log:
         with pytest.raises(CtxrankError, match="another member speaks"):
             log.join(of_a, made.codes[role])
@@ -104,8 +105,18 @@ def test_a_role_speaks_for_one_store_and_no_other_member_can(machines: Sharing, 
             log.push([_sealed(log.project, Register("reasoning", "1", of_a), _reasoning(1, "x"))], [])
 
 
+def test_a_store_that_shares_a_project_takes_no_part_in_another(machines: Sharing, node: Node) -> None:
+    """The other log would wait for ever for what a store confirms that never asks it."""
+    other = f"{machines.project} of others"
+    made = prepare(node.dsn(), other, [machines.role("a")])
+    with connect(machines.dsn("a"), other) as log:
+        with pytest.raises(CtxrankError, match="already"):
+            sync.join(machines.stores["a"], log, made.codes[machines.role("a")])
+        assert not log.members(log.head().id)
+
+
 def test_a_forged_origin_in_a_line_counts_for_nothing(machines: Sharing) -> None:
-    of_a, of_b = (sync.own_uuid(machines.stores[name]) for name in "ab")
+    of_a, of_b = (own_uuid(machines.stores[name].primary) for name in "ab")
     save(machines.stores["b"], "plan.md", "plan\n", summary="Plan")
     machines.settle()
     with machines.log("a") as log:
@@ -120,7 +131,7 @@ def test_a_forged_origin_in_a_line_counts_for_nothing(machines: Sharing) -> None
 
 
 def test_a_line_that_is_not_what_its_register_says_is_skipped(machines: Sharing) -> None:
-    of_a = sync.own_uuid(machines.stores["a"])
+    of_a = own_uuid(machines.stores["a"].primary)
     with machines.log("a") as log:
         log.push([_sealed(log.project, Register("event", "7", of_a), _reasoning(7, "another kind"))], [])
     (done,) = machines.sync("b")
@@ -128,7 +139,7 @@ def test_a_line_that_is_not_what_its_register_says_is_skipped(machines: Sharing)
 
 
 def test_secrets_that_a_member_pushes_are_redacted_where_they_come_in(machines: Sharing) -> None:
-    of_a = sync.own_uuid(machines.stores["a"])
+    of_a = own_uuid(machines.stores["a"].primary)
     with machines.log("a") as log:
         log.push([_sealed(log.project, Register("reasoning", "7", of_a), _reasoning(7, f"Log in with {TOKEN}."))], [])
     machines.sync("b")
@@ -137,7 +148,7 @@ def test_secrets_that_a_member_pushes_are_redacted_where_they_come_in(machines: 
 
 
 def test_numbers_that_jump_hold_up_nobody(machines: Sharing, node: Node) -> None:
-    of_a = sync.own_uuid(machines.stores["a"])
+    of_a = own_uuid(machines.stores["a"].primary)
     with machines.log("a") as log:
         log.push([_sealed(log.project, Register("reasoning", "7", of_a), _reasoning(7, "far"), (1 << 60) - 1)], [])
         with pytest.raises(CtxrankError):
@@ -154,7 +165,7 @@ def test_numbers_that_jump_hold_up_nobody(machines: Sharing, node: Node) -> None
 
 
 def test_megabytes_are_bounded_by_line_by_day_and_when_they_unpack(machines: Sharing, node: Node) -> None:
-    of_a = sync.own_uuid(machines.stores["a"])
+    of_a = own_uuid(machines.stores["a"].primary)
     register = Register("reasoning", "7", of_a)
     secret, mark = b"k" * 32, b"m" * 16
     with machines.log("a") as log, pytest.raises(CtxrankError):
@@ -176,7 +187,7 @@ def test_megabytes_are_bounded_by_line_by_day_and_when_they_unpack(machines: Sha
 
 
 def test_a_portion_of_lines_is_unpacked_one_by_one(machines: Sharing) -> None:
-    of_a, junk = sync.own_uuid(machines.stores["a"]), "x" * (7 << 20)
+    of_a, junk = own_uuid(machines.stores["a"].primary), "x" * (7 << 20)
     with machines.log("a") as log:
         lines = [_sealed(log.project, Register("reasoning", str(n), of_a), _reasoning(n, f"{n}", junk=junk)) for n in
                  range(1, 41)]  # fmt: skip
@@ -190,7 +201,7 @@ def test_a_portion_of_lines_is_unpacked_one_by_one(machines: Sharing) -> None:
 
 
 def test_what_of_a_portion_came_in_is_not_pulled_again(machines: Sharing, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_a, junk = sync.own_uuid(machines.stores["a"]), "x" * (5 << 20)
+    of_a, junk = own_uuid(machines.stores["a"].primary), "x" * (5 << 20)
     with machines.log("a") as log:
         registers = [Register("reasoning", str(n), of_a) for n in range(1, 4)]
         log.push([_sealed(log.project, one, _reasoning(int(one.key), one.key, junk=junk)) for one in registers], [])
@@ -223,7 +234,7 @@ def _order(project: str, of: Register, by: str) -> Pushed:
 
 
 def test_a_push_without_its_order_deletes_no_key(machines: Sharing) -> None:
-    of_a, of_b = (sync.own_uuid(machines.stores[name]) for name in "ab")
+    of_a, of_b = (own_uuid(machines.stores[name].primary) for name in "ab")
     save(machines.stores["b"], "plan.md", "plan\n", summary="Plan")
     machines.settle()
     package, before = Register("package", "1", of_b), _key_count(machines, of_b)
@@ -237,7 +248,7 @@ def test_a_push_without_its_order_deletes_no_key(machines: Sharing) -> None:
 
 
 def test_the_key_of_an_order_is_not_deleted(machines: Sharing) -> None:
-    of_a, of_b = (sync.own_uuid(machines.stores[name]) for name in "ab")
+    of_a, of_b = (own_uuid(machines.stores[name].primary) for name in "ab")
     forget_secrets(machines.stores["b"], ["Kq7vXw2mPz9t"], load_config(machines.stores["b"]).redaction_mode)
     machines.sync("b")
     with psycopg.connect(machines.dsn("a")) as connection:
@@ -255,7 +266,7 @@ def test_lost_keys_come_back_after_a_restore_and_those_of_what_is_forgotten_do_n
     for number in (1, 2):
         save(machines.stores["b"], f"{number}.md", f"plan {number}\n", summary="Plan")
     machines.settle()
-    of_a, of_b = (sync.own_uuid(machines.stores[name]) for name in "ab")
+    of_a, of_b = (own_uuid(machines.stores[name].primary) for name in "ab")
     with machines.log("a") as log:
         log.push([_order(log.project, Register("package", "1", of_b), of_a)], [Register("package", "1", of_b)])
     with psycopg.connect(machines.dsn_of("postgres")) as connection:
@@ -273,7 +284,7 @@ def test_lost_keys_come_back_after_a_restore_and_those_of_what_is_forgotten_do_n
 
 
 def test_an_order_for_one_letter_is_refused_by_who_pulls_it(machines: Sharing) -> None:
-    of_a = sync.own_uuid(machines.stores["a"])
+    of_a = own_uuid(machines.stores["a"].primary)
     save(machines.stores["b"], "plan.md", "The heron sees the eggs.\n", summary="Eggs")
     line = {
         "record": "forget", "kind": "secret", "seq": 1, "digest": secret_digest(of_a, "e"),
@@ -321,7 +332,7 @@ def test_an_expelled_role_may_do_nothing_and_need_not_confirm(machines: Sharing,
     with machines.log("b") as log:
         assert log.erase()
         assert [one.machine for one in log.members(log.head().id)] == [machines.role("b")]
-        lines = log.lines(log.head().id, 0, sync.own_uuid(machines.stores["b"]))
+        lines = log.lines(log.head().id, 0, own_uuid(machines.stores["b"].primary))
     assert lines and all(line.secret is None for line in lines), "the keys of what it wrote are gone"
 
 
