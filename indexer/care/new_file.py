@@ -1,7 +1,7 @@
 """A sound primary database made of what can be read in a damaged one: rows, ids and change numbers as they were.
 
     report = save_what_can_be_read("damaged.db", "new.db")
-    report.saved, report.lost
+    report.saved, report.rebuilt
 
 The damaged file is only read. The new one has all tables of the schema, also those of which nothing could be read; an
 index made from the damaged file does not take the new one for it, and is rebuilt.
@@ -71,11 +71,6 @@ class SalvageReport(NamedTuple):
     def rebuilt(self) -> int:
         """Rows rebuilt from their document, their record or their indexes; details may be missing."""
         return sum(table.rebuilt for table in self.tables)
-
-    @property
-    def lost(self) -> int:
-        """Rows known to be lost."""
-        return sum(table.lost for table in self.tables)
 
     @property
     def is_complete(self) -> bool:

@@ -83,7 +83,7 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
             source.set_busy_timeout(busy_timeout_ms())
             back_up(source, backup)  # as the next reader would see it
     if Repair.REBUILD in steps:
-        done.append(_rebuild_index(location, is_dry_run=is_dry_run))
+        done.append("would rebuild the index" if is_dry_run else _rebuild_index(location))
     return RepairReport(tuple(done), backup, salvaged)
 
 
@@ -97,9 +97,7 @@ def _set_modes(location: Location, *, is_dry_run: bool) -> list[str]:
     return done
 
 
-def _rebuild_index(location: Location, *, is_dry_run: bool) -> str:
-    if is_dry_run:
-        return "would rebuild the index"
+def _rebuild_index(location: Location) -> str:
     from ctxrank.indexer.fulltext.catch_up import rebuild  # noqa: PLC0415  start-up: rebuilding only
     from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of  # noqa: PLC0415  start-up: rebuilding only
     from ctxrank.indexer.opening import open_store  # noqa: PLC0415  start-up: rebuilding only

@@ -22,11 +22,7 @@ from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.privacy.purge import orderable_texts
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding
-from ctxrank.indexer.redaction.purged_secrets import (
-    DIGEST_BYTES,
-    BlockedSecret,
-    find_purged_secrets,
-)
+from ctxrank.indexer.redaction.purged_secrets import DIGEST_BYTES, BlockedSecret, find_purged_secrets
 from ctxrank.indexer.store import blocklist, origins
 from ctxrank.indexer.store.blocklist import PATH, SECRET, SESSION
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value, require_value

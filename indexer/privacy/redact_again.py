@@ -106,18 +106,14 @@ def redact_again(
     query = "SELECT id, path FROM artifacts WHERE state <> 'missing' ORDER BY id"
     # By a rule that is newer than they are: no file with such a name is taken in any more.
     misnamed = [number for number, path in list(store.primary.execute(query)) if without_secret(path, mode) != path]
-    looked_at += len(misnamed)
     if misnamed:
         changed.setdefault("artifact", set()).update(misnamed)
-        if not is_dry_run:
-            with store.write() as change:
-                note_begun(change)
-                for number in misnamed:
-                    artifacts.remove(change, number)
     checksums = {} if is_dry_run else fingerprints_without_secrets(store, mode)
-    if checksums:
+    if checksums or (misnamed and not is_dry_run):
         with store.write() as change:
             note_begun(change)
+            for number in misnamed:
+                artifacts.remove(change, number)
             for number, fingerprint in checksums.items():
                 update(change.connection, "anchors", number, {"fingerprint": fingerprint})
     counts = {kind: len(numbers) for kind, numbers in sorted(changed.items()) if numbers}

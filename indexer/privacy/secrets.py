@@ -23,11 +23,7 @@ from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import HERE, note_removals, unchecked_references
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding, find_in_any_encoding
-from ctxrank.indexer.redaction.purged_secrets import (
-    PURGED_LABEL,
-    can_be_purged,
-    is_between_keys,
-)
+from ctxrank.indexer.redaction.purged_secrets import PURGED_LABEL, can_be_purged, is_between_keys
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import UserRules
 from ctxrank.indexer.store.blocklist import PATH, block, block_secrets
@@ -139,7 +135,7 @@ def _places(primary: apsw.Connection) -> Iterator[_Place]:
         columns = list(primary.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)))
         key = ", ".join(name for name, _, pk in columns if pk) or "rowid"
         for name, kind, _ in columns:
-            if kind in ("TEXT", "BLOB"):
+            if kind == "TEXT":
                 yield _Place(table, name, key, "path" if name == "path" else counted_as.get(table) or table)
 
 

@@ -68,7 +68,7 @@ def shown_ids(primary: apsw.Connection, session_id: int, agent: str = "", at: st
                                  AND payload ->> 'event' = ?5), -1 << 62)
     """
     payloads = read_column(primary, query, (session_id, INJECTION, agent, at, COMPACTION), str)
-    return frozenset(id_ for payload in payloads for id_ in _texts(payload, "ids"))
+    return frozenset(id_ for payload in payloads for id_ in _ids(payload))
 
 
 def injected_lines(primary: apsw.Connection) -> frozenset[str]:
@@ -106,15 +106,14 @@ def _stored(event: StoredEvent) -> StoredInjection:
     fields = object_of(loads(event.payload))
     numbers = [fields.get(name) for name in ("tokens", "characters", "receipt")]
     tokens, characters, receipt = (number if isinstance(number, int) else None for number in numbers)
-    ids = _texts(event.payload, "ids")
-    injection = Injection(str(fields.get("event", "")), ids, tokens or 0, characters or 0, receipt)
+    injection = Injection(str(fields.get("event", "")), _ids(event.payload), tokens or 0, characters or 0, receipt)
     return StoredInjection(event.id, event.session, event.group, injection, event.created_at)
 
 
-def _texts(payload: str, name: str) -> tuple[str, ...]:
-    """A list of texts in an event's payload; what was imported may be anything."""
+def _ids(payload: str) -> tuple[str, ...]:
+    """The documents that an event's payload names; what was imported may be anything."""
     try:
-        found = object_of(loads(payload)).get(name)
+        found = object_of(loads(payload)).get("ids")
     except ValueError:
         return ()
     return tuple(str(item) for item in found) if is_list(found) else ()

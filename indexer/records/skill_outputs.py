@@ -2,7 +2,7 @@
 
 saved = save_skill_output(store, "shop-2026-10", "lint-check", '{"errors": 0}', agent="developer")
 saved.iteration                                                  1, then 2, 3 …
-latest_skill_output(store.primary, "shop-2026-10", "lint-check")   the last of them
+list_skill_outputs(store.primary, "shop-2026-10", "lint-check")  the newest first
 """
 
 import apsw
@@ -135,17 +135,6 @@ def _refuse_constant(name: str) -> object:
     raise ValueError(f"{name} is not a JSON value")
 
 
-def latest_skill_output(
-    primary: apsw.Connection, session: str, skill: str, *, agent: str | None = None, group: str | None = None
-) -> StoredSkillOutput | None:
-    """The last output of a skill in a session; of two from one moment, the one that was saved later.
-
-    No `agent` is any agent, a session-wide `group` all groups; None where there is no output.
-    """
-    newest = list_skill_outputs(primary, session, skill, agent=agent, group=group, limit=1)
-    return newest[0] if newest else None
-
-
 def list_skill_outputs(
     primary: apsw.Connection,
     session: str,
@@ -155,7 +144,10 @@ def list_skill_outputs(
     group: str | None = None,
     limit: int = -1,
 ) -> Page[StoredSkillOutput]:
-    """Outputs of a session, the newest first; an unknown session has none."""
+    """Outputs of a session, the newest first, of two from one moment the one that was saved later.
+
+    No `agent` is any agent, a session-wide `group` all groups; an unknown session has none.
+    """
     wanted: dict[str, Value] = {
         "session": session,
         "skill": None if skill is None else skill.strip(),

@@ -280,8 +280,8 @@ def save_skill_output(call: BazingaCall) -> None:
 def get_skill_output(call: BazingaCall) -> None:
     """What a skill reported last, or null."""
     session, skill = call.positionals[:2]
-    latest = skill_outputs.latest_skill_output(call.store.primary, session, skill, agent=call.get("--agent"))
-    call.answer(None if latest is None else json.loads(latest.output))
+    found = skill_outputs.list_skill_outputs(call.store.primary, session, skill, agent=call.get("--agent"), limit=1)
+    call.answer(json.loads(found[0].output) if found else None)
 
 
 get_latest_skill_output = get_skill_output  # the name that was promised and never made

@@ -18,7 +18,6 @@ from ctxrank.indexer.records.skill_outputs import (
     MAX_OUTPUT_CHARS,
     MAX_SKILL_CHARS,
     SavedSkillOutput,
-    latest_skill_output,
     list_skill_outputs,
     reported_skills,
     save_skill_output,
@@ -42,8 +41,8 @@ def report(
 
 def latest(store: Store, *, agent: str | None = None, group: str | None = None) -> object:
     """The value that lint-check reported last."""
-    found = latest_skill_output(store.primary, "S", "lint-check", agent=agent, group=group)
-    return None if found is None else json.loads(found.output)
+    found = list_skill_outputs(store.primary, "S", "lint-check", agent=agent, group=group, limit=1)
+    return json.loads(found[0].output) if found else None
 
 
 def session_of(store: Store) -> Session:
@@ -103,7 +102,7 @@ def test_an_agent_that_is_not_known_is_kept_with_a_note(store: Store) -> None:
 def test_an_unknown_session_is_not_made_in_passing(store: Store) -> None:
     with pytest.raises(NotFoundError, match="no session 'S'"):
         save_skill_output(store, "S", "lint-check", "{}")
-    assert latest_skill_output(store.primary, "S", "lint-check") is None
+    assert latest(store) is None
 
 
 def test_every_invocation_is_kept_and_counted_for_its_skill_agent_and_group(store: Store) -> None:
