@@ -9,6 +9,7 @@ from ctxrank.cli import declare
 from ctxrank.cli.call import Call, run_command
 from ctxrank.cli.command_table import CORE, GLOBAL_NAMES, GLOBALS, command_table
 from ctxrank.cli.names import meant
+from ctxrank.cli.parse import MAX_DIGITS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.extensions import is_in_use
 
@@ -25,8 +26,6 @@ def run_by_click(arguments: list[str], commands: Table) -> int:
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as end:
         return end.exit_code
-    except click.Abort as error:
-        raise KeyboardInterrupt from error
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 2
@@ -123,8 +122,7 @@ class StoreCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Merge the options from both places into one Call."""
-        before = ctx.obj if isinstance(ctx.obj, Call) else Call()
-        ctx.obj = before.merged({name: ctx.params.pop(name) for name in GLOBAL_NAMES})
+        ctx.obj = ctx.obj.merged({name: ctx.params.pop(name) for name in GLOBAL_NAMES})
         return super().invoke(ctx)
 
 
@@ -169,6 +167,8 @@ def _callback(command: declare.Command) -> Any:
 
 def _parameter(one: declare.Parameter) -> click.Parameter:
     attributes: dict[str, Any] = {"type": _type(one.type), "required": one.required, "metavar": one.metavar}
+    if isinstance(one.type, declare.Whole):
+        attributes["callback"] = _bounded
     if not one.is_option:
         return click.Argument((one.name,), nargs=-1 if one.is_many else 1, **attributes)
     if one.default is not None or one.off_words:
@@ -181,6 +181,14 @@ def _parameter(one: declare.Parameter) -> click.Parameter:
         show_default=one.default not in (None, "") and "[default" not in (one.help or ""),
         **attributes,
     )
+
+
+def _bounded(_: click.Context, __: click.Parameter, value: Any) -> Any:
+    """A whole number, or several, as it was read. Raises click's BadParameter for one that might not fit a column."""
+    for number in value if isinstance(value, tuple) else (value,):
+        if number is not None and abs(number) >= 10**MAX_DIGITS:
+            raise click.BadParameter(f"{number} is too large.")
+    return value
 
 
 def _type(declared: declare.Type | None) -> Any:

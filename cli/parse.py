@@ -14,7 +14,7 @@ from ctxrank.cli.command_table import GLOBAL_NAMES, GLOBALS
 from ctxrank.cli.declare import Command, Declared, Group, OneOf, Parameter, Type, Whole
 from ctxrank.indexer.light_typing import is_tuple
 
-_MAX_DIGITS = 15
+MAX_DIGITS = 15  # of a whole number: more might not fit a column
 _Values = dict[str, object]
 
 
@@ -112,11 +112,17 @@ def _typed(value: object, type_: Type) -> object:
     """The value of a type; None where click has to say what is wrong with it."""
     text = str(value)
     if isinstance(type_, Whole):
-        if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
+        number, (least, most) = whole_number(text.removeprefix("-")), type_
+        if number is None:
             return None
-        number, (least, most) = int(text), type_
+        number = -number if text[0] == "-" else number
         return number if (least is None or number >= least) and (most is None or number <= most) else None
     if isinstance(type_, OneOf):
         return text if text in type_.words else None
     is_usable = not type_.is_folder or not os.path.exists(text) or (os.path.isdir(text) and os.access(text, os.R_OK))
     return text if is_usable else None
+
+
+def whole_number(text: str) -> int | None:
+    """A whole number from 0 as it is typed, of at most MAX_DIGITS; None for any other text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS else None

@@ -37,10 +37,8 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
         return UsageError(f"{error.object!a} is not UTF-8.", "Give names and ids in UTF-8.")
     if isinstance(error, OverflowError):
         return UsageError("A number that was given is larger than any that a store holds.", "Give a smaller one.")
-    if isinstance(error, _OF_WRONG_VALUES):
-        problem = _damage(db, root)
-        if problem:
-            return DamagedError(f"The store is damaged ({problem}).", DAMAGED_STEP)
+    if isinstance(error, _OF_WRONG_VALUES) and (problem := _damage(db, root)):
+        return DamagedError(f"The store is damaged ({problem}).", DAMAGED_STEP)
     return CtxrankError(
         f"Internal error: {type(error).__name__}: {error}",
         "Please report it; CTXRANK_TRACEBACK=1 shows where.",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
+from ctxrank.cli.parse import whole_number
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import Any
@@ -205,23 +206,22 @@ def _number(call: Call, name: str, value: str | None, otherwise: str = "0 is use
     """A whole number from 0; None for none, and for anything else, with a note."""
     if value is None:
         return None
-    text = value.strip().replace(",", "").replace("_", "")
-    if text.isdecimal() and len(text) < 16:
-        return int(text)
-    call.note(f"{_option(name)} '{value}' is not a whole number from 0; {otherwise}.")
-    return None
+    number = whole_number(value.strip().replace(",", "").replace("_", ""))
+    if number is None:
+        call.note(f"{_option(name)} '{value}' is not a whole number from 0; {otherwise}.")
+    return number
 
 
 def _receipt(given: str | None) -> int | None:
     """The number of a receipt. Raises UsageError: a block of all would not be what was asked for."""
     if given is None:
         return None
-    number = given.strip().removeprefix("receipt:")
-    if not number.isdecimal() or len(number) > 15:
+    number = whole_number(given.strip().removeprefix("receipt:"))
+    if number is None:
         raise UsageError(
             f"--after '{given}' is no receipt.", "Give the number that 'receipt' has in the JSON of a block."
         )
-    return int(number)
+    return number
 
 
 def _as_of(call: Call, given: str | None) -> int | None:

@@ -8,6 +8,7 @@ from ctxrank.cli.actions.sessions import show_session
 from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import Extended
 from ctxrank.cli.output.lines import facts
+from ctxrank.cli.parse import whole_number
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.records.cloned_notes import note_use
@@ -19,7 +20,6 @@ from ctxrank.indexer.text.lines import one_line, printable
 from ctxrank.ranking.context.section import Why
 from ctxrank.ranking.context.why import why as ask_receipt
 
-_LINKED = "linked"
 _ARTIFACT_ID = re.compile(r"[A-Za-z]+(-[A-Za-z0-9]+)+")
 
 
@@ -28,8 +28,8 @@ def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
     kind, _, name = document.partition(":")
     if kind == "session" and name:
         return show_session(call, name, is_related)
-    if kind == "receipt" and name.isdecimal():
-        return show_receipt(call, int(name))
+    if kind == "receipt" and (number := whole_number(name)) is not None:
+        return show_receipt(call, number)
     with call.open() as store:
         ref = local_ref(store.primary, document)
         found = read_document(store, ref, with_passages=depth == "full")
@@ -82,7 +82,7 @@ def why(call: Call, document: str, receipt_id: int | None, task: str | None, **o
     with call.open() as store:
         bare = without_origin(store.primary, document.strip())
         # An artifact of .contextia/ is asked for by its own id, or by ours.
-        linked = task is not None or bare.startswith(f"{_LINKED}:") or bool(_ARTIFACT_ID.fullmatch(bare))
+        linked = task is not None or bare.startswith("linked:") or bool(_ARTIFACT_ID.fullmatch(bare))
         if receipt_id is not None:
             receipt = get_receipt(store.primary, receipt_id)
         else:

@@ -159,7 +159,7 @@ class Served:
         if not str(uri).startswith(URI) or not slash:
             raise Refusal(WRONG_PARAMETERS, f"There is no resource {uri!a}: it is {URI}KIND/NAME.", {"uri": uri})
         try:
-            id_ = f"{kind}:{int(name)}" if name.isdecimal() else name
+            id_ = f"{kind}:{name}" if name.isdecimal() else name
             answer = self._ask(tools()["read"], {"id": id_, "max_tokens": _MOST_TOKENS}, say)
         except Exception as error:
             raise Refusal(WRONG_PARAMETERS, self._in_words(error), {"uri": uri}) from error

@@ -58,7 +58,6 @@ try:
 except ModuleNotFoundError as error:  # pragma: no cover  the SDK brings them all
     raise UsageError("'ctxrank serve' needs the extra mcp.", "Install it: pip install 'ctxrank[mcp]'") from error
 
-DEFAULT_PORT = 8733
 READERS = 3  # answers are made of Python, one at a time: more threads only make each of them wait
 MAX_BODY_BYTES = 24 * 1024 * 1024
 _END_S = 5  # what is being answered gets so long when the process is told to end

@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
+from ctxrank.cli.parse import whole_number
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.store import Store
@@ -72,7 +73,7 @@ class Commands:
 
 
 class Parameters:
-    """The parameters of an address or a form: texts, the first of each name."""
+    """The parameters of an address or a form: texts, the last of each name."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values
@@ -82,5 +83,4 @@ class Parameters:
 
     def whole(self, name: str) -> int | None:
         """A whole number from 0; None for anything else."""
-        found = self(name)
-        return int(found) if found.isdecimal() and len(found) < 16 else None
+        return whole_number(self(name))

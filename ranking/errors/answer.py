@@ -3,7 +3,7 @@
     answer = recognise(store.primary, "ModuleNotFoundError: No module named 'yaml'", Asked("default", now=now_us()))
     answer.fixes[0].solution
 
-The matcher (known_errors/match.py) says which patterns it is; here they get their texts.
+The matcher (match.py) says which patterns it is; here they get their texts.
 """
 
 from collections.abc import Iterator

@@ -47,7 +47,6 @@ class Likeness(NamedTuple):
 
     headlines: Alignment
     details: float  # share of the notes' words that agree: 0 to 1
-    notes: float  # share of the notes that agree word for word: 0 to 1
     notes_apart: bool  # one or both have notes, and none is the same, nor nearly
     have_both_notes: bool
     values: float  # share of the masked values that agree: 0 to 1
@@ -75,7 +74,6 @@ def compare(asked: Signature, known: Signature) -> Likeness:
     return Likeness(
         headlines,
         details=_overlap(asked.details, known.details),
-        notes=notes,
         notes_apart=bool(asked.notes or known.notes) and not notes and shared < _NEARLY_THE_SAME,
         have_both_notes=bool(asked.notes and known.notes),
         values=_overlap(asked.values, known.values),

@@ -180,3 +180,9 @@ def test_a_call_prints_the_same_either_way(tmp_path: Path, capfd: pytest.Capture
     plainly = run(words), capfd.readouterr()
     assert read(words, find_command) is not None
     assert (run_by_click(words, COMMANDS), capfd.readouterr()) == plainly
+
+
+def test_a_number_below_zero_is_read_where_there_may_be_one() -> None:
+    plain = read(["strategy", "helpful", "strategy:1", "--by", "-3"], find_command)
+    assert plain is not None and plain[2]["increment"] == -3
+    assert read(["search", "x", "-n", "-3"], find_command) is None

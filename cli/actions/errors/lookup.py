@@ -92,8 +92,7 @@ def capture_given(file: str | None) -> bytes:
     if file in (None, "-"):
         return capture_stream(stdin_bytes()).data()
     with refused_by_system(f"{file} cannot be read", OR_STDIN, UsageError):
-        captured = capture_file(file)
-    return captured.data()
+        return capture_file(file).data()
 
 
 def given_failure(file: str | None, error_type: str | None, message: str | None, mode: RedactionMode) -> FailureText:

@@ -32,12 +32,11 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
     report = done.report
     absent = [without_secret(path, mode) for path in paths if not os.path.lexists(path)]
     is_wrong = bool(absent) and not (report.removed or report.moved)
-    notes = [f"there is no {', '.join(absent)}, and it was never indexed."] if is_wrong else []
     return Reply(
         lambda: answer_of(done, dry_run=dry_run),
         _lines(call, done, dry_run=dry_run),
         exit_code=2 if is_wrong else 0,
-        notes=tuple(notes),
+        notes=(f"there is no {', '.join(absent)}, and it was never indexed.",) if is_wrong else (),
         text_notes=text_notes(done),
     )
 

@@ -260,6 +260,8 @@ def test_packages_and_linked_artifacts_are_resources(call: Call, within: Within)
         assert "BEGIN IMMEDIATE" in read.contents[0].text  # type: ignore[union-attr]
         with pytest.raises(MCPError, match="There is no package:999"):
             await client.read_resource("ctxrank://package/999")
+        with pytest.raises(MCPError, match="is not a document's id"):
+            await client.read_resource(f"ctxrank://package/{'9' * 5000}")
 
     within(call, ask)
 

@@ -25,7 +25,7 @@ SHARE = st.floats(0, 1)
 
 
 NOTHING = Likeness(
-    Alignment(1.0, 6.0), details=0.0, notes=0.0, notes_apart=False, have_both_notes=False, values=0.0, frames=0,
+    Alignment(1.0, 6.0), details=0.0, notes_apart=False, have_both_notes=False, values=0.0, frames=0,
     has_same_outcome=False, same_calls=0, has_same_stack=False, same_code=False, is_template=True, is_instance=False,
     vetoes=(),
 )  # fmt: skip
