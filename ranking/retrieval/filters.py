@@ -12,6 +12,7 @@ import apsw
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import require_word
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.facets import KINDS, Scope, label_ids
 from ctxrank.ranking.retrieval.hits import SearchRequest, Wanted
 from ctxrank.ranking.retrieval.query import Query
@@ -46,8 +47,6 @@ def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Que
             wanted.setdefault(condition.field, []).append(condition.value)
     notes: list[str] = []
     resolved = _resolved(primary, wanted, notes)
-    since = [one for one in (request.since, resolved.scope.since) if one is not None]
-    until = [one for one in (request.until, resolved.scope.until) if one is not None]
     # What nothing has filters nothing out, which needs no note.
     without = [
         _resolved(primary, {condition.field: [condition.value]}, [])
@@ -55,8 +54,8 @@ def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Que
         if condition.is_excluded
     ]
     scope = resolved.scope._replace(
-        since=max(since, default=None),
-        until=min(until, default=None),
+        since=max((one for one in (request.since, resolved.scope.since) if one is not None), default=None),
+        until=min((one for one in (request.until, resolved.scope.until) if one is not None), default=None),
         without=tuple(one.scope for one in without if not one.is_impossible and one.is_any),
     )
     return Filters(scope, resolved.is_impossible, tuple(notes))
@@ -64,6 +63,7 @@ def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Que
 
 def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: list[str]) -> Filters:
     """The values of each field as a scope. Raises UsageError."""
+    session_ids, group_ids, is_impossible = _sessions_and_groups(primary, values, notes)
     kinds = tuple(dict.fromkeys(
         require_word(kind.strip().lower(), tuple(KINDS), "a kind of document", "Kinds", kind)
         for kind in values.get("kind", [])
@@ -72,13 +72,17 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
     if phases := values.get("phase"):
         from ctxrank.indexer.records.reasoning import normalise_phase  # noqa: PLC0415  it brings the rules along
 
-        # Packages have a type `decisions`, too: who asks for a phase asks for reasoning.
-        labels["type"], kinds = (*labels["type"], *map(normalise_phase, phases)), ("reasoning",)
+        # Packages have a type `decisions`, too: who asks for a phase asks for reasoning, whose type it is.
+        wanted = [phase for phase in map(normalise_phase, phases) if phase in (labels["type"] or (phase,))]
+        is_impossible = is_impossible or not wanted or "reasoning" not in (kinds or ("reasoning",))
+        labels["type"], kinds = tuple(wanted), ("reasoning",)
     if values.get("agent"):
-        from ctxrank.indexer.agents import fold_agent  # noqa: PLC0415  only a search with an agent needs it
+        from ctxrank.indexer.agents import fold_agent, folded_name  # noqa: PLC0415  only a search with an agent needs it
 
-        labels["agent"] = tuple(map(fold_agent, values["agent"]))
-    session_ids, group_ids, is_impossible = _sessions_and_groups(primary, values, notes)
+        # Roles of the project's own are in the store in one spelling, and are asked for in any, as our agents are.
+        asked = {folded_name(fold_agent(name)) for name in values["agent"]}
+        stored = read_column(primary, "SELECT text FROM labels", (), str)
+        labels["agent"] = tuple(name for name in stored if folded_name(name) in asked) or tuple(values["agent"])
     for field, names in labels.items():
         if names and not label_ids(primary, "main", names):
             notes.append(f"Nothing has the {field} {' or '.join(repr(name) for name in names)}.")
@@ -92,13 +96,12 @@ def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: lis
             notes.append(f"Nothing is of the origin {' or '.join(map(repr, named))}.")
             is_impossible = True
     now = now_us()
-    since = [parse_time(text, now=now) for text in values.get("since", [])]
-    until = [parse_time(text, now=now) for text in values.get("until", [])]
     scope = Scope(
         kinds=kinds, session_ids=tuple(session_ids), group_ids=tuple(group_ids), agents=labels["agent"],
         types=labels["type"], priorities=labels["priority"], origins=tuple(origins),
         paths=tuple(values.get("path", [])),
-        since=max(since, default=None), until=min(until, default=None),
+        since=max((parse_time(text, now=now) for text in values.get("since", [])), default=None),
+        until=min((parse_time(text, now=now) for text in values.get("until", [])), default=None),
     )  # fmt: skip
     return Filters(scope, is_impossible, ())
 

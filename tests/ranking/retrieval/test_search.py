@@ -571,6 +571,16 @@ def test_a_phase_asks_for_reasoning_alone(store: Store) -> None:
     save_reasoning(store, NewReasoning("S", "G", "developer", "decisions", "validator"))
     assert search_ids(store, "validator", phase="Decisions") == ["reasoning:1"]
     assert search_ids(store, "validator phase:decisions") == ["reasoning:1"]
+    assert search_ids(store, "validator phase:decisions type:decisions kind:reasoning") == ["reasoning:1"]
+    for other in ("kind:package", "type:research"):
+        assert search_ids(store, f"validator phase:decisions {other}") == []
+
+
+def test_a_role_of_the_projects_own_is_asked_for_in_any_spelling(store: Store) -> None:
+    save_reasoning(store, NewReasoning("S", "G", "security_auditor", "decisions", "walrus"), create_session=True)
+    for agent in ("security_auditor", "Security Auditor", "security-auditor"):
+        assert search_ids(store, "walrus", agent=agent) == ["reasoning:1"], agent
+    assert search_ids(store, "walrus", agent="auditor") == []
 
 
 def test_an_unknown_phase_is_named_with_those_there_are(store: Store) -> None:
