@@ -10,7 +10,8 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
 
 if TYPE_CHECKING:
     import signal as signal
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
+    from importlib.machinery import ModuleSpec
     from typing import BinaryIO
 
     import apsw
@@ -110,6 +111,19 @@ def keep_for_next_process(path: str, data: bytes) -> None:
                 file.write(data)
         except OSError:
             pass  # where nobody may write
+
+
+def place_of_kept(spec: "ModuleSpec | None", name: str) -> str:
+    """Where a module keeps something for the next process: beside its bytecode."""
+    assert spec is not None and spec.origin is not None, "a module that was found in a file"
+    return f"{(spec.cached or spec.origin).removesuffix('.pyc')}.{name}"
+
+
+def state_of(paths: "Iterable[str]") -> bytes:
+    """What is another one when one of these files is written. Raises OSError."""
+    states = [(path, os.stat(path)) for path in paths]
+    said = " ".join([f"{path} {state.st_size} {state.st_mtime_ns}" for path, state in states])
+    return said.encode("utf-8", "surrogateescape")
 
 
 @contextmanager

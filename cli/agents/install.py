@@ -113,11 +113,8 @@ def _place(call: Call, *, is_user: bool, is_project: bool) -> InstallPlace:
     if call.root is not None:
         return InstallPlace(os.path.abspath(call.root), False)
     here = os.getcwd()
-    marked = (
-        folder
-        for folder in upwards(here)
-        if any(os.path.lexists(os.path.join(folder, name)) for name in (".ctxrank", ".git"))
-    )
+    marks = (".ctxrank", ".git")
+    marked = (one for one in upwards(here) if any(os.path.lexists(os.path.join(one, name)) for name in marks))
     return InstallPlace(next(marked, here), False)
 
 

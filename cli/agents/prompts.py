@@ -84,14 +84,8 @@ def told_finding(primary: apsw.Connection, finding: PromptFinding, *, is_short: 
     name, said = name_and_text(shown_path(parent.path), parent.title, parent.body)
     name = shorten(one_line(name), _NAME_CHARS if said else _SUMMARY_CHARS)
     came = where_from(primary, parent.number) if parent.kind == PACKAGE else ""
-    facts = [
-        id_,
-        parent.type,
-        came,
-        whose(primary, parent.number),
-        format_day(parent.created_at),
-        f"shares {', '.join(map(one_line, finding.words[:3]))}",
-    ]
+    shares = f"shares {', '.join(map(one_line, finding.words[:3]))}"
+    facts = (id_, parent.type, came, whose(primary, parent.number), format_day(parent.created_at), shares)
     summary = f"> {quoted_line(shorten(one_line(said), _SUMMARY_CHARS))}\n\n" if said else ""
     passage = "" if is_short or not finding.passage else f"\n{fenced(finding.passage, _PASSAGE_CHARS)}"
     return id_, f"{head}{name}\n{summary}{' · '.join(filter(None, facts))}\n{passage}"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, signed_rows, words
-from ctxrank.indexer.light_typing import NamedTuple, cache
+from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_WORDS = 60
 _MAX_VALUE = 120
@@ -79,9 +79,6 @@ def tokens(message: str) -> Iterator[re.Match[str]]:
     return _TOKENS["token"].finditer(with_quoted_slots(message))
 
 
-_slots = cache(lambda: signed_rows("slots"))
-
-
 def with_quoted_slots(message: str) -> str:
     """The message with the names quoted that it has in known places without quotes, found by the words around them.
 
@@ -91,7 +88,7 @@ def with_quoted_slots(message: str) -> str:
     Go, javac, PostgreSQL, shells and Node write names bare, and a bare name may be any word. Tools that quote are not
     touched.
     """
-    for signs, pattern in _slots():
+    for signs, pattern in signed_rows("slots"):
         if not any(sign in message for sign in signs):
             continue
         spans = [

@@ -13,7 +13,6 @@ from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.frames import last_part
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, signed_rows, words
 from ctxrank.indexer.errors.vocabulary import is_ordinary
-from ctxrank.indexer.light_typing import cache
 
 _NAMED_BY_TYPE = words("named_by_type")
 _SAID = Expressions("missing")
@@ -24,16 +23,13 @@ _REST = 24  # characters behind a name: "x.so" is not *found*
 _BESIDE = ("before", "before colon", "quoted after", "bare after", "last")
 
 
-_rules = cache(lambda: signed_rows("missing"))
-
-
 def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -> str:
     """The name of what is missing; '' where nothing is, or it is not named. `of_code`: a compiler says it."""
     if error_type in _NAMED_BY_TYPE or (_SAID["type of absence"].search(error_type) and len(message.split()) == 1):
         return _normal(message.strip().strip("'\""))
     if any(sign in message for sign in _SIGNS_OF_CODE) and _SAID["of code"].search(message) is not None:
         return ""
-    for signs, pattern in _rules():
+    for signs, pattern in signed_rows("missing"):
         if any(sign in message for sign in signs) and (match := kept.compiled(pattern).search(message)) is not None:
             name = next(value for value in match.groups() if value)
             is_word = signs[0] in ("o such file", "esolve host") and is_ordinary(name)

@@ -10,18 +10,14 @@ are no shell's come back as they are.
 
 from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.tables import rows
-from ctxrank.indexer.light_typing import cache
 
 # Who speaks: a shell that names itself, and the line.
 _WHO = r"^(?:(?:ba|z|da|k|c|fi)?sh: |line \d+: |\d+: )*"
 
 
-_wordings = cache(lambda: list(rows("shell_wordings")))
-
-
 def in_one_wording(message: str) -> str:
     """The message in bash's words if it is a shell's of a known kind, else as it is."""
-    for sign, pattern, instead in _wordings():
+    for sign, pattern, instead in rows("shell_wordings"):
         if sign in message and (match := kept.match(rf"{_WHO}{pattern}$", message)) is not None:
             return instead.replace("…", match["a"])
     return message

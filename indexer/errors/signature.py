@@ -18,7 +18,7 @@ from ctxrank.indexer.errors.parse.tables import Expressions, listed, rows, words
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.vocabulary import is_ordinary
-from ctxrank.indexer.light_typing import NamedTuple, cache
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
@@ -112,7 +112,7 @@ def sign(unit: ErrorUnit) -> Signature:
         # A message that says nothing particular is the same error only at the same place.
         instance = (*instance, "\x1e", frames[-1].place if frames else "")
     # The language the error speaks about, by tool or by file; '' where neither tells.
-    languages = _languages()
+    languages = dict(rows("languages"))
     file = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
     of_file = languages.get(f".{file.rpartition('.')[2].lower()}", "")
     # Compilers of many languages announce an error as another one's does.
@@ -298,6 +298,3 @@ def _notes(unit: ErrorUnit) -> tuple[str, ...]:
 def _ordinary(words: tuple[str, ...]) -> list[str]:
     """Those that carry meaning and are no names."""
     return [word for word in words if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word))]
-
-
-_languages = cache(lambda: dict(rows("languages")))

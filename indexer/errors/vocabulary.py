@@ -9,7 +9,7 @@ not listed.
 """
 
 from ctxrank.indexer.light_typing import cache
-from ctxrank.indexer.text.tables import rows, words_of  # no expression is read: a spawn asks, too
+from ctxrank.indexer.text.tables import rows  # no expression is read: a spawn asks, too
 
 _ENDINGS = tuple(dict(rows(__file__, "tables/lists"))["endings"].split())
 _SHORTEST_WITH_ENDING = 6
@@ -36,4 +36,4 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @cache
 def _words() -> frozenset[str]:
-    return words_of(__file__, "tables/ordinary_words")
+    return frozenset(word for (word,) in rows(__file__, "tables/ordinary_words"))

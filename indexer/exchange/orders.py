@@ -22,13 +22,14 @@ from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.privacy.purge import orderable_texts
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding
-from ctxrank.indexer.redaction.purged_secrets import DIGEST_BYTES, BlockedSecret, find_purged_secrets
+from ctxrank.indexer.redaction.purged_secrets import BlockedSecret, find_purged_secrets
 from ctxrank.indexer.store import blocklist, origins
 from ctxrank.indexer.store.blocklist import PATH, SECRET, SESSION
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value, require_value
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import origin_and_number
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.digests import BLOCKED_BYTES
 from ctxrank.indexer.text.lines import is_uuid
 
 REMOVED, FORGET = "removed", "forget"
@@ -126,7 +127,7 @@ def digest_order(line: Line) -> DigestOrder:
     order = DigestOrder(*(str(line.values.get(name)) for name in DigestOrder._fields))
     kinds = (PATH, SESSION, SECRET, *(kind.name for kind in KINDS.values() if kind.blocked))
     is_filter = re.fullmatch("[0-9]{1,9} [0-9]{1,9}" if order.kind == SECRET else "", order.prefilter)
-    is_digest = re.fullmatch(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}", order.digest)
+    is_digest = re.fullmatch(f"[0-9a-f]{{{2 * BLOCKED_BYTES}}}", order.digest)
     if order.kind not in kinds or not is_digest or not is_filter or not is_uuid(order.key):
         raise UsageError("it is no order")
     if order.kind == SECRET and not LEAST_CHARS <= int(order.prefilter.split()[0]) <= MOST_CHARS:

@@ -275,7 +275,9 @@ class Fts5Engine:
         scope = query.scope
         facets = " AND ".join(f"scope:({facet})" for facet in self._facets(scope))
         expression = f"({_match_text(query.clause)})" + (f" AND {facets}" if facets else "")
-        rowids = session_range(scope.session_ids[0]) if len(scope.session_ids) == 1 else _ALL_ROWIDS
+        rowids = _ALL_ROWIDS
+        if scope.session_ids:
+            rowids = session_range(min(scope.session_ids))[0], session_range(max(scope.session_ids))[1]
         parent = parent_condition(scope)
         of_parent = f"CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.owner_id AND {parent.sql}" if parent.sql else ""
         conditions, values = self._of_documents(query, rowids)
@@ -390,7 +392,7 @@ class Fts5Engine:
         return self.index().connection
 
     def _facets(self, scope: Scope) -> list[str]:
-        """What the `scope` column must hold, each an alternative; one session is a range of rows instead."""
+        """What the `scope` column must hold, each an alternative; sessions without a gap are a range of rows."""
         facets: list[str] = []
         if scope.kinds:
             kinds = [kind_facet(kind) for kind in scope.kinds]
@@ -402,7 +404,7 @@ class Fts5Engine:
             facets.append(" OR ".join(kinds))
         if scope.is_current:
             facets.append("c1")
-        if len(scope.session_ids) > 1:
+        if scope.session_ids and max(scope.session_ids) - min(scope.session_ids) >= len({*scope.session_ids}):
             facets.append(" OR ".join(f"s{id_}" for id_ in scope.session_ids))
         if scope.group_ids:
             facets.append(" OR ".join(f"g{id_}" for id_ in scope.group_ids))

@@ -32,6 +32,7 @@ from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.vendor_values import find_vendor_values, vendors
 from ctxrank.indexer.redaction.views import View, is_control, is_plain, seen, seen_literally
 from ctxrank.indexer.text.escapes import has_escapes, without_escapes
+from ctxrank.indexer.text.tables import kept_from_tables
 
 if TYPE_CHECKING:
     import ahocorasick_rs
@@ -278,7 +279,7 @@ _ALL_RULES = (*RULES, *FORMAT_RULES)
 def _by_rules(text: str, places: dict[str, list[int]], *, are_formats: bool) -> Iterator[Secret]:
     called: defaultdict[int, list[list[int]]] = defaultdict(list)  # a rule may have 200 anchors, a text few of them
     for anchor, found in places.items():
-        for number in _by_anchor().get(anchor, ()):
+        for number in _anchors()[1].get(anchor, ()):
             if (number >= len(RULES)) == are_formats:
                 called[number].append(found)
     for number in sorted(called):
@@ -286,16 +287,6 @@ def _by_rules(text: str, places: dict[str, list[int]], *, are_formats: bool) -> 
         found = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
         for start, end in find_rule(rule, text, found):
             yield Secret(start, end, rule.label, rule.name)
-
-
-@cache
-def _by_anchor() -> dict[str, list[int]]:
-    """Which rules an anchor calls for, by their numbers."""
-    numbers: defaultdict[str, list[int]] = defaultdict(list)
-    for number, rule in enumerate(_ALL_RULES):
-        for anchor in rule.anchors:
-            numbers[anchor].append(number)
-    return numbers
 
 
 _ESCAPES = ("\\b", "\\f", "\\n", "\\r", "\\t")
@@ -359,32 +350,29 @@ def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
 
     Key blocks are longer than a part, so where they begin is seen everywhere.
     """
-    anchors, _ = _anchors()
-    places: defaultdict[int, list[int]] = defaultdict(list)
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for first, last in [(0, len(lower))] if windows is None else windows:
-        for number, start in _find_anchors(lower if windows is None else lower[first:last]):
-            places[number].append(first + start)
-    found = {anchors[number]: starts for number, starts in places.items()}
+        for anchor, start in _find_anchors(lower if windows is None else lower[first:last]):
+            found[anchor].append(first + start)
     if windows is not None:
         found[_KEY_BLOCK] = [match.start() for match in compiled(_KEY_BLOCK).finditer(lower)]
-    return found
+    return dict(found)
 
 
-def _find_anchors(part: str) -> Iterator[tuple[int, int]]:
-    """Each place of an anchor, by its number; those of one anchor in order."""
-    anchors, longest = _anchors()
+def _find_anchors(part: str) -> Iterator[tuple[str, int]]:
+    """Each place of an anchor; those of one anchor in order."""
     _looked_through[0] += len(part)
     if _looked_through[0] > _CHARS_WITHOUT_AUTOMATON:
-        scanner = _automaton(is_dfa=_looked_through[0] > _CHARS_WITHOUT_DFA)
+        scanner, words, longest = _automaton(is_dfa=_looked_through[0] > _CHARS_WITHOUT_DFA)
         for number, start, _ in find_in_parts(scanner, part, longest, overlapping=True):
-            yield number, start
+            yield words[number], start
         return
-    by_head = _by_head()
+    by_head, _ = _anchors()
     for start, char in enumerate(part):
         for head in (part[start : start + _HEAD_CHARS], char):
-            for number in by_head.get(head, ()):
-                if part.startswith(anchors[number], start):
-                    yield number, start
+            for anchor in by_head.get(head, ()):
+                if part.startswith(anchor, start):
+                    yield anchor, start
 
 
 _KEY_BLOCK = "-----begin"
@@ -392,23 +380,30 @@ _KEY_BLOCK = "-----begin"
 _CONTROLS = frozenset(filter(is_control, map(chr, range(0x80))))
 
 
-@cache
-def _anchors() -> tuple[tuple[str, ...], int]:
-    """Where a secret may stand, each anchor once, and the length of the longest."""
-    words = tuple(dict.fromkeys([*_CONTROLS, *NAME_ANCHORS, *_by_anchor(), *vendors(), KUBERNETES_ANCHOR]))
-    return words, max(map(len, words))
-
-
 _HEAD_CHARS = 3
+_Anchors = tuple[dict[str, tuple[str, ...]], dict[str, tuple[int, ...]]]
 
 
 @cache
-def _by_head() -> dict[str, list[int]]:
-    """The numbers of the anchors by what each begins with: three characters, or one if it has no three."""
-    numbers: defaultdict[str, list[int]] = defaultdict(list)
-    for number, anchor in enumerate(_anchors()[0]):
-        numbers[anchor[: _HEAD_CHARS if len(anchor) >= _HEAD_CHARS else 1]].append(number)
-    return numbers
+def _anchors() -> _Anchors:
+    """Where a secret may stand: each anchor once, by what it begins with (three characters, or one if it has no three);
+    and the numbers of the rules that an anchor calls for.
+    """
+    return kept_from_tables(__spec__, _arranged)
+
+
+def _arranged() -> _Anchors:
+    numbers: dict[str, tuple[int, ...]] = {}
+    for number, rule in enumerate(_ALL_RULES):
+        for anchor in rule.anchors:
+            numbers[anchor] = (*numbers.get(anchor, ()), number)
+    # A rule may have 200 anchors that call for it alone: what is equal is kept once.
+    once = {of_anchor: of_anchor for of_anchor in numbers.values()}
+    by_head: dict[str, tuple[str, ...]] = {}
+    for anchor in dict.fromkeys([*_CONTROLS, *NAME_ANCHORS, *numbers, *vendors(), KUBERNETES_ANCHOR]):
+        head = anchor[: _HEAD_CHARS if len(anchor) >= _HEAD_CHARS else 1]
+        by_head[head] = (*by_head.get(head, ()), anchor)
+    return by_head, {anchor: once[of_anchor] for anchor, of_anchor in numbers.items()}
 
 
 # An automaton takes as long to make as so many characters to be looked through one after the other, and a DFA, which
@@ -419,12 +414,16 @@ _looked_through = [0]
 
 
 @cache
-def _automaton(*, is_dfa: bool) -> "ahocorasick_rs.AhoCorasick":
-    """All anchors in one automaton: two hundred searches, one after the other, take forty times as long."""
+def _automaton(*, is_dfa: bool) -> "tuple[ahocorasick_rs.AhoCorasick, list[str], int]":
+    """All anchors in one automaton, they themselves, and the length of the longest.
+
+    Two hundred searches, one after the other, take forty times as long.
+    """
     from ahocorasick_rs import AhoCorasick, Implementation  # noqa: PLC0415  start-up: only for redaction
 
     implementation = Implementation.DFA if is_dfa else Implementation.ContiguousNFA
-    return AhoCorasick(_anchors()[0], implementation=implementation)
+    words = [*chain.from_iterable(_anchors()[0].values())]
+    return AhoCorasick(words, implementation=implementation), words, max(map(len, words))
 
 
 _PRIVATE_RULE = "private-block"

@@ -3,16 +3,9 @@
 filled("(?!%{STAND_IN})[a-z]+")      the same with the pattern of a stand-in
 """
 
-from ctxrank.indexer.text.tables import rows
+from ctxrank.indexer.text.tables import kept_from_tables, rows
 
-# The first letters of any three digits in base64, as words; all else is in the table.
-_ACCOUNT = " ".join(
-    first + third + fourth
-    for first in ("mt", "mj", "mz", "nd", "nt", "nj", "nz", "od", "ot")
-    for third in "aeimquycgk"
-    for fourth in "wxyz012345"
-)
-PIECES: dict[str, str] = {"ACCOUNT": _ACCOUNT}
+PIECES: dict[str, str] = {}
 
 
 def filled(pattern: str) -> str:
@@ -21,6 +14,18 @@ def filled(pattern: str) -> str:
     return first + "".join(PIECES[name] + rest for name, _, rest in (other.partition("}") for other in others))
 
 
-for name, *cells in rows(__file__, "pieces"):
-    if cells:
-        PIECES[name] = filled(cells[0])
+def _read() -> dict[str, str]:
+    # The first letters of any three digits in base64, as words; all else is in the table.
+    PIECES["ACCOUNT"] = " ".join(
+        first + third + fourth
+        for first in ("mt", "mj", "mz", "nd", "nt", "nj", "nz", "od", "ot")
+        for third in "aeimquycgk"
+        for fourth in "wxyz012345"
+    )
+    for name, *cells in rows(__file__, "pieces"):
+        if cells:
+            PIECES[name] = filled(cells[0])
+    return PIECES
+
+
+PIECES.update(kept_from_tables(__spec__, _read))

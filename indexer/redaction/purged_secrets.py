@@ -15,9 +15,8 @@ from functools import lru_cache
 
 from ctxrank.indexer.bounds import LEAST_CHARS, MOST_CHARS
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.digests import BLOCKED_BYTES, digest_of
 
-DIGEST_BYTES = 20
 PURGED_LABEL = "[FORGOTTEN]"
 _BUCKETS = 16
 # Text that says where a key starts and ends is no secret, and occurs in many.
@@ -51,13 +50,13 @@ def can_be_purged(text: str) -> bool:
 
 def secret_digest(key: str, secret: str) -> str:
     """The digest by which a secret is known."""
-    return digest_of(f"secret\n{secret}", DIGEST_BYTES, key=key)
+    return digest_of(f"secret\n{secret}", BLOCKED_BYTES, key=key)
 
 
 @lru_cache(maxsize=4096)
 def hash_bucket(key: str, char: str) -> int:
     """The bucket of a character; which one it is differs from store to store."""
-    return int(digest_of(f"bucket\n{char}", DIGEST_BYTES, key=key)[:2], 16) % _BUCKETS
+    return int(digest_of(f"bucket\n{char}", BLOCKED_BYTES, key=key)[:2], 16) % _BUCKETS
 
 
 def find_purged_secrets(text: str, secrets: tuple[BlockedSecret, ...]) -> Iterator[tuple[int, int]]:

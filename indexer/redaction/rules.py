@@ -8,9 +8,9 @@ precedes it.
 
 from codecs import unicode_escape_decode
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 from ctxrank.indexer.redaction.pieces import PIECES, filled
-from ctxrank.indexer.text.tables import rows
+from ctxrank.indexer.text.tables import kept_from_tables, rows
 
 
 class Rule(NamedTuple):
@@ -35,10 +35,10 @@ class Rule(NamedTuple):
     is_command: bool = False
 
 
-def _read() -> dict[str, list[Rule]]:
-    """The rules of each section of the table."""
-    sections: dict[str, list[Rule]] = {}
-    section, is_token = list[Rule](), False
+def _read() -> dict[str, list[tuple[Any, ...]]]:
+    """The values of the rules of each section of the table."""
+    sections: dict[str, list[tuple[Any, ...]]] = {}
+    section, is_token = list[tuple[Any, ...]](), False
     for name, *cells in rows(__file__, "rules", filled):
         if name.startswith("["):
             section, is_token = sections.setdefault(name, []), name in ("[tokens]", "[marks]")
@@ -55,11 +55,13 @@ def _read() -> dict[str, list[Rule]]:
             label = label or f"[REDACTED:{name}]"
             is_place = section is sections.get("[places]") or PIECES["NOT_A_SECRET"] in pattern
             kind = (is_place, PIECES["NOT_CODE"] in pattern, PIECES["ARGS"] in pattern)
-            section.append(Rule(name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, *kind))
+            section.append((name, tuple(parts), pattern, label, int(back or 0), float(least or 0), opening, *kind))
     return sections
 
 
 # The order is part of the meaning: of two rules that see the same text, the first one names it.
-RULES, TOKENS, MARKS, PLACES, VALUES = map(tuple, _read().values())
+RULES, TOKENS, MARKS, PLACES, VALUES = (
+    tuple(map(Rule._make, section)) for section in kept_from_tables(__spec__, _read).values()
+)
 # What is known by a public format, and by its position: labelled with its name.
 FORMAT_RULES = (*TOKENS, *MARKS, *PLACES)

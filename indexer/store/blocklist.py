@@ -15,17 +15,13 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.redaction.purged_secrets import (
-    DIGEST_BYTES,
-    BlockedSecret,
-    find_purged_secrets,
-    hash_bucket,
-    secret_digest,
-)
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import read_rows, read_value, require_value
 from ctxrank.indexer.store.ids import own_uuid
-from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.digests import BLOCKED_BYTES, digest_of
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.redaction.purged_secrets import BlockedSecret
 
 PATH, SESSION, SECRET = "path", "session", "secret"
 # Kinds of documents that are blocked by their path; all others are by their text.
@@ -84,6 +80,7 @@ class Blocklist:
         from ctxrank.indexer.redaction.encoded import (  # noqa: PLC0415  only a store that has purged a secret needs it
             contains_in_any_encoding,
         )
+        from ctxrank.indexer.redaction.purged_secrets import find_purged_secrets  # noqa: PLC0415  the same
 
         return contains_in_any_encoding(text, lambda part: find_purged_secrets(part, self._secrets))
 
@@ -96,6 +93,8 @@ def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]
 
 def block_secrets(writer: apsw.Connection, secrets: Iterable[str]) -> list[int]:
     """Let these be redacted in whatever is stored from now on. `writer` has a transaction open."""
+    from ctxrank.indexer.redaction.purged_secrets import hash_bucket, secret_digest  # noqa: PLC0415  as above
+
     key = own_uuid(writer)
     return [
         _insert(writer, SECRET, secret_digest(key, secret), f"{len(secret)} {hash_bucket(key, secret[0])}")
@@ -140,14 +139,18 @@ def allow(writer: apsw.Connection, numbers: Iterable[int]) -> None:
             raise NotFoundError(f"Nothing is kept out under {number}.", "'ctxrank purge --list' shows the numbers.")
 
 
-def blocked_secrets(connection: apsw.Connection) -> tuple[BlockedSecret, ...]:
+def blocked_secrets(connection: apsw.Connection) -> "tuple[BlockedSecret, ...]":
     """The purged secrets, as a text is searched for them."""
     query = "SELECT digest, prefilter, origin FROM blocklist WHERE kind = 'secret' ORDER BY id"
     secrets: list[BlockedSecret] = []
     for digest, prefilter, origin in connection.execute(query):
+        from ctxrank.indexer.redaction import purged_secrets  # noqa: PLC0415  as above
+
         # The prefilter is a secret's length, and the hash bucket of its first character.
         length, bucket = map(int, prefilter.split())
-        secrets.append(BlockedSecret(digest, length, bucket, origin or own_uuid(connection), bool(origin)))
+        secrets.append(
+            purged_secrets.BlockedSecret(digest, length, bucket, origin or own_uuid(connection), bool(origin))
+        )
     return tuple(secrets)
 
 
@@ -167,4 +170,4 @@ def same_text(text: str) -> str:
 def digest(key: str, kind: str, text: str) -> str:
     """The digest of a path, a session's name or a record's text under the uuid of a store."""
     same = text.rstrip("/") if kind == PATH else text if kind == SESSION else same_text(text)
-    return digest_of(f"{kind}\n{same}", DIGEST_BYTES, key=key)
+    return digest_of(f"{kind}\n{same}", BLOCKED_BYTES, key=key)

@@ -6,6 +6,7 @@ from _blake2 import blake2b
 __all__ = ["blake2b", "digest_of", "sha256_of"]
 
 _DIGEST_BYTES = 12
+BLOCKED_BYTES = 20  # of what was purged: for ever, and of any store
 _MAX_KEY_BYTES = 64  # of BLAKE2b
 
 

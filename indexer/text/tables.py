@@ -1,20 +1,49 @@
 """Tables beside the code: one row an entry, columns between tabs, and lines of comment that begin with #; and JSON."""
 
+import marshal
 import os
 from collections.abc import Callable, Iterator
 
-from ctxrank.indexer.light_typing import Any
+from ctxrank.indexer.light_typing import TYPE_CHECKING, Any, cast, is_tuple
+from ctxrank.indexer.systems import keep_for_next_process, place_of_kept, state_of
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from typing import TypeVar
+
+    _Value = TypeVar("_Value")
 
 
 def rows(module_file: str, name: str, filled: Callable[[str], str] = str) -> Iterator[list[str]]:
     """The rows of a table that lies beside a module, each as its columns; `filled` gives the text that is read."""
-    for line in _lines(filled(_read(module_file, f"{name}.tsv"))):
-        yield line.split("\t")
+    for line in filled(_read(module_file, f"{name}.tsv")).split("\n")[:-1]:
+        if not line.startswith("#"):
+            yield line.split("\t")
 
 
-def words_of(module_file: str, name: str) -> frozenset[str]:
-    """The words of a table of words, one a row, that lies beside a module."""
-    return frozenset(_lines(_read(module_file, f"{name}.tsv")))
+def kept_from_tables(spec: "ModuleSpec | None", make: "Callable[[], _Value]", folder: str = "") -> "_Value":
+    """What a module makes of the tables of its folder, or of another one, of types that `marshal` writes.
+
+    It is kept beside the module's bytecode, and made again when the module or a file of the folder is another.
+    """
+    assert spec is not None and spec.origin is not None, "a module that was found in a file"
+    tables = os.scandir(folder or os.path.dirname(spec.origin))
+    state = state_of([spec.origin, *(one.path for one in tables if one.name.endswith((".py", ".tsv")))])
+    place = place_of_kept(spec, "tables")
+    kept: Any = read_kept(place)
+    if not is_tuple(kept) or kept[:1] != (state,):
+        kept = state, make()
+        keep_for_next_process(place, marshal.dumps(kept))
+    return cast("_Value", kept[1])
+
+
+def read_kept(place: str) -> object:
+    """What processes before this one have kept as `marshal` writes it; None for nothing that can be read."""
+    try:
+        with open(place, "rb") as file:
+            return marshal.loads(file.read())
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
 
 
 def json_of(module_file: str, name: str) -> Any:
@@ -22,10 +51,6 @@ def json_of(module_file: str, name: str) -> Any:
     import json  # noqa: PLC0415  start-up: a query reads none
 
     return json.loads(_read(module_file, f"{name}.json"))
-
-
-def _lines(text: str) -> list[str]:
-    return [line for line in text.split("\n")[:-1] if not line.startswith("#")]
 
 
 def _read(module_file: str, name: str) -> str:

@@ -4,12 +4,11 @@ It is kept as Python keeps the code of modules: in `__pycache__`, where this use
 written at all. Its end is its key.
 """
 
-import os
 import sys
 from collections.abc import Callable
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cache
-from ctxrank.indexer.systems import keep_for_next_process
+from ctxrank.indexer.systems import keep_for_next_process, place_of_kept, state_of
 
 if TYPE_CHECKING:  # it may not be compiled
     from ctxrank.indexer.text._vocabulary import Vocabulary
@@ -28,15 +27,7 @@ def compiled_type() -> "type[Vocabulary] | None":
 def key_of(path: str) -> bytes:
     """What an image is of: a file, and the code that reads it. Raises OSError."""
     compiled = compiled_type()
-    paths = [path] if compiled is None else [path, str(sys.modules[compiled.__module__].__file__)]
-    stats = [os.stat(one) for one in paths]
-    named = [f"{one} {info.st_size} {info.st_mtime_ns}" for one, info in zip(paths, stats, strict=True)]
-    return " ".join(named).encode("utf-8", "surrogateescape")
-
-
-def _place(name: str) -> str:
-    cached = __spec__.cached if __spec__ is not None else None
-    return f"{(cached or __file__).removesuffix('.pyc')}.{name}"
+    return state_of([path] if compiled is None else [path, str(sys.modules[compiled.__module__].__file__)])
 
 
 def kept_image(name: str, key: bytes, class_of: Callable[[int], int]) -> "Vocabulary | None":
@@ -45,7 +36,7 @@ def kept_image(name: str, key: bytes, class_of: Callable[[int], int]) -> "Vocabu
 
     compiled = compiled_type()
     try:
-        with open(_place(name), "rb") as file:
+        with open(place_of_kept(__spec__, name), "rb") as file:
             kept = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return compiled(memoryview(kept)[: -len(key)], class_of) if compiled and kept[-len(key) :] == key else None
     except (OSError, ValueError):
@@ -54,4 +45,4 @@ def kept_image(name: str, key: bytes, class_of: Callable[[int], int]) -> "Vocabu
 
 def keep_image(name: str, image: bytes, key: bytes) -> None:
     """Keep it for the next process."""
-    keep_for_next_process(_place(name), image + key)
+    keep_for_next_process(place_of_kept(__spec__, name), image + key)

@@ -40,7 +40,7 @@ def best_quotes(
             continue
         parent = cleaned_parent(parents[id_], config.redaction_mode)
         stored = engine.passages([document_id_of(row.rowid) for row in groups[id_].passages])
-        texts = [cleaned(one.body, one.ruleset, config.redaction_mode) for one in stored.values()]
+        texts = (cleaned(one.body, one.ruleset, config.redaction_mode) for one in stored.values())
         passage = next((text for text in texts if holds(text)), None)
         if passage is not None or holds(f"{parent.title}\n{parent.body}"):
             found.append(PromptFinding(parent, passage or "", ("the message",)))

@@ -31,11 +31,17 @@ def findings_that_quote(
 ) -> list[PromptFinding]:
     """The findings that hold a message, the best first, with the passage that does; `is_wanted` leaves some out."""
     first_line = message.strip().partition("\n")[0]
-    wanted = _plain(first_line)
-    if len(wanted.split()) < _LEAST_WORDS or not config.has_index:
+    wanted = " ".join(_unmarked(first_line).split()).strip(" .:!")
+    words = wanted.split()
+    if len(words) < _LEAST_WORDS or not config.has_index:
         return []
     few = few_texts(store.primary, _SCOPE.kinds, _FEW_TEXTS)
-    if few is not None and not any(wanted in _plain(text) for text in few):
+
+    def holds(text: str) -> bool:
+        text = _unmarked(text)
+        return all(word in text for word in words) and wanted in " ".join(text.split())
+
+    if few is not None and not any(map(holds, few)):
         return []  # the index need not be opened to say so
 
     # What every finding that quotes it holds, and hardly another; there its first word may be the end of a longer one.
@@ -47,14 +53,12 @@ def findings_that_quote(
             return []
         from ctxrank.ranking.context.quote_search import best_quotes  # noqa: PLC0415  only where one may be quoted
 
-        return best_quotes(
-            first_line, _SCOPE, engine, statistics, config, is_wanted, lambda text: wanted in _plain(text)
-        )
+        return best_quotes(first_line, _SCOPE, engine, statistics, config, is_wanted, holds)
 
     return from_index(store, quoting)
 
 
-def _plain(text: str) -> str:
+def _unmarked(text: str) -> str:
     for mark in _MARKS:  # a tenth of the time that looking each character up takes
         text = text.replace(mark, "")
-    return " ".join(text.lower().split()).strip(" .:!")
+    return text.lower()

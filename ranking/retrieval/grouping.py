@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from math import inf
 
 from ctxrank.indexer.store.facets import document_id_of
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, best_first
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate
 
 SHOWN_PASSAGES = 3
 OWN_SHARE = 0.4
@@ -87,9 +87,9 @@ class HitGroup:
 
 
 def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:
-    """Candidates by the id of their owning document."""
+    """Candidates, which come best first, by the id of their owning document."""
     groups: defaultdict[int, HitGroup] = defaultdict(HitGroup)
-    for row in best_first(rows):
+    for row in rows:
         rowid, owner_id, _, _ = row  # at once: of hundreds of rows
         if rowid & _DOCUMENT == owner_id:
             groups[owner_id].own = row

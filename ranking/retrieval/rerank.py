@@ -44,11 +44,11 @@ class _Read(NamedTuple):
 
 
 def reranked(plan: Plan, found: Candidates) -> Candidates:
-    """The same candidates, the best of them with their bonuses, in the caller's snapshot."""
+    """The same candidates best first, the best of them with their bonuses, in the caller's snapshot."""
+    rows = best_first(found.rows)
     plain = [term for term in plan.terms if len(term.stems) == 1 and not (term.column or term.field)]
     if not plain or not found.rows or not (plan.tuning.near or plan.tuning.exact):
-        return found
-    rows = best_first(found.rows)
+        return found._replace(rows=rows)
     # A row's bonus depends on which others were read, too (`forms`): with a tie cut in two, the same documents saved
     # in another order would have other scores.
     count = count_with_ties([row.score for row in rows], MAX_RERANKED, MAX_TIED)
@@ -73,7 +73,10 @@ def reranked(plan: Plan, found: Candidates) -> Candidates:
             bonuses = (*bonuses, Bonus(TEST, "", -TEST_DEMOTION * total))
             total -= TEST_DEMOTION * total
         best.append(Candidate._make((rowid, owner_id, total, known + bonuses)))
-    return found._replace(rows=best + rows[count:])
+    best, others = best_first(best), rows[count:]
+    # A bonus lifts a row: only tests can come below the others.
+    is_in_order = not (best and others) or best[-1].score > others[0].score
+    return found._replace(rows=best + others if is_in_order else best_first(best + others))
 
 
 def _is_source_with(pairs: tuple[tuple[str, str, float, float], ...], row: _Read) -> bool:

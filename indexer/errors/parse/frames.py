@@ -9,7 +9,7 @@ import re
 
 from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.tables import Expressions, listed, signed_rows
-from ctxrank.indexer.light_typing import NamedTuple, cache
+from ctxrank.indexer.light_typing import NamedTuple
 
 _MAX_NAME = 120
 
@@ -29,8 +29,6 @@ class Frame(NamedTuple):
 
 
 _CALLS = Expressions("frames")
-# Compiled when a line holds their sign, because a cold start needs one or two of them.
-_notations = cache(lambda: signed_rows("frames"))
 NAMELESS = listed("nameless") | {""}
 JAVA_FILES = (".java", ".kt", ".scala")
 
@@ -39,7 +37,7 @@ def frame_of(line: str) -> Frame | None:
     """The frame in this line, in whatever runtime's notation; None if it is no frame."""
     if 'File "' in line and (match := _CALLS["python"].match(line)):
         return frame_at(match[1], match[2] or "")
-    for signs, pattern in _notations():
+    for signs, pattern in signed_rows("frames"):
         if any(sign in line for sign in signs) and (match := kept.match(pattern, line)):
             named = match.groupdict()
             return frame_at(named.get("file") or "", named.get("function") or "")

@@ -11,7 +11,8 @@ import re
 import sys
 
 from ctxrank.indexer.light_typing import Any, cache, cast, is_dict
-from ctxrank.indexer.systems import keep_for_next_process
+from ctxrank.indexer.systems import keep_for_next_process, place_of_kept
+from ctxrank.indexer.text.tables import read_kept
 
 _compiler: Any = getattr(re, "_compiler", None)
 # What `re` makes a pattern of: its flags, its code as 32-bit words, how many groups it has, their names, and by number.
@@ -40,25 +41,16 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         code = b"".join(word.to_bytes(4, sys.byteorder) for word in _compiler._code(tree, 0))
         groups = tree.state.groups
         kept[pattern] = tree.state.flags, code, groups - 1, names, tuple(map(by_number.get, range(groups)))
-        keep_for_next_process(_place(), marshal.dumps(kept))
+        keep_for_next_process(place_of_kept(__spec__, _compiler.MAGIC), marshal.dumps(kept))
     flags, code, *groups = kept[pattern]
     found: re.Pattern[str] = _compiler._sre.compile(pattern, flags, memoryview(code).cast("I").tolist(), *groups)
     return found
 
 
-def _place() -> str:
-    cached = __spec__.cached if __spec__ is not None else None
-    return f"{(cached or __file__).removesuffix('.pyc')}.{_compiler.MAGIC}"
-
-
-def read_kept() -> dict[str, _Parts]:
+def read_expressions() -> dict[str, _Parts]:
     """What processes before this one have compiled."""
-    try:
-        with open(_place(), "rb") as file:
-            found: Any = marshal.loads(file.read())
-    except (OSError, EOFError, ValueError, TypeError):
-        return {}
+    found = read_kept(place_of_kept(__spec__, _compiler.MAGIC))
     return cast("dict[str, _Parts]", found) if is_dict(found) else {}
 
 
-_kept = cache(read_kept)
+_kept = cache(read_expressions)

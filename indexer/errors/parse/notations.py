@@ -7,6 +7,7 @@ compiling all of them would cost a cold start some thirty milliseconds. Named gr
 find: message, type (of an exception), code, place (file:line), function.
 """
 
+import functools
 import re
 
 from ctxrank.indexer.errors.parse import kept
@@ -52,18 +53,15 @@ def notations() -> tuple[Notation, ...]:
     )
 
 
-@cache
-def ways() -> dict[str, dict[str, str]]:
-    """What is particular of tools (see tools.tsv): expressions by what they are for, and by tool."""
-    found: dict[str, dict[str, str]] = {}
-    for tool, way, pattern in rows("tools"):
-        found.setdefault(way, {})[tool] = pattern
-    return found
+@functools.cache
+def ways(name: str) -> dict[str, str]:
+    """What is particular of tools (see tools.tsv): their expressions for one of their ways."""
+    return {tool: pattern for tool, of, pattern in rows("tools") if of == name}
 
 
 def way(name: str, tool: str) -> str:
     """A tool's expression for one of its ways; what matches nothing where it has none."""
-    return ways()[name].get(tool, NOTHING)
+    return ways(name).get(tool, NOTHING)
 
 
 class Headline(NamedTuple):
@@ -101,12 +99,12 @@ def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> He
     message = (named.get("message") or named.get("said", "")).strip()
     codes = tuple(code for key in ("code", "code2", "flag") if (code := named.get(key)))
     tool = notation.tool
-    place_below = ways()["place below"].get(tool)
+    place_below = ways("place below").get(tool)
     if place_below and notation.family == "compiler" and not codes and not kept.match(place_below, following):
         tool = ""  # `error: …` alone is written by many
     for code in codes:
-        tool = next((name for name, pattern in ways()["has code"].items() if kept.match(pattern, code)), tool)
+        tool = next((name for name, pattern in ways("has code").items() if kept.match(pattern, code)), tool)
     if not codes and (place_below or not tool):
-        tool = next((name for name, pattern in ways()["says"].items() if kept.compiled(pattern).search(message)), tool)
+        tool = next((name for name, pattern in ways("says").items() if kept.compiled(pattern).search(message)), tool)
     error_type = re.split(r"\.|::", named.get("type", ""))[-1]
     return Headline(notation, tool, message, error_type, codes, named.get("place", ""), named.get("function", ""))

@@ -9,65 +9,68 @@ Read when first asked for, and compiled where a row's signs are met: most calls 
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from ctxrank.indexer.errors.parse.kept import compiled
-from ctxrank.indexer.light_typing import cache
-from ctxrank.indexer.text.tables import words_of
+from ctxrank.indexer.text.tables import kept_from_tables
 
 _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "tables")
 _PIECE = r"«(\w+)(?::(\w+))?»"
 
 
-def rows(name: str) -> Iterator[list[str]]:
+@cache
+def rows(name: str) -> list[list[str]]:
     """The rows of a table by its name, each as its columns."""
+    return [line.split("\t") for line in _tables()[name].splitlines()]
+
+
+@cache
+def _tables() -> dict[str, str]:
+    return kept_from_tables(__spec__, _read, _FOLDER)
+
+
+def _read() -> dict[str, str]:
+    """All tables, without comments and with their pieces in place."""
+    return {file_name.removesuffix(".tsv"): "".join(_lines(file_name)) for file_name in os.listdir(_FOLDER)}
+
+
+def _lines(file_name: str) -> Iterator[str]:
     pieces: dict[str, str] = {}
 
     def piece(found: re.Match[str]) -> str:
         return pieces[found[1]].replace("{0}", found[2] or "")
 
-    with open(os.path.join(_FOLDER, f"{name}.tsv"), encoding="utf-8") as file:
+    with open(os.path.join(_FOLDER, file_name), encoding="utf-8") as file:
         for line in file:
-            if line.startswith("#"):
-                continue
-            columns = (compiled(_PIECE).sub(piece, line) if "«" in line else line).rstrip("\n").split("\t")
-            if columns[0] == "=":
-                pieces[columns[1]] = columns[2]
-            else:
-                yield columns
-
-
-@cache
-def _expressions() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    for module, name, pattern in rows("expressions"):
-        found.setdefault(module, {})[name] = pattern
-    return found
+            filled = line if line.startswith("#") else re.sub(_PIECE, piece, line)
+            if filled.startswith("=\t"):
+                _, name, pieces[name] = filled.rstrip("\n").split("\t")
+            elif not filled.startswith("#"):
+                yield filled
 
 
 class Expressions(dict[str, re.Pattern[str]]):
     """The expressions of a module, by their names; each is compiled when it is first asked for."""
 
     def __init__(self, module: str) -> None:
-        self.module = module
+        self._patterns = {name: pattern for of, name, pattern in rows("expressions") if of == module}
 
     def __missing__(self, name: str) -> re.Pattern[str]:
-        found = self[name] = compiled(_expressions()[self.module][name])
+        found = self[name] = compiled(self._patterns[name])
         return found
 
 
+@cache
 def signed_rows(name: str) -> tuple[tuple[list[str], str], ...]:
     """The rows of a table of two columns: strings of which a text must hold one, and an expression."""
     return tuple((signs.split("¦"), pattern) for signs, pattern in rows(name))
 
 
-_lists = cache(lambda: {name: frozenset(members.split()) for name, members in rows("lists")})
-
-
 def listed(name: str) -> frozenset[str]:
     """The words of a short list, by its name."""
-    return _lists()[name]
+    return frozenset(dict(rows("lists"))[name].split())
 
 
 def words(name: str) -> frozenset[str]:
     """The words of a table of words."""
-    return words_of(__file__, f"../tables/{name}")
+    return frozenset(word for (word,) in rows(name))

@@ -56,22 +56,23 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         score = scores.get(row.package.document_id, 0.0)
         return 0.0 if row.package.is_unused_clone and calibrated(score, half_known) < FLOOR else score / best
 
-    bearing = [
-        row._replace(standing=IS_NEAR if share(row) >= NEAR else IS_BEARING) for row in rows if share(row) >= BEARS
-    ]
+    bearing: list[RankedPackage] = []
+    unsaid: dict[int, RankedPackage] = {}
+    for row in rows:
+        of_best = share(row)
+        if of_best >= BEARS:
+            bearing.append(row._replace(standing=IS_NEAR if of_best >= NEAR else IS_BEARING))
+        else:
+            unsaid[row.package.id] = row
     bearing.sort(
         key=lambda row: (row.package.is_delivered, row.package.is_gone, share(row) < FIRST, -row.score, *_newest(row))
     )
     # What text says nothing of is in the order of a block without a task.
-    unsaid = {row.package.id: row for row in rows if share(row) < BEARS}
-    by_priority = rank_packages([row.package for row in unsaid.values()], None, spawn.group, today)
     routed: list[RankedPackage] = []
     hidden: list[RankedPackage] = []
-    for row in [unsaid[one.package.id] for one in by_priority]:
-        if _is_routed(spawn, row.package):
-            routed.append(row._replace(text=0.0, score=blended(0.0, row.parts.total), standing=IS_ROUTED))
-        else:
-            hidden.append(row)
+    for one in rank_packages([row.package for row in unsaid.values()], None, spawn.group, today):
+        (routed if _is_routed(spawn, one.package) else hidden).append(unsaid[one.package.id])
+    routed = [row._replace(text=0.0, score=blended(0.0, row.parts.total), standing=IS_ROUTED) for row in routed]
     known = with_matches(spawn, plan, groups, bearing + routed)
     if spawn.zone is Zone.CONSERVATIVE:
         plain = [row._replace(standing="") for row in known]

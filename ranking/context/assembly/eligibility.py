@@ -16,6 +16,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.cloned_notes import COMMIT, IS_UNUSED_CLONE
 from ctxrank.indexer.records.receipts import ASSEMBLY, delivered_to_run, get_receipt
 from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, SESSION_TITLE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.shapes import Spawn
@@ -59,12 +60,13 @@ _QUERY = f"""
            AND NOT EXISTS (SELECT 1 FROM package_consumers AS c
                             WHERE c.package_id = p.id AND c.agent IN (:agent, :like)),
            :is_retry AND EXISTS (SELECT 1 FROM deliveries AS v
-                    WHERE v.package_id = p.id AND v.group_id = coalesce(:group, 0) AND v.agent = :agent
-                      AND v.iteration = :iteration AND v.delivered_at < :before)
+                    WHERE v.package_id = p.id AND v.group_id = coalesce(iif(p.session_id = :own, :group, 0), 0)
+                      AND v.agent = :agent AND v.iteration = :iteration AND v.delivered_at < :before)
            OR :is_retry AND EXISTS (SELECT 1 FROM package_consumers AS c
                        WHERE c.package_id = p.id AND c.agent = :agent AND c.iteration = :iteration
                          AND c.consumed_at < :before),
-           :is_own AND (:group IS NULL OR p.scope = 'global' OR p.group_id = :group OR p.id IN ({{references}})),
+           p.session_id = :own
+           AND (:group IS NULL OR p.scope = 'global' OR p.group_id = :group OR p.id IN ({{references}})),
            {SESSION_TITLE},
            d.title, {IS_UNUSED_CLONE},
            coalesce((SELECT max(a.held_at) FROM anchors AS a WHERE a.document_id = d.id), 0),
@@ -74,7 +76,8 @@ _QUERY = f"""
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id
       LEFT JOIN groups AS g ON g.id = p.group_id
-     WHERE p.session_id = :session AND p.superseded_by IS NULL AND {IS_ACCEPTED.format("p.id")}
+     WHERE p.session_id IN (SELECT value FROM json_each(:sessions))
+       AND p.superseded_by IS NULL AND {IS_ACCEPTED.format("p.id")}
        AND (:reach <> 'group' OR :group IS NULL OR p.scope = 'global' OR p.group_id = :group
             OR p.id IN ({{references}}))
 """
@@ -95,7 +98,11 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
              ORDER BY id
         """
         earlier = read_column(primary, query, (spawn.project, session.id, session.created_at, session.id), int)
+    group = spawn.group
     values = {
+        "own": session.id,
+        "sessions": id_list([session.id, *earlier]),
+        "group": group.id if group else None,
         "agent": spawn.agent,
         "like": spawn.config.team.like(spawn.agent),
         "iteration": max(request.iteration, 0),
@@ -105,14 +112,10 @@ def eligible_packages(spawn: Spawn) -> list[EligiblePackage]:
         "is_retry": request.run is None and request.iteration > 0,
     }
     given = delivered_to_run(primary, session.id, request.run, request.before) if request.run is not None else ()
-    packages: list[EligiblePackage] = []
-    for session_id in (session.id, *earlier):
-        is_own = session_id == session.id
-        group = spawn.group if is_own else None
-        # In SQL, because a session's other groups are most of its packages.
-        sql = _QUERY.format(references=", ".join(map(str, group.context_references)) if group else "")
-        which = {"session": session_id, "is_own": is_own, "group": group.id if group else None}
-        packages += map(EligiblePackage._make, primary.execute(sql, values | which))
+    # In SQL, because a session's other groups are most of its packages; of all sessions at once: to prepare it again
+    # takes as long as a hundred rows.
+    sql = _QUERY.format(references=", ".join(map(str, group.context_references)) if group else "")
+    packages = [*map(EligiblePackage._make, primary.execute(sql, values))]
     if spawn.news is not None:
         packages = [one for one in packages if public_id(PACKAGE, one.id) in spawn.news]
     if not given:

@@ -82,7 +82,7 @@ def find_files(plan: Plan, store: Store, task: str, query: Query) -> FoundFiles:
         found, first = with_rows_of_files(plan, _FILES, found, named_files(query, task))
     candidates = best_first(found.rows)
     best = reranked(plan, Candidates(candidates[:_RERANKED], is_complete=False))
-    groups = grouped(best.rows + candidates[_RERANKED:])
+    groups = grouped(best_first(best.rows + candidates[_RERANKED:]))
     priors = Priors(plan, task, query, groups, _WEIGHED, is_by_passage=False)
     for id_, signals in priors.known.items():
         priors.give(groups[id_], signals)

@@ -253,8 +253,8 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
         type_, message, solution, confirmations, refutations, occurrences, state, ruleset = row
         signature, solution = _signature(type_, cleaned(message, ruleset, mode)), cleaned(solution, ruleset, mode)
         confidence = round(confidence_in(confirmations, refutations), 4)
-        error = IncludedError(id_, signature, solution, confidence, occurrences, state=state, why=why)
-        error = error._replace(gone=gone_of(store.primary, "error", id_))
+        gone = gone_of(store.primary, "error", id_)
+        error = IncludedError(id_, signature, solution, confidence, occurrences, state=state, why=why, gone=gone)
         candidate = _entry(spawn, "errors", error, f"confidence {confidence:.2g}")
         # What no word of a task asks for takes what all else leaves.
         is_last = why == OF_THE_PROJECT and bool(task.strip())

@@ -83,8 +83,10 @@ def rank_packages(
     """The packages, best first; `texts` has T of those that match, by document id, None is the heuristic alone."""
     rows: list[RankedPackage] = []
     found: dict[Signals, tuple[HeuristicParts, float]] = {}  # many packages are of one day and one priority
+    own_group = group.name if group is not None else None
+    words = None if texts is None else ()
     for package in eligible:
-        is_same_group = package.is_own_group and package.group == (group.name if group is not None else None)
+        is_same_group = package.is_own_group and package.group == own_group
         text = None if texts is None else texts.get(package.document_id, 0.0)
         made_at = package.created_at if text is None else max(package.created_at, package.held_at)
         days = today - made_at // DAY_US
@@ -97,7 +99,7 @@ def rank_packages(
             found[signals] = parts, parts.total
         parts, total = found[signals]
         score = total if text is None else blended(text, total)
-        rows.append(RankedPackage(package, text, parts, score, None if text is None else ()))
+        rows.append(RankedPackage(package, text, parts, score, words))
     rows.sort(key=_order)
     return rows
 
@@ -124,10 +126,8 @@ def select_for_zone(zone: Zone, rows: list[RankedPackage]) -> ZoneSelection:
 
 def without_unused_clones(rows: list[RankedPackage]) -> tuple[list[RankedPackage], tuple[RankedPackage, ...]]:
     """(the packages that may be shown whatever the task is, those that came with the repository and were not used)."""
-    return (
-        [row for row in rows if not row.package.is_unused_clone],
-        tuple(row for row in rows if row.package.is_unused_clone),
-    )
+    known = [row for row in rows if not row.package.is_unused_clone]
+    return known, tuple(row for row in rows if row.package.is_unused_clone)
 
 
 def with_reserved(rows: list[RankedPackage], limit: int) -> list[RankedPackage]:
@@ -169,8 +169,8 @@ def matching_groups(plan: Plan, eligible: list[EligiblePackage]) -> dict[int, Hi
     if not eligible:
         return {}
     sessions = tuple(sorted({package.session_id for package in eligible}))
-    documents = frozenset(package.document_id for package in eligible)
-    scope = Scope(kinds=("package", "passage"), session_ids=sessions, is_current=True, document_ids=documents)
+    # Their numbers say all else: that they are packages, and none that is superseded.
+    scope = Scope(session_ids=sessions, document_ids=frozenset(package.document_id for package in eligible))
     return grouped(reranked(plan, find_candidates(plan, scope)).rows)
 
 

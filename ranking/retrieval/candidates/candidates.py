@@ -6,7 +6,7 @@ matches too many rows, only those are scored that may be among the best (thresho
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate, chain, groupby
+from itertools import accumulate, chain, compress, groupby, repeat
 from operator import attrgetter, itemgetter, sub
 
 from ctxrank.indexer.engine import FieldWeights, Row, RowQuery
@@ -181,16 +181,21 @@ def find_candidates(
         )
 
         rows, scores, is_complete, pruned_count = generate_candidates(plan, query, scored, threshold_of)
+    scores = scores or scored(rows)
+    found = _candidates(rows, scores)
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
-    found, make = zip(rows, scores or scored(rows), strict=True), Candidate._make
-    held = [make((row[0], row[1], score, ())) for row, score in found if score or plan.required]
-    return Candidates(held, is_complete, pruned_count)
+    return Candidates(found if plan.required else [*compress(found, scores)], is_complete, pruned_count)
 
 
 def scored_rows(plan: Plan, rows: list[Row]) -> list[Candidate]:
     """These rows with what they score, in their order."""
-    scores = zip(rows, Scorer(plan).scores(rows), strict=True)
-    return [Candidate._make((row[0], row[1], score, ())) for row, score in scores]
+    return _candidates(rows, Scorer(plan).scores(rows))
+
+
+def _candidates(rows: list[Row], scores: list[float]) -> list[Candidate]:
+    # Without a step of Python for each: there may be thousands.
+    parts = zip(map(itemgetter(0), rows), map(itemgetter(1), rows), scores, repeat((), len(rows)), strict=True)
+    return [*map(Candidate._make, parts)]
 
 
 def term_scores(plan: Plan, rowids: Iterable[int]) -> dict[int, list[TermScore]]:

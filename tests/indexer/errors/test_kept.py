@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,15 +38,19 @@ main()
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    monkeypatch.setattr(kept, "_place", lambda: str(tmp_path / "kept"))
+    monkeypatch.setattr(kept, "place_of_kept", _always(tmp_path / "kept"))
     _forget(monkeypatch)
     return tmp_path / "kept"
+
+
+def _always(path: Path) -> Callable[[object, str], str]:
+    return lambda _, __: str(path)
 
 
 def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
     monkeypatch.setattr(kept, "_made", {})
-    monkeypatch.setattr(kept, "_kept", kept.read_kept)
+    monkeypatch.setattr(kept, "_kept", kept.read_expressions)
 
 
 def test_what_is_read_again_finds_what_was_compiled(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,9 +78,9 @@ def test_a_damaged_file_is_as_good_as_none(place: Path, monkeypatch: pytest.Monk
 
 
 def test_where_nothing_may_be_written_it_is_compiled(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "_place", lambda: str(place / "no" / "folder"))
+    monkeypatch.setattr(kept, "place_of_kept", _always(place / "no" / "folder"))
     assert kept.match("a+b", "aab") is not None
-    monkeypatch.setattr(kept, "_place", lambda: str(place))
+    monkeypatch.setattr(kept, "place_of_kept", _always(place))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     assert kept.match("aab", "aab") is not None and not place.exists()
 

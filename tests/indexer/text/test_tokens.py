@@ -155,7 +155,7 @@ def test_data_that_is_no_vocabulary_is_refused(data: bytes) -> None:
 def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where an image is kept, of the packaged vocabulary; no process before has made one."""
     place = tmp_path / "image"
-    monkeypatch.setattr(vocabulary_image, "_place", _always(str(place)))
+    monkeypatch.setattr(vocabulary_image, "place_of_kept", _always(str(place)))
     monkeypatch.setattr("sys.dont_write_bytecode", False)
     _forget()
     counter = local_counter()
@@ -164,8 +164,8 @@ def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     _forget()
 
 
-def _always(place: str) -> Callable[[str], str]:
-    return lambda _: place
+def _always(place: str) -> Callable[[object, str], str]:
+    return lambda _, __: place
 
 
 def _forget() -> None:
