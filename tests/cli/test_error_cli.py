@@ -156,6 +156,8 @@ def test_a_refuted_solution_is_told_as_one_that_did_not_help(error: Shell) -> No
     error("refute", "1")
     answer = error("match", given=MODULE.encode())
     assert answer.code == 0 and "It did not help: Reboot." in answer.out and "Solution" not in answer.out
+    other = error("match", given=MODULE.replace("yaml", "toml").encode())
+    assert other.code == 1 and "What did not help there: Reboot." in other.err and "fixed" not in other.err
 
 
 def test_list_and_show_tell_the_record_and_what_is_recognised(error: Shell) -> None:

@@ -89,10 +89,10 @@ def _quote_line(quote: "PromptFinding") -> str:
 def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:
     yield f"not known. {answer.reason}"
     for fix in answer.same_kind[:1]:
-        yield f"What fixed that: {one_line(fix.solution)}"
+        what = "What did not help there" if fix.match.state == "refuted" else "What fixed that"
+        yield f"{what}: {one_line(fix.solution)}"
     if seen is not None:
-        last = format_day(seen.last_seen)
-        yield f"It was seen {times(seen.times)} before, last on {last}, and no fix was saved."
+        yield f"It was seen {times(seen.times)} before, last on {format_day(seen.last_seen)}, and no fix was saved."
 
 
 def _signature(signature: Signature) -> Extended:

@@ -211,8 +211,12 @@ class TestHome:
             enter(change, Order(uuid, FORGET, "path", "0" * 32, ""), "file", 12, is_obeyed=False)
             enter(change, Order(uuid, FORGET, "session", "1" * 32, ""), "log", 3, is_obeyed=True)
         found = _get(page, "/")
-        assert "anna: a path, which is in 12 records here" in found.text and "ctxrank origins agree 1" in found.text
-        assert "anna: a session, which was in 3 records here" in found.text and "ctxrank origins undo 2" in found.text
+        assert (
+            "anna: a path, which is in 12 records of others" in found.text and "ctxrank origins agree 1" in found.text
+        )
+        assert (
+            "anna: a session, which was in 3 records of others" in found.text and "ctxrank origins undo 2" in found.text
+        )
         writing = served(loaded.primary, is_writing=True)
         with writing.browser:
             assert "Forget them" in _get(writing, "/").text

@@ -99,10 +99,10 @@ def _who_told_this(walk: Walk) -> None:
 
 
 def _an_order_is_not_carried_out(walk: Walk) -> None:
-    walk.reads("anna: a session, which was in 3 records here", "Take it back")
-    walk.reads("anna: a path, which is in 12 records here")
+    walk.reads("anna: a session, which was in 3 records of others", "Take it back")
+    walk.reads("anna: a path, which is in 12 records of others")
     walk.press("Refuse")
-    expect(walk.page.locator("main")).not_to_contain_text("which is in 12 records here")
+    expect(walk.page.locator("main")).not_to_contain_text("which is in 12 records of others")
 
 
 def _what_a_conversation_did(walk: Walk) -> None:
