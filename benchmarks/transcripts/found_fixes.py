@@ -14,10 +14,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ctxrank.cli.actions.errors.run import RAN_NEXT
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
 from ctxrank.indexer import create_store
+from ctxrank.indexer.errors.solutions import RAN_NEXT
 
 
 def main() -> None:

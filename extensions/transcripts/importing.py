@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ctxrank.cli.actions.errors.run import RAN_NEXT
 from ctxrank.cli.agents.event import CODEX
 from ctxrank.cli.agents.messages import keep_text
 from ctxrank.cli.agents.session import HookCall, group_id, group_of, role_of
@@ -33,7 +32,7 @@ from ctxrank.indexer.errors.failures import Sighting, see
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import Signature, sign
-from ctxrank.indexer.errors.solutions import NewKnownError, confirm, pattern_of, save_error
+from ctxrank.indexer.errors.solutions import RAN_NEXT, NewKnownError, confirm, pattern_of, save_error
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list

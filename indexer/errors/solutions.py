@@ -34,6 +34,8 @@ from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 MAX_SOLUTION_CHARS = 4000
 MAX_HINTS = 20
+# How a solution begins that a program has seen: what was changed, or ran, between a failure and its end.
+CHANGED, RAN_NEXT = "After this failure, ", "Ran next, unconfirmed: "
 
 
 class NewKnownError(NamedTuple):
@@ -202,6 +204,8 @@ def _judged(new: NewKnownError, old: str, state: State) -> tuple[bool, str]:
         return True, "it says more"
     if state == "confirmed":
         return False, "the known one is confirmed"
+    if old.startswith((CHANGED, RAN_NEXT)):
+        return True, "the known one is what was seen before the failure ended"
     if len(new.solution) > len(old):
         return True, "it is longer"
     return False, "the known one is longer"

@@ -159,8 +159,7 @@ def _candidates(store: Store, plan: Plan, among: frozenset[int] | None) -> Itera
     then those among findings alone, where files crowd them out.
     """
     if among is None and (rows := few_rows(store.primary, KINDS, _FEW_ROWS)) is not None:
-        scored = scored_rows(plan, plan.engine.rows_of(rows))
-        yield Candidates([row for row in scored if row.score], is_complete=True)
+        yield Candidates([row for row in scored_rows(plan, plan.engine.rows_of(rows)) if row.score], is_complete=True)
         return
     for scope in (_EVERYTHING, _FINDINGS) if among is None else (_FINDINGS._replace(document_ids=among),):
         yield find_candidates(plan, scope, threshold_of=_least_score)

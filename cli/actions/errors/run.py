@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _NAMES_SHOWN = 8
 _LINES_SHOWN, _LINE_CHARS = 20, 160  # of what changed
-RAN_NEXT = "Ran next, unconfirmed: "  # how a solution begins that is what ran between a failure and its end
 
 
 class CommandRun(NamedTuple):
@@ -165,7 +164,12 @@ def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
 
 def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedCommand, changes: "TreeChanges") -> None:
     """Keep what was done between a failure and its end as a sighted solution: commands; lines, or the files' names."""
-    from ctxrank.indexer.errors.solutions import NewKnownError, save_error  # noqa: PLC0415  after a success alone
+    from ctxrank.indexer.errors.solutions import (  # noqa: PLC0415  after a success alone
+        CHANGED,
+        RAN_NEXT,
+        NewKnownError,
+        save_error,
+    )
     from ctxrank.indexer.errors.tree_changes import changed_lines  # noqa: PLC0415  the same
     from ctxrank.indexer.files.paths import without_secret  # noqa: PLC0415  the same
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  the same
@@ -174,7 +178,7 @@ def _save_proposal(call: Call, store: Store, run: CommandRun, failed: FailedComm
     more = len(changes.names) - _NAMES_SHOWN
     if more > 0 or not changes.is_complete:
         named += f" and {more if changes.is_complete else 'many'} more"
-    solution = f"After this failure, `{run.command}` succeeded once these changed: {named}" if named else ""
+    solution = f"{CHANGED}`{run.command}` succeeded once these changed: {named}" if named else ""
     if failed.ran:
         ran = ", then ".join(f"`{command}`" for command in failed.ran)
         solution = f"{RAN_NEXT}{'. '.join(filter(None, (ran, solution)))}"

@@ -349,7 +349,7 @@ def _package_candidates(
                 places -= 1
                 candidate = candidate._replace(item=candidate.item._replace(is_last=places < 0))
         if candidate is None or (is_routed and places < 0 and room < 0):
-            reason = too_full if is_full else "no word of the task is in it, and no place is free"
+            reason = too_full if is_full else "too little of the task is in it, and no place is free"
             unnamed.append(Omitted(public_id(PACKAGE, one.package.id), reason, 0))
         else:
             candidates.append(candidate)

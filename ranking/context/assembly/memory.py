@@ -211,8 +211,7 @@ def known_errors(spawn: Spawn, task: str) -> tuple[list[BlockCandidate], Current
     if text:
         from ctxrank.ranking.errors.answer import Asked, recognise  # noqa: PLC0415  the matcher's patterns load slowly
 
-        asked = Asked(spawn.project, spawn.now, request.lang, MAX_PATTERNS, mode)
-        answer = recognise(store.primary, text, asked)
+        answer = recognise(store.primary, text, Asked(spawn.project, spawn.now, request.lang, MAX_PATTERNS, mode))
         errors = [
             IncludedError(
                 fix.match.pattern_id,

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from runner_events import Runner as HookRunner
 
-from ctxrank.cli.actions.errors.run import RAN_NEXT
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
 from ctxrank.extensions.transcripts.importing import Known, fix_of
 from ctxrank.indexer import create_store, open_store
 from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.errors.solutions import RAN_NEXT
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.privacy import retention
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning

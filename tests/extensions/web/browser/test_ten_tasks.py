@@ -57,7 +57,7 @@ class Walk:
 def _why_left_out(walk: Walk) -> None:
     walk.menu("Receipts")
     walk.follow("6", exact=True)
-    walk.reads("Left out or shortened", "no word of the task is in it, and no place is free")
+    walk.reads("Left out or shortened", "too little of the task is in it, and no place is free")
 
 
 def _what_fixed_this(walk: Walk) -> None:
