@@ -57,7 +57,10 @@ def keep_said(change: Change, said: Said, place: Place, injected: frozenset[str]
     if read_value(change.connection, query, (OWNER.name,), int) != VERSION:
         make_tables(change.connection, OWNER)
     values = {**place._asdict(), "content": shorten(text, _MAX_CHARS), "created_at": said.at_us}
-    insert(change, CONVERSATION, values)
+    # An import that was ended before it noted how far it had come reads the same lines again.
+    same = "session_id = :session_id AND agent = :agent AND content = :content AND created_at = :created_at"
+    if read_value(change.connection, f"SELECT id FROM {CONVERSATION.table.name} WHERE {same}", values, int) is None:
+        insert(change, CONVERSATION, values)
 
 
 def prune_conversations(store: Store) -> None:

@@ -9,6 +9,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 
 from ctxrank.cli.agents.event import CODEX
@@ -52,7 +53,7 @@ from ctxrank.indexer.records.sessions import (
 from ctxrank.indexer.records.unconfirmed import unconfirmed_name
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.config import Config, load_config
-from ctxrank.indexer.store.connection import put_setting, read_column, read_setting, read_value
+from ctxrank.indexer.store.connection import put_setting, read_column, read_setting, read_value, size_of
 from ctxrank.indexer.store.hook_settings import CONVERSATIONS, HookSettings, hook_settings
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
@@ -72,6 +73,7 @@ _LEFT_OUT = {
     "of_other_projects": "steps of other projects",
     "too_old": "older steps",
     "lines_skipped": "lines that are no transcript's",
+    "files_unread": "files that cannot be read",
 }
 _COUNTS = ("files", "sessions", "failures", "repaired", "fixes", "entries", *_LEFT_OUT)
 _SAME_FAILURE_US = 60_000_000  # a hook saw it then, too
@@ -107,12 +109,12 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
         place = folder or _default_folder(runner, os.path.realpath(store.location.root))
         importer = _Importer(store, config, settings, oldest, runner)
         files = list(_files(place))
-        sizes = [os.path.getsize(path) for path in files]
+        ends = list(accumulate(map(size_of, files)))
         with progress_bar("reading bytes", call) as advance:
-            for at, path in enumerate(files):
+            for path, end in zip(files, ends, strict=True):
                 importer.bring(path, is_dry_run=dry_run)
                 if advance is not None:
-                    advance(sum(sizes[: at + 1]), sum(sizes))
+                    advance(end, ends[-1])
         if not dry_run:
             importer.learn_fixes()
             prune_unconfirmed(store)
@@ -195,21 +197,25 @@ class _Importer:
         self.counts = dict.fromkeys(_COUNTS, 0)
 
     def bring(self, path: str, *, is_dry_run: bool) -> None:
-        """Bring in what is new in a file, and remember how far it was read."""
+        """Bring in what is new in a file, and remember how far it was read; a runner may have removed it by now."""
         key = f"{TRANSCRIPT}:{digest_of(os.path.realpath(path))}"
         begins, _, ended = (read_setting(self._store.primary, key) or "").partition(" ")
         seen = int(ended) if ended.isdecimal() else 0
         start = int(begins) if begins.isdecimal() else 0
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size < seen:  # another file by now
-                start = seen = 0
-            if size == seen:
-                return
-            reader = TranscriptReader(file, start)
-            if reader.folder is not None and not is_inside(self._top, os.path.normpath(reader.folder)):
-                return  # of another project, as most are where Codex keeps all of them
-            story = self._story(reader)
+        try:
+            with open(path, "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size < seen:  # another file by now
+                    start = seen = 0
+                if size == seen:
+                    return
+                reader = TranscriptReader(file, start)
+                if reader.folder is not None and not is_inside(self._top, os.path.normpath(reader.folder)):
+                    return  # of another project, as most are where Codex keeps all of them
+                story = self._story(reader)
+        except OSError:
+            self.counts["files_unread"] += 1
+            return
         self.counts["files"] += 1
         self.counts["lines_skipped"] += reader.skipped
         if is_dry_run:

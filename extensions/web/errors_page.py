@@ -25,10 +25,10 @@ def values(ask: Commands, given: Parameters) -> Json:
     if output:
         found = ask("error match", stdin=output, file="-", project=project or None, with_units=True, limit=6).fields
         for near in (*found.get("unsure", []), *found.get("elsewhere", [])):
-            near["error"] = _title(ask, near["id"])
+            near["error"] = ask.title(near["id"])
         nearest = _AN_ERROR.search(found.get("reason") or "")
         if nearest and not found.get("matches"):
-            shown["nearest"] = {"id": nearest[0], "error": _title(ask, nearest[0])}
+            shown["nearest"] = {"id": nearest[0], "error": ask.title(nearest[0])}
         units = found.get("units", [])
         shown |= {
             "found": found,
@@ -37,11 +37,6 @@ def values(ask: Commands, given: Parameters) -> Json:
             "is_error": not all(str(one["why"]).endswith(NO_ERROR) for one in units),
         }
     return shown
-
-
-def _title(ask: Commands, id_: str) -> str:
-    title: str = ask("show", document=id_, depth="meta").fields["document"]["title"]
-    return title
 
 
 def output_lines(found: Json) -> list[TextLine]:

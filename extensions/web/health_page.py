@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from ctxrank.extensions.web.answers import Commands, Json, Parameters
+from ctxrank.indexer.store.connection import size_of
 
 _PURGES, _INJECTIONS = 10, 10
 
@@ -37,9 +38,9 @@ def examined(ask: Commands, given: Parameters) -> Json:
 
 
 def _sizes(folder: str) -> list[tuple[str, int]]:
-    """The files of a store's folder with their bytes."""
-    with os.scandir(folder) as entries:
-        found = [(entry.name, entry.stat(follow_symlinks=False).st_size) for entry in entries if entry.is_file()]
+    """The files of a store's folder with their bytes; of one that goes meanwhile, as a log does, there are none."""
+    paths = (os.path.join(folder, name) for name in os.listdir(folder))
+    found = [(os.path.basename(path), size_of(path)) for path in paths if os.path.isfile(path)]
     return sorted(found, key=lambda file: -file[1])
 
 

@@ -103,7 +103,7 @@ class Tables:
         present = self.columns(table)
         selected = [
             # Text as bytes: what is not well-formed would be an error.
-            f"CAST({name} AS {'BLOB' if type_ == 'TEXT' else type_})" if name in present else "NULL"
+            f'CAST("{name}" AS {"BLOB" if type_ == "TEXT" else type_})' if name in present else "NULL"
             for name, type_ in columns.items()
         ]
         # Indexes are not asked: a damaged one would lose rows without a word.

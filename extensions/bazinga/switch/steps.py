@@ -179,7 +179,7 @@ def _manifest(root: str, originals: list[tuple[Script, bytes]]) -> bytes:
         "about": "Made by 'ctxrank bazinga install'; 'ctxrank bazinga uninstall' needs it.",
         "python": sys.executable,
         "originals": {f"{script.folder}/{script.name}": hashlib.sha256(old).hexdigest() for script, old in originals},
-        "folder_times": _noted(root).get("folder_times") or times,
+        "folder_times": times,
     }
     return (json.dumps(value, indent=2) + "\n").encode()
 

@@ -115,6 +115,14 @@ def test_a_group_keeps_what_has_no_column_here_and_refers_to_our_packages(store:
     assert (metadata["complexity"], metadata["feature_branch"]) == (7, "feature/auth")
 
 
+def test_a_column_whose_name_is_a_word_of_sql_is_read_as_any_other(store: Store, db: PredecessorDb) -> None:
+    db.add_session()
+    db.execute('ALTER TABLE task_groups ADD COLUMN "order" INTEGER')
+    db.execute(f"INSERT INTO task_groups (id, session_id, name, \"order\") VALUES ('AUTH', '{SESSION}', 'Sign-in', 3)")
+    import_bazinga(store, db.path)
+    assert rows(store, "SELECT metadata ->> 'order' FROM groups WHERE name = 'AUTH'") == [(3,)]
+
+
 def test_a_reference_to_a_package_that_comes_later_is_made_good(store: Store, db: PredecessorDb) -> None:
     db.add_session()
     db.insert("task_groups", id="AUTH", session_id=SESSION, name="Sign-in", context_references="[1, 2]")

@@ -76,6 +76,14 @@ def test_a_second_import_brings_nothing_twice(shop: Path) -> None:
     assert len(_hits(shop, "frobnicator", kinds=("conversation",))) == 2
 
 
+def test_an_import_that_was_killed_is_done_again_and_brings_nothing_twice(shop: Path) -> None:
+    _converse(shop)
+    with open_project_store(str(shop)) as store, store.write() as change:
+        change.connection.execute("DELETE FROM settings WHERE key GLOB 'transcript:*'")  # what it writes last
+    Runner(shop, "one").says("SessionEnd", transcript_path=str(shop.parent / "one.jsonl"), reason="other")
+    assert len(_hits(shop, "frobnicator", kinds=("conversation",))) == 2
+
+
 def test_nothing_of_it_is_kept_unasked(shop: Path) -> None:
     configure(shop, "hooks: {keep: off}\n")
     _converse(shop)

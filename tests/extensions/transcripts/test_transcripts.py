@@ -12,6 +12,7 @@ from runner_events import Runner as HookRunner
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
+from ctxrank.extensions.transcripts import importing
 from ctxrank.extensions.transcripts.importing import Known, fix_of
 from ctxrank.indexer import create_store, open_store
 from ctxrank.indexer.clock import DAY_US, now_us
@@ -234,6 +235,16 @@ def test_a_second_import_brings_nothing_and_only_what_was_added_later(runner: Ru
     runner.bash("one", "pytest", _OTHER, failed=True)
     assert runner.bring()["failures"] == 1
     assert runner.bring()["failures"] == 0
+
+
+def test_a_file_that_its_runner_removes_meanwhile_is_counted_and_the_others_come_in(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner.repair("one")
+    gone = str(runner.folder / "gone.jsonl")
+    monkeypatch.setattr(importing, "_files", lambda _: [gone, str(runner.path("one"))])
+    counts = runner.bring()
+    assert (counts["files_unread"], counts["files"], counts["failures"]) == (1, 1, 1)
 
 
 def test_a_failure_waits_for_its_success_from_one_import_to_the_next(runner: Runner) -> None:
