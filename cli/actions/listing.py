@@ -13,7 +13,7 @@ def list_(call: Call, kind: str, **given: object) -> Reply:
     words = {one.name: one.on_words[-1] for one in table.command("list").parameters if one.is_option}
     chosen = {name: value for name, value in given.items() if value not in (None, False)}
     for name in [one for one in chosen if one not in takes]:
-        has = ", ".join(words[known] for known in takes)
+        has = ", ".join(words[known] for known in takes if known in words)
         raise UsageError(f"'list {kind}' has no {words[name]}.", f"It has {has}.")
     for name, one in takes.items():
         if one.required and name not in chosen:

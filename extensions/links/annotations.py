@@ -55,12 +55,13 @@ def find_annotations(path: str, text: str) -> list[Annotation]:
     found: list[Annotation] = []
     if "@" not in text:
         return found
+    line, counted = 1, 0  # of generated code each line may have one
     for match in re.finditer(_TAGGED, text):
+        line, counted = line + text.count("\n", counted, match.start()), match.start()
         start = text.rfind("\n", 0, match.start()) + 1
         before = text[start : match.start()] if match.start() - start < _LINE_CHARS else ""
         if not any(mark in before for mark in _COMMENT) and before.strip() != "*":
             continue
-        line = text.count("\n", 0, match.start()) + 1
         for name, part in re.findall(rf"({ID})(?:\.([\w-]+))?", match[2]):
             found.append(Annotation(path, line, match[1], name, part))
     return found

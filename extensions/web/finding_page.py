@@ -100,10 +100,14 @@ def plain_lines(document: Json) -> list[str]:
 
 
 def compared(old: list[str], new: list[str]) -> tuple[list[TextLine], list[TextLine]]:
-    """Two texts side by side: each one's lines, marked where the other has none such."""
+    """Two texts side by side: each one's lines, marked where the other has none such.
+
+    In long texts a line that is there again and again (a blank one) leads nowhere: what is tried for it grows with the
+    square of its number.
+    """
     left: list[TextLine] = []
     right: list[TextLine] = []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    matcher = difflib.SequenceMatcher(None, old, new)
     for what, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         same = what == "equal"
         left += [TextLine(at + 1, old[at], "" if same else "removed") for at in range(old_start, old_end)]

@@ -68,6 +68,21 @@ def test_a_search_says_whether_there_is_more(shop: str, capsys: pytest.CaptureFi
     assert answer["total"] > len(answer["hits"]) == 1 and answer["has_more"]
 
 
+def test_an_option_that_a_kind_of_list_has_not_is_refused_with_those_that_it_has(
+    shop: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    for kind, option in (
+        ("packages", "--skill"),
+        ("reasoning", "--lang"),
+        ("timeline", "--topic"),
+        ("groups", "--type"),
+    ):
+        assert run(["--db", shop, "list", kind, "--session", SESSION, option, "x"]) == 2
+        said = capsys.readouterr().err
+        assert f"'list {kind}' has no {option}. It has" in said and "--session" in said
+
+
 @each_row(
     "words",
     [

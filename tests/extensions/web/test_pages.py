@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -266,6 +267,11 @@ class TestFinding:
         left, right = compared(["a", "b", "c"], ["a", "B", "c", "d"])
         assert [line.change for line in left] == ["", "removed", ""]
         assert [(line.number, line.change) for line in right] == [(1, ""), (2, "added"), (3, ""), (4, "added")]
+
+    def test_long_texts_of_few_different_lines_are_paired_at_once(self) -> None:
+        begun = time.perf_counter()  # 77 s where every pair of equal lines was tried
+        compared(["", "x", "y"] * 400, ["", "y", "x"] * 400)
+        assert time.perf_counter() - begun < 10
 
     def test_the_code_that_it_names_has_its_state(self, page: Served, loaded: Location) -> None:
         code = Path(loaded.root) / "shelf.py"
