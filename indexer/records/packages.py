@@ -21,16 +21,19 @@ from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_value
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.connection import Page, read_rows, read_value
+from ctxrank.indexer.store.connection import Page, read_column, read_rows, read_value
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import DocumentRef, numbered, public_id
 from ctxrank.indexer.store.rows import Value
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
 
 PRIORITIES = ("low", "medium", "high", "critical")
 SCOPES = ("group", "global")
 _MAX_SLUG_CHARS = 100
+_OWN_PATH_BYTES = 4
+_MARKS = ".,;:!?…()\"'`"
 
 # Who takes what, where a package does not say: the integration matrix of the package system's review.
 _DEVELOPERS = ("developer", "senior_software_engineer")
@@ -124,7 +127,7 @@ def save_package(
     mode = config.redaction_mode
     checked, notes = _checked(new, config.team, mode)
     if text is not None:
-        new, file = _of_text(checked, text, mode)
+        new, file = _of_text(store.primary, checked, text, mode)
     else:
         path, file = _file_of(store.location.root, new.path, mode)
         new = checked._replace(path=path)
@@ -152,8 +155,8 @@ def save_package(
         root = None if is_text else artifacts.root_id(change, store.location.root, store.location.project)
         values: dict[str, Value] = {**new._asdict(), "session_id": session.id, "group_id": group_id}
         values |= {"summary": one_line(summary.text), "version": version + 1, "supersedes": supersedes}
-        values["priority"] = new.priority or priority
-        values["created_at"] = now_us() if new.created_at is None else new.created_at
+        created_at = now_us() if new.created_at is None else new.created_at
+        values |= {"priority": new.priority or priority, "created_at": created_at}
         designated = [Consumer(agent, None, None) for agent in new.consumers]
         package_id = insert(change, values, designated, root=root, prepared=prepared)
         if then is not None:
@@ -198,7 +201,9 @@ def _file_of(root: str, given: str, mode: RedactionMode) -> tuple[str, FileText 
     return path, f"There is no file {path} below {root}."
 
 
-def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackage, FileText | str]:
+def _of_text(
+    primary: apsw.Connection, new: NewPackage, text: str, mode: RedactionMode
+) -> tuple[NewPackage, FileText | str]:
     """A package whose text is in the store, and that as a file. Raises UsageError without a text or a title."""
     title = one_line(redact(new.title, mode, secret_values(text, mode)).text).strip()
     if not title:
@@ -207,14 +212,34 @@ def _of_text(new: NewPackage, text: str, mode: RedactionMode) -> tuple[NewPackag
         raise UsageError("There is no text.", "Give a sentence in quotes, or pipe it in: ctxrank save < notes.md")
     data = text.encode("utf-8", "replace")
     file = FileText(text.replace("\r\n", "\n"), "", FileStamp(len(data), 0, 0, now_us()), "utf-8")
-    path = new.path if new.path.startswith(TEXT_PATH) else text_path(title)
+    path = new.path if new.path.startswith(TEXT_PATH) else _text_path(primary, new.session, title)
     return new._replace(path=path, title=title), file
 
 
-def text_path(title: str) -> str:
-    """What a package has for a path whose text is in the store; no path below a root has two slashes in a row."""
+_TITLES = """
+    SELECT d.title FROM packages AS p
+      JOIN sessions AS s ON s.id = p.session_id
+      JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+     WHERE s.name = ? AND p.path = ? AND p.superseded_by IS NULL AND p.id > 0
+"""
+
+
+def _text_path(primary: apsw.Connection, session: str, title: str) -> str:
+    """What a package has for a path whose text is in the store; no path below a root has two slashes in a row.
+
+    It is the title's letters and digits, cut where it is long. Another title may come down to the same, as C and C++
+    do: where a text of that title is there, this one has a path of its own, so that it does not take its place.
+    """
     words = "".join(char if char.isalnum() else " " for char in title.lower()).split()
-    return TEXT_PATH + ("-".join(words) or "untitled")[:_MAX_SLUG_CHARS]
+    path = TEXT_PATH + ("-".join(words) or "untitled")[:_MAX_SLUG_CHARS]
+    said = _said(title)
+    is_its_own = all(_said(other) == said for other in read_column(primary, _TITLES, (session, path), str))
+    return path if is_its_own else f"{path}-{digest_of(said, _OWN_PATH_BYTES)}"
+
+
+def _said(title: str) -> str:
+    """What two titles of one text have the same: their words, but for case and the marks around them."""
+    return " ".join(word.strip(_MARKS) or word for word in title.casefold().split())
 
 
 def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPackage, list[str]]:

@@ -26,7 +26,6 @@ from ctxrank.indexer.records.packages import (
     list_packages,
     save_package,
     supersede,
-    text_path,
 )
 from ctxrank.indexer.records.reader import read_document, state_of
 from ctxrank.indexer.records.sessions import list_groups, list_sessions
@@ -327,8 +326,18 @@ def test_a_text_of_the_same_title_is_the_next_version_and_secrets_are_taken_out(
 
 
 @each_row("title, path", [("Ünïcode ☃ Title", "text://ünïcode-title"), ("☃", "text://untitled"), ("a" * 300, None)])
-def test_the_path_of_a_text_is_words_of_its_title(title: str, path: str | None) -> None:
-    assert text_path(title) == (path or "text://" + "a" * 100)
+def test_the_path_of_a_text_is_words_of_its_title(store: Store, title: str, path: str | None) -> None:
+    saved = save_package(store, KEPT._replace(title=title), text="Stop the okapi.", create_session=True)
+    assert saved.path == (path or "text://" + "a" * 100)
+
+
+@each_row("one, other", [("C is slow", "C++ is slow"), ("a" * 101, "a" * 100 + "b"), ("☃", "☂")])
+def test_texts_whose_titles_come_down_to_one_path_do_not_replace_each_other(store: Store, one: str, other: str) -> None:
+    texts = [KEPT._replace(session=one, title=title) for title in (one, other, one, f"({other.upper()}).", one)]
+    saved = [save_package(store, new, text="Stop the okapi.", create_session=True) for new in texts]
+    assert [each.version for each in saved] == [1, 1, 2, 2, 3]
+    assert [each.supersedes for each in saved] == [None, None, saved[0].id, saved[1].id, saved[2].id]
+    assert saved[1].path.startswith(saved[0].path)
 
 
 @each_row("title, text, said", [("", "x", "needs a title"), (" \n", "x", "needs a title"), ("T", " \n", "no text")])
