@@ -11,7 +11,7 @@ from ctxrank.cli.output.lines import cut, facts, text_lines
 from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.light_typing import Any, is_dict
-from ctxrank.indexer.records.events import StoredEvent, list_events
+from ctxrank.indexer.records.events import StoredEvent
 from ctxrank.indexer.records.reasoning import (
     NewReasoning,
     ReasoningEntry,
@@ -25,6 +25,7 @@ from ctxrank.indexer.records.sessions import find_session, is_session_wide
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.store.rows import list_where
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import fence, one_line, printable
 
@@ -107,7 +108,8 @@ def handoffs(call: Call, session: str, limit: int) -> Reply:
     """Read a page of the hand-offs, the newest first."""
     with call.open() as store:
         find_session(store.primary, session)
-        found = list_events(store.primary, session, subtype=REASONING_HANDOFF, limit=limit)
+        wanted = {"session": session, "subtype": REASONING_HANDOFF}
+        found = list_where(store.primary, "events", StoredEvent, wanted, limit=limit)
     lines = (_handoff_line(call, event) for event in found)
     return list_reply(
         found, "handoffs", lines, absent=("no hand-offs.",), record=lambda event: Extended(event, _handoff(event))

@@ -10,14 +10,12 @@ from contextlib import closing
 import apsw
 
 from ctxrank.indexer.care.finding import Finding, find, guarded
-from ctxrank.indexer.care.primary_checks import open_to_look
+from ctxrank.indexer.care.primary_checks import SHOWN_PROBLEMS, open_to_look
 from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.store.change_log import history_id, last_seq
 from ctxrank.indexer.store.connection import file_uri, read_column, size_of
 from ctxrank.indexer.store.location import Location
-
-_SHOWN_PROBLEMS = 3
 
 
 def open_index_to_look(location: Location, busy_ms: int) -> apsw.Connection:
@@ -64,7 +62,7 @@ def _examine(connection: apsw.Connection, path: str, *, is_deep: bool) -> Iterat
     yield find("index-sentinel", "gone" * (not index.is_sound()))
     check = "integrity_check" if is_deep else "quick_check"
     problems = read_column(connection, f"PRAGMA main.{check}(20)", (), str)
-    shown = "; ".join(problems[:_SHOWN_PROBLEMS])
+    shown = "; ".join(problems[:SHOWN_PROBLEMS])
     yield find("index-integrity", "problems" * (problems != ["ok"]), problems=shown, check=check.replace("_", " "))
     last = last_seq(connection, "primary_db")
     case = "ahead" if state.applied_seq > last else "behind" * (state.applied_seq < last)

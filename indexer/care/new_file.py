@@ -1,7 +1,7 @@
 """A sound primary database made of what can be read in a damaged one: rows, ids and change numbers as they were.
 
     report = save_what_can_be_read("damaged.db", "new.db")
-    report.saved, report.rebuilt
+    report.is_complete, report.needs_index
 
 The damaged file is only read. The new one has all tables of the schema, also those of which nothing could be read; an
 index made from the damaged file does not take the new one for it, and is rebuilt.
@@ -61,16 +61,6 @@ class SalvageReport(NamedTuple):
 
     tables: tuple[TableReport, ...]
     unclaimed_pages: int
-
-    @property
-    def saved(self) -> int:
-        """Rows that are as they were."""
-        return sum(table.saved for table in self.tables)
-
-    @property
-    def rebuilt(self) -> int:
-        """Rows rebuilt from their document, their record or their indexes; details may be missing."""
-        return sum(table.rebuilt for table in self.tables)
 
     @property
     def is_complete(self) -> bool:

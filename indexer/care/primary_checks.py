@@ -31,7 +31,7 @@ from ctxrank.indexer.text.lines import WIPED
 FOREIGN_STEP = (
     "Point --db elsewhere: nothing here changes it. 'ctxrank import --help' says which databases can come in."
 )
-_SHOWN_PROBLEMS = 3
+SHOWN_PROBLEMS = 3
 _CLOCK_TOLERANCE_US = 5 * 60 * 10**6
 # Tables that no other program has, by names that no other program gives them.
 _OUR_TABLES = ("history_checkpoints", "tombstones", "package_consumers", "error_sightings", "config_cache")
@@ -143,7 +143,7 @@ def _sound(path: str, busy_ms: int, *, is_deep: bool) -> Finding:
         if problems == ["ok"]:
             return find("truth-integrity", check=check.replace("_", " "))
     lines = [line.strip() for problem in problems for line in problem.split("\n") if not line.startswith("***")]
-    return find("truth-integrity", "problems", problems="; ".join((lines or problems)[:_SHOWN_PROBLEMS]))
+    return find("truth-integrity", "problems", problems="; ".join((lines or problems)[:SHOWN_PROBLEMS]))
 
 
 def examine_primary(primary: apsw.Connection) -> Iterator[Finding]:

@@ -194,6 +194,5 @@ def _derive(primary: apsw.Connection, rebuilt: Counter[str]) -> None:
         "INSERT INTO error_signatures (pattern_id, normaliser_version, template, instance, family, headline, features,"
         f" terms, error_text) SELECT id, 0, '', '', 'text', '', '{{}}', '[]', error_type || ': ' || message {unsigned}"
     )
-    if primary.changes():
-        rebuilt["error_signatures"] = primary.changes()
+    rebuilt["error_signatures"] += primary.changes()
     forget_memories(primary)

@@ -69,7 +69,8 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
     if Repair.SALVAGE in steps:
         salvaged, backup = salvage(location, busy_ms=busy_timeout_ms(), is_dry_run=is_dry_run)
         verb = "can be saved" if is_dry_run else "saved"
-        done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} rebuilt")
+        saved, rebuilt = (sum(getattr(table, name) for table in salvaged.tables) for name in ("saved", "rebuilt"))
+        done.append(f"{verb}: {saved} rows as they were, {rebuilt} rebuilt")
         if not is_dry_run and not is_known(stated_identity(location.primary)):
             project = os.path.dirname(location.folder)
             done.append(f"the proof that the store is yours was lost: run 'ctxrank trust {project}'")

@@ -116,7 +116,7 @@ def redact_again(
                 artifacts.remove(change, number)
             for number, fingerprint in checksums.items():
                 update(change.connection, "anchors", number, {"fingerprint": fingerprint})
-    counts = {kind: len(numbers) for kind, numbers in sorted(changed.items()) if numbers}
+    counts = {kind: len(numbers) for kind, numbers in sorted(changed.items())}
     if counts and not is_dry_run:
         forget_blocked(store)
     if is_dry_run or is_only_for_these:

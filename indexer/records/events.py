@@ -1,11 +1,9 @@
 """Events: what happened between agents, kept in order; the only records that are not searched."""
 
-import apsw
-
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import Page, read_value
-from ctxrank.indexer.store.rows import Value, insert, list_where
+from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.rows import Value, insert
 from ctxrank.indexer.store.store import Change
 
 
@@ -47,10 +45,3 @@ def record_event(
         "idempotency_key": idempotency_key, "created_at": now_us(),
     }  # fmt: skip
     return RecordedEvent(insert(change.connection, "events", event), is_new=True)
-
-
-def list_events(
-    primary: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1
-) -> Page[StoredEvent]:
-    """Events of a session, the newest first; an unknown session has none."""
-    return list_where(primary, "events", StoredEvent, {"session": session, "subtype": subtype}, limit=limit)

@@ -217,8 +217,7 @@ def _of_text(
 
 
 _TITLES = """
-    SELECT d.title FROM packages AS p
-      JOIN sessions AS s ON s.id = p.session_id
+    SELECT d.title FROM packages AS p JOIN sessions AS s ON s.id = p.session_id
       JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
      WHERE s.name = ? AND p.path = ? AND p.superseded_by IS NULL AND p.id > 0
 """

@@ -286,12 +286,6 @@ def set_group_references(change: Change, group_id: int, package_ids: tuple[int, 
     update(change.connection, "groups", group_id, {"context_references": f"[{', '.join(map(str, package_ids))}]"})
 
 
-def rename_group(change: Change, group_id: int, name: str) -> None:
-    """Give a group another name; what belongs to it stays with it. Raises UsageError for a bad name."""
-    _check_name(change, name, "a group's")
-    change.connection.execute("UPDATE groups SET name = ? WHERE id = ?", (name, group_id))
-
-
 def _group(
     id_: int, session_id: int, name: str, title: str, status: str, references: str, created_at: int
 ) -> TaskGroup:

@@ -5,7 +5,8 @@ import re
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import list_groups, list_sessions, rename_group
+from ctxrank.indexer.records.sessions import list_groups, list_sessions
+from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Store
 
 MAX_GROUP_CHARS = 64
@@ -70,5 +71,5 @@ def rename_bad_groups(store: Store) -> list[BadGroup]:
     with store.write() as change:
         bad = bad_groups(change.connection)
         for group in bad:
-            rename_group(change, group.id, group.renamed_to)
+            update(change.connection, "groups", group.id, {"name": group.renamed_to})
     return bad

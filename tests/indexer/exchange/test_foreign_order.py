@@ -19,11 +19,12 @@ from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.privacy import retention
 from ctxrank.indexer.records import injections
-from ctxrank.indexer.records.events import list_events, record_event
+from ctxrank.indexer.records.events import StoredEvent, record_event
 from ctxrank.indexer.records.injections import Injection, injected_lines, line_digest, list_injections, note_injection
 from ctxrank.indexer.records.related import read_related
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.rows import list_where
 from ctxrank.indexer.store.store import Change, Store
 
 NOW = now_us()
@@ -66,7 +67,8 @@ def test_lists_have_the_newest_first(
     folder = tmp_path / "here"
     with elsewhere(store, folder) as other:
         asked = other if is_imported else store
-        notes = [json.loads(event.payload)["number"] for event in list_events(asked.primary, "S", subtype="note")]
+        events = list_where(asked.primary, "events", StoredEvent, {"session": "S", "subtype": "note"})
+        notes = [json.loads(event.payload)["number"] for event in events]
         assert notes == falling
         listed = list_injections(asked.primary, "S", COUNT)
         assert [one.injection.ids for one in listed] == [(f"package:{number}",) for number in falling]

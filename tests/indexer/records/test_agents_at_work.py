@@ -8,7 +8,7 @@ from builders import make_store, save
 from tables import each_row
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.records.events import list_events, record_event
+from ctxrank.indexer.records.events import StoredEvent, record_event
 from ctxrank.indexer.records.injections import (
     Injection,
     injected_lines,
@@ -30,6 +30,7 @@ from ctxrank.indexer.records.spawns import (
     remember_spawn,
     take_spawn,
 )
+from ctxrank.indexer.store.rows import list_where
 from ctxrank.indexer.store.store import Change, Store
 
 LINE = "the tokens are refreshed a minute before they end"
@@ -111,7 +112,7 @@ def test_what_is_known_of_an_agent_is_what_was_noted_last(change: Change) -> Non
         note_running(change, 1, agent, RunningAgent(f"second of {agent}", 2, (5, 300)))
     assert running_agent(change.connection, 1, "") == RunningAgent("second of ", 2, (5, 300))
     assert running_agent(change.connection, 1, "a1") == RunningAgent("second of a1", 2, (5, 300))
-    assert list_events(change.connection, "S").total == 2
+    assert list_where(change.connection, "events", StoredEvent, {"session": "S"}).total == 2
 
 
 def test_a_main_agent_begins_with_its_session_and_its_title(change: Change) -> None:
@@ -146,7 +147,10 @@ def test_an_event_of_a_key_is_recorded_once_in_each_session_and_group(change: Ch
     assert [one.is_new for one in (*made, *again)] == 3 * [True] + 3 * [False]
     assert [one.id for one in made] == [one.id for one in again]
     assert record_event(change, 1, None, "x", "{}").is_new and record_event(change, 1, None, "x", "{}").is_new
-    assert {(one.group, one.payload) for one in list_events(change.connection, "S", subtype="x")} == {
+    assert {
+        (one.group, one.payload)
+        for one in list_where(change.connection, "events", StoredEvent, {"session": "S", "subtype": "x"})
+    } == {
         (None, "{}"),
         ("G", "{}"),
     }

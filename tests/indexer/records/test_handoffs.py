@@ -10,9 +10,10 @@ from builders import make_store, save
 from ranking_builders import TODAY, block_for, think
 from written import Reasoning, write
 
-from ctxrank.indexer.records.events import list_events
+from ctxrank.indexer.records.events import StoredEvent
 from ctxrank.indexer.records.receipts import REASONING_HANDOFF
 from ctxrank.indexer.records.sessions import require_group, require_session
+from ctxrank.indexer.store.rows import list_where
 from ctxrank.indexer.store.store import Store
 
 
@@ -214,7 +215,7 @@ def test_a_handoff_leaves_an_event_that_says_what_went_from_whom_to_whom(store: 
     first = think(store, "developer", "completion", "done")
     second = think(store, "developer", "decisions", "how")
     block_for(store, "qa_expert", iteration=2)
-    (event,) = list_events(store.primary, "S", subtype=REASONING_HANDOFF)
+    (event,) = list_where(store.primary, "events", StoredEvent, {"session": "S", "subtype": REASONING_HANDOFF})
     assert event.group == "G"
     assert json.loads(event.payload) == {
         "from_agents": ["developer"], "to_agent": "qa_expert", "group": "G", "iteration": 2,
@@ -228,11 +229,11 @@ def test_a_handoff_leaves_an_event_that_says_what_went_from_whom_to_whom(store: 
 def test_where_nothing_is_handed_on_there_is_no_event(store: Store, values: dict[str, Any]) -> None:
     think(store, "developer", "completion", "done")
     block_for(store, "qa_expert", **values)
-    assert list_events(store.primary, "S") == []
+    assert list_where(store.primary, "events", StoredEvent, {"session": "S"}) == []
 
 
 def test_a_session_wide_handoff_and_one_of_an_unknown_group_belong_to_no_group(store: Store) -> None:
     think(store, "developer", "completion", "done", group=None)
     block_for(store, "qa_expert", group=None)
     block_for(store, "qa_expert", group="nowhere")
-    assert [event.group for event in list_events(store.primary, "S")] == [None, None]
+    assert [event.group for event in list_where(store.primary, "events", StoredEvent, {"session": "S"})] == [None, None]

@@ -201,8 +201,8 @@ def test_an_output_is_evidence_and_a_skill_without_one_is_missing(store: Store) 
     checked = check_evidence(
         store.primary, session_of(store), "developer", ("security-scan", "lint-check", "lint-check")
     )
-    assert (checked.found, checked.missing, checked.is_complete) == (("lint-check",), ("security-scan",), False)
-    assert check_evidence(store.primary, session_of(store), None, ()).is_complete
+    assert checked == (("lint-check",), ("security-scan",))
+    assert check_evidence(store.primary, session_of(store), None, ()) == ((), ())
 
 
 def test_evidence_counts_only_from_the_agent_the_group_and_the_iteration_asked_for(store: Store) -> None:
@@ -211,7 +211,7 @@ def test_evidence_counts_only_from_the_agent_the_group_and_the_iteration_asked_f
 
     def counts(agent: str | None = None, group: str | None = None, iteration: int | None = None) -> bool:
         skills = ("lint-check",)
-        return check_evidence(store.primary, session, agent, skills, group=group, iteration=iteration).is_complete
+        return not check_evidence(store.primary, session, agent, skills, group=group, iteration=iteration).missing
 
     assert counts() and counts("developer", "A", 1) and counts(group="global") and counts("Developer")
     assert not counts("tech_lead") and not counts(group="B") and not counts(iteration=2)
@@ -221,11 +221,11 @@ def test_evidence_counts_from_a_moment_on(store: Store) -> None:
     saved = report(store)
     at = list_skill_outputs(store.primary, "S")[0].created_at
     session, skills = session_of(store), (saved.skill,)
-    assert check_evidence(store.primary, session, None, skills, since_us=at).is_complete
-    assert not check_evidence(store.primary, session, None, skills, since_us=at + 1).is_complete
+    assert not check_evidence(store.primary, session, None, skills, since_us=at).missing
+    assert check_evidence(store.primary, session, None, skills, since_us=at + 1).missing
 
 
 def test_evidence_of_another_session_is_none(store: Store) -> None:
     report(store)
     save_skill_output(store, "T", "security-scan", "1", create_session=True)
-    assert not check_evidence(store.primary, find_session(store.primary, "T"), None, ("lint-check",)).is_complete
+    assert check_evidence(store.primary, find_session(store.primary, "T"), None, ("lint-check",)).missing
