@@ -30,13 +30,13 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
         return translate(error, "the store")
     if isinstance(error, UnicodeDecodeError):  # every text that comes from outside is decoded forgivingly
         return DamagedError("The store is damaged (a text in it is not UTF-8).", DAMAGED_STEP)
+    if isinstance(error, OverflowError):
+        return UsageError("A number that was given is larger than any that a store holds.", "Give a smaller one.")
     if isinstance(error, OSError):
         return _refused(error)
     if isinstance(error, UnicodeEncodeError) and error.encoding == "utf-8":
         # A name that was given in other bytes: no name of a store is like it, and none can be made.
         return UsageError(f"{error.object!a} is not UTF-8.", "Give names and ids in UTF-8.")
-    if isinstance(error, OverflowError):
-        return UsageError("A number that was given is larger than any that a store holds.", "Give a smaller one.")
     if isinstance(error, _OF_WRONG_VALUES) and (problem := _damage(db, root)):
         return DamagedError(f"The store is damaged ({problem}).", DAMAGED_STEP)
     return CtxrankError(

@@ -208,7 +208,7 @@ def _plan_packages(primary: apsw.Connection, plan: Plan, numbers: Sequence[int])
     going = id_list(set(numbers))
     plan.rows["package"] = sorted(set(numbers))
     query = f"SELECT id, path, artifact_id FROM packages WHERE id NOT {AMONG} ORDER BY id DESC"
-    staying = {key: number for number, *named in primary.execute(query, (going,)) for key in named if key is not None}
+    staying = {key: number for number, *named in primary.execute(query, (going,)) for key in named if key}
     query = f"SELECT DISTINCT path, artifact_id FROM packages WHERE id {AMONG}"
     paths: list[str] = []
     files: list[int] = []
