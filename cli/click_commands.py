@@ -12,6 +12,7 @@ from ctxrank.cli.names import meant
 from ctxrank.cli.parse import MAX_DIGITS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.extensions import is_in_use
+from ctxrank.indexer.light_typing import is_tuple
 
 Table = Mapping[str, tuple[str, str]]
 COMMON = 20  # so many of the table, the first ones, are described by the first page of help; it names the others
@@ -183,10 +184,10 @@ def _parameter(one: declare.Parameter) -> click.Parameter:
     )
 
 
-def _bounded(_: click.Context, __: click.Parameter, value: Any) -> Any:
+def _bounded(_: click.Context, __: click.Parameter, value: object) -> object:
     """A whole number, or several, as it was read. Raises click's BadParameter for one that might not fit a column."""
-    for number in value if isinstance(value, tuple) else (value,):
-        if number is not None and abs(number) >= 10**MAX_DIGITS:
+    for number in value if is_tuple(value) else (value,):
+        if isinstance(number, int) and abs(number) >= 10**MAX_DIGITS:
             raise click.BadParameter(f"{number} is too large.")
     return value
 

@@ -241,8 +241,11 @@ def test_a_file_that_its_runner_removes_meanwhile_is_counted_and_the_others_come
     runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner.repair("one")
-    gone = str(runner.folder / "gone.jsonl")
-    monkeypatch.setattr(importing, "_files", lambda _: [gone, str(runner.path("one"))])
+
+    def files(place: str) -> list[str]:
+        return [f"{place}/gone.jsonl", str(runner.path("one"))]
+
+    monkeypatch.setattr(importing, "_files", files)
     counts = runner.bring()
     assert (counts["files_unread"], counts["files"], counts["failures"]) == (1, 1, 1)
 
