@@ -83,11 +83,7 @@ class Root:
 
     def read(self, path: str, max_bytes: int, *, follow_link: bool = False) -> bytes:
         """The bytes of a regular file. Raises OSError, EFBIG where there are more of them."""
-        file = self.open(path, follow_link=follow_link)
-        try:
-            return read_open_file(file, max_bytes)
-        finally:
-            os.close(file.descriptor)
+        return _whole(self.open(path, follow_link=follow_link), max_bytes)
 
     def open_folder(self, folder: str) -> int:
         """A descriptor to list a folder by ("" is the root), which the caller closes. Raises OSError."""
@@ -211,11 +207,7 @@ def read_beneath(folder: str, path: str, max_bytes: int, *, follow_link: bool = 
 
 def read_file(path: str, max_bytes: int) -> bytes:
     """The bytes of a regular file of the user's own, who may have put a link there. Raises OSError."""
-    file = _regular(os.open(path, _FILE_FLAGS), path)
-    try:
-        return read_open_file(file, max_bytes)
-    finally:
-        os.close(file.descriptor)
+    return _whole(_regular(os.open(path, _FILE_FLAGS), path), max_bytes)
 
 
 def read_part(path: str, max_bytes: int, *, is_end: bool = False) -> bytes:
@@ -248,6 +240,14 @@ def read_open_file(file: OpenFile, max_bytes: int) -> bytes:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         chunks.append(chunk)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _whole(file: OpenFile, max_bytes: int) -> bytes:
+    """The same of a file that is closed then."""
+    try:
+        return read_open_file(file, max_bytes)
+    finally:
+        os.close(file.descriptor)
 
 
 def _regular(descriptor: int, path: str) -> OpenFile:
