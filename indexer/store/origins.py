@@ -36,10 +36,11 @@ class KnownOrigin(NamedTuple):
 def known_origins(primary: apsw.Connection) -> list[KnownOrigin]:
     """All other stores, those that are asked about first, then by name."""
     query = """
-        SELECT o.code, o.uuid, o.who, o.state, o.decided_by, nullif(o.decided_at, 0),
-               (SELECT count(*) FROM documents AS d
-                 WHERE d.record_id < 0 AND d.kind <> 'passage' AND (-d.record_id >> 31) = o.code), o.is_told
-          FROM origins AS o ORDER BY o.state <> 'asked', o.who, o.uuid
+        SELECT o.code, o.uuid, o.who, o.state, o.decided_by, nullif(o.decided_at, 0), ifnull(d.records, 0), o.is_told
+          FROM origins AS o
+          LEFT JOIN (SELECT -record_id >> 31 AS code, count(*) AS records FROM documents WHERE record_id < 0 GROUP BY 1)
+               AS d ON d.code = o.code
+         ORDER BY o.state <> 'asked', o.who, o.uuid
     """
     return list(read_rows(primary, query, (), KnownOrigin))
 

@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.documents import Document
 from ctxrank.indexer.store.facets import KINDS
-from ctxrank.indexer.store.ids import DocumentRef, local_ref, origin_code, parse_ref, public_id, without_origin
+from ctxrank.indexer.store.ids import (
+    DocumentRef,
+    foreign_id,
+    local_ref,
+    origin_code,
+    parse_ref,
+    public_id,
+    without_origin,
+)
+from ctxrank.indexer.store.origins import known_origins
 from ctxrank.indexer.store.store import Store
 
 
@@ -135,3 +146,24 @@ def test_an_origin_that_two_stores_begin_with_is_none(store: Store) -> None:
 
 def _uuid_text(store: Store) -> str:
     return str(store.primary.execute("SELECT uuid FROM store").get)
+
+
+def test_the_records_of_all_origins_are_counted_in_one_pass(store: Store) -> None:
+    asked: list[str] = []
+
+    def note(_: object, query: str, __: object) -> bool:
+        asked.append(query)
+        return True
+
+    with store.write() as change:
+        for digit in "ab":
+            origin_code(change.connection, f"{digit * 8}-0000-4000-8000-000000000000")
+        for number, code in enumerate((0xAAAAAAAA, 0xAAAAAAAA, 0)):
+            document = Document("package", foreign_id(code, number) if code else number, "a", "b", 1, 1)
+            documents.put(change, document)
+    store.primary.exec_trace = note
+    found = known_origins(store.primary)
+    store.primary.exec_trace = None
+    assert [(one.code, one.records) for one in found] == [(0xAAAAAAAA, 2), (0xBBBBBBBB, 0)]
+    plan = str(store.primary.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall())
+    assert "SCAN documents" in plan and "CORRELATED" not in plan
