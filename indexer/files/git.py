@@ -36,7 +36,9 @@ _MAX_ALLOCATION = "1g"  # of one object: a tree or a commit that claims to be la
 _MAX_REF_DEPTH = 5
 _LEFTOVER_SECONDS = 3600
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.05  # between two looks whether it has ended
-_SCRATCH_PREFIX = "git-"
+# What is made in the folder of a store, and removed there by its name: that may be a folder of the user's other files.
+_SCRATCH_PREFIX = ".ctxrank-git-"
+SCRATCH_NAME = r"\.ctxrank-git-[0-9a-f]{16}"
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REF = re.compile(r"refs(?:/(?!\.)[^/\0]+)+")
 _PLACES = ("/usr/bin", "/usr/local/bin", "/bin", "/opt/homebrew/bin", "/opt/local/bin")
@@ -361,7 +363,7 @@ def _sweep(scratch: str) -> None:
     try:
         with os.scandir(scratch) as entries:
             for entry in entries:
-                is_ours = entry.name.startswith(_SCRATCH_PREFIX) and entry.is_dir(follow_symlinks=False)
+                is_ours = re.fullmatch(SCRATCH_NAME, entry.name) and entry.is_dir(follow_symlinks=False)
                 if is_ours and time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFTOVER_SECONDS:
                     from shutil import rmtree  # noqa: PLC0415  rare
 

@@ -21,6 +21,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile, StoredText
 from ctxrank.indexer.files.changes import Changes, Target, compare
+from ctxrank.indexer.files.git import SCRATCH_NAME
 from ctxrank.indexer.files.paths import SECRET, UNSHOWN, unmistakable, without_secret
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FoundFile
@@ -38,7 +39,7 @@ from ctxrank.indexer.store.allowed_roots import (
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
-from ctxrank.indexer.store.location import BACKUPS, FOLDER, own_files
+from ctxrank.indexer.store.location import BACKUP_NAME, BACKUPS, FOLDER, own_files
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_one_line
 from ctxrank.indexer.text.vocabulary import local_counter
@@ -53,9 +54,7 @@ _FOLLOW_BYTES = 16_000_000
 _LARGE_BYTES = 4_000_000
 _GONE_CHUNK = 500
 # What a store makes in its folder for a while: SQLite's temporary files, git's folders, trials and copies of a repair.
-_MOMENTARY = re.compile(
-    rf"(?:etilqs_\w+|git-\w{{8}}/.*|\.trial-\d+/.*|{BACKUPS}/\d{{8}}T\d{{6}}Z(?:-\d+)?/.*)", re.DOTALL
-)
+_MOMENTARY = re.compile(rf"(?:etilqs_\w+|{SCRATCH_NAME}/.*|\.trial-\d+/.*|{BACKUPS}/{BACKUP_NAME}/.*)", re.DOTALL)
 
 Progress = Callable[[int, int], None]
 
@@ -394,7 +393,7 @@ def _is_gone(path: str) -> bool:
 
 
 def _is_below(path: str, starts: tuple[str, ...]) -> bool:
-    return not starts or any(path == start or path.startswith(start + "/") for start in starts)
+    return not starts or any(is_inside(start, path) for start in starts)
 
 
 def _walk_all(root: str, starts: tuple[str, ...], known: list[str]) -> Iterator[Entry]:

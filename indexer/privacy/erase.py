@@ -11,6 +11,7 @@ is a redaction that has not seen all texts yet: what it has changed is to be era
 
 import contextlib
 import os
+import re
 from collections.abc import Iterable
 
 import apsw
@@ -26,7 +27,7 @@ from ctxrank.indexer.store.connection import (
     vacuum,
 )
 from ctxrank.indexer.store.facets import id_list
-from ctxrank.indexer.store.location import BACKUPS
+from ctxrank.indexer.store.location import BACKUP_NAME, BACKUPS, FOLDER
 from ctxrank.indexer.store.store import Change, Store
 
 _NOTED = "erasing"
@@ -100,7 +101,15 @@ def erase(store: Store) -> bool:
 def backups_of(store: Store) -> str:
     """The folder where repairs left copies of the store as it was; '' where there is none."""
     folder = os.path.join(store.location.folder, BACKUPS)
-    return folder if os.path.isdir(folder) and os.listdir(folder) else ""
+    return folder if _copies(folder) else ""
+
+
+def _copies(folder: str) -> list[str]:
+    """What holds them: all of our own folder; beside a store that the user named, what a repair named so."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    if names and os.path.basename(os.path.dirname(folder)) == FOLDER:
+        return [folder]
+    return [os.path.join(folder, name) for name in names if re.fullmatch(BACKUP_NAME, name)]
 
 
 def delete_backups(store: Store) -> None:
@@ -114,8 +123,8 @@ def delete_backups(store: Store) -> None:
             "If there are copies of this store, delete them by hand; then delete the link.",
         )
     with refused_by_system(f"{folder} cannot be deleted", "Delete it by hand."):
-        if backups_of(store):
-            shutil.rmtree(folder)
+        for copy in _copies(folder):
+            shutil.rmtree(copy)
 
 
 def _rebuild_index(store: Store) -> bool:

@@ -39,8 +39,7 @@ def known_origins(primary: apsw.Connection) -> list[KnownOrigin]:
         SELECT o.code, o.uuid, o.who, o.state, o.decided_by, nullif(o.decided_at, 0), ifnull(d.records, 0), o.is_told
           FROM origins AS o
           LEFT JOIN (SELECT -record_id >> 31 AS code, count(*) AS records FROM documents WHERE record_id < 0 GROUP BY 1)
-               AS d ON d.code = o.code
-         ORDER BY o.state <> 'asked', o.who, o.uuid
+               AS d USING (code) ORDER BY o.state <> 'asked', o.who, o.uuid
     """
     return list(read_rows(primary, query, (), KnownOrigin))
 

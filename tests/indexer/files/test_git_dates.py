@@ -17,6 +17,7 @@ from ctxrank.indexer.files import git_dates
 from ctxrank.indexer.files.git import GitError, GitTimeoutError, find_repository, git_on, head_commit
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.opening import create_named_store
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.hits import SearchRequest
@@ -81,13 +82,27 @@ def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "posix_spawn", refused)
 
 
+def test_a_folder_of_the_user_is_not_taken_for_what_a_killed_process_left(tmp_path: Path) -> None:
+    """A store that is named lies among the user's files."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    commit(tmp_path, 1000, old="# Old\n")
+    names = ["git-hooks", "git-0123456789abcdef", ".ctxrank-git-x", ".ctxrank-git-0123456789abcdef"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a").write_text("x")
+        os.utime(tmp_path / name, (0, 0))
+    with create_named_store(str(tmp_path / "notes.db")) as store:
+        assert index(store).reason == "" and dates(store)["old.md"] == 1000
+    assert [name for name in names if (tmp_path / name).exists()] == names[:3]
+
+
 def test_a_file_has_the_date_of_its_last_commit_however_new_the_clone_is(tmp_path: Path) -> None:
     store = checkout(tmp_path)
     commit(tmp_path, 1000, old="# Old\n\nwords\n", both="# Both\n\nwords\n")
     commit(tmp_path, 2000, both="# Both\n\nother words\n")
     assert index(store) == (2, "")
     assert dates(store) == {"old.md": 1000, "both.md": 2000}
-    assert not list((tmp_path / ".ctxrank").glob("git-*"))
+    assert not list((tmp_path / ".ctxrank").glob("*git-*"))
 
 
 def test_an_edit_that_is_not_committed_has_its_own_date_until_it_is(tmp_path: Path) -> None:

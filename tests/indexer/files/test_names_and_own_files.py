@@ -130,8 +130,21 @@ def test_the_stores_own_files_are_never_indexed(folder: str, tmp_path: Path) -> 
         name = made.location.primary
     os.rename(name, place / "x.db")
     ours = ["x.db-wal", "x.db-shm", "x.db-journal", "x.index.db-wal", "x.index.db-shm", "index.lock", "follow.lock"]
-    ours += ["backups/20260101T000000Z/note.md", ".trial-17/note.md", "git-a1b2c3d4/config", "etilqs_a1b2"]
-    theirs = ["note.md", "y.db-wal", "backups/plan.md", "git-notes/a.md", "x.db-notes.md", "yarn.lock"]
+    ours += [
+        "backups/20260101T000000Z/note.md",
+        ".trial-17/note.md",
+        ".ctxrank-git-0123456789abcdef/config",
+        "etilqs_a1b2",
+    ]
+    theirs = [
+        "note.md",
+        "y.db-wal",
+        "backups/plan.md",
+        "git-notes/a.md",
+        ".ctxrank-git-notes/a.md",
+        "x.db-notes.md",
+        "yarn.lock",
+    ]
     for path in (*ours, *theirs):
         file = place / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -571,6 +571,18 @@ def test_what_was_derived_from_a_text_goes_with_it(
     assert f"package:{kept.id}" in capsys.readouterr().out
 
 
+def test_beside_a_store_that_the_user_named_only_what_a_repair_left_is_deleted(tmp_path: Path) -> None:
+    db = str(tmp_path / "notes.db")
+    assert run(["--db", db, "init"]) == 0
+    copy, own = tmp_path / "backups" / "20260101T000000Z-2", tmp_path / "backups" / "photos"
+    for folder in (copy, own):
+        folder.mkdir(parents=True)
+        (folder / "a.db").write_text("x")
+    assert run(["--db", db, "purge", "--backups"]) == 0
+    assert not copy.exists() and (own / "a.db").exists()
+    assert run(["--db", db, "purge", "--backups"]) == 0 and (own / "a.db").exists()
+
+
 def test_backups_behind_a_link_are_said_and_not_followed(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
