@@ -10,7 +10,7 @@ import apsw
 from ctxrank.indexer.care.finding import Finding, find
 from ctxrank.indexer.care.replacement import TRIAL
 from ctxrank.indexer.store.connection import size_of
-from ctxrank.indexer.store.location import BACKUPS, LOCK_FILES, Location, stats_of
+from ctxrank.indexer.store.location import BACKUPS, LOCK_FILES, Location, backup_folders, stats_of
 from ctxrank.indexer.store.one_process import processes_of
 from ctxrank.indexer.systems import file_system_of
 
@@ -68,9 +68,10 @@ def wrong_modes(location: Location) -> Iterator[tuple[str, int, int]]:
     """(path, mode, the mode it should have) of what others may read, or we may not write."""
     wanted = {location.folder: 0o700} if os.path.basename(location.folder) == ".ctxrank" else {}
     backups = os.path.join(location.folder, BACKUPS)
-    wanted |= {**dict.fromkeys(location.database_files, 0o600), backups: 0o700}
-    for folder, _, names in () if os.path.islink(backups) else os.walk(backups):
-        wanted |= {os.path.join(folder, name): 0o600 for name in names}
+    copies = [] if os.path.islink(backups) else backup_folders(location)
+    wanted |= {**dict.fromkeys(location.database_files, 0o600), **dict.fromkeys(copies, 0o700)}
+    for copy in copies:
+        wanted |= {os.path.join(folder, name): 0o600 for folder, _, names in os.walk(copy) for name in names}
     for path, info in stats_of(wanted):
         has, mode = stat.S_IMODE(info.st_mode), wanted[path]
         if not stat.S_ISLNK(info.st_mode) and (has & 0o077 or has & mode != mode):

@@ -11,7 +11,6 @@ is a redaction that has not seen all texts yet: what it has changed is to be era
 
 import contextlib
 import os
-import re
 from collections.abc import Iterable
 
 import apsw
@@ -27,7 +26,7 @@ from ctxrank.indexer.store.connection import (
     vacuum,
 )
 from ctxrank.indexer.store.facets import id_list
-from ctxrank.indexer.store.location import BACKUP_NAME, BACKUPS, FOLDER
+from ctxrank.indexer.store.location import BACKUPS, backup_folders
 from ctxrank.indexer.store.store import Change, Store
 
 _NOTED = "erasing"
@@ -101,15 +100,7 @@ def erase(store: Store) -> bool:
 def backups_of(store: Store) -> str:
     """The folder where repairs left copies of the store as it was; '' where there is none."""
     folder = os.path.join(store.location.folder, BACKUPS)
-    return folder if _copies(folder) else ""
-
-
-def _copies(folder: str) -> list[str]:
-    """What holds them: all of our own folder; beside a store that the user named, what a repair named so."""
-    names = os.listdir(folder) if os.path.isdir(folder) else []
-    if names and os.path.basename(os.path.dirname(folder)) == FOLDER:
-        return [folder]
-    return [os.path.join(folder, name) for name in names if re.fullmatch(BACKUP_NAME, name)]
+    return folder if backup_folders(store.location) else ""
 
 
 def delete_backups(store: Store) -> None:
@@ -123,7 +114,7 @@ def delete_backups(store: Store) -> None:
             "If there are copies of this store, delete them by hand; then delete the link.",
         )
     with refused_by_system(f"{folder} cannot be deleted", "Delete it by hand."):
-        for copy in _copies(folder):
+        for copy in backup_folders(store.location):
             shutil.rmtree(copy)
 
 

@@ -364,6 +364,17 @@ def own_files(location: Location) -> frozenset[str]:
     return frozenset(os.path.join(folder, os.path.basename(path)) for path in (*location.database_files, *locks))
 
 
+def backup_folders(location: Location) -> list[str]:
+    """What holds copies that repairs kept: all of our own folder; beside a store that is named, what a repair named."""
+    folder = os.path.join(location.folder, BACKUPS)
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    if names and os.path.basename(location.folder) == FOLDER:
+        return [folder]
+    import re  # noqa: PLC0415  only such a store needs it
+
+    return [os.path.join(folder, name) for name in names if re.fullmatch(BACKUP_NAME, name)]
+
+
 def refuse_unwritable_name(path: str) -> None:
     """Raises UsageError for a path that is no UTF-8: SQLite can neither open nor store it."""
     try:

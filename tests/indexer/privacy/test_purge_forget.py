@@ -578,6 +578,10 @@ def test_beside_a_store_that_the_user_named_only_what_a_repair_left_is_deleted(t
     for folder in (copy, own):
         folder.mkdir(parents=True)
         (folder / "a.db").write_text("x")
+        (folder / "a.db").chmod(0o755)
+    assert run(["--db", db, "doctor", "--repair", "apply"]) == 0
+    assert (own / "a.db").stat().st_mode & 0o777 == 0o755
+    assert (copy / "a.db").stat().st_mode & 0o777 == 0o600
     assert run(["--db", db, "purge", "--backups"]) == 0
     assert not copy.exists() and (own / "a.db").exists()
     assert run(["--db", db, "purge", "--backups"]) == 0 and (own / "a.db").exists()
