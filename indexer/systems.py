@@ -155,13 +155,12 @@ def file_system_of(folder: str, *, is_macos: bool = IS_MACOS, mounts: str = "") 
 
     `mounts` takes the place of what the system says is mounted.
     """
-    from ctxrank.indexer.beneath import is_inside  # noqa: PLC0415  it needs this module
-
     path = os.path.realpath(folder)
     best, kind = "", ""
     for line in (mounts or _mounts(is_macos)).split("\n"):
         mount, its_kind = _mount_of_macos(line) if is_macos else _mount_of_linux(line)
-        if mount and len(mount) >= len(best) and is_inside(mount, path):
+        is_above = bool(mount) and (path == mount or path.startswith(mount.rstrip("/") + "/"))
+        if is_above and len(mount) >= len(best):
             best, kind = mount, its_kind
     return kind
 
