@@ -80,7 +80,7 @@ _CODE = "(?i)" + PIECES["CODE"]
 def is_stand_in(text: str, place: int) -> bool:
     """Whether the text there takes a secret's place or talks of one."""
     word = compiled(_WORD).match(text, place)
-    is_reserved = word is not None and word[0].lower() in _RESERVED
+    is_reserved = word is not None and word[0].lower().rpartition("-")[2] in _RESERVED
     return is_reserved or compiled(_STAND_IN).match(text, place, place + GUARD_CHARS) is not None
 
 
@@ -89,7 +89,7 @@ def is_version(text: str, place: int) -> bool:
     return compiled(_VERSION).match(text, place, place + GUARD_CHARS) is not None
 
 
-_VERSION = r"(?:[a-z]{2,9}:)?[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+=][\w.+-]{0,60})?" + _END
+_VERSION = r"(?:[a-z]{2,9}:)?[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+=][\w.+-]{0,60})?(?:\(|" + _END + ")"
 
 
 def is_code(text: str, place: int) -> bool:
@@ -159,6 +159,7 @@ _MANY_CHANGES = 3
 # a=1, x+2, call(3): not what somebody typed as a password.
 _EXPRESSION = (
     r"[\w.\[\]()]*+(?>(?:[=+*?&]{1,2}+[\w.\[\]()\"'-]*+)+)|[#@$~&*+?][\w.-]*|[A-Za-z_.-]+[*?!]|[~=^]{1,2}[\d.x*-]+.*"
+    r"|[a-z][\w-]*@[A-Z]{2}"
 )
 
 
@@ -173,15 +174,10 @@ def is_random(value: str) -> bool:
     if sum(map(_is_word, parts)) * 2 >= len(parts):
         return False
     if run.isalpha():
-        return len(parts) == 1 and not reads_like_a_word(run)
-    if _is_named(run):
+        return len(parts) == 1 and not reads_like_a_word(run) and not _is_named(run)
+    if _is_named(run) or (len(parts) == 1 and compiled(PIECES["IDENTIFIER"]).fullmatch(value)):
         return False
-    is_mixed = _changes(run) / len(run) > _WELL_MIXED or (
-        len(run) >= _LONG
-        and _named(run) == 0
-        and all(any(map(kind, run)) for kind in (str.isdigit, str.islower, str.isupper))
-    )
-    return not run.isdigit() and is_mixed and entropy(run) > _LEAST_ENTROPY
+    return not run.isdigit() and _changes(run) / len(run) > _WELL_MIXED and entropy(run) > _LEAST_ENTROPY
 
 
 def _is_word(part: str) -> bool:
@@ -251,17 +247,14 @@ _ASCII_DIGITS = frozenset("0123456789")
 def looks_like_key(value: str) -> bool:
     """Letters and digits, or long and of both cases; nothing that a person would name something."""
     has_digit = not _ASCII_DIGITS.isdisjoint(value)
-    has_letter = any(map(str.isalpha, value))
+    parts = compiled(r"[\W_]+").split(value) if has_digit else value.split("_")
     if not has_digit:
-        parts = value.split("_")
         if not (value.isascii() and all(part.isalnum() for part in parts)):
             return False
         is_mixed = not (value.islower() or value.isupper()) and not _is_named(value)
-        if len(parts) > 1:
-            return is_mixed and not reads_like_a_word(max(parts, key=len)) and len(value) >= _LEAST_RANDOM
         return (is_mixed and len(value) >= _LONG) or (len(value) >= _LEAST_RANDOM and not reads_like_a_word(value))
-    if not has_letter:
+    if not any(map(str.isalpha, value)):
         return len(value) >= 16 and value.isdigit()
-    if len(value) < 8:
+    if len(value) < 8 or _is_of_words(parts) or (not value.islower() and _is_named(value)):
         return False
     return compiled(PIECES["IDENTIFIER"]).fullmatch(value) is None

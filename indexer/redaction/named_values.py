@@ -120,7 +120,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
         return None
     if link["element"]:
         body = r"[^<\s\"]"
-        is_value = True
+        is_value = compiled(r"[A-Z][a-z]{2,30}+<").match(text, start) is None
     elif quote:
         body = _within(quote)
         if is_password and (phrase := _typed_with_spaces(text, start, quote)):
@@ -129,22 +129,27 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
         is_value = not (says_none or (quote == "`" and is_code(text, start)))
     else:
         body = PLAIN
-        is_value = operator not in _COMPARISONS and (
-            is_prose
-            or _is_bare_value(text, start, place, operator, is_password=is_password)
-            or (is_password and operator == ":" and _is_beside_login(text, place, start))
+        is_said = operator in _GIVES and not is_option and compiled(_SENTENCE).match(text, start) is not None
+        is_value = (
+            operator not in _COMPARISONS
+            and not (is_said and not link["word"].isupper())
+            and (
+                is_prose
+                or _is_bare_value(text, start, place, operator, is_password=is_password)
+                or (is_password and operator == ":" and _is_beside_login(text, place, start))
+            )
         )
     # The verdict sees a beginning alone: of a long run that is rejected at many places, no more is read each time.
     match = compiled(rf"(?>{body}{_VERDICT})").match(text, start) if is_value else None
     if match is None:
         return None
     value = match[0]
-    if word.startswith("cred") and "/" in value:  # the scope of a signature: an identifier, a day, a region
-        return None
+    if word == "secret" and "key" in link["tail"].lower() and not is_likely(value):
+        return None  # what is kept in a secret is called so: CA_SECRET_KEY = "ca.crt"
     if not is_password and word.replace("_", "") in value.lower().replace("_", ""):
         return None
-    if word == "secret" and not link["tail"] and compiled(_HYPHENED).fullmatch(value):
-        return None  # what Kubernetes calls one
+    if word in ("secret", "pass") and not link["tail"] and compiled(_HYPHENED).fullmatch(value.replace("_", "-")):
+        return None  # what Kubernetes calls one, and what passed
     if word == "token" and compiled(PIECES["NO_TOKEN"]).search(near):
         return None
     if not _is_secret(value, link, word, is_password=is_password, is_prose=is_prose):
@@ -162,19 +167,21 @@ def _within(quote: str) -> str:
     return rf"(?:(?!{re.escape(quote)}|\"(?:[,:}}\]\s]|\Z))(?:\\\S|[^\s\\]))"
 
 
+_SENTENCE = r"[^\W\d_][^\W\d_'-]{1,40}+\d?(?>(?:[ ]{1,2}[^\s=&|;:/\"{}$#-][^\s=&|;\"{}$#]{0,40}){1,16})\s*(?:\n|\Z)"
 # Of these any value is one, not only what looks like a key.
 _ANY_VALUE = ("secret", "psk", "private_key", "private-key")
 _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_ABROAD)
 # What Jenkins writes instead of a secret, and what people write beside it: it can be decrypted by who has its folder.
-_ENCRYPTED = r"\{(?>(?:[\w-]{1,40} ){0,3})[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
+_ENCRYPTED = r"\{(?>(?:[\w-]{1,40} ){0,3})[^\s{}<()\"'`\\]{8,}+\}(?=\s{0,40}</)"
 # These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
 _PARTS_OF_WORDS = ("pass", "pw", "psk", "senha", *_WEAK)
-_IN_BASE64 = r"(?=[A-Za-z+/]{0,11}\d)[A-Za-z0-9+/]{12}\Z"  # the end of a digest: …Y0pw==
+# The end of a digest: …Y0pw==; a digit or a sign is in it.
+_IN_BASE64 = r"(?:(?=[A-Za-z+/]{0,11}\d)[A-Za-z0-9+/]{12}|(?=[A-Za-z/]{0,23}[\d+])[A-Za-z0-9+/]{24})\Z"
 
 
 def _is_in_a_word(before: str, word: str) -> bool:
     """Whether the name goes on before it: `bypass`, but not `db_pass`, `smtpPass`, `DBPASS`."""
-    if compiled(_IN_BASE64).match(before[-12:]):
+    if compiled(_IN_BASE64).match(before[-12:]) or compiled(_IN_BASE64).match(before[-24:]):
         return True
     if not before or not before[-1].isalpha():
         return before[-1:].isdigit() and len(word) < 3
@@ -223,9 +230,10 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
     if link["plural"] or link["map"] or link["below"] or link["bracket"]:
         return is_likely(value) and not (link["weak"] and (_says_no_secret(link) or _is_digest(value, link)))
     if link["tight"]:
-        says_none = link["weak"] and (word != "key" or _says_no_secret(link))
-        is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
-        return compiled(r"[\w+=-]+").fullmatch(value) is not None and is_made(value) and not is_file and not says_none
+        says_none = link["weak"] and (word != "key" or _says_no_secret(link) or not value.replace("_", "").isalnum())
+        if says_none or compiled(r"(?!\d+\Z)[\w+=-]+").fullmatch(value) is None:
+            return False
+        return is_made(value) and compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is None
     if link["weak"]:
         is_bare_key = word == "key" and link["operator"] in (":", None) and not link["kq"]
         if is_bare_key and not (compiled(PIECES["OPENS"]).fullmatch(value) or _has_authority(link)):

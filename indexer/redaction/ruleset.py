@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.redaction.user_rules import UserRules
 
 # Grows by one when a rule changes what is found; a store redacts again what an older one let through.
-RULESET_VERSION: int = 12
+RULESET_VERSION: int = 13
 
 
 class RedactionMode:
