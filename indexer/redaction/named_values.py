@@ -120,7 +120,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
         return None
     if link["element"]:
         body = r"[^<\s\"]"
-        is_value = compiled(r"[A-Z][a-z]{2,30}+<").match(text, start) is None
+        is_value = compiled(r"[A-Z][a-z]{2,30}+[?]?<").match(text, start) is None
     elif quote:
         body = _within(quote)
         if is_password and (phrase := _typed_with_spaces(text, start, quote)):
@@ -243,7 +243,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
         is_shouted = link["word"].isupper() or link.string[link.start() - 1 : link.start()] not in ("", " ", "\t", "\n")
         is_one = is_random(value) or (is_made(value) and (not is_prose or is_shouted))
         return is_plain_word and is_one and not (_says_no_secret(link) or _is_digest(value, link))
-    is_typed = compiled(_TYPED).fullmatch(value) is not None and bool(
+    is_typed = (compiled(_TYPED).fullmatch(value) is not None or is_strong(value)) and bool(
         quote or link["operator"] or (link["flag"] or "").strip()
     )
     if is_prose:
@@ -260,7 +260,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
             is_strong(value) or looks_like_key(value) or is_typed or (is_named and word == "pass" and not link["call"])
         )
     if link["flag"] and not quote and is_password:
-        return not value.isalpha() or not reads_like_a_word(value)
+        return compiled(r"[A-Za-z]+|[a-z-]+:[A-Za-z]+").fullmatch(value) is None or not reads_like_a_word(value)
     return (is_password and (is_typed or not link["call"])) or looks_like_key(value)
 
 
