@@ -144,7 +144,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     if match is None:
         return None
     value = match[0]
-    if word == "secret" and "key" in link["tail"].lower() and not is_likely(value):
+    if word == "secret" and "key" in link["tail"].lower() and not (is_likely(value) or re.search(r"\d", value)):
         return None  # what is kept in a secret is called so: CA_SECRET_KEY = "ca.crt"
     if not is_password and word.replace("_", "") in value.lower().replace("_", ""):
         return None
@@ -265,7 +265,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
 
 
 # A word and a number, as people make up passwords: too little in prose, enough in a line that says no more.
-_TYPED = r"(?=.{8})[A-Za-z]{4,}+\d{2,6}"
+_TYPED = r"(?=.{8})(?:[A-Za-z]{4,}+|(?:[A-Z][a-z]{3,}+-){2,4})\d{2,6}"
 
 
 def is_likely(value: str) -> bool:
