@@ -21,7 +21,6 @@ from ctxrank.indexer.text.lines import error_title, one_line
 
 if TYPE_CHECKING:
     from ctxrank.cli.actions.errors.run import CommandRun
-    from ctxrank.indexer.store.parents import ParentDocument
     from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
 
 COMMAND_TOOLS = ("Bash", "shell", "local_shell", "exec_command", "unified_exec")
@@ -73,15 +72,9 @@ def on_tool_end(call: HookCall) -> str:
 
 def _said_in_findings(call: HookCall, message: str) -> str:
     """The findings that quote the message of a failure that is not known."""
-    from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  only after a failure
-    from ctxrank.ranking.context.quotes import findings_that_quote  # noqa: PLC0415  as above
+    from ctxrank.ranking.context.quotes import findings_that_quote  # noqa: PLC0415  only after a failure
 
-    shown, project = call.shown, call.project
-
-    def is_wanted(parent: "ParentDocument") -> bool:
-        return public_id(parent.kind, parent.number) not in shown and may_be_said(call.store.primary, parent, project)
-
-    findings = findings_that_quote(call.store, message, call.config, is_wanted)
+    findings = findings_that_quote(call.store, message, call.config, call.is_news())
     if not findings:
         return ""
     from ctxrank.cli.agents.prompts import told_finding  # noqa: PLC0415  seldom

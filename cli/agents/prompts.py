@@ -14,10 +14,8 @@ from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records.cloned_notes import note_use, where_from
 from ctxrank.indexer.records.conversations import TITLE_CHARS, needs_note, note_prompt
 from ctxrank.indexer.records.sessions import NewSession
-from ctxrank.indexer.records.unconfirmed import may_be_said
 from ctxrank.indexer.store.freshness import shown_path
 from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
-from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.text.lines import name_and_text, one_line, quoted_line, shorten
 from ctxrank.ranking.context.floor import PromptFinding
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
@@ -40,12 +38,7 @@ def on_prompt(call: HookCall) -> str:
 
     if call.settings.learn and needs_note(call.store.primary, call.event.session):
         _note_prompt(call, prompt)
-    shown, project = call.shown, call.project
-
-    def is_wanted(parent: ParentDocument) -> bool:
-        return public_id(parent.kind, parent.number) not in shown and may_be_said(call.store.primary, parent, project)
-
-    findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, is_wanted)
+    findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, call.is_news())
     heading = "What ctxrank has on this:\n"
     primary = call.store.primary
     whole = [told_finding(primary, one) for one in findings]

@@ -5,7 +5,7 @@ import os
 from ctxrank.cli.agents.event import Event
 from ctxrank.cli.agents.injected_text import reference, tokens_of
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.injections import Injection, note_injection, shown_ids
 from ctxrank.indexer.records.sessions import (
     Session,
@@ -18,8 +18,14 @@ from ctxrank.indexer.records.sessions import (
 )
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.hook_settings import HookSettings
+from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.location import checkout_of, git_folder
 from ctxrank.indexer.store.store import Change, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ctxrank.indexer.store.parents import ParentDocument
 
 _MAX_HEAD_BYTES = 4096
 _BRANCH = "ref: refs/heads/"
@@ -60,6 +66,13 @@ class HookCall(NamedTuple):
         """The ids of what the event's agent was shown in this session already."""
         session_id = session_id_of(self.store.primary, self.event.session) or 0  # which no session has
         return shown_ids(self.store.primary, session_id, self.agent_id, self.event.name)
+
+    def is_news(self) -> "Callable[[ParentDocument], bool]":
+        """Which findings are said unasked: those that the agent was not shown, and that may be (see unconfirmed.py)."""
+        from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  a success says no finding
+
+        shown, project, primary = self.shown, self.project, self.store.primary
+        return lambda one: public_id(one.kind, one.number) not in shown and may_be_said(primary, one, project)
 
     @property
     def agent_id(self) -> str:

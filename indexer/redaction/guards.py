@@ -175,7 +175,7 @@ def is_random(value: str) -> bool:
         return False
     if run.isalpha():
         return len(parts) == 1 and not reads_like_a_word(run) and not _is_named(run)
-    if _is_named(run) or (len(parts) == 1 and compiled(PIECES["IDENTIFIER"]).fullmatch(value)):
+    if _is_named(run) or (len(parts) == 1 and _named(run) and compiled(PIECES["IDENTIFIER"]).fullmatch(value)):
         return False
     return not run.isdigit() and _changes(run) / len(run) > _WELL_MIXED and entropy(run) > _LEAST_ENTROPY
 
