@@ -45,7 +45,7 @@ PERMITTED = {
     "indexer/fulltext/index_file.py _recognise": "the program's own schema.sql",
     "cli/command_table.py rows_of": "the program's own tables",
     "cli/completion.py _script": "as above",
-    "indexer/errors/parse/tables.py rows": "as above",
+    "indexer/errors/parse/tables.py _lines": "as above",
     "indexer/text/tables.py read_kept": "what the program itself has compiled and read, where Python keeps its code",
     "cli/entry.py OwnModules.find_spec": "the bytecode of its own modules, where Python keeps it",
     "indexer/text/vocabulary_image.py kept_image": "what the program itself has made, beside Python's code of it",
