@@ -58,7 +58,7 @@ def lived_store(folder: Path) -> Path:
     code.write_text(_CODE.format(amounts="round(sum(lines), 2)"))
     told("index")
     asked = ("--session", "shop-2026-11", "--agent", "developer", "--task", "refunds at night")
-    for budget in ("700", "2400"):
+    for budget in ("500", "2400"):
         told("assemble", *asked, "--budget", budget)
     _bring_colleague(primary)
     told("index")

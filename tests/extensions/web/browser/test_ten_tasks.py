@@ -88,7 +88,7 @@ def _two_receipts(walk: Walk) -> None:
     walk.page.get_by_label("Receipt 5 as the one").check()
     walk.page.get_by_label("Receipt 6 as the other").check()
     walk.press("Compare")
-    walk.reads("Receipt 5 beside receipt 6", "left out", "over the budget of 700 tokens")
+    walk.reads("Receipt 5 beside receipt 6", "left out", "over the budget of 500 tokens")
 
 
 def _who_told_this(walk: Walk) -> None:
