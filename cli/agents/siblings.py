@@ -90,9 +90,8 @@ def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
 
     task = agent.task or _task_of(call)
     primary = call.store.primary
-    query = (
-        f"SELECT id FROM documents WHERE id > ? AND kind IN ({', '.join('?' * len(KINDS))}) ORDER BY id DESC LIMIT ?"
-    )
+    kinds = ", ".join("?" * len(KINDS))
+    query = f"SELECT id FROM documents WHERE id > ? AND kind IN ({kinds}) ORDER BY id DESC LIMIT ?"
     new = frozenset(read_column(primary, query, (agent.seen, *KINDS, _MAX_NEW), int))
     if not (task and new):
         return []

@@ -56,9 +56,8 @@ def on_spawn(call: HookCall) -> Mapping[str, object] | None:
     tool_use_id, session = call.event.text("tool_use_id"), call.session
     task = cleaned_task(bounded_text(public_part(prompt)), call.config.redaction_mode)
     running = RunningAgent(task, newest_document(call.store.primary))
-    block, injection = (
-        _block(call, session, agent_type, prompt, _room(*tool_input.values())) if _way(call) == "prompt" else _NO_BLOCK
-    )
+    room = _room(*tool_input.values())
+    block, injection = _block(call, session, agent_type, prompt, room) if _way(call) == "prompt" else _NO_BLOCK
     with call.store.write() as change:
         if injection is not None:
             call.note_in(change, session.id, injection, block)

@@ -42,6 +42,7 @@ STOPWORDS = listed("stopwords")
 NEGATIONS = listed("negations")
 _SAID = Expressions("signature")
 _GROUPS = words("groups_of_diagnostics")
+_LANGUAGES = dict(rows("languages"))
 _SHARED_NOTATIONS = frozenset(("cc", "tsc", "rust"))
 
 
@@ -112,12 +113,11 @@ def sign(unit: ErrorUnit) -> Signature:
         # A message that says nothing particular is the same error only at the same place.
         instance = (*instance, "\x1e", frames[-1].place if frames else "")
     # The language the error speaks about, by tool or by file; '' where neither tells.
-    languages = dict(rows("languages"))
     file = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
-    of_file = languages.get(f".{file.rpartition('.')[2].lower()}", "")
+    of_file = _LANGUAGES.get(f".{file.rpartition('.')[2].lower()}", "")
     # Compilers of many languages announce an error as another one's does.
     is_shared = unit.tool in _SHARED_NOTATIONS and "." in file and (of_file or not codes)
-    language = of_file if is_shared else languages.get(unit.tool) or of_file
+    language = of_file if is_shared else _LANGUAGES.get(unit.tool) or of_file
     return Signature(
         NORMALISER_VERSION,
         unit.family,

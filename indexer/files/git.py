@@ -38,7 +38,7 @@ _LEFTOVER_SECONDS = 3600
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.0005, 0.05  # between two looks whether it has ended
 # What is made in the folder of a store, and removed there by its name: that may be a folder of the user's other files.
 _SCRATCH_PREFIX = ".ctxrank-git-"
-SCRATCH_NAME = r"\.ctxrank-git-[0-9a-f]{16}"
+SCRATCH_NAME = rf"{re.escape(_SCRATCH_PREFIX)}[0-9a-f]{{16}}"
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REF = re.compile(r"refs(?:/(?!\.)[^/\0]+)+")
 _PLACES = ("/usr/bin", "/usr/local/bin", "/bin", "/opt/homebrew/bin", "/opt/local/bin")

@@ -144,7 +144,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> Secret | None:
     if match is None:
         return None
     value = match[0]
-    if word == "secret" and "key" in link["tail"].lower() and not (is_likely(value) or re.search(r"\d", value)):
+    if word == "secret" and "key" in link["tail"].lower() and not (is_likely(value) or any(map(str.isdecimal, value))):
         return None  # what is kept in a secret is called so: CA_SECRET_KEY = "ca.crt"
     if not is_password and word.replace("_", "") in value.lower().replace("_", ""):
         return None

@@ -7,12 +7,12 @@ compiling all of them would cost a cold start some thirty milliseconds. Named gr
 find: message, type (of an exception), code, place (file:line), function.
 """
 
-import functools
 import re
+from functools import cache
 
 from ctxrank.indexer.errors.parse import kept
 from ctxrank.indexer.errors.parse.tables import Expressions, rows
-from ctxrank.indexer.light_typing import NamedTuple, cache
+from ctxrank.indexer.light_typing import NamedTuple
 
 # How much a unit explains; the smallest leads.
 CAUSE = 0  # an exception, a compiler's diagnostic, a failed assertion
@@ -53,7 +53,7 @@ def notations() -> tuple[Notation, ...]:
     )
 
 
-@functools.cache
+@cache
 def ways(name: str) -> dict[str, str]:
     """What is particular of tools (see tools.tsv): their expressions for one of their ways."""
     return {tool: pattern for tool, of, pattern in rows("tools") if of == name}
