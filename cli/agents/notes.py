@@ -29,7 +29,6 @@ from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.exchange.register import read_entry, write_entry
-from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.files.authors import Commit, foreign_commits
 from ctxrank.indexer.files.read import FileText, read_text
 from ctxrank.indexer.files.scan import index_artifacts
@@ -43,6 +42,7 @@ from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.hook_settings import HookSettings, hook_settings
+from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.frontmatter import read_frontmatter

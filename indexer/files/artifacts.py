@@ -17,6 +17,7 @@ from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, red
 from ctxrank.indexer.store import documents, rows
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
 from ctxrank.indexer.store.freshness import ELSEWHERE, TEXT_PATH
+from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.languages import language_of
 from ctxrank.indexer.text.passages import Passage, front_matter_end, markdown_headings, split_passages
@@ -99,12 +100,6 @@ def prepare(
     passages = tuple(split_passages(text[len(hidden) :], path, first_line=1 + hidden.count("\n")))
     counts = tuple(None if counter is None else (counter.count(one.text), counter.name) for one in passages)
     return PreparedFile(path, file, title, passages, counts)
-
-
-def root_name(root: str, project_root: str) -> str:
-    """What a root folder is called in the primary database; the project's own root is '.', wherever it lies."""
-    real = os.path.realpath(root)
-    return "." if real == os.path.realpath(project_root) else real
 
 
 def root_id(change: Change, root: str, project_root: str) -> int:

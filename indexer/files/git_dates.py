@@ -22,12 +22,12 @@ from ctxrank.indexer.beneath import Root
 from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.catalogue import file_tables, kinds_of
 from ctxrank.indexer.clock import SECOND_US, now_us
-from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.files.authors import Asked, Commit, touches
 from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, find_repository, git_on, head_commit
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import put_setting, read_rows, read_setting
+from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Store
 
 _KEY = "dated_commits"

@@ -39,7 +39,7 @@ from ctxrank.indexer.store.allowed_roots import (
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
-from ctxrank.indexer.store.location import BACKUP_NAME, BACKUPS, FOLDER, own_files
+from ctxrank.indexer.store.location import BACKUP_NAME, BACKUPS, FOLDER, own_files, root_name
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_one_line
 from ctxrank.indexer.text.vocabulary import local_counter
@@ -142,7 +142,7 @@ class _Root(NamedTuple):
 
 def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     """The root that the store was opened with, and removed worktrees; for a whole run all that hold artifacts."""
-    main = artifacts.root_name(store.location.root, store.location.project)
+    main = root_name(store.location.root, store.location.project)
     ids = read_map(store.primary, "SELECT path, id FROM roots WHERE path NOT LIKE '@%' ORDER BY id", (), str, int)
     roots = [_Root(ids.pop(main, None), store.location.root, True)]
     for name in ids if is_whole else removed_worktrees(store.location, store.primary):

@@ -11,7 +11,6 @@ moved, has changed, or is gone.
 import os
 import time
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
 
 import apsw
 
@@ -78,11 +77,11 @@ class Anchor(NamedTuple):
 
     def before(self, stored: "StoredText | None") -> "Before | None":
         """Where it was in its file as that is stored; None where that is not known."""
-        from ctxrank.indexer.text.spans import Before, Span  # noqa: PLC0415  start-up: most files are as they were
+        from ctxrank.indexer.text.spans import Before, Span, source_of  # noqa: PLC0415  start-up: most files are as they were
 
         if stored is None or stored.stamp != (self.size_bytes, self.mtime_ns) or not stored.text or self.state == GONE:
             return None
-        return Before(_source_of(self.now_path, stored.text), Span(self.now_start, self.now_end))
+        return Before(source_of(self.now_path, stored.text), Span(self.now_start, self.now_end))
 
     def at(self, path: str, span: tuple[int, int], differing: int) -> "Anchor":
         """The same, found in a file with so many differing lines."""
@@ -99,8 +98,9 @@ class Tree:
     def __init__(self, store: Store, *, is_own: bool = False) -> None:
         project, root = store.location.project, store.location.root
         self.folder = root if is_own and root != project and is_worktree(os.path.realpath(project), root) else project
-        self._root = Root(self.folder)
+        self._root, self._primary = Root(self.folder), store.primary
         self._sources: dict[str, Source | None] = {}
+        self._stored: dict[tuple[str, tuple[int, int]], StoredText] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
 
     def stamp(self, path: str) -> tuple[int, int]:
@@ -124,6 +124,14 @@ class Tree:
             except (OSError, ValueError):
                 self._sources[path] = None
         return self._sources[path]
+
+    def stored(self, path: str, stamp: tuple[int, int]) -> "StoredText":
+        """What is stored of a file that had this size and date."""
+        if (path, stamp) not in self._stored:
+            from ctxrank.indexer.files.artifacts import stored_text  # noqa: PLC0415  start-up: most files are as they were
+
+            self._stored[path, stamp] = stored_text(self._primary, path, stamp)
+        return self._stored[path, stamp]
 
 
 QUERY = f"SELECT {', '.join(Anchor._fields)} FROM anchors"
@@ -166,30 +174,19 @@ def look_again(store: Store, anchors: list[Anchor], milliseconds: float = LOOK_M
     """Anchors as they are at this moment in the checkout that asks, as far as the time goes; other files are not
     searched.
     """
-    from ctxrank.indexer.files.artifacts import stored_text  # noqa: PLC0415  start-up: most files are as they were
-
     tree, deadline = Tree(store, is_own=True), time.monotonic() + milliseconds / 1000
-    stored = lru_cache(partial(stored_text, store.primary))  # for several anchors of a file
-    return [_as_seen(one, tree, stored) if time.monotonic() < deadline else one for one in anchors]
+    return [_as_seen(one, tree) if time.monotonic() < deadline else one for one in anchors]
 
 
-def _as_seen(anchor: Anchor, tree: Tree, stored: "Callable[[str, tuple[int, int]], StoredText | None]") -> Anchor:
+def _as_seen(anchor: Anchor, tree: Tree) -> Anchor:
     """An anchor as it is at its place or, after another branch was checked out, where it was first."""
     stamp, known = tree.stamp(anchor.now_path), (anchor.size_bytes, anchor.mtime_ns)
     if stamp == known or stamp[0] > _MAX_LOOKED_BYTES:
         return anchor
-    seen = followed(anchor, tree.source(anchor.now_path), anchor.before(stored(anchor.now_path, known)))
+    seen = followed(anchor, tree.source(anchor.now_path), anchor.before(tree.stored(anchor.now_path, known)))
     if seen.state == GONE and anchor.now_path != anchor.path:
         seen = followed(anchor._replace(now_start=anchor.start_line), tree.source(anchor.path), None)
     return seen._replace(state=LOST) if seen.state == GONE != anchor.state else seen
-
-
-@lru_cache(maxsize=4)
-def _source_of(path: str, text: str) -> "Source":
-    """A text that several anchors of a file were seen in."""
-    from ctxrank.indexer.text.spans import Source  # noqa: PLC0415  start-up: most files are as they were
-
-    return Source(path, text)
 
 
 def followed(

@@ -357,6 +357,12 @@ def at(primary: str, root: str | None = None) -> Location:
     return Location(folder, primary, index, chosen, project)
 
 
+def root_name(root: str, project_root: str) -> str:
+    """What a root folder is called in the primary database; the project's own root is '.', wherever it lies."""
+    real = os.path.realpath(root)
+    return "." if real == os.path.realpath(project_root) else real
+
+
 def own_files(location: Location) -> frozenset[str]:
     """The real paths of the files that a store keeps in its folder: no text of anyone."""
     locks = [os.path.join(location.folder, name) for name in LOCK_FILES]

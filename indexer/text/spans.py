@@ -353,6 +353,12 @@ class Source:
 
 
 @lru_cache(maxsize=4)
+def source_of(path: str, text: str) -> Source:
+    """A text in which several spans of a file are looked for."""
+    return Source(path, text)
+
+
+@lru_cache(maxsize=4)
 def _stayed(old: Source, new: Source) -> Mapping[int, int]:
     """The lines with a text that a file still has at their places among the others, and where these are now.
 

@@ -71,6 +71,18 @@ def test_the_questions_of_every_spawn_load_neither_typing_nor_re(shop: Path, arg
     assert arguments == ("status",) or not modules & {"contextlib", "re", "enum", "functools", "unicodedata"}
 
 
+def test_findings_about_files_of_the_project_load_no_more(tmp_path: Path) -> None:
+    (tmp_path / "queue.py").write_text("def claim(database: str) -> None:\n    lock(database)\n")
+    (tmp_path / "locks.md").write_text("# Locks\n\nThe database is locked: see `claim` in queue.py:1.\n")
+    create_store(str(tmp_path)).close()
+    for arguments in (["index", "."], ["save", "locks.md", "--session", "shop"]):
+        _imported(tmp_path, *arguments)
+    asked = ("assemble", "--session", "shop", "--agent", "developer", "--task", "claim the database")
+    modules = _imported(tmp_path, *asked)
+    assert {"ctxrank.ranking.context.assembly.files", "ctxrank.indexer.records.anchors"} <= modules
+    assert not modules & {*_FORBIDDEN, "contextlib", "re", "enum", "functools", "ctxrank.indexer.redaction.engine"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("query", ["database locked", "database", "token refresh database", "how does the retry work"])
 def test_a_search_for_words_of_the_index_loads_nothing_that_stands_in_for_others(shop: Path, query: str) -> None:

@@ -16,10 +16,10 @@ because no clock decides.
 from itertools import accumulate
 
 from ctxrank.indexer.engine import AllOf, Row, RowQuery
-from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope, id_list
 from ctxrank.indexer.store.ids import IS_ACCEPTED
+from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.order import best_passages, telling_words
 from ctxrank.ranking.formulas.blend import calibrated, half_score

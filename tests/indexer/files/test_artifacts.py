@@ -70,12 +70,6 @@ def test_passages_are_counted_where_a_counter_is_given() -> None:
     assert prepared("a.md", "# A\n\nb", TokenCounter("mine", len)).counts == ((6, "mine"),)
 
 
-def test_the_projects_own_root_has_one_name_wherever_it_lies(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path)
-    assert artifacts.root_name(str(tmp_path / "link"), str(tmp_path)) == "."
-    assert artifacts.root_name("/", str(tmp_path)) == "/"
-
-
 def test_a_title_that_was_the_files_name_goes_with_it_and_another_one_stays(store: Store) -> None:
     save(store, "a.md", "zebra", summary="A finding.")
     save(store, "b.md", "otter", summary="Another.")

@@ -8,7 +8,15 @@ from builders import make_store
 
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.opening import open_store
-from ctxrank.indexer.store.location import at, find_store, git_folder, has_worktree, own_files, refuse_foreign
+from ctxrank.indexer.store.location import (
+    at,
+    find_store,
+    git_folder,
+    has_worktree,
+    own_files,
+    refuse_foreign,
+    root_name,
+)
 
 
 def worktree(main: Path, linked: Path, *, gitdir: Path | None = None) -> Path:
@@ -28,6 +36,12 @@ def test_the_nearest_store_upwards_is_the_one(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     assert find_store(start=str(deep)).root == str(tmp_path / "inner")
     assert find_store(start=str(tmp_path)).root == str(tmp_path)
+
+
+def test_the_projects_own_root_has_one_name_wherever_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert root_name(str(tmp_path / "link"), str(tmp_path)) == "."
+    assert root_name("/", str(tmp_path)) == "/"
 
 
 def test_a_folder_without_a_store_in_it_is_passed_over(tmp_path: Path) -> None:
