@@ -1,4 +1,4 @@
-"""Files in the folders of notes: indexed, and packages, whoever reads them first: a hook, `index`, a watch, a clone.
+"""Notes that are new (new_notes.py): indexed, and packages, whoever reads them first: a hook, `index`, a clone.
 
     ---
     ctxrank:
@@ -11,120 +11,74 @@
 
 Text without it is a finding of low priority: its title, and its first sentence. What came with the repository
 (authors.py) is of high priority at most, says who committed it, and is designated for nobody.
-
-The question is whether a note of this path and content was taken in, not whether its file is indexed. The answer is in
-the ledger of imports, so that a finding that was pruned does not come back. No note is taken in that holds <private> or
-a block.
 """
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from ctxrank.cli.agents.event import text_of, texts_of
-from ctxrank.cli.agents.injected_text import may_not_be_kept
 from ctxrank.cli.agents.log import note_failure
+from ctxrank.cli.agents.new_notes import LEDGER, Note, NoteReader, is_taken_in, new_notes
 from ctxrank.cli.agents.session import role_of
-from ctxrank.indexer.beneath import Root
-from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.exchange.register import read_entry, write_entry
 from ctxrank.indexer.files.authors import Commit, foreign_commits
-from ctxrank.indexer.files.read import FileText, read_text
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.files.stamps import FileStamp, FoundFile
-from ctxrank.indexer.files.walk import walk
-from ctxrank.indexer.light_typing import NamedTuple, object_of
+from ctxrank.indexer.light_typing import object_of
 from ctxrank.indexer.records.cloned_notes import note_commit, undesignate
 from ctxrank.indexer.records.packages import NewPackage, link_versions, save_package
 from ctxrank.indexer.records.sessions import session_of_today
 from ctxrank.indexer.redaction.engine import redact
-from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_value
-from ctxrank.indexer.store.hook_settings import HookSettings, hook_settings
-from ctxrank.indexer.store.location import root_name
+from ctxrank.indexer.store.hook_settings import hook_settings
+from ctxrank.indexer.store.imported_rows import read_entry, write_entry
 from ctxrank.indexer.store.store import Change, Store
-from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.frontmatter import read_frontmatter
 
-_MAX_FILES = 200  # at one stop
-_MAX_SEEN = 5_000
 _TEXT_ENDINGS = (".md", ".markdown", ".txt", ".rst")
 # A package of a note's path that was saved in another way; also one that a finding of another path has replaced.
 _HAS_OTHER = """
     SELECT 1 FROM packages AS p LEFT JOIN packages AS n ON n.id = p.superseded_by
      WHERE p.path = ? AND p.id <> ? AND n.path IS NOT p.path LIMIT 1
 """
-_LEDGER = ("notes", "package")  # source and kind of its rows
-
-
-class _Note(NamedTuple):
-    path: str
-    text: str
-    sha256: str
-    key: str  # of the ledger: its root and path, neither of which a purge would find there
 
 
 class _TakenInError(Exception):
     """Another process was faster: what was begun is undone."""
 
 
-class NoteReader(NamedTuple):
-    """Who reads notes: `name` is what a line in the log says of it; `session` and `group` are where findings go.
-
-    A hook is ended in seconds, so at one event it takes in `most_bytes`.
-    """
-
-    store: Store
-    config: Config
-    settings: HookSettings
-    session: str
-    group: str | None
-    agent: str = "main"
-    name: str = "index"
-    most_bytes: int | None = None
-
-
 def keep_notes_of_project(store: Store) -> None:
     """What a run of `index` does, whoever called for it: findings go to the session of today."""
     config = load_config(store)
-    keep_notes(NoteReader(store, config, hook_settings(config.hooks), session_of_today(store.primary), None))
+    reader = NoteReader(store, config, hook_settings(config.hooks), session_of_today(store.primary), None)
+    take_in(reader, new_notes(reader))
 
 
-def keep_notes(reader: NoteReader) -> None:
-    """Bring the notes of the configured folders into the store. What is wrong with one is a line in the log."""
-    store = reader.store
-    root = store.location.root
-    if not (reader.settings.enabled and reader.settings.learn):
-        return
-    folders = [folder for folder in reader.settings.folders if os.path.isdir(os.path.join(root, folder))]
-    most_bytes = reader.most_bytes
-    notes: list[_Note] = []
-    for folder in folders:
-        found = list(_new_notes(store, folder, most_bytes))
-        most_bytes = None if most_bytes is None else most_bytes - sum(len(note.text.encode()) for note in found)
-        notes += found
+def take_in(reader: NoteReader, notes: list[Note]) -> None:
+    """Bring notes into the store. What is wrong with one is a line in the log."""
     if not notes:
         return
+    store, root = reader.store, reader.store.location.root
     index_artifacts(store, [os.path.join(root, note.path) for note in notes])
     commits = foreign_commits(root, {note.path for note in notes}, store.location.folder)
     for note in notes:
         _take_in(reader, note, commits.get(note.path))
 
 
-def _take_in(reader: NoteReader, note: _Note, commit: Commit | None) -> None:
+def _take_in(reader: NoteReader, note: Note, commit: Commit | None) -> None:
     """Save what a note says, and with it that it was taken in: both or neither, and once, whoever else reads it now."""
     store = reader.store
-    before = read_entry(store.primary, *_LEDGER, note.key)
-    if _is_taken_in(store, note.path, note.key, note.sha256):
+    before = read_entry(store.primary, *LEDGER, note.key)
+    if is_taken_in(store, note.path, note.key, note.sha256):
         return  # its file has moved, and its package with it; or another agent's stop was faster
     older = 0 if before is None else before.target_id
 
     def taken_in(change: Change, number: int) -> None:
         """The package that a note's content became, or that it was before; 0 for none."""
-        if read_entry(change.connection, *_LEDGER, note.key) != before:
+        if read_entry(change.connection, *LEDGER, note.key) != before:
             raise _TakenInError("another process took it in")
-        write_entry(change.connection, *_LEDGER, note.key, note.sha256, number or older)
+        write_entry(change.connection, *LEDGER, note.key, note.sha256, number or older)
         if number and commit is not None:
             note_commit(change, number, commit.id)
         if number and older:
@@ -143,47 +97,6 @@ def _take_in(reader: NoteReader, note: _Note, commit: Commit | None) -> None:
         taken_in(change, 0)
 
 
-def _new_notes(store: Store, folder: str, most_bytes: int | None) -> Iterator[_Note]:
-    """The notes of a folder that were not taken in as they are now. What its stat proves unchanged is not read."""
-    left = MAX_FILE_BYTES * _MAX_FILES if most_bytes is None else most_bytes
-    query = """
-        SELECT a.sha256, a.size_bytes, a.mtime_ns, a.inode, a.indexed_at
-          FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
-         WHERE r.path = ? AND a.path = ?
-    """
-    folder_name = root_name(store.location.root, store.location.project)
-    with Root(store.location.root) as root:
-        found = 0
-        for seen, entry in enumerate(walk(store.location.root, folder)):
-            if seen == _MAX_SEEN or found == _MAX_FILES:
-                return
-            if not isinstance(entry, FoundFile) or entry.size_bytes > left:
-                continue
-            key = digest_of(f"{folder_name}\n{entry.path}")
-            sha256, *stamp = store.primary.execute(query, (folder_name, entry.path)).fetchone() or ("",)
-            if stamp and FileStamp(*stamp).proves(entry) and _is_taken_in(store, entry.path, key, sha256):
-                continue
-            read = read_text(root, entry.path)
-            if isinstance(read, FileText) and not may_not_be_kept(read.text):
-                found += 1
-                left -= entry.size_bytes
-                yield _Note(entry.path, read.text, read.sha256, key)
-
-
-def _is_taken_in(store: Store, path: str, key: str, sha256: str) -> bool:
-    """Whether a note of this path and content was taken in, or is a package that was saved in another way."""
-    primary = store.primary
-    entry = read_entry(primary, *_LEDGER, key)
-    if entry is not None:
-        return entry.digest == sha256
-    # An older package points to this file, too; but what the file says now was not there to be saved.
-    query = """
-        SELECT 1 FROM packages AS p JOIN artifacts AS a ON a.id = p.artifact_id
-         WHERE p.path = ? AND a.sha256 = ? AND p.created_at >= a.mtime_ns / 1000
-    """
-    return read_value(primary, query, (path, sha256), int) is not None
-
-
 def _link(change: Change, older: int, number: int) -> None:
     """Let a note's package replace that of the same group which another session made of it: a path is one finding."""
     query = """
@@ -196,7 +109,7 @@ def _link(change: Change, older: int, number: int) -> None:
 
 
 def _save(
-    reader: NoteReader, note: _Note, commit: Commit | None, older: int, taken_in: Callable[[Change, int], None]
+    reader: NoteReader, note: Note, commit: Commit | None, older: int, taken_in: Callable[[Change, int], None]
 ) -> bool:
     """Save the package that a note is, whose package was `older` (0: none); whether it is one.
 

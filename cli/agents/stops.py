@@ -1,7 +1,6 @@
 """SubagentStop, Stop and SessionEnd: what an agent said last is kept, its notes, and what a session left behind."""
 
-import os
-
+from ctxrank.cli.agents.new_notes import NoteReader, new_notes
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.bounds import MAX_NOTES_BYTES
 from ctxrank.indexer.extensions import TRANSCRIPTS, is_in_use, provided
@@ -25,22 +24,20 @@ def on_stop(call: HookCall) -> None:
 
 def take_in_notes(call: HookCall) -> None:
     """Bring the notes of the project into the store, where it has folders of them."""
-    root, settings = call.store.location.root, call.settings
-    if settings.learn and any(os.path.isdir(os.path.join(root, folder)) for folder in settings.folders):
-        from ctxrank.cli.agents.notes import NoteReader, keep_notes  # noqa: PLC0415  most projects have no such folder
+    reader = NoteReader(
+        call.store,
+        call.config,
+        call.settings,
+        call.event.session,
+        call.group,
+        call.agent_type or "main",
+        call.event.name,
+        MAX_NOTES_BYTES,
+    )
+    if notes := new_notes(reader):
+        from ctxrank.cli.agents.notes import take_in  # noqa: PLC0415  start-up: mostly none is new
 
-        keep_notes(
-            NoteReader(
-                call.store,
-                call.config,
-                settings,
-                call.event.session,
-                call.group,
-                call.agent_type or "main",
-                call.event.name,
-                MAX_NOTES_BYTES,
-            )
-        )
+        take_in(reader, notes)
 
 
 def on_session_end(call: HookCall) -> None:

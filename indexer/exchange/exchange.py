@@ -28,18 +28,7 @@ from ctxrank.indexer.exchange.import_lines import LineImport, Progress, bring_ba
 from ctxrank.indexer.exchange.lines import BadLine, Line, LineReader, batches
 from ctxrank.indexer.exchange.orders import FORGET, REMOVED, DigestOrder, Order, OrderDoor, digest_order
 from ctxrank.indexer.exchange.origin_removal import is_blocked
-from ctxrank.indexer.exchange.register import (
-    COUNTED,
-    GONE,
-    Ledger,
-    Origin,
-    number_of,
-    read_entry,
-    row_key,
-    seq_of,
-    source_of,
-    write_entry,
-)
+from ctxrank.indexer.exchange.register import COUNTED, GONE, Ledger, Origin, number_of, row_key, seq_of, source_of
 from ctxrank.indexer.exchange.run import Account, ImportReport, ImportRun, KindCount
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import backups_of, is_redaction_unfinished, note_redacting
@@ -58,6 +47,7 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code, own_uuid
+from ctxrank.indexer.store.imported_rows import read_entry, write_entry
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_uuid, one_line
 

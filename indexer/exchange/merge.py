@@ -12,11 +12,11 @@ import apsw
 
 from ctxrank.indexer.declarations import Kind, Value
 from ctxrank.indexer.errors.patterns import state_of
-from ctxrank.indexer.exchange.register import read_entry, remove_entry, write_entry
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.connection import read_map, read_row, read_value, require_value
 from ctxrank.indexer.store.ids import own_uuid
+from ctxrank.indexer.store.imported_rows import read_entry, remove_entry, write_entry
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change
 

@@ -20,45 +20,12 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER, foreign_id
+from ctxrank.indexer.store.imported_rows import Entry, read_entry, write_entry
 from ctxrank.indexer.text.digests import digest_of
 
 # Kinds with one row for all stores, by their natural key.
 COUNTED = tuple(kind.name for kind in KINDS.values() if kind.counts)
 GONE = 1 << 60  # beyond the number of any change: what has to be forgotten stays so
-
-
-class Entry(NamedTuple):
-    """The state of a row as it was when it came (a digest, or the number of a change), and the row here."""
-
-    digest: str
-    target_id: int
-
-    @property
-    def seq(self) -> int:
-        """The number of the change that it stands for; 0 where it stands for none."""
-        return int(self.digest) if self.digest.isdecimal() else 0
-
-
-_PLACE = "source = ? AND kind = ? AND source_key = ?"
-
-
-def read_entry(connection: apsw.Connection, source: str, kind: str, key: object) -> Entry | None:
-    """What is known of a row now."""
-    query = f"SELECT digest, target_id FROM imported_rows WHERE {_PLACE}"
-    return read_row(connection, query, (source, kind, str(key)), Entry)
-
-
-def write_entry(
-    connection: apsw.Connection, source: str, kind: str, key: object, digest: str, target_id: int = 0
-) -> None:
-    """Enter what a row became, inside the caller's transaction."""
-    query = "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES (?, ?, ?, ?, ?)"
-    connection.execute(query, (source, kind, str(key), digest, target_id))
-
-
-def remove_entry(connection: apsw.Connection, source: str, kind: str, key: object) -> None:
-    """Forget a row, inside the caller's transaction."""
-    connection.execute(f"DELETE FROM imported_rows WHERE {_PLACE}", (source, kind, str(key)))
 
 
 def source_of(uuid: str) -> str:

@@ -10,13 +10,11 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.imported_rows import write_entry
 from ctxrank.indexer.store.store import Change, Store
 
 _SHOWN_CHARS = 10
 _COMMIT, _USED = "commit", "used"  # kinds of rows of the ledger of imports, with the package's number as their key
-_NOTE = (
-    "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES ('notes', ?, ?, ?, ?)"
-)
 _NOTED = "SELECT digest FROM imported_rows WHERE source = 'notes' AND kind = '{}' AND source_key = {}"
 # By which commit a package `p` came with the repository; null for one that was found here.
 COMMIT = f"({_NOTED.format(_COMMIT, 'CAST(p.id AS TEXT)')})"
@@ -31,7 +29,7 @@ IS_UNUSED_CLONE = f"""
 
 def note_commit(change: Change, package: int, commit: str) -> None:
     """Say that a package came with the repository, by a commit."""
-    change.connection.execute(_NOTE, (_COMMIT, str(package), commit, package))
+    write_entry(change.connection, "notes", _COMMIT, package, commit, package)
 
 
 def undesignate(change: Change, package: int) -> None:
@@ -61,4 +59,5 @@ def note_use(store: Store, packages: Iterable[int]) -> None:
     unused = [one for one in packages if is_unused_clone(store.primary, one)]
     if unused:
         with store.write() as change:
-            change.connection.executemany(_NOTE, [(_USED, str(one), str(now_us()), one) for one in unused])
+            for one in unused:
+                write_entry(change.connection, "notes", _USED, one, str(now_us()), one)

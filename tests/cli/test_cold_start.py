@@ -1,5 +1,6 @@
 """A query's cold start is the product: what it may import is a list, and the list is held here."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -22,13 +23,13 @@ _FORBIDDEN = (
 )  # fmt: skip
 
 
-def _imported(folder: Path, *arguments: str) -> set[str]:
+def _imported(folder: Path, *arguments: str, given: str = "") -> set[str]:
     code = (
         "import sys; from ctxrank.cli.main import run; code = run(sys.argv[1:]);"
         "print('\\n'.join(sys.modules), file=sys.stderr); sys.exit(code)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code, *arguments], cwd=folder, input=given, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
@@ -83,6 +84,16 @@ def test_findings_about_files_of_the_project_load_no_more(tmp_path: Path) -> Non
     assert not modules & {*_FORBIDDEN, "contextlib", "re", "enum", "functools", "ctxrank.indexer.redaction.engine"}
 
 
+def test_a_session_that_starts_beside_known_notes_loads_nothing_that_takes_notes_in(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "locks.md").write_text("# Locks\n\nThe database is locked.\n")
+    create_store(str(tmp_path)).close()
+    event = {"hook_event_name": "SessionStart", "session_id": "monday", "cwd": str(tmp_path), "source": "startup"}
+    takes_in = {"ctxrank.cli.agents.notes", "ctxrank.indexer.files.scan", "ctxrank.indexer.redaction.engine", "re"}
+    assert takes_in <= _imported(tmp_path, "hook", given=json.dumps(event))
+    assert not _imported(tmp_path, "hook", given=json.dumps(event)) & {*_FORBIDDEN, *takes_in, "json"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("query", ["database locked", "database", "token refresh database", "how does the retry work"])
 def test_a_search_for_words_of_the_index_loads_nothing_that_stands_in_for_others(shop: Path, query: str) -> None:
@@ -106,7 +117,7 @@ def test_a_context_of_an_unchanged_tree_reads_no_file_and_loads_no_parser(tmp_pa
     "arguments, most",
     [
         (("search", "database", "locked"), 63),
-        (("assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "x"), 79),
+        (("assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "x"), 80),
     ],
 )
 def test_a_query_imports_at_most_this_many_modules_of_ours(shop: Path, arguments: tuple[str, ...], most: int) -> None:

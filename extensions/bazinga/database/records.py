@@ -21,7 +21,7 @@ from ctxrank.indexer.exchange.kinds.packages import is_here
 from ctxrank.indexer.exchange.kinds.records import RecordImport, RecordLine, Values
 from ctxrank.indexer.exchange.kinds.usages import Delivery, put_consumer, put_delivery, read_consumer, read_delivery
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import Entry, Ledger, LineIdentity, Origin, read_entry, row_key
+from ctxrank.indexer.exchange.register import Ledger, LineIdentity, Origin, row_key
 from ctxrank.indexer.exchange.run import Account, ImportRun, Written
 from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.record_table import read
@@ -29,6 +29,7 @@ from ctxrank.indexer.records import packages, sessions
 from ctxrank.indexer.records.sessions import find_group
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import put_setting, read_value, require_value
+from ctxrank.indexer.store.imported_rows import Entry, read_entry
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of

@@ -10,13 +10,14 @@ from ctxrank.indexer.declarations import Kind, Row, Value
 from ctxrank.indexer.errors import failures, lookup, patterns, solutions
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.register import LineIdentity, write_entry
+from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.light_typing import cast
 from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.records import sessions
 from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER
+from ctxrank.indexer.store.imported_rows import write_entry
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import error_title, is_uuid
 

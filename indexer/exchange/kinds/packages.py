@@ -15,7 +15,7 @@ from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files, ImportedPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.kinds.hooks import Hooks, refer_waiting
 from ctxrank.indexer.exchange.kinds.usages import ReportedUsage, put_usage, read_usage, unite_waiting
-from ctxrank.indexer.exchange.register import LineIdentity, remove_entry, write_entry
+from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import portable_path
@@ -26,6 +26,7 @@ from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_map, read_value
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef
+from ctxrank.indexer.store.imported_rows import remove_entry, write_entry
 from ctxrank.indexer.store.store import Change
 
 _AWAITED = "awaited versions"  # the register's word for links to packages that are not here yet

@@ -9,12 +9,13 @@ from typing import Any
 
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.register import LineIdentity, remove_entry, write_entry
+from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun, Written
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.records.packages import Consumer
 from ctxrank.indexer.store.connection import read_map, read_value
 from ctxrank.indexer.store.ids import origin_code
+from ctxrank.indexer.store.imported_rows import remove_entry, write_entry
 from ctxrank.indexer.store.rows import Value, insert, update
 from ctxrank.indexer.store.store import Change
 

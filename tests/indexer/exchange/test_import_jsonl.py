@@ -41,7 +41,7 @@ from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import read_passages
 from ctxrank.indexer.exchange.lines import parse_line
-from ctxrank.indexer.exchange.register import Entry, Ledger, Origin
+from ctxrank.indexer.exchange.register import Ledger, Origin
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.purge import forget_path
 from ctxrank.indexer.privacy.retention import prune_older
@@ -51,6 +51,7 @@ from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.ids import foreign_id, origin_code, public_id
+from ctxrank.indexer.store.imported_rows import Entry
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.passages import content_digest
 

@@ -1,0 +1,43 @@
+"""What was imported: by source, kind and key the state of a row that was applied last, and its row here.
+
+What the state of a row is, its importer says: exchange/register.py for lines, cli/agents/notes.py for notes.
+"""
+
+import apsw
+
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_row
+
+
+class Entry(NamedTuple):
+    """The state of a row as it was when it came (a digest, or the number of a change), and the row here."""
+
+    digest: str
+    target_id: int
+
+    @property
+    def seq(self) -> int:
+        """The number of the change that it stands for; 0 where it stands for none."""
+        return int(self.digest) if self.digest.isdecimal() else 0
+
+
+_PLACE = "source = ? AND kind = ? AND source_key = ?"
+
+
+def read_entry(connection: apsw.Connection, source: str, kind: str, key: object) -> Entry | None:
+    """What is known of a row now."""
+    query = f"SELECT digest, target_id FROM imported_rows WHERE {_PLACE}"
+    return read_row(connection, query, (source, kind, str(key)), Entry)
+
+
+def write_entry(
+    connection: apsw.Connection, source: str, kind: str, key: object, digest: str, target_id: int = 0
+) -> None:
+    """Enter what a row became, inside the caller's transaction."""
+    query = "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES (?, ?, ?, ?, ?)"
+    connection.execute(query, (source, kind, str(key), digest, target_id))
+
+
+def remove_entry(connection: apsw.Connection, source: str, kind: str, key: object) -> None:
+    """Forget a row, inside the caller's transaction."""
+    connection.execute(f"DELETE FROM imported_rows WHERE {_PLACE}", (source, kind, str(key)))
