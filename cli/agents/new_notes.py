@@ -7,10 +7,10 @@ a block.
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 
 from ctxrank.cli.agents.injected_text import may_not_be_kept
 from ctxrank.indexer.beneath import Root
-from ctxrank.indexer.bounds import MAX_FILE_BYTES
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple
@@ -22,8 +22,7 @@ from ctxrank.indexer.store.location import root_name
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.digests import digest_of
 
-_MAX_FILES = 200  # at one stop
-_MAX_SEEN = 5_000
+_MAX_FILES, _MAX_SEEN = 200, 5_000  # that a hook takes in, and looks at, at one event
 LEDGER = ("notes", "package")  # source and kind of its rows
 
 
@@ -39,7 +38,7 @@ class Note(NamedTuple):
 class NoteReader(NamedTuple):
     """Who reads notes: `name` is what a line in the log says of it; `session` and `group` are where findings go.
 
-    A hook is ended in seconds, so at one event it takes in `most_bytes`.
+    A hook is ended in seconds, so at one event it takes in `most_bytes`, and so many files.
     """
 
     store: Store
@@ -52,35 +51,25 @@ class NoteReader(NamedTuple):
     most_bytes: int | None = None
 
 
-def new_notes(reader: NoteReader) -> list[Note]:
-    """The notes of the configured folders that are to be taken in."""
+def new_notes(reader: NoteReader) -> Iterator[Note]:
+    """The notes that were not taken in as they are now. What its stat proves unchanged is not read."""
     if not (reader.settings.enabled and reader.settings.learn):
-        return []
-    root, most_bytes = reader.store.location.root, reader.most_bytes
-    notes: list[Note] = []
-    for folder in reader.settings.folders:
-        if os.path.isdir(os.path.join(root, folder)):
-            found = list(_in_folder(reader.store, folder, most_bytes))
-            most_bytes = None if most_bytes is None else most_bytes - sum(len(note.text.encode()) for note in found)
-            notes += found
-    return notes
-
-
-def _in_folder(store: Store, folder: str, most_bytes: int | None) -> Iterator[Note]:
-    """The notes of a folder that were not taken in as they are now. What its stat proves unchanged is not read."""
-    left = MAX_FILE_BYTES * _MAX_FILES if most_bytes is None else most_bytes
+        return
+    store, left = reader.store, reader.most_bytes
     query = """
         SELECT a.sha256, a.size_bytes, a.mtime_ns, a.inode, a.indexed_at
           FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
          WHERE r.path = ? AND a.path = ?
     """
     folder_name = root_name(store.location.root, store.location.project)
+    there = [one for one in reader.settings.folders if os.path.isdir(os.path.join(store.location.root, one))]
+    files = chain.from_iterable(walk(store.location.root, folder) for folder in there)
+    found = 0
     with Root(store.location.root) as root:
-        found = 0
-        for seen, entry in enumerate(walk(store.location.root, folder)):
-            if seen == _MAX_SEEN or found == _MAX_FILES:
+        for seen, entry in enumerate(files):
+            if left is not None and (seen == _MAX_SEEN or found == _MAX_FILES):
                 return
-            if not isinstance(entry, FoundFile) or entry.size_bytes > left:
+            if not isinstance(entry, FoundFile) or (left is not None and entry.size_bytes > left):
                 continue
             key = digest_of(f"{folder_name}\n{entry.path}")
             sha256, *stamp = store.primary.execute(query, (folder_name, entry.path)).fetchone() or ("",)
@@ -91,7 +80,7 @@ def _in_folder(store: Store, folder: str, most_bytes: int | None) -> Iterator[No
             read = read_text(root, entry.path)
             if isinstance(read, FileText) and not may_not_be_kept(read.text):
                 found += 1
-                left -= entry.size_bytes
+                left = None if left is None else left - entry.size_bytes
                 yield Note(entry.path, read.text, read.sha256, key)
 
 

@@ -15,7 +15,8 @@ Text without it is a finding of low priority: its title, and its first sentence.
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from ctxrank.cli.agents.event import text_of, texts_of
 from ctxrank.cli.agents.log import note_failure
@@ -36,6 +37,7 @@ from ctxrank.indexer.store.imported_rows import read_entry, write_entry
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.frontmatter import read_frontmatter
 
+_AT_ONCE = 500  # whose authors git is asked for together
 _TEXT_ENDINGS = (".md", ".markdown", ".txt", ".rst")
 # A package of a note's path that was saved in another way; also one that a finding of another path has replaced.
 _HAS_OTHER = """
@@ -55,15 +57,14 @@ def keep_notes_of_project(store: Store) -> None:
     take_in(reader, new_notes(reader))
 
 
-def take_in(reader: NoteReader, notes: list[Note]) -> None:
+def take_in(reader: NoteReader, found: Iterator[Note]) -> None:
     """Bring notes into the store. What is wrong with one is a line in the log."""
-    if not notes:
-        return
     store, root = reader.store, reader.store.location.root
-    index_artifacts(store, [os.path.join(root, note.path) for note in notes])
-    commits = foreign_commits(root, {note.path for note in notes}, store.location.folder)
-    for note in notes:
-        _take_in(reader, note, commits.get(note.path))
+    while notes := list(islice(found, _AT_ONCE)):
+        index_artifacts(store, [os.path.join(root, note.path) for note in notes])
+        commits = foreign_commits(root, {note.path for note in notes}, store.location.folder)
+        for note in notes:
+            _take_in(reader, note, commits.get(note.path))
 
 
 def _take_in(reader: NoteReader, note: Note, commit: Commit | None) -> None:

@@ -34,10 +34,10 @@ def take_in_notes(call: HookCall) -> None:
         call.event.name,
         MAX_NOTES_BYTES,
     )
-    if notes := new_notes(reader):
+    if notes := list(new_notes(reader)):
         from ctxrank.cli.agents.notes import take_in  # noqa: PLC0415  start-up: mostly none is new
 
-        take_in(reader, notes)
+        take_in(reader, iter(notes))
 
 
 def on_session_end(call: HookCall) -> None:

@@ -15,7 +15,7 @@ from builders import answer_of, make_store
 from git_tree import git
 from runner_events import Runner
 
-from ctxrank.cli.agents import notes
+from ctxrank.cli.agents import new_notes, notes
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.main import run
 from ctxrank.indexer.clock import now_us
@@ -303,3 +303,16 @@ def test_a_note_is_for_somebody_where_its_front_matter_says_what_it_is(folder: P
              ORDER BY path
         """
         assert store.primary.execute(query).fetchall() == [("notes/guessed.md", 0), ("notes/told.md", 1)]
+
+
+def test_a_run_of_index_takes_in_all_notes_and_a_stop_as_many_as_it_has_time_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_notes, "_MAX_FILES", 2)
+    monkeypatch.setattr(notes, "_AT_ONCE", 3)
+    for name in "abcdefgh":
+        _write(folder, f"It is {name}.", f"{name}.md")
+    Runner(folder).stops("")
+    assert len(_packages(folder)) == 2
+    _asked("index")(folder)
+    assert [package[2] for package in _packages(folder)] == [f"It is {name}." for name in "abcdefgh"]
