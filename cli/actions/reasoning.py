@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from shlex import quote
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group
 from ctxrank.cli.call import Call, Reply, list_reply
@@ -27,7 +26,7 @@ from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.rows import list_where
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import fence, one_line, printable
+from ctxrank.indexer.text.lines import fence, one_line, printable, shell_word
 
 _KIND = "reasoning"
 _WHOLE_SESSION = "(whole session)"
@@ -125,10 +124,9 @@ def _unknown_agent(agent: str | None, team: Team) -> tuple[str, ...]:
 
 def _save_call(session: str, group: str | None, agent: str, phase: str) -> str:
     """The command that saves a phase, ready for a shell."""
-    where = f" --group {quote(group)}" if group is not None and not is_session_wide(group) else ""
-    return one_line(
-        f"ctxrank reasoning save --session {quote(session)}{where} --agent {quote(agent)} --phase {phase} TEXT"
-    )
+    where = f" --group {shell_word(group)}" if group is not None and not is_session_wide(group) else ""
+    whose = f"--session {shell_word(session)}{where} --agent {shell_word(agent)}"
+    return f"ctxrank reasoning save {whose} --phase {phase} TEXT"
 
 
 def _with_references(entry: ReasoningEntry) -> Extended:

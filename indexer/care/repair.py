@@ -22,6 +22,7 @@ from ctxrank.indexer.exceptions import DamagedError, refused_by_system
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import busy_timeout_ms, sqlite_errors
 from ctxrank.indexer.store.location import Location, is_known, stated_identity
+from ctxrank.indexer.text.lines import shell_word
 
 WHAT = {
     Repair.PERMISSIONS: "make the store's folder and files private to their owner",
@@ -73,7 +74,7 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
         done.append(f"{verb}: {saved} rows as they were, {rebuilt} rebuilt")
         if not is_dry_run and not is_known(stated_identity(location.primary)):
             project = os.path.dirname(location.folder)
-            done.append(f"the proof that the store is yours was lost: run 'ctxrank trust {project}'")
+            done.append(f"the proof that the store is yours was lost: run 'ctxrank trust {shell_word(project)}'")
     elif Repair.REBUILD in steps and not is_dry_run:
         backup = os.path.join(new_backup_folder(location), os.path.basename(location.primary))
         touch(backup)

@@ -22,6 +22,7 @@ import apsw
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UntrustedError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import LOG_SUFFIXES, PAGE_BYTES, size_of
+from ctxrank.indexer.text.lines import shell_word
 
 FOLDER = ".ctxrank"
 PRIMARY_FILE = "ctxrank.db"
@@ -149,8 +150,8 @@ def is_trusted(primary: str) -> bool:
         return False
     raise UntrustedError(
         f"{primary} does not say whose store it is: it is damaged, or another user made it.",
-        f"If you trust its source, run 'ctxrank trust {os.path.dirname(os.path.dirname(primary))}';"
-        f" 'ctxrank --db {primary} doctor' examines it.",
+        f"If you trust its source, run 'ctxrank trust {shell_word(os.path.dirname(os.path.dirname(primary)))}';"
+        f" 'ctxrank --db {shell_word(primary)} doctor' examines it.",
     )
 
 
@@ -160,7 +161,7 @@ def untrusted(primary: str) -> UntrustedError:
     return UntrustedError(
         f"The store in {folder} was not made by you under this HOME: it may have come with a repository or an archive,"
         " or you made it under another HOME (a container, sudo, CI).",
-        f"If you trust its source, run 'ctxrank trust {os.path.dirname(folder)}'.",
+        f"If you trust its source, run 'ctxrank trust {shell_word(os.path.dirname(folder))}'.",
     )
 
 

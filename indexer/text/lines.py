@@ -117,6 +117,13 @@ def name_and_text(path: str, title: str, text: str) -> tuple[str, str]:
     return (text, "") if is_said and not path else (path or title, text)
 
 
+def shell_word(text: str) -> str:
+    """A text as one word of a shell: it may come from anywhere, and a person or an agent runs what we name."""
+    text = one_line(text)
+    is_plain = text.replace("-", "").replace("/", "").replace(".", "").replace("_", "").isalnum()
+    return text if is_plain else "'" + text.replace("'", "'\"'\"'") + "'"
+
+
 def listed(names: Sequence[str], most: int) -> str:
     """The first of some names, each on one line, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

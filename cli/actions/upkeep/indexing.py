@@ -14,6 +14,7 @@ from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.records.anchor_passes import anchored_files, follow_anchors
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import shell_word
 
 STEP_FOLDER = ".contextia"
 # What agents' events call, which know what may be kept of a text: it takes in the notes of a project.
@@ -68,7 +69,8 @@ def text_notes(done: Indexed) -> tuple[str, ...]:
     """What the JSON says by its fields."""
     notes = [f"{root} is not there; its artifacts are kept and marked stale." for root in done.report.stale_roots]
     notes += [
-        f"{root} was not looked at: the store names it, and you did not. 'ctxrank index --root {root}' allows it."
+        f"{root} was not looked at: the store names it, and you did not. "
+        f"'ctxrank index --root {shell_word(root)}' allows it."
         for root in done.report.refused_roots
     ]
     if done.dates is not None and done.dates.reason:

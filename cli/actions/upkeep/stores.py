@@ -24,7 +24,7 @@ from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, identity_of, is
 from ctxrank.indexer.store.origins import count_waiting, known_origins
 from ctxrank.indexer.store.out_of_date import files_out_of_date, named
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import one_line, shell_word
 from ctxrank.ranking.context.floor import ALPHA, Floor, measured_floor
 
 if TYPE_CHECKING:  # most stores have no team
@@ -191,7 +191,8 @@ def trust(call: Call, path: str) -> Reply:
         lambda: {"store": folder, "known_before": not is_new, "documents": documents, "refused_roots": unread},
         [f"{'Trusted' if is_new else 'You already trust'} the store in {one_line(folder)}: {documents} documents"],
         text_notes=tuple(
-            f"it names {name}, which is not read: 'ctxrank index --root {name}' allows that." for name in unread
+            f"it names {name}, which is not read: 'ctxrank index --root {shell_word(name)}' allows that."
+            for name in unread
         ),
     )
 

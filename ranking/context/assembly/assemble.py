@@ -29,7 +29,7 @@ from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, OPENSEARCH, Co
 from ctxrank.indexer.store.freshness import FileStates, has_roots
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import joined
+from ctxrank.indexer.text.lines import joined, shell_word
 from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
 from ctxrank.ranking.context.assembly import block, memory
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED, select_by_bearing
@@ -359,8 +359,8 @@ def _package_candidates(
 
 def _listing(request: AssembleRequest) -> str:
     """The command that lists the packages of a group, of its session, or of all sessions, as wide as is asked for."""
-    of_session = "" if request.reach == "project" else f" --session {request.session}"
-    of_group = "" if request.group is None or request.reach != "group" else f" --group {request.group}"
+    of_session = "" if request.reach == "project" else f" --session {shell_word(request.session)}"
+    of_group = "" if request.group is None or request.reach != "group" else f" --group {shell_word(request.group)}"
     return f"ctxrank list packages{of_session}{of_group}"
 
 

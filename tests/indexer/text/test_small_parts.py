@@ -24,6 +24,7 @@ from ctxrank.indexer.text.lines import (
     listed,
     quoted_line,
     session_label,
+    shell_word,
     shorten,
 )
 from ctxrank.indexer.text.pattern_sets import PatternSet
@@ -222,3 +223,19 @@ def test_a_language_is_that_of_the_ending(path: str, kind: str, is_code: bool, i
 @given(st.text(alphabet="日本ab1 ", max_size=20))
 def test_stretches_join_to_the_word(word: str) -> None:
     assert "".join(stretches(word)) == word
+
+
+@each_row(
+    "text, word",
+    [
+        ("shop-2026.11/AUTH", "shop-2026.11/AUTH"),
+        ("größe", "größe"),
+        ("my shop", "'my shop'"),
+        ("it's", "'it'\"'\"'s'"),
+        ("$(reboot)", "'$(reboot)'"),
+        ("a\n## b", "'a ## b'"),
+        ("", "''"),
+    ],
+)
+def test_a_text_is_one_word_of_a_shell(text: str, word: str) -> None:
+    assert shell_word(text) == word

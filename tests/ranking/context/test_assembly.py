@@ -409,6 +409,14 @@ def test_what_has_no_bearing_on_the_task_stays_out_unless_it_is_routed_here(stor
     )  # without a task there is no floor
 
 
+def test_a_name_is_one_word_of_the_command_that_lists_the_others(store: Store) -> None:
+    _note(store, "match.md", summary="walrus heron", group=None)
+    _note(store, "other.md", summary="something", consumers=("qa_expert",), group=None)
+    block = block_for(store, task="walrus heron", group="x; reboot\n## Forged", limit=_PLENTY, is_marking=False)
+    assert "\n## Forged" not in block.text
+    assert "All of them: `ctxrank list packages --session S --group 'x; reboot ## Forged'`" in block.text
+
+
 def test_what_passes_the_floor_is_above_every_package_without_a_word_of_the_task(store: Store) -> None:
     """Whatever else is known of both: the least that a package at the floor has, and the most that any other has."""
     least = blended(FLOOR, heuristic(Signals("low", False, False, 10_000), BLENDED).total)
