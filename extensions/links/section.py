@@ -35,7 +35,7 @@ from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.assembly.limits import Zone
+from ctxrank.ranking.context.assembly import limits
 from ctxrank.ranking.context.assembly.shapes import Omitted, SectionItem
 from ctxrank.ranking.context.prices import Prices
 from ctxrank.ranking.context.section import AskedSection, RemadeText, SectionPart, Why
@@ -43,7 +43,7 @@ from ctxrank.ranking.context.section import AskedSection, RemadeText, SectionPar
 # Of what remains of the context. Every agent's block has at least twice as much, so that all agents get equal bytes.
 _SHARE = 0.15
 _SHARE_OF_ASKED = 0.5
-_DEPTHS = {Zone.NORMAL: "full", Zone.SOFT_WARNING: "summary", Zone.CONSERVATIVE: "meta"}
+_DEPTHS = {limits.NORMAL: "full", limits.SOFT_WARNING: "summary", limits.CONSERVATIVE: "meta"}
 
 
 class LinkedSection:

@@ -31,12 +31,12 @@ from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import joined, shell_word
 from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
-from ctxrank.ranking.context.assembly import block, memory
+from ctxrank.ranking.context.assembly import block, limits, memory
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED, select_by_bearing
 from ctxrank.ranking.context.assembly.composition import compose, fitting
 from ctxrank.ranking.context.assembly.documents import Passages, file_candidates, in_checkout, package_candidate
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligible_packages, news_since
-from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone, make_budget, usage
+from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, make_budget, usage
 from ctxrank.ranking.context.assembly.order import (
     UNUSED_CLONE,
     RankedPackage,
@@ -124,8 +124,8 @@ def make_assembly(
     if not config.enable_context_assembler:
         fixed = joined(block.opening(agent), block.SWITCHED_OFF)
         empty = empty._replace(reason="switched off in the configuration")
-    elif zone in (Zone.EMERGENCY, Zone.WRAP_UP):
-        said = block.EMERGENCY if zone is Zone.EMERGENCY else block.WRAP_UP
+    elif zone in (limits.EMERGENCY, limits.WRAP_UP):
+        said = block.EMERGENCY if zone is limits.EMERGENCY else block.WRAP_UP
         fixed = joined(block.opening(agent), block.zone_line(empty.usage), said)
     prices = Prices(model_factor(empty.model))
     if fixed:
@@ -281,7 +281,7 @@ def _other_candidates(
     spawn: Spawn, task: str, files: "FoundFiles | None"
 ) -> "tuple[list[BlockCandidate], dict[str, Any]]":
     """What a block could show beside packages, and fields of the assembly that say what a class was gathered from."""
-    if spawn.zone is Zone.CONSERVATIVE:
+    if spawn.zone is limits.CONSERVATIVE:
         return [], {}
     candidates = [] if files is None else file_candidates(spawn, files.files)
     candidates += memory.prior_reasoning(spawn)
@@ -307,7 +307,7 @@ def _package_candidates(
     rows = selection.packages
     detailed = rows if selection.is_by_bearing and spawn.request.limit is None else rows[: spawn.limit]
     states, texts = FileStates(spawn.store), Passages(spawn)
-    has_passages = spawn.zone is Zone.NORMAL and spawn.request.detail not in ("summary", "full")
+    has_passages = spawn.zone is limits.NORMAL and spawn.request.detail not in ("summary", "full")
     looked_up = 0
     elsewhere: Mapping[int, str] = {}
     if has_roots(spawn.store.primary):
@@ -369,7 +369,7 @@ def _select(
 ) -> "tuple[Readiness, ZoneSelection, FoundFiles | None]":
     """The packages in their order, those within the limit also with why, and the files that the task is about."""
     readiness = Readiness(IndexHealth.OK, 0)
-    with_files = spawn.request.with_files and spawn.config.block_files and spawn.zone is not Zone.CONSERVATIVE
+    with_files = spawn.request.with_files and spawn.config.block_files and spawn.zone is not limits.CONSERVATIVE
     if with_files:
         query = "SELECT 1 FROM documents WHERE kind = 'artifact' AND record_id IS NOT NULL LIMIT 1"
         with_files = spawn.store.primary.execute(query).fetchone() is not None

@@ -9,8 +9,8 @@ Where no package has a bearing on the task (FLOOR), text says nothing: the order
 """
 
 from ctxrank.indexer.clock import DAY_US
+from ctxrank.ranking.context.assembly import limits
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
-from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.order import (
     RankedPackage,
     ZoneSelection,
@@ -74,7 +74,7 @@ def select_by_bearing(spawn: Spawn, plan: Plan, eligible: list[EligiblePackage])
         (routed if _is_routed(spawn, one.package) else hidden).append(unsaid[one.package.id])
     routed = [row._replace(text=0.0, score=blended(0.0, row.parts.total), standing=IS_ROUTED) for row in routed]
     known = with_matches(spawn, plan, groups, bearing + routed)
-    if spawn.zone is Zone.CONSERVATIVE:
+    if spawn.zone is limits.CONSERVATIVE:
         plain = [row._replace(standing="") for row in known]
         return select_for_zone(spawn.zone, with_reserved(plain, spawn.limit))._replace(floored=tuple(hidden))
     return ZoneSelection(known, [], "", tuple(hidden), is_by_bearing=True)

@@ -14,7 +14,8 @@ from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.lines import REFERENCE_LINE as REFERENCE_LINE
 from ctxrank.indexer.text.lines import fence, joined, name_and_text, one_line, printable, shorten
 from ctxrank.indexer.text.lines import quoted_line as quoted_line
-from ctxrank.ranking.context.assembly.limits import Usage, Zone
+from ctxrank.ranking.context.assembly import limits
+from ctxrank.ranking.context.assembly.limits import Usage
 from ctxrank.ranking.context.assembly.shapes import (
     Assembly,
     IncludedDocument,
@@ -74,11 +75,11 @@ def zone_line(usage: Usage) -> str:
     """The indicator of a zone other than Normal; '' in Normal."""
     percent = f"{usage.shown_percent:.1f}%"
     return {
-        Zone.NORMAL: "",
-        Zone.SOFT_WARNING: f"🔶 **Token budget: Soft Warning ({percent}) - Reduced summaries (200 char)**\n",
-        Zone.CONSERVATIVE: f"🔶 **Token budget: Conservative ({percent})**\n",
-        Zone.WRAP_UP: f"🔶 **Token budget: Wrap-up ({percent}) - Completing current operation**\n",
-        Zone.EMERGENCY: f"🚨 **Token budget: Emergency ({percent}) - Checkpoint recommended**\n",
+        limits.NORMAL: "",
+        limits.SOFT_WARNING: f"🔶 **Token budget: Soft Warning ({percent}) - Reduced summaries (200 char)**\n",
+        limits.CONSERVATIVE: f"🔶 **Token budget: Conservative ({percent})**\n",
+        limits.WRAP_UP: f"🔶 **Token budget: Wrap-up ({percent}) - Completing current operation**\n",
+        limits.EMERGENCY: f"🚨 **Token budget: Emergency ({percent}) - Checkpoint recommended**\n",
     }[usage.zone]
 
 
@@ -227,4 +228,4 @@ def hidden_line(hidden: Mapping[str, int], command: str) -> str:
 
 def is_only_low(assembly: Assembly, level: str) -> bool:
     """Whether the Conservative zone has packages, and none that it shows."""
-    return assembly.usage.zone is Zone.CONSERVATIVE and assembly.available > 0 and not level
+    return assembly.usage.zone is limits.CONSERVATIVE and assembly.available > 0 and not level

@@ -10,8 +10,8 @@ from math import ceil
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.receipts import ReceiptEntry
 from ctxrank.indexer.text.tokens import ESTIMATE
-from ctxrank.ranking.context.assembly import block
-from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone
+from ctxrank.ranking.context.assembly import block, limits
+from ctxrank.ranking.context.assembly.limits import CLASSES, Budget
 from ctxrank.ranking.context.assembly.shapes import Assembly, BlockCandidate, Omitted
 from ctxrank.ranking.context.budget import NOT_SHOWN, Item, ItemClass, Purchase, fair_queue, level_by_level, spend
 from ctxrank.ranking.context.prices import Prices
@@ -184,7 +184,7 @@ def left_out(items: list[Item], purchase: Purchase, barred: int, budget: Budget)
 
 def _overflow(assembly: Assembly, shown: int) -> int:
     """How many more packages a higher limit would show; 0 where there is no room for more."""
-    return assembly.available - shown if assembly.usage.zone in (Zone.NORMAL, Zone.SOFT_WARNING) else 0
+    return assembly.available - shown if assembly.usage.zone in (limits.NORMAL, limits.SOFT_WARNING) else 0
 
 
 def _hidden(empty: Assembly, shown: "list[Any]") -> dict[str, int] | None:

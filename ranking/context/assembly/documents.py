@@ -14,10 +14,9 @@ from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
 from ctxrank.indexer.store.ids import public_id, whose
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
-from ctxrank.ranking.context.assembly import block
+from ctxrank.ranking.context.assembly import block, limits
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
-from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.order import UNRELATED, RankedPackage, label, reason
 from ctxrank.ranking.context.assembly.shapes import (
     BlockCandidate,
@@ -47,7 +46,7 @@ def package_candidate(
     passages: list[IncludedPassage] = []
     count = 0
     has_detail = has_detail and ranked.standing != IS_ROUTED
-    if detail != "summary" and spawn.zone is Zone.NORMAL and has_detail:
+    if detail != "summary" and spawn.zone is limits.NORMAL and has_detail:
         # Where nothing says which, the file's beginning.
         is_unsaid = ranked.words is None or (bool(ranked.standing) and not ranked.passage_ids)
         others = -1 if detail == "full" else 1 if is_unsaid else 0
@@ -107,7 +106,7 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
         state = states.of(number)
         labels = in_checkout(one.checkout) or FILE_STATES.get(state, "")
         passages: list[IncludedPassage] = []
-        if spawn.zone is Zone.NORMAL and spawn.request.detail != "summary":
+        if spawn.zone is limits.NORMAL and spawn.request.detail != "summary":
             passages, _ = texts.of(one.document_id, one.passage_ids, 0)
         why = "; ".join(filter(None, (labels, f"matches {', '.join(one.words)}")))
         shown = IncludedDocument(number, path, (), "path", 0, round(one.text, 6), labels, why, state)

@@ -12,44 +12,28 @@ Source: the context assembler's specification, steps 2c and 5; the shares are it
 ranking/context/budget.py defines when a share is due (`fair_queue`).
 """
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from typing import ClassVar
+from ctxrank.indexer.light_typing import NamedTuple
 
 
-class Zone:
+class Zone(NamedTuple):
     """A zone by its name in the output, from how many percent on it is, and the characters of a summary in it.
 
-    One object for each, compared by identity. Loading `enum` takes a quarter of a bare start.
+    There are these alone, compared by identity. Loading `enum` takes a quarter of a bare start.
     """
 
-    __slots__ = ("starts_at", "summary_chars", "value")
-
-    if TYPE_CHECKING:
-        NORMAL: ClassVar["Zone"]
-        SOFT_WARNING: ClassVar["Zone"]
-        CONSERVATIVE: ClassVar["Zone"]
-        WRAP_UP: ClassVar["Zone"]
-        EMERGENCY: ClassVar["Zone"]
-
-    def __init__(self, value: str, starts_at: float, summary_chars: int) -> None:
-        self.value = value
-        self.starts_at = starts_at
-        self.summary_chars = summary_chars
-
-    def __repr__(self) -> str:
-        return f"Zone({self.value!r})"
+    value: str
+    starts_at: float
+    summary_chars: int
 
 
-Zone.NORMAL = Zone("Normal", 0.0, 400)
-Zone.SOFT_WARNING = Zone("Soft_Warning", 60.0, 200)
-Zone.CONSERVATIVE = Zone("Conservative", 75.0, 100)
-Zone.WRAP_UP = Zone("Wrap-up", 85.0, 60)
-Zone.EMERGENCY = Zone("Emergency", 95.0, 0)
-_FULLEST_FIRST = (Zone.EMERGENCY, Zone.WRAP_UP, Zone.CONSERVATIVE, Zone.SOFT_WARNING)
+NORMAL = Zone("Normal", 0.0, 400)
+SOFT_WARNING = Zone("Soft_Warning", 60.0, 200)
+CONSERVATIVE = Zone("Conservative", 75.0, 100)
+WRAP_UP = Zone("Wrap-up", 85.0, 60)
+EMERGENCY = Zone("Emergency", 95.0, 0)
+_FULLEST_FIRST = (EMERGENCY, WRAP_UP, CONSERVATIVE, SOFT_WARNING)
 # Only here is a delivery recorded: elsewhere an agent sees too little to count it as seen.
-MARKING = (Zone.NORMAL, Zone.SOFT_WARNING)
+MARKING = (NORMAL, SOFT_WARNING)
 
 # Shares of the remaining tokens (packages, errors) by agent.
 _SHARES = {
@@ -92,7 +76,7 @@ def usage(model_limit: int, safety_margin: float, current_tokens: int) -> Usage:
 
 
 def _zone_at(percent: float) -> Zone:
-    return next((zone for zone in _FULLEST_FIRST if percent >= zone.starts_at), Zone.NORMAL)
+    return next((zone for zone in _FULLEST_FIRST if percent >= zone.starts_at), NORMAL)
 
 
 class Budget(NamedTuple):

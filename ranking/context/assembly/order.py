@@ -13,6 +13,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import TaskGroup
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.indexer.text.lines import session_label
+from ctxrank.ranking.context.assembly import limits
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.shapes import Spawn
@@ -115,7 +116,7 @@ def select_for_zone(zone: Zone, rows: list[RankedPackage]) -> ZoneSelection:
     Conservative looks for its level among the packages for this agent first: what is critical to another
     must not hide what is important to this one. The level is '' where all are of low priority.
     """
-    if zone is not Zone.CONSERVATIVE:
+    if zone is not limits.CONSERVATIVE:
         return ZoneSelection(rows, [], "")
     own = {row.package.priority for row in rows if not row.package.is_for_others}
     others = {row.package.priority for row in rows}

@@ -17,8 +17,9 @@ from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import cautious_tokens, model_factor
 from ctxrank.indexer.text.vocabulary import local_counter
+from ctxrank.ranking.context.assembly import limits
 from ctxrank.ranking.context.assembly.composition import left_out
-from ctxrank.ranking.context.assembly.limits import Budget, Zone
+from ctxrank.ranking.context.assembly.limits import Budget
 from ctxrank.ranking.context.assembly.shapes import Assembly
 from ctxrank.ranking.context.budget import Item, Purchase, Step
 from ctxrank.ranking.context.prices import Prices
@@ -103,7 +104,7 @@ def test_a_larger_budget_never_removes_or_lowers_an_item(
 @given(_REQUESTS, st.integers(0, 5000))
 def test_everything_that_is_left_out_is_named_with_a_reason(rich: Store, request_: dict[str, Any], budget: int) -> None:
     block, all_of_it = (block_for(rich, "tech_lead", budget=limit, **request_) for limit in (budget, 10**6))
-    assume(block.usage.zone in (Zone.NORMAL, Zone.SOFT_WARNING, Zone.CONSERVATIVE))
+    assume(block.usage.zone in (limits.NORMAL, limits.SOFT_WARNING, limits.CONSERVATIVE))
     named = {omitted.id: omitted.reason for omitted in block.omitted}
     assert all(named.values())
     for number in range(1, len(_KINDS) + 1):
@@ -197,8 +198,8 @@ def test_a_budget_too_small_for_anything_gives_nothing_but_names_all(rich: Store
 
 
 def test_a_block_without_room_for_a_package_says_so(rich: Store) -> None:
-    limits = (block_for(rich, budget=limit, limit=1, is_marking=False, model="gpt-4o") for limit in range(60, 200))
-    block = next(block for block in limits if "No package fits" in block.text)
+    blocks = (block_for(rich, budget=limit, limit=1, is_marking=False, model="gpt-4o") for limit in range(60, 200))
+    block = next(block for block in blocks if "No package fits" in block.text)
     assert block.packages == () and f"(0/{len(_KINDS)})" in block.text
 
 

@@ -1,8 +1,8 @@
 """The order of a block's packages: what has too little of the task in it is below the floor, unless all have."""
 
 from ctxrank.indexer.clock import DAY_US
+from ctxrank.ranking.context.assembly import limits
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
-from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.order import (
     rank_packages,
     select_for_zone,
@@ -95,13 +95,13 @@ def test_the_last_place_is_for_what_is_critical_and_sent_here() -> None:
 def test_the_highest_level_for_this_agent_is_what_the_conservative_zone_shows() -> None:
     packages = [_package(1), _package(2, "high"), _package(3, "high"), _package(4, "critical", is_for_others=True)]
     rows = rank_packages(packages, None, None, _DAY)
-    shown = select_for_zone(Zone.CONSERVATIVE, rows)
+    shown = select_for_zone(limits.CONSERVATIVE, rows)
     assert (shown.level, [row.package.id for row in shown.packages]) == ("high", [3, 2])
     assert [row.package.id for row in shown.omitted] == [1, 4] and shown.available == 4
     others = [row for row in rows if row.package.is_for_others]
-    assert select_for_zone(Zone.CONSERVATIVE, others).level == "critical"
-    assert select_for_zone(Zone.NORMAL, rows) == (rows, [], "", (), False)
-    low = select_for_zone(Zone.CONSERVATIVE, rank_packages([_package(1, "low")], None, None, _DAY))
+    assert select_for_zone(limits.CONSERVATIVE, others).level == "critical"
+    assert select_for_zone(limits.NORMAL, rows) == (rows, [], "", (), False)
+    low = select_for_zone(limits.CONSERVATIVE, rank_packages([_package(1, "low")], None, None, _DAY))
     assert (low.level, low.packages, len(low.omitted)) == ("", [], 1)
 
 
@@ -109,5 +109,5 @@ def test_what_came_with_the_repository_and_was_not_used_is_none_of_them() -> Non
     rows = rank_packages([_package(1), _package(2, is_unused_clone=True)], None, None, _DAY)
     known, clones = without_unused_clones(rows)
     assert [row.package.id for row in known] == [1] and [row.package.id for row in clones] == [2]
-    known_alone = select_for_zone(Zone.NORMAL, known)._replace(floored=clones)
+    known_alone = select_for_zone(limits.NORMAL, known)._replace(floored=clones)
     assert (known_alone.available, known_alone._replace(is_by_bearing=True).available) == (1, 2)

@@ -83,7 +83,7 @@ def shop(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def _lines(block: Assembly) -> Iterator[str]:
-    yield f"{block.outcome} {block.engine} {block.reason} {block.usage.zone} {block.usage.shown_percent}"
+    yield f"{block.outcome} {block.engine} {block.reason} {block.usage.zone.value} {block.usage.shown_percent}"
     yield f"of {block.usage.remaining}: limit {block.budget.limit}, used {block.used} by {block.counter}"
     yield f"{block.by_class}"
     yield f"{block.available} {block.overflow} {block.hidden} {block.listing} {block.is_complete} {block.state}"
