@@ -11,7 +11,8 @@ words of answers and errors are those of the API's documentation.
 """
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from ctxrank.cli.actions.packages import save_finding
 from ctxrank.cli.agents.injected_text import tokens_of
@@ -39,6 +40,7 @@ _DEPTH = 2
 _HITS = 5
 _SNIPPET_LINES = 2  # on either side of an edit
 _SUMMARY_CHARS = 200
+_NAMED_PLACES = 20  # of a text that is to be replaced, and is there more than once
 _MISSING = "The path {} does not exist. Please provide a valid path."
 
 
@@ -80,14 +82,15 @@ class MemoryTool:
         shown = f"Here's the content of {path} with line numbers:\n{_numbered(lines, begin, end)}"
         return self._noted(shown, (public_id(PACKAGE, files[path]),))
 
-    def _listed(self, path: str, files: Iterable[str]) -> str:
+    def _listed(self, path: str, files: Mapping[str, int]) -> str:
         """The files and folders below a path, two levels deep, with their size."""
         sizes = {ROOT: 0} if path == ROOT else {}
         for file in _below(files, path):
             names = file.removeprefix(f"{path}/").split("/")
+            size = len(self._text_of(files[file]).encode())
             for depth in range(min(len(names), _DEPTH) + 1):
                 place = "/".join((path, *names[:depth])) + "/" * (0 < depth < len(names))
-                sizes[place] = sizes.get(place, 0) + len(self._file(file).encode())
+                sizes[place] = sizes.get(place, 0) + size
         if not sizes:
             raise UsageError(_MISSING.format(path))
         rows = "\n".join(f"{size / 1024:.1f}K\t{place}" for place, size in sorted(sizes.items()))
@@ -109,14 +112,15 @@ class MemoryTool:
     def _str_replace(self, command: Mapping[str, object]) -> str:
         path, old, new = _path(command), _text(command, "old_str"), _text(command, "new_str")
         text = self._file(path)
-        places = [str(text.count("\n", 0, at) + 1) for at in range(len(text)) if old and text.startswith(old, at)]
+        places = list(islice(_places(text, old), _NAMED_PLACES + 1))
         if not places:
             raise UsageError(f"No replacement was performed, old_str `{old}` did not appear verbatim in {path}.")
         if places[1:]:
-            where = f"Multiple occurrences of old_str `{old}` in lines: {', '.join(places)}"
+            named = ", ".join(map(str, places[:_NAMED_PLACES])) + " and more" * (len(places) > _NAMED_PLACES)
+            where = f"Multiple occurrences of old_str `{old}` in lines: {named}"
             raise UsageError(f"No replacement was performed. {where}. Please ensure it is unique")
         self._save(path, text.replace(old, new))
-        lines, first = self._file(path).split("\n"), int(places[0])
+        lines, first = self._file(path).split("\n"), places[0]
         last = min(first + new.count("\n") + _SNIPPET_LINES, len(lines))
         snippet = _numbered(lines, max(first - _SNIPPET_LINES, 1), last)
         return f"The memory file has been edited. Here is the snippet showing the change:\n{snippet}"
@@ -169,11 +173,16 @@ class MemoryTool:
         number = self._files().get(path)
         if number is None:
             raise UsageError(_MISSING.format(path))
+        return self._text_of(number)
+
+    def _text_of(self, number: int) -> str:
         passages = read_document(self._store, DocumentRef(PACKAGE, number), with_passages=True).passages
         text = "".join(passage.body for passage in passages)
         return cleaned_task(text, load_config(self._store).redaction_mode)
 
     def _save(self, path: str, text: str) -> None:
+        if path.startswith(_SEARCH):
+            raise UsageError(f"Path {path} is the answer of a search")
         line = next((line for line in text.split("\n") if line.strip(" #")), path)
         summary = shorten(one_line(line).strip(" #"), _SUMMARY_CHARS)
         new = NewPackage(self._session, None, "research", f"{TEXT_PATH}{path}", self._producer, summary, title=path)
@@ -203,6 +212,15 @@ def _below(files: Iterable[str], path: str) -> list[str]:
     return [file for file in files if file == path or file.startswith(f"{path}/")]
 
 
+def _places(text: str, part: str) -> Iterator[int]:
+    """The lines in which a part of a text begins."""
+    line, at = 1, -1
+    while part and (found := text.find(part, at + 1)) >= 0:
+        line += text.count("\n", max(at, 0), found)
+        at = found
+        yield line
+
+
 def _text(command: Mapping[str, object], name: str) -> str:
     value = command.get(name)
     if not isinstance(value, str):
@@ -227,7 +245,7 @@ def _range(given: object, count: int) -> tuple[int, int]:
         return 1, count
     begin, end = given if is_list(given) and len(given) == 2 else (0, 0)
     end = count if end == -1 else end
-    if not (isinstance(begin, int) and isinstance(end, int) and 1 <= begin <= end):
+    if not (isinstance(begin, int) and isinstance(end, int) and 1 <= begin <= min(end, count)):
         raise UsageError(f"Invalid `view_range` parameter: {given}. It should be within the range [1, {count}]")
     return begin, min(end, count)
 

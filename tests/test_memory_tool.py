@@ -96,6 +96,11 @@ _MISSING = "Error: The path /memories/x does not exist. Please provide a valid p
             "Error: The destination /memories/a already exists",
         ),
         ("create", {"path": "/memories/a", "file_text": "x"}, "Error: File /memories/a already exists"),
+        (
+            "create",
+            {"path": "/memories/search/a", "file_text": "x"},
+            "Error: Path /memories/search/a is the answer of a search",
+        ),
         ("delete", {"path": "/memories"}, "Error: Cannot delete /memories itself"),
         (
             "str_replace",
@@ -118,6 +123,11 @@ _MISSING = "Error: The path /memories/x does not exist. Please provide a valid p
             {"path": "/memories/a", "view_range": [3, 1]},
             "Error: Invalid `view_range` parameter: [3, 1]. It should be within the range [1, 3]",
         ),
+        (
+            "view",
+            {"path": "/memories/a", "view_range": [4, 5]},
+            "Error: Invalid `view_range` parameter: [4, 5]. It should be within the range [1, 3]",
+        ),
         ("view", {"path": "/etc/passwd"}, "Error: Path must start with /memories, got: /etc/passwd"),
         ("view", {"path": "/memories/../x"}, "Error: Path /memories/../x would escape /memories directory"),
         ("view", {"path": "/memories/%2e%2e/x"}, "Error: Path /memories/%2e%2e/x would escape /memories directory"),
@@ -136,6 +146,12 @@ def test_what_goes_wrong_is_said_as_the_documentation_has_it(
     if not tool.call({"command": "view", "path": "/memories/a"}).content.startswith("Here's"):
         _said(tool, "create", path="/memories/a", file_text="one\ntwo\none")
     assert _error(tool, command, **fields) == said
+
+
+def test_of_many_places_the_first_are_named(tool: ctxrank.MemoryTool) -> None:
+    _said(tool, "create", path="/memories/b", file_text="\nab a" * 30)
+    said = _error(tool, "str_replace", path="/memories/b", old_str="\na", new_str="")
+    assert f"lines: {', '.join(map(str, range(1, 21)))} and more. Please" in said
 
 
 def test_a_secret_is_neither_kept_nor_shown(tool: ctxrank.MemoryTool, tmp_path: Path) -> None:
