@@ -24,8 +24,7 @@ from ctxrank.indexer.records.packages import NewPackage, SavedPackage
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
-from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
-from ctxrank.ranking.context.assembly.shapes import DETAILS, REACHES, TESTING_MODES, AssembleRequest, Assembly
+from ctxrank.ranking.context.assembly.shapes import WORDS, AssembleRequest, Assembly
 from ctxrank.ranking.errors.answer import MAX_FIXES, ErrorAnswer
 from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search as search_store
@@ -34,12 +33,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Words = str | Sequence[str]
 Moment = str | datetime
-_ALLOWED = {
-    "reach": REACHES,
-    "detail": (None, *DETAILS),
-    "reasoning_level": tuple(REASONING_TOKENS),
-    "testing_mode": TESTING_MODES,
-}
 
 
 def _checked(call: Callable[P, R]) -> Callable[P, R]:
@@ -268,10 +261,10 @@ def assemble(
         is_explained=explain, with_files=files, with_skills=skills, testing_mode=testing_mode, error_output=output,
         task_id=task_id, run=run, after=after,
     )  # fmt: skip
-    for name, allowed in _ALLOWED.items():
+    for name, allowed in WORDS.items():
         value = getattr(request, name)
-        if value not in allowed:
-            raise UsageError(f"{name} is '{value}'.", f"Give one of {', '.join(filter(None, allowed))}.")
+        if value not in allowed and (name != "detail" or value is not None):
+            raise UsageError(f"{name} is '{value}'.", f"Give one of {', '.join(allowed)}.")
     return assemble_block(store, request)
 
 

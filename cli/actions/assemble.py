@@ -24,25 +24,15 @@ from ctxrank.ranking.context.assembly.assemble import (
 )
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
-from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
 from ctxrank.ranking.context.assembly.shapes import (
-    DETAILS,
-    REACHES,
     SECTIONS,
-    TESTING_MODES,
     TOKENS_PER_SPAWN,
+    WORDS,
     AssembleRequest,
     Assembly,
 )
 
 _FORMS = ("markdown", "json", "compact")
-# What a word of the request may be, and what it is where it is none of these.
-_WORDS = (
-    ("reach", REACHES, "group"),
-    ("detail", DETAILS, "passage"),
-    ("reasoning_level", tuple(REASONING_TOKENS), "medium"),
-    ("testing_mode", TESTING_MODES, "full"),
-)
 _SERVED_AS = "developer"  # whose limits an agent gets that is not named or not known
 _MAX_TASK_BYTES = 1_000_000
 
@@ -177,8 +167,8 @@ def _read_request(
     given["limit"] = _number(call, "limit", options["limit"], "the agent's own is used")
     given["after"] = _receipt(options["after"])
     given["budget"] = _number(call, "budget", options["budget"], "the agent's share is used")
-    for name, allowed, default in _WORDS:
-        word = options[name]
+    for name, allowed in WORDS.items():
+        word, default = options[name], getattr(request, name) or "passage"
         given[name] = word if word is None else _one_of(call, _option(name), word, allowed, default)
     return request._replace(
         **given, include_reasoning=options["reasoning"], as_of=_as_of(call, options["as_of"]),

@@ -7,7 +7,7 @@ from ctxrank.indexer.records.sessions import Session, TaskGroup
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import estimate_tokens
-from ctxrank.ranking.context.assembly.limits import Budget, Usage, Zone
+from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS, Budget, Usage, Zone
 from ctxrank.ranking.context.budget import Item
 from ctxrank.ranking.context.prices import Prices
 
@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
     from ctxrank.ranking.formulas.explanation import Explanation
 
-REACHES = ("group", "session", "project")
-DETAILS = ("summary", "passage", "full")
 _LIKE = 0.6  # from here an unknown agent's name is a slip of the hand
 DEFAULT_MODEL = "sonnet"
-TESTING_MODES = ("full", "minimal", "disabled")
 TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
+# What a field of a request may be; `detail` also None.
+WORDS: dict[str, tuple[str, ...]] = {
+    "reach": ("group", "session", "project"),
+    "detail": ("summary", "passage", "full"),
+    "reasoning_level": tuple(REASONING_TOKENS),
+    "testing_mode": ("full", "minimal", "disabled"),
+}
 # The fields of a request that ask for a section, and the extension that makes it: see context/section.py.
 SECTIONS = {"task_id": "links"}
 NEVER = 1 << 62  # a moment after all
