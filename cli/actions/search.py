@@ -10,7 +10,7 @@ from ctxrank.indexer.clock import format_day, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.freshness import STATE_MARKS, shown_path
+from ctxrank.indexer.store.freshness import STATE_MARKS, in_checkout, shown_path
 from ctxrank.indexer.store.ids import PACKAGE
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, session_label
@@ -180,7 +180,7 @@ def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
         state += f" (superseded by {hit.superseded_by})"
     if shown_path(hit.path):
         line = f":{hit.passages[0].match_line}" if hit.passages else ""
-        state += f" (in the checkout {one_line(hit.checkout)})" if hit.checkout else ""
+        state += f" ({in_checkout(hit.checkout)})" if hit.checkout else ""
         yield f"   {call.linked(f'{one_line(hit.path)}{line}', os.path.join(hit.checkout or root, hit.path))}{state}"
     elif state:
         yield f"  {state}"

@@ -10,6 +10,7 @@ from ctxrank.indexer.light_typing import Any
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.facets import id_list
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 
 # How the path begins of a package whose text is kept in the store, and in no file.
 TEXT_PATH = "text://"
@@ -17,12 +18,9 @@ TEXT_PATH = "text://"
 FOREIGN_ROOT = "@"
 # The reason of an artifact that another store exported: no file of this machine is its, whatever its path.
 ELSEWHERE = "its file is on another machine"
-# What a person reads behind the path of a file that is not what was indexed, by its state: see `FileStates.of`.
-STATE_MARKS = {
-    "changed": " (changed since it was indexed)",
-    "missing": " (the file is gone)",
-    "elsewhere": f" ({ELSEWHERE})",
-}
+# What is said of a file that is not what was indexed, by its state: see `FileStates.of`; and behind its path.
+STATES = {"changed": "the file has changed since it was indexed", "missing": "the file is gone", "elsewhere": ELSEWHERE}
+STATE_MARKS = {state: f" ({said})" for state, said in STATES.items()}
 # How a sentence begins on what a record names and is not there any more.
 GONE = "Gone since then: "
 
@@ -30,6 +28,11 @@ GONE = "Gone since then: "
 def shown_path(path: str) -> str:
     """A path as a person is shown it: '' for a text that is in no file."""
     return "" if path.startswith(TEXT_PATH) else path
+
+
+def in_checkout(folder: str) -> str:
+    """What is said of what is in another checkout, by its folder; '' for what is in the one that asks."""
+    return f"in the checkout {one_line(folder)}" if folder else ""
 
 
 class FileStates:

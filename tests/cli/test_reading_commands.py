@@ -159,7 +159,7 @@ def test_what_is_missing_of_reasoning_comes_with_its_command(ask: _Ask, group: s
 def test_what_lists_or_shows_a_package_says_what_became_of_its_file(ask: _Ask, tmp_path: Path) -> None:
     (tmp_path / "zebra.md").unlink()
     (tmp_path / "heron.md").write_text("a heron is tall\n")
-    said_of = {1: "zebra.md (the file is gone)", 2: "heron.md (changed since it was indexed)"}
+    said_of = {1: "zebra.md (the file is gone)", 2: "heron.md (the file has changed since it was indexed)"}
     listed = ask("list", "packages").out
     for number, said in said_of.items():
         assert said in listed

@@ -199,7 +199,7 @@ def test_a_list_by_filters_alone_shows_no_score(copies: Path, capsys: pytest.Cap
         (_hit(path="a.md"), ["   a.md"]),
         (_hit(path="a.md", superseded_by="package:2"), ["   a.md (superseded by package:2)"]),
         (_hit(path="a.md", file_state="missing"), ["   a.md (the file is gone)"]),
-        (_hit(path="a.md", file_state="changed"), ["   a.md (changed since it was indexed)"]),
+        (_hit(path="a.md", file_state="changed"), ["   a.md (the file has changed since it was indexed)"]),
         (_hit(path="a.md", checkout="/else"), ["   a.md (in the checkout /else)"]),
         (_hit(path="a.md", passages=(_passage("one", "two", match_line=2),)), ["   a.md:2"]),
     ],

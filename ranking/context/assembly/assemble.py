@@ -26,7 +26,7 @@ from ctxrank.indexer.records.sessions import (
     project_in_force,
 )
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, OPENSEARCH, Config, load_config
-from ctxrank.indexer.store.freshness import FileStates, has_roots
+from ctxrank.indexer.store.freshness import FileStates, has_roots, in_checkout
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import joined, shell_word
@@ -34,7 +34,7 @@ from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
 from ctxrank.ranking.context.assembly import block, limits, memory
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED, select_by_bearing
 from ctxrank.ranking.context.assembly.composition import compose, fitting
-from ctxrank.ranking.context.assembly.documents import Passages, file_candidates, in_checkout, package_candidate
+from ctxrank.ranking.context.assembly.documents import Passages, file_candidates, package_candidate
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage, eligible_packages, news_since
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, make_budget, usage
 from ctxrank.ranking.context.assembly.order import (

@@ -10,9 +10,9 @@ from itertools import accumulate
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.records.cloned_notes import came_by
 from ctxrank.indexer.store.facets import id_list
-from ctxrank.indexer.store.freshness import ELSEWHERE, FileStates, shown_path
+from ctxrank.indexer.store.freshness import STATES, FileStates, in_checkout, shown_path
 from ctxrank.indexer.store.ids import public_id, whose
-from ctxrank.indexer.text.lines import one_line, shorten
+from ctxrank.indexer.text.lines import shorten
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import block, limits
 from ctxrank.ranking.context.assembly.bearing import IS_NEAR, IS_ROUTED
@@ -29,8 +29,6 @@ from ctxrank.ranking.retrieval.cleaning import cleaned
 
 if TYPE_CHECKING:  # most stores have packages alone
     from ctxrank.ranking.context.assembly.files import MatchingFile
-
-FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone", "elsewhere": ELSEWHERE}
 
 
 def package_candidate(
@@ -57,7 +55,7 @@ def package_candidate(
     state = states.of(package.artifact, package.id)
     came = came_by(package.commit, package.producer) or whose(spawn.store.primary, package.id)
     labelled += (UNRELATED,) * ranked.is_best_known
-    labels = "; ".join(filter(None, (came, label(package, spawn.session.name), FILE_STATES.get(state), *labelled)))
+    labels = "; ".join(filter(None, (came, label(package, spawn.session.name), STATES.get(state), *labelled)))
     why = "; ".join(filter(None, (labels, reason(package, ranked.words, spawn.group))))
     mode = spawn.config.redaction_mode
     title = cleaned(package.title, package.ruleset, mode)
@@ -104,7 +102,7 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
             continue
         number, path = row
         state = states.of(number)
-        labels = in_checkout(one.checkout) or FILE_STATES.get(state, "")
+        labels = in_checkout(one.checkout) or STATES.get(state, "")
         passages: list[IncludedPassage] = []
         if spawn.zone is limits.NORMAL and spawn.request.detail != "summary":
             passages, _ = texts.of(one.document_id, one.passage_ids, 0)
@@ -113,11 +111,6 @@ def file_candidates(spawn: Spawn, found: "tuple[MatchingFile, ...]") -> list[Blo
         text = block.file_title(shown)
         candidates.append(_candidate("files", [shown], [text], [spawn.prices.of(text)], passages, -1))
     return candidates
-
-
-def in_checkout(folder: str) -> str:
-    """The label of what is in another checkout; '' for what is in the one that asks."""
-    return f"in the checkout {one_line(folder)}" if folder else ""
 
 
 def _candidate(

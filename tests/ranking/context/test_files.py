@@ -153,4 +153,6 @@ def test_beyond_the_bound_of_rows_the_class_is_left_out_named_and_recorded(
 def test_a_file_that_has_changed_since_says_so(store: Store) -> None:
     write_file(store, "src/pager.md", PAGER + "More.\n")
     (file,) = block_for(store, task="page long output through a pager").files
-    assert file.file_state == "changed" and file.reason.startswith("the file has changed since; matches ")
+    assert file.file_state == "changed" and file.reason.startswith(
+        "the file has changed since it was indexed; matches "
+    )
