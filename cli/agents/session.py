@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _MAX_HEAD_BYTES = 4096
 _BRANCH = "ref: refs/heads/"
-# What is worked on there is the whole project, not one task of it.
-_MAIN_BRANCHES = ("main", "master", "trunk", "develop")
+# What is worked on there is the whole project, not one task of it; HEAD is no branch.
+_MAIN_BRANCHES = ("main", "master", "trunk", "develop", "HEAD")
 
 
 class HookCall(NamedTuple):
@@ -127,7 +127,9 @@ def role_of(config: Config, settings: HookSettings, agent_type: str) -> str:
 
 def group_of(branch: str) -> str | None:
     """The group that a branch is; None for a main one, and for what cannot be a name."""
-    return branch if branch and branch not in _MAIN_BRANCHES and branch.isprintable() else None
+    # Where git keeps its refs in another form than files, HEAD says `.invalid`: no branch begins so.
+    is_none = not branch or branch.startswith(".") or branch in _MAIN_BRANCHES or not branch.isprintable()
+    return None if is_none else branch
 
 
 def branch_of(root: str) -> str | None:

@@ -620,6 +620,7 @@ def test_the_group_is_the_branch_unless_that_is_a_main_one(empty: Path) -> None:
         ("ref: refs/heads/main", None),
         ("ref: refs/heads/feature/queue", "feature/queue"),
         ("0" * 40, None),
+        ("ref: refs/heads/.invalid", None),  # of a repository that keeps its refs in a reftable
     ):
         (empty / ".git" / "HEAD").write_text(f"{head}\n")
         session = f"on {group} {head[:20]}"
