@@ -74,12 +74,12 @@ def _said_in_findings(call: HookCall, message: str) -> str:
     """The findings that quote the message of a failure that is not known."""
     from ctxrank.ranking.context.quotes import findings_that_quote  # noqa: PLC0415  only after a failure
 
-    findings = findings_that_quote(call.store, message, call.config, call.is_news())
+    findings = findings_that_quote(call.store, message, call.config, call.news_filter())
     if not findings:
         return ""
     from ctxrank.cli.agents.prompts import told_finding  # noqa: PLC0415  seldom
 
-    told = [told_finding(call.store.primary, one) for one in findings]
+    told = [told_finding(call.store, one) for one in findings]
     return call.say("This failure is not known, but said in a finding:\n", told, FIX_TOKENS)
 
 

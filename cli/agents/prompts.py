@@ -4,18 +4,17 @@ What was kept unasked is not said here: a text from a tool or a final message, w
 instruction to the next session.
 """
 
-import apsw
-
 from ctxrank.cli.agents.injected_text import fenced, is_tagged, public_part
 from ctxrank.cli.agents.log import note_failure
-from ctxrank.cli.agents.session import HookCall
+from ctxrank.cli.agents.session import HookCall, origin_of
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records.cloned_notes import note_use, where_from
 from ctxrank.indexer.records.conversations import TITLE_CHARS, needs_note, note_prompt
 from ctxrank.indexer.records.sessions import NewSession
 from ctxrank.indexer.store.freshness import shown_path
-from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
+from ctxrank.indexer.store.ids import PACKAGE, public_id
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import name_and_text, one_line, quoted_line, shorten
 from ctxrank.ranking.context.floor import PromptFinding
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
@@ -38,11 +37,10 @@ def on_prompt(call: HookCall) -> str:
 
     if call.settings.learn and needs_note(call.store.primary, call.event.session):
         _note_prompt(call, prompt)
-    findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, call.is_news())
+    findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, call.news_filter())
     heading = "What ctxrank has on this:\n"
-    primary = call.store.primary
-    whole = [told_finding(primary, one) for one in findings]
-    short = [told_finding(primary, one, is_short=True) for one in findings[:1]]
+    whole = [told_finding(call.store, one) for one in findings]
+    short = [told_finding(call.store, one, is_short=True) for one in findings[:1]]
     said = call.say(heading, whole, PROMPT_TOKENS) or call.say(heading, short, PROMPT_TOKENS)
     packages = [one.parent for one in findings if one.parent.kind == PACKAGE]
     if said and packages:
@@ -67,7 +65,7 @@ def _is_runners_own(prompt: str) -> bool:
     return not first or (first[0].startswith("/") and first[0][1:].replace("-", "").isalpha())
 
 
-def told_finding(primary: apsw.Connection, finding: PromptFinding, *, is_short: bool = False) -> tuple[str, str]:
+def told_finding(store: Store, finding: PromptFinding, *, is_short: bool = False) -> tuple[str, str]:
     """A finding's id, and what a block shows of it, with the words of the prompt that it shares."""
     parent = finding.parent
     id_ = public_id(parent.kind, parent.number)
@@ -76,9 +74,9 @@ def told_finding(primary: apsw.Connection, finding: PromptFinding, *, is_short: 
     head = f"**[{parent.priority.upper()}]** " if parent.priority else head
     name, said = name_and_text(shown_path(parent.path), parent.title, parent.body)
     name = shorten(one_line(name), _NAME_CHARS if said else _SUMMARY_CHARS)
-    came = where_from(primary, parent.number) if parent.kind == PACKAGE else ""
+    came = where_from(store.primary, parent.number) if parent.kind == PACKAGE else ""
     shares = f"shares {', '.join(map(one_line, finding.words[:3]))}"
-    facts = (id_, parent.type, came, whose(primary, parent.number), format_day(parent.created_at), shares)
+    facts = (id_, parent.type, came, origin_of(store, parent.id, parent.number), format_day(parent.created_at), shares)
     summary = f"> {quoted_line(shorten(one_line(said), _SUMMARY_CHARS))}\n\n" if said else ""
     passage = "" if is_short or not finding.passage else f"\n{fenced(finding.passage, _PASSAGE_CHARS)}"
     return id_, f"{head}{name}\n{summary}{' · '.join(filter(None, facts))}\n{passage}"

@@ -17,8 +17,9 @@ from ctxrank.indexer.records.sessions import (
     session_id_of,
 )
 from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.freshness import has_roots, in_checkout
 from ctxrank.indexer.store.hook_settings import HookSettings
-from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.store.ids import public_id, whose
 from ctxrank.indexer.store.location import checkout_of, git_folder
 from ctxrank.indexer.store.store import Change, Store
 
@@ -67,8 +68,8 @@ class HookCall(NamedTuple):
         session_id = session_id_of(self.store.primary, self.event.session) or 0  # which no session has
         return shown_ids(self.store.primary, session_id, self.agent_id, self.event.name)
 
-    def is_news(self) -> "Callable[[ParentDocument], bool]":
-        """Which findings are said unasked: those that the agent was not shown, and that may be (see unconfirmed.py)."""
+    def news_filter(self) -> "Callable[[ParentDocument], bool]":
+        """Whether a finding is said unasked: one that the agent was not shown, and that may be (unconfirmed.py)."""
         from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  a success says no finding
 
         shown, project, primary = self.shown, self.project, self.store.primary
@@ -105,6 +106,16 @@ class HookCall(NamedTuple):
     def note_in(self, change: Change, session_id: int, injection: Injection, text: str) -> None:
         """The same, with what else is written down."""
         note_injection(change, session_id, group_id(change, session_id, self.group), injection, text)
+
+
+def origin_of(store: Store, document_id: int, number: int) -> str:
+    """Whose a finding is, and in which checkout its file, where it is another's than the one that asks; '' mostly."""
+    folder = ""
+    if has_roots(store.primary):
+        from ctxrank.ranking.retrieval.checkouts import files_elsewhere  # noqa: PLC0415  most projects have one checkout
+
+        folder = files_elsewhere(store, [document_id]).others.get(document_id, "")
+    return " · ".join(filter(None, (whose(store.primary, number), in_checkout(folder))))
 
 
 def group_id(change: Change, session_id: int, group: str | None) -> int | None:

@@ -10,7 +10,7 @@ import os
 
 from ctxrank.cli.agents.failures import on_tool_end as on_failure
 from ctxrank.cli.agents.injected_text import public_part, reference, tokens_of
-from ctxrank.cli.agents.session import HookCall
+from ctxrank.cli.agents.session import HookCall, origin_of
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.injections import Injection
@@ -18,7 +18,7 @@ from ctxrank.indexer.records.running_agents import RunningAgent, newest_document
 from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.freshness import shown_path
-from ctxrank.indexer.store.ids import PACKAGE, public_id, whose
+from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.light_json import dumps
 from ctxrank.indexer.text.lines import name_and_text, one_line, shorten
 
@@ -84,8 +84,7 @@ def _found_since(call: HookCall) -> str:
 def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
     """What is new to an agent and about its task, best first."""
     from ctxrank.indexer.records.cloned_notes import where_from  # noqa: PLC0415  as below
-    from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  only where something is new
-    from ctxrank.ranking.context.findings import relevant_findings  # noqa: PLC0415  as above
+    from ctxrank.ranking.context.findings import relevant_findings  # noqa: PLC0415  only where something is new
     from ctxrank.ranking.context.floor import KINDS  # noqa: PLC0415  as above
 
     task = agent.task or _task_of(call)
@@ -95,7 +94,7 @@ def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
     new = frozenset(read_column(primary, query, (agent.seen, *KINDS, _MAX_NEW), int))
     if not (task and new):
         return []
-    shown, project = call.shown, call.project
+    shown, is_news = call.shown, call.news_filter()
     of_call = f"{call.event.fields.get('tool_input')}\n{call.event.fields.get('tool_response')}"
 
     def is_wanted(parent: "ParentDocument") -> bool:
@@ -104,9 +103,8 @@ def _findings(call: HookCall, agent: RunningAgent) -> "list[PromptFinding]":
         is_named = any(not rest[:1].isdigit() for rest in of_call.split(id_)[1:])
         return (
             not (is_named or (parent.path and parent.path in of_call))
-            and id_ not in shown
+            and is_news(parent)
             and not _is_known(call, parent, shown)
-            and may_be_said(primary, parent, project)
             and not (parent.kind == PACKAGE and where_from(primary, parent.number))  # a stranger's is not told unasked
         )
 
@@ -136,5 +134,5 @@ def _line(call: HookCall, finding: "PromptFinding") -> str:
     name, said = name_and_text(shown_path(parent.path), parent.title, parent.body)
     name = shorten(one_line(name), _NAME_CHARS if said else _SUMMARY_CHARS)
     summary = f": {shorten(one_line(said), _SUMMARY_CHARS)}" if said else ""
-    facts = filter(None, (public_id(parent.kind, parent.number), whose(call.store.primary, parent.number)))
+    facts = filter(None, (public_id(parent.kind, parent.number), origin_of(call.store, parent.id, parent.number)))
     return f"* {head}{name}{summary} ({', '.join(facts)})"

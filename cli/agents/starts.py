@@ -6,7 +6,7 @@ What was kept unasked is not said here either: see prompts.py.
 from collections.abc import Iterator
 from os.path import basename
 
-from ctxrank.cli.agents.session import HookCall
+from ctxrank.cli.agents.session import HookCall, origin_of
 from ctxrank.cli.agents.stops import take_in_notes
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.records.cloned_notes import is_unused_clone, where_from
@@ -14,7 +14,7 @@ from ctxrank.indexer.records.injections import COMPACTION, Injection
 from ctxrank.indexer.store.allowed_roots import removed_worktrees
 from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.freshness import shown_path
-from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, public_id, whose
+from ctxrank.indexer.store.ids import IS_ACCEPTED, PACKAGE, public_id
 from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.context.floor import is_outdated
 from ctxrank.ranking.retrieval.cleaning import cleaned
@@ -23,6 +23,7 @@ START_TOKENS = 200
 _NEWS = 5
 _SUMMARY_CHARS = 140
 _PROGRAMS, _PROGRAM_CHARS = 3, 20
+_Package = tuple[int, int, str, str, str, int]  # its number, its document's, priority, path, summary, rule set
 
 
 def on_start(call: HookCall) -> str:
@@ -51,15 +52,15 @@ def on_start(call: HookCall) -> str:
     shown = call.shown
     failures = "" if shown or last is None else _open_failures(call, *last)
     new = _new_packages(call, project, began)
-    news = [_news(call, *one) for one in new if last is not None or where_from(primary, one[0])]
+    news = [_news(call, one) for one in new if last is not None or where_from(primary, one[0])]
     items = [("", failures)] * bool(failures) + [item for item in news if item[0] not in shown]
     since = "In this repository" if last is None else f"Since the last session here ({format_day(began)})"
     return call.say(f"{since}:\n", items, START_TOKENS)
 
 
-def _new_packages(call: HookCall, project: str, since: int) -> Iterator[tuple[int, str, str, str, int]]:
+def _new_packages(call: HookCall, project: str, since: int) -> Iterator[_Package]:
     query = f"""
-        SELECT p.id, p.priority, p.path, p.summary, d.ruleset
+        SELECT p.id, d.id, p.priority, p.path, p.summary, d.ruleset
           FROM packages AS p
           JOIN sessions AS s ON s.id = p.session_id
           JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
@@ -72,13 +73,14 @@ def _new_packages(call: HookCall, project: str, since: int) -> Iterator[tuple[in
     return call.store.primary.execute(query, (project, since, _NEWS))
 
 
-def _news(call: HookCall, number: int, priority: str, file: str, said: str, ruleset: int) -> tuple[str, str]:
+def _news(call: HookCall, package: _Package) -> tuple[str, str]:
+    number, document_id, priority, file, said, ruleset = package
     id_ = public_id(PACKAGE, number)
     path, primary = one_line(shown_path(file)), call.store.primary
     if is_unused_clone(primary, number):  # it is named, and not shown
         return "", f"* {path} ({id_}), which {where_from(primary, number)}"
     summary = one_line(cleaned(said, ruleset, call.config.redaction_mode))
-    facts = ", ".join(filter(None, (id_, whose(primary, number))))
+    facts = ", ".join(filter(None, (id_, origin_of(call.store, document_id, number))))
     name = f"{path}: " if path else ""  # a text is in no file: its summary says what it is
     return id_, f"* **[{priority.upper()}]** {name}{shorten(summary, _SUMMARY_CHARS)} ({facts})"
 

@@ -50,14 +50,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def test_a_finding_is_told_in_a_few_lines(
     store: Store, parent: ParentDocument, words: tuple[str, ...], text: str
 ) -> None:
-    assert told_finding(store.primary, PromptFinding(parent, "", words)) == (f"{parent.kind}:1", text)
+    assert told_finding(store, PromptFinding(parent, "", words)) == (f"{parent.kind}:1", text)
 
 
 def test_its_best_passage_follows_where_there_is_room(store: Store) -> None:
     finding = PromptFinding(_NOTE, "x = 1\ny = 2", ("lock",))
     bare = f"{_NAMED}{_SAID}{_FROM}\n"
-    assert told_finding(store.primary, finding, is_short=True)[1] == bare
-    assert told_finding(store.primary, finding)[1] == f"{bare}\n```text\nx = 1\ny = 2\n```\n"
+    assert told_finding(store, finding, is_short=True)[1] == bare
+    assert told_finding(store, finding)[1] == f"{bare}\n```text\nx = 1\ny = 2\n```\n"
     for length, is_cut in ((600, False), (601, True)):
-        _, text = told_finding(store.primary, finding._replace(passage="z" * length))
+        _, text = told_finding(store, finding._replace(passage="z" * length))
         assert text.endswith(f"\n{'z' * 600}{'...' if is_cut else ''}\n```\n")
