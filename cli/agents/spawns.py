@@ -26,7 +26,6 @@ from ctxrank.indexer.records.injections import Injection
 from ctxrank.indexer.records.running_agents import RunningAgent, newest_document, note_running
 from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.records.spawns import forget_spawn, last_spawn, note_block, remember_spawn, take_spawn
-from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.receipt import record_assembly
@@ -132,9 +131,7 @@ def _block(call: HookCall, session: Session, agent_type: str, task: str, room: i
         text = tagged(result.text)
         if len(text) <= room:
             receipt = record_assembly(spawn, result).receipt
-            ids = [public_id("package", one.id) for one in result.packages]
-            ids += [public_id("reasoning", one.id) for one in result.reasoning]
-            ids += [public_id("error", one.id) for one in result.errors]
-            return text, Injection(call.event.name, tuple(ids), result.used, len(text), receipt, call.agent_id)
+            ids = tuple(entry.id for entry in result.entries)
+            return text, Injection(call.event.name, ids, result.used, len(text), receipt, call.agent_id)
         budget = budget * room * 9 // (len(text) * 10)
     return _NO_BLOCK

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from builders import answer_of, make_store, save
 from exported import bring, exported_bytes
+from ranking_builders import learn
 from runner_events import Runner, configure, logged
 
 from ctxrank.cli.actions.upkeep.indexing import bring_up_to_date
@@ -656,6 +657,8 @@ def test_a_git_file_is_followed_only_where_it_leads_back(tmp_path: Path) -> None
 def test_a_spawn_has_a_receipt_and_each_injection_is_listed(shop: Path) -> None:
     runner = Runner(shop)
     runner.prompt(_LOCKED)
+    with open_project_store(str(shop)) as store:
+        learnt = f"strategy:{learn(store, 'Look at who holds the lock first.', helpfulness=9)}"
     runner.spawn("fix the locked database")
     done = subprocess.run(
         [sys.executable, "-m", "ctxrank.cli", "receipt", "list", "--hook", "--json"],
@@ -668,6 +671,7 @@ def test_a_spawn_has_a_receipt_and_each_injection_is_listed(shop: Path) -> None:
     assert (spawned["event"], prompted["event"]) == ("PreToolUse", "UserPromptSubmit")
     assert spawned["receipt"] is not None and prompted["documents"][0] == "package:7"
     assert 0 < prompted["tokens"] <= 600
+    assert learnt in spawned["documents"]
 
 
 def _answer_and_modules(folder: Path, **event: object) -> tuple[str, set[str]]:
