@@ -10,6 +10,7 @@ from ctxrank.indexer.clock import format_day, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, Any
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.facets import KINDS
 from ctxrank.indexer.store.freshness import STATE_MARKS, in_checkout, shown_path
 from ctxrank.indexer.store.ids import PACKAGE
 from ctxrank.indexer.store.store import Store
@@ -141,7 +142,10 @@ def _text_notes(result: SearchResult, hidden: int, files: "list[OutOfDate]", tea
         yield "nothing was asked. 'ctxrank search WORDS' finds what has any of the words, 'kind:error' all errors."
     else:
         yield f"nothing found for: {result.query}"
-        if result.suggestions:
+        kind, _, number = result.query.partition(":")
+        if kind in KINDS and number[:1].isdecimal():
+            yield f"'ctxrank show {result.query}' shows a record by its id."
+        elif result.suggestions:
             yield f"did you mean: {', '.join(result.suggestions)}?"
         else:
             yield "fewer words or filters find more, 'pre*' takes any ending; 'ctxrank index' takes in new files."
@@ -186,7 +190,7 @@ def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
         yield f"  {state}"
     if hit.passages and is_code(hit.path):
         yield from _code_lines(call, hit)
-    else:
+    elif hit.snippet:  # a filter alone finds files without one
         yield f"   {_marked(call, hit.snippet, hit.marks, MARK)}"
         for passage in hit.passages[1:]:
             text = _marked(call, passage.snippet, passage.marks, MARK)

@@ -34,6 +34,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> _Ask:
         ("search -n 1 walrus", 0, "2 more; -n shows more at once."),
         ("search ,", 1, "nothing found for: ,"),
         ("search kind:skill", 1, "nothing found for: kind:skill"),
+        ("search package:60", 1, "'ctxrank show package:60' shows a record by its id."),
         ("prune", 2, "Say what is too old: --older-than AGE, or --expired."),
         ("prune --older-than 90d --expired", 2, "Say what is too old"),
         ("prune --older-than 2999-01-01", 2, "2999-01-01 is in the future."),

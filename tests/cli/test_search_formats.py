@@ -216,3 +216,7 @@ def test_a_hit_is_shown_with_its_place_and_what_became_of_it(hit: Hit, place: li
         "   +1 like it",
         "",
     ]
+
+
+def test_a_hit_that_a_filter_alone_has_found_has_no_line_of_blanks() -> None:
+    assert all(line.strip() for line in [*_hit_lines(Call(is_colored=False), 3, _hit(path="a.md"), "/")][:-1])

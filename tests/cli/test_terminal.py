@@ -128,3 +128,5 @@ def test_init_names_what_it_found_and_the_command_for_it(
     monkeypatch.chdir(tmp_path)
     assert run(["init"]) == 0
     assert "found a git checkout: 'ctxrank index'" in capsys.readouterr().err
+    assert run(["init", "docs"]) == 0
+    assert f"found a store in {tmp_path}, above this one" in capsys.readouterr().err

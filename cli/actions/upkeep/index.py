@@ -30,7 +30,7 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
         mode = load_config(store).redaction_mode
         done = bring_up_to_date(store, paths, advance, is_dry_run=dry_run)
     report = done.report
-    absent = [without_secret(path, mode) for path in paths if not os.path.lexists(path)]
+    absent = [f"'{without_secret(path, mode)}'" for path in paths if not os.path.lexists(path)]
     is_wrong = bool(absent) and not (report.removed or report.moved)
     return Reply(
         lambda: answer_of(done, dry_run=dry_run),
