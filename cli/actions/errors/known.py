@@ -31,10 +31,11 @@ def save(call: Call, solution: str, hints: tuple[str, ...], is_final: bool, **op
     with call.open() as store:
         mode = load_config(store).redaction_mode
         failure = given_failure(options["file"], options["error_type"], options["message"], mode)
+        whose = Whose(options["project"], options["session"], options["lang"])
+        how = "Give the failure's output, or --type and --message."
         saved, project, answer = save_solution(
-            store, failure, solution, Whose(options["project"], options["session"], options["lang"]), call.note,
-            "Give the failure's output, or --type and --message.", hints=hints, is_final=is_final,
-        )  # fmt: skip
+            store, failure, solution, whose, call.note, how, hints=hints, is_final=is_final
+        )
     notes = [
         f"{one_line(one.project)} knows this error, too: {public_id(_KIND, one.match.pattern_id)}, {one.match.state}."
         for one in answer.elsewhere

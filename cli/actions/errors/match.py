@@ -70,8 +70,7 @@ def _quotes(store: Store, config: Config, project: str, signature: Signature) ->
     from ctxrank.indexer.records.unconfirmed import may_be_said  # noqa: PLC0415  only for what is not known
     from ctxrank.ranking.context.quotes import findings_that_quote  # noqa: PLC0415  as above
 
-    wanted = partial(may_be_said, store.primary, project=project)
-    return findings_that_quote(store, signature.message, config, wanted)
+    return findings_that_quote(store, signature.message, config, partial(may_be_said, store.primary, project=project))
 
 
 def _of_quote(quote: "PromptFinding") -> dict[str, object]:
