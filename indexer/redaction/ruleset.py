@@ -43,13 +43,8 @@ class RedactionMode:
     @property
     def described(self) -> str:
         """The name, and a digest of the rules: equal where two modes redact alike, and fit to be stored."""
-        if self.rules is None:
-            return self.value
-        from ctxrank.indexer.text.digests import digest_of  # noqa: PLC0415  start-up: only with user rules
-
-        rules = [(rule.name, rule.pattern.pattern, rule.keywords, rule.label) for rule in self.rules.rules]
-        allowed = sorted(self.rules.allowed_values), [one.pattern for one in self.rules.allowed_patterns]
-        return f"{self.value} with rules {digest_of(repr((rules, allowed)))[:8]}"
+        digest = "" if self.rules is None else self.rules.digest()
+        return f"{self.value} with rules {digest}" if digest else self.value
 
     @property
     def is_off(self) -> bool:

@@ -19,6 +19,7 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.redaction.guards import Secret
 from ctxrank.indexer.redaction.linear_patterns import LinearPattern
 from ctxrank.indexer.redaction.purged_secrets import PURGED_LABEL, BlockedSecret, find_purged_secrets
+from ctxrank.indexer.text.digests import sha256_of
 
 PURGED_RULE = "forgotten"
 MOST_RULES = 100
@@ -79,8 +80,6 @@ class UserRules(NamedTuple):
 
     def digest(self) -> str:
         """The same for rules that redact alike, and for no others; '' for none."""
-        import hashlib  # noqa: PLC0415  start-up: most calls hash nothing
-
         if not (self.rules or self.allowed_values or self.allowed_patterns):
             return ""
         said = [
@@ -88,7 +87,7 @@ class UserRules(NamedTuple):
             *sorted(self.allowed_values),
             *(pattern.pattern for pattern in self.allowed_patterns),
         ]
-        return hashlib.sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return sha256_of(repr(said))[:16]
 
     def with_project(self, project: "UserRules") -> "UserRules":
         """These, and the rules of a project. What it would allow is left out: a project cannot weaken the user's."""
