@@ -10,7 +10,6 @@ from functools import lru_cache
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, shown_secrets
-from ctxrank.indexer.redaction.ruleset import may_hold_secret
 from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.light_json import is_deep
 from ctxrank.indexer.text.lines import one_line
@@ -69,11 +68,9 @@ class IncomingTexts:
         is_moment = len(text) <= _LONGEST_MOMENT and text[4:5] == text[7:8] == "-" and not text.strip(_IN_MOMENTS)
         if is_moment and self._mode.rules is None:
             return frozenset()
-        if may_hold_secret(text, self._mode):
-            values, is_clean = shown_secrets(_storable(text), self._mode)
-        else:
-            values, is_clean = frozenset[str](), not self._mode.is_off  # then escapes go all the same
-        if is_clean and len(text) <= _LONGEST_REMEMBERED and _storable(text) == text:
+        storable = _storable(text)
+        values, is_clean = shown_secrets(storable, self._mode)
+        if is_clean and len(text) <= _LONGEST_REMEMBERED and storable == text:
             if self._clean_chars > _CLEAN_CHARS_REMEMBERED:
                 self._clean.clear()
                 self._clean_chars = 0

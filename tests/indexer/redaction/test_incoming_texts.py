@@ -30,6 +30,14 @@ def test_a_text_of_a_record_comes_in_as_it_would_alone_or_with_the_secrets_of_th
             assert record.text(field) == redact(stored, mode, known).text
 
 
+def test_a_short_word_of_letters_behind_a_command_goes_from_a_record() -> None:
+    texts = IncomingTexts(RedactionMode.PATTERN_ONLY)
+    for command in ("requirepass", "crackmapexec -p", "keytool -storepass", "the password is"):
+        said = f"{command} {'aBcDe' + 'FgHij'}"
+        record = texts.of_record((said,))
+        assert "FgHij" not in record.text(said)
+
+
 @each_row(
     "text, kept",
     [

@@ -20,7 +20,8 @@ from ctxrank.indexer.redaction.guards import entropy, is_random, is_strong
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.key_pieces import find_key_pieces
 from ctxrank.indexer.redaction.letters import reads_like_a_word
-from ctxrank.indexer.redaction.rules import MARKS
+from ctxrank.indexer.redaction.named_values import ANCHORS
+from ctxrank.indexer.redaction.rules import MARKS, PLACES, RULES
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
 
 _LEAST_SHARE = 0.95
@@ -318,6 +319,29 @@ def test_a_strong_word_has_three_kinds_of_signs_or_is_random(value: str, strong:
 def test_names_numbers_and_uuids_are_not_random(value: str, is_one: bool) -> None:
     assert is_random(value) == is_one
     assert is_random(_made("random", 24))
+
+
+def test_what_may_hold_no_secret_has_none_behind_any_anchor() -> None:
+    """A short word of letters alone is one behind an option or a setting, and one of mixed letters behind any name."""
+    anchors = {anchor.rstrip() for rule in (*RULES, *PLACES) for anchor in rule.anchors} | set(ANCHORS)
+    anchors |= {"net user u", "rabbitmqctl add_user u", "mysqladmin password", "username u password", "htpasswd -b u"}
+    forms = (
+        "{} {}",
+        "{} is {}",
+        "{} u@{}",
+        "{} u,{}",
+        "{} u/{}@db",
+        "{} -p {}",
+        "{} x -P {}",
+        "{} -a {}",
+        "{} -w {}",
+        "{} -U u%{}",
+    )
+    for anchor in sorted(anchors):
+        for form in forms:
+            for word in ("qwzxkfjv", "aBcDeFgHij", "Xk4z"):
+                for text in (form.format(anchor, word), form.format(anchor.upper(), word)):
+                    assert may_hold_secret(text) or redact(text).text == text
 
 
 def test_a_uuid_by_itself_is_no_secret_and_needs_no_rule_loaded() -> None:
