@@ -9,18 +9,24 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import uuid
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
 from ctxrank.indexer.catalogue import KINDS
-from ctxrank.indexer.opening import create_store, open_store
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.opening import create_scratch_store, create_store, open_location, open_store
 from ctxrank.indexer.records.packages import NewPackage, SavedPackage, save_package
-from ctxrank.indexer.store.location import Location, at
+from ctxrank.indexer.store.connection import PAGE_BYTES, require_value
+from ctxrank.indexer.store.known_stores import new_token, remember
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Identity, Location, at, identity_of
 from ctxrank.indexer.store.migrations import PRESENT, Schema
-from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.store import Store, make_folder
 from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search
 
@@ -58,8 +64,40 @@ def always(value: T) -> Callable[..., T]:
 
 
 def make_store(tmp_path: Path, *, busy_ms: int = BUSY_MS) -> Store:
-    """A new store in `tmp_path/.ctxrank`, or the one that is there."""
-    return create_store(str(tmp_path), busy_ms=busy_ms)
+    """A new store in `tmp_path/.ctxrank`, or the one that is there.
+
+    A new one is a copy of the first that this process made, with an identity of its own: a tenth of the time.
+    """
+    primary = tmp_path / FOLDER / PRIMARY_FILE
+    if os.path.lexists(primary):
+        return create_store(str(tmp_path), busy_ms=busy_ms)
+    location = make_folder(str(tmp_path), None)
+    start, rest, old = _first_store(tuple(KINDS))
+    identity = Identity(str(uuid.uuid4()), new_token())
+    for part, own in zip(old, _own_bytes(identity, now_us()), strict=True):
+        start = start.replace(part, own)
+    primary.write_bytes(start + rest)
+    primary.chmod(0o600)
+    remember(identity, location.primary)
+    return open_location(location, busy_ms)
+
+
+@cache
+def _first_store(_kinds: tuple[str, ...]) -> tuple[bytes, bytes, list[bytes]]:
+    """The two pages of a new store that say which one it is, those behind them, and the bytes of its own.
+
+    A test that makes a kind up has tables of its own in a new store.
+    """
+    with tempfile.TemporaryDirectory() as folder, create_scratch_store(folder) as store:
+        created_at = require_value(store.primary, "SELECT created_at FROM store", (), int)
+        own = _own_bytes(identity_of(store.primary), created_at)
+        store.primary.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        pages = Path(store.location.primary).read_bytes()
+    return pages[: 2 * PAGE_BYTES], pages[2 * PAGE_BYTES :], own
+
+
+def _own_bytes(identity: Identity, created_at: int) -> list[bytes]:
+    return [identity.uuid.encode(), identity.token.encode(), created_at.to_bytes(8, "big")]
 
 
 def copy_store(home: Path, folder: Path) -> Location:

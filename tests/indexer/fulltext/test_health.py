@@ -339,12 +339,12 @@ def test_a_rebuild_heals_what_nobody_has_noticed_yet(store: Store) -> None:
 _WITHOUT_FTS5 = """
 import sys
 import apsw
-from pathlib import Path
-from builders import found, make_store, save
+from builders import found, save
+from ctxrank.indexer import create_store
 from ctxrank.ranking import AssembleRequest, assemble
 
 apsw.connection_hooks.append(lambda connection: connection.drop_modules([]))
-with make_store(Path(sys.argv[1])) as store:
+with create_store(sys.argv[1]) as store:
     print(save(store, "ibex.md", "An ibex. The walrus met it.").id)
     answer = found(store, "ibex")
     print(*[hit.id for hit in answer.hits], answer.engine, answer.outcome, answer.reason, sep="|")

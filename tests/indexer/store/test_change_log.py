@@ -28,15 +28,15 @@ save(make_store(Path(sys.argv[1])), "found.md", "The zebra crossed.")
 # it is acknowledged, in one write, which no kill cuts in two. (Forked, so that 25 of them are quick.)
 _KILLS_SAVERS = """
 import itertools, os, random, signal, sys, time
-from pathlib import Path
-from builders import make_store, save, word
+from builders import save, word
+from ctxrank.indexer import create_store
 
 chance = random.Random(7)
 for kill in range(25):
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        store = make_store(Path(sys.argv[1]))
+        store = create_store(sys.argv[1], busy_ms=2000)
         for number in itertools.count(kill * 1000):
             saved = save(store, f"f{number}.md", f"finding {word(number)}")
             os.write(writing, f"{saved.id} {word(number)}\\n".encode())
@@ -71,8 +71,8 @@ def test_every_acknowledged_save_survives_a_kill_at_any_moment(tmp_path: Path) -
 # Eight forks wait at a gate, then start on a store that none of them has seen.
 _COLD_STARTS = """
 import os, sys
-from pathlib import Path
-from builders import make_store, save, search_ids, word
+from builders import save, search_ids, word
+from ctxrank.indexer import create_store
 
 gate, opener = os.pipe()
 children = []
@@ -81,7 +81,7 @@ for number in range(8):
     if not children[-1]:
         os.close(opener)
         os.read(gate, 1)
-        with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
+        with create_store(sys.argv[1], busy_ms=30_000) as store:
             saved = save(store, f"f{number}.md", f"finding {word(number)}")
             os._exit(int(search_ids(store, word(number)) != [f"package:{saved.id}"]))
 os.close(opener)
