@@ -273,7 +273,7 @@ class Exchange:
         known = read_entry(connection, source_of(of), kind, key)
         if is_order:
             yield _Removal(of, kind, key, row_id, seq, gone)
-        elif known is not None and known.seq < seq:
+        elif origin.code and known is not None and known.seq < seq:
             is_left = merge.uncount(change, KINDS[kind], row_id, origin.code)
             yield _Removal(of, kind, key, 0 if is_left else row_id, seq, gone)
 

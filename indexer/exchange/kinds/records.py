@@ -156,6 +156,8 @@ class RecordImport:
             merge.note_counts(change, kind, same, origin.code, merge.counts_of(kind, values))
             return Written(same)
         is_change = merge.count(change, kind, same, origin.code, self._counts(change, same, values))
+        if number is not None and not origin.code:  # a file that says it is ours is no newer than what is here
+            return Written(same, is_change=False)
         before = dict(read(change.connection, kind, same) or {})
         text = {name: values[name] for name in (*kind.texts, kind.ages_by)}
         is_younger = _age(text, kind.ages_by) > _age({name: before[name] for name in text}, kind.ages_by)

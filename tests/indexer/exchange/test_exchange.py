@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from builders import make_store, save, search_ids
-from exported import accept, agree, exported, exported_bytes, fill, uuid_of
+from exported import accept, agree, as_bytes, exported, exported_bytes, fill, uuid_of
 from jsonschema import Draft202012Validator
 
 from ctxrank.cli.main import declared_commands, run
 from ctxrank.cli.schema import answer_schema, commands_of
+from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
@@ -24,6 +25,7 @@ from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede
 from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.records.strategies import NewStrategy, save_strategy
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.purged_secrets import hash_bucket, secret_digest
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -343,16 +345,22 @@ def test_what_a_store_saw_of_a_package_before_that_came_goes_with_the_store(
 
 def test_a_line_cannot_change_a_record_of_ours(anna: Store, ben: Store) -> None:
     save(ben, "b.md", "zebra\n")
+    save_known(ben)
+    save_strategy(ben, NewStrategy("shop", "general", "Test first."))
     own = uuid_of(ben)
     lines = exported(ben)
+    import_jsonl(ben, io.BytesIO(as_bytes(*lines)))
+    said = {"summary": "forged", "solution": "forged", "confirmations": 9, "occurrences": 9, "helpfulness": 9}
+    said |= {"insight": "forged", "last_seen": format_us(now_us() + 1_000_000), "created_at": "2001-01-01T00:00:00Z"}
     forged: list[dict[str, Any]] = [{**lines[0], "store": uuid_of(anna)}]
     for line in lines[1:-1]:
-        forged.append({**line, "origin": own, "seq": 1 << 40, **({"summary": "forged"} if "summary" in line else {})})
-    forged.append({"record": "removed", "kind": "package", "id": 1, "origin": own, "seq": 1 << 41})
+        over = {name: value for name, value in said.items() if name in line}
+        forged.append({**line, "origin": own, "seq": 1 << 40, **over})
+    for kind in ("package", "strategy"):
+        forged.append({"record": "removed", "kind": kind, "id": 1, "origin": own, "seq": 1 << 41})
     forged.append({"record": "end", "counts": {}})
-    data = "".join(json.dumps(line) + "\n" for line in forged).encode()
-    import_jsonl(ben, io.BytesIO(data))
-    assert get_package(ben.primary, 1).summary == "A finding."
+    import_jsonl(ben, io.BytesIO(as_bytes(*forged)))
+    assert exported(ben)[1:] == lines[1:]
 
 
 @pytest.mark.parametrize(
