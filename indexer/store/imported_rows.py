@@ -6,7 +6,7 @@ What the state of a row is, its importer says: exchange/register.py for lines, c
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_row
+from ctxrank.indexer.store.connection import read_map, read_row
 
 
 class Entry(NamedTuple):
@@ -41,3 +41,12 @@ def write_entry(
 def remove_entry(connection: apsw.Connection, source: str, kind: str, key: object) -> None:
     """Forget a row, inside the caller's transaction."""
     connection.execute(f"DELETE FROM imported_rows WHERE {_PLACE}", (source, kind, str(key)))
+
+
+def take_waiting(connection: apsw.Connection, source: str, kind: str, number: int) -> dict[int, str]:
+    """What waits for a row, by a key that begins with its number: by row here, as what; none of it waits any longer."""
+    where = "source = ? AND kind = ? AND source_key > ? AND source_key < ?"
+    values = (source, kind, f"{number} ", f"{number}!")
+    found = read_map(connection, f"SELECT target_id, digest FROM imported_rows WHERE {where}", values, int, str)
+    connection.execute(f"DELETE FROM imported_rows WHERE {where}", values)
+    return found

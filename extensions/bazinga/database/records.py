@@ -16,8 +16,7 @@ from ctxrank.indexer.declarations import Row
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange import merge
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.hooks import refer
-from ctxrank.indexer.exchange.kinds.packages import is_here
+from ctxrank.indexer.exchange.kinds.hooks import is_here, refer
 from ctxrank.indexer.exchange.kinds.records import RecordImport, RecordLine, Values
 from ctxrank.indexer.exchange.kinds.usages import Delivery, put_consumer, put_delivery, read_consumer, read_delivery
 from ctxrank.indexer.exchange.lines import Line
@@ -28,7 +27,8 @@ from ctxrank.indexer.record_table import read
 from ctxrank.indexer.records import packages, sessions
 from ctxrank.indexer.records.sessions import find_group
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.connection import put_setting, read_value, require_value
+from ctxrank.indexer.store.connection import put_setting, read_value
+from ctxrank.indexer.store.ids import own_uuid
 from ctxrank.indexer.store.imported_rows import Entry, read_entry
 from ctxrank.indexer.store.rows import update
 from ctxrank.indexer.store.store import Change, Store
@@ -86,9 +86,8 @@ class DatabaseRegister(Ledger):
     """What became of the rows, each with a digest of what it said."""
 
     def __init__(self, primary: apsw.Connection) -> None:
-        super().__init__(primary, Origin(require_value(primary, "SELECT uuid FROM store WHERE id = 1", (), str), 0))
+        super().__init__(primary, Origin(own_uuid(primary), 0))
         self.source = SOURCE
-        self._primary = primary
         self._packages: dict[object, str] = {}  # their keys, by their ids there
 
     def identify(self, kind: str, values: Mapping[str, object]) -> LineIdentity:

@@ -6,6 +6,8 @@ A kind that needs nothing of the sort has the hooks of `Hooks`.
 import json
 from collections.abc import Mapping
 
+import apsw
+
 from ctxrank.indexer.declarations import Kind, Row, Value
 from ctxrank.indexer.errors import failures, lookup, patterns, solutions
 from ctxrank.indexer.exceptions import UsageError
@@ -15,9 +17,9 @@ from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.light_typing import cast
 from ctxrank.indexer.record_table import insert
 from ctxrank.indexer.records import sessions
-from ctxrank.indexer.store.connection import read_column, read_value
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER
-from ctxrank.indexer.store.imported_rows import write_entry
+from ctxrank.indexer.store.imported_rows import take_waiting, write_entry
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import error_title, is_uuid
 
@@ -111,9 +113,14 @@ class GroupHooks(Hooks):
                 refer(change, number, self.run.maker(change, uuid or None).local(int(there)))
 
 
+def is_here(connection: apsw.Connection, package_id: int) -> bool:
+    """Whether there is a package of this row id."""
+    return read_value(connection, "SELECT 1 FROM packages WHERE id = ?", (package_id,), int) is not None
+
+
 def refer(change: Change, group_id: int, package_id: int) -> bool:
     """Let a group see a package, as soon as that is here; whether it did not see it before."""
-    if read_value(change.connection, "SELECT 1 FROM packages WHERE id = ?", (package_id,), int) is None:
+    if not is_here(change.connection, package_id):
         write_entry(change.connection, _WAITING, "group", f"{package_id} {group_id}", "", group_id)
         return False
     found = read_value(change.connection, "SELECT context_references FROM groups WHERE id = ?", (group_id,), str)
@@ -126,10 +133,5 @@ def refer(change: Change, group_id: int, package_id: int) -> bool:
 
 def refer_waiting(change: Change, package_id: int) -> None:
     """Let the groups see a new package that named it before it came."""
-    where = "source = ? AND kind = 'group' AND source_key > ? AND source_key < ?"
-    values = (_WAITING, f"{package_id} ", f"{package_id}!")
-    groups = read_column(change.connection, f"SELECT target_id FROM imported_rows WHERE {where}", values, int)
-    for group_id in groups:
+    for group_id in take_waiting(change.connection, _WAITING, "group", package_id):
         refer(change, group_id, package_id)
-    if groups:
-        change.connection.execute(f"DELETE FROM imported_rows WHERE {where}", values)

@@ -7,13 +7,11 @@ that is here is read, and one that comes later is awaited.
 
 from collections.abc import Mapping
 
-import apsw
-
 from ctxrank.indexer.agents import saved_type
 from ctxrank.indexer.declarations import Kind, Row, Value
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files, ImportedPassage, put_passages, read_passages
-from ctxrank.indexer.exchange.kinds.hooks import Hooks, refer_waiting
+from ctxrank.indexer.exchange.kinds.hooks import Hooks, is_here, refer_waiting
 from ctxrank.indexer.exchange.kinds.usages import ReportedUsage, put_usage, read_usage, unite_waiting
 from ctxrank.indexer.exchange.register import LineIdentity
 from ctxrank.indexer.exchange.run import ImportRun
@@ -23,10 +21,10 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records import packages
 from ctxrank.indexer.records.sessions import is_session_wide
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_map, read_value
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef
-from ctxrank.indexer.store.imported_rows import remove_entry, write_entry
+from ctxrank.indexer.store.imported_rows import take_waiting, write_entry
 from ctxrank.indexer.store.store import Change
 
 _AWAITED = "awaited versions"  # the register's word for links to packages that are not here yet
@@ -117,31 +115,26 @@ class PackageHooks(Hooks):
     def _link(self, change: Change, package_id: int, said: _Said) -> None:
         """Link versions of one origin, in whichever order they come: a link waits in the register for its other end."""
         connection, source = change.connection, self.run.ledger.source
-        old, new = (number and self.run.origin.local(number) for number in (said.supersedes, said.superseded_by))
-        _set_versions(change, package_id, old, new)
-        if all(number is None or is_here(connection, number) for number in (old, new)):
-            remove_entry(connection, source, _AWAITED, package_id)
-        else:
-            write_entry(connection, source, _AWAITED, package_id, f"{old or ''} {new or ''}", package_id)
-        query = "SELECT target_id, digest FROM imported_rows WHERE source = ? AND kind = ?"
-        for other, links in read_map(connection, query, (source, _AWAITED), int, str).items():
-            old, new = (int(end) if end else None for end in links.split(" "))
-            if package_id in (old, new):
-                _set_versions(change, other, old, new)
+        for link, number in (("supersedes", said.supersedes), ("superseded_by", said.superseded_by)):
+            other = number and self.run.origin.local(number)
+            if other is not None and is_here(connection, other):
+                _set_link(change, package_id, link, other)
+            elif other is not None:
+                write_entry(connection, source, _AWAITED, f"{other} {package_id}", link, package_id)
+        for other, link in take_waiting(connection, source, _AWAITED, package_id).items():
+            _set_link(change, other, link, package_id)
 
 
-def _set_versions(change: Change, package_id: int, old: int | None, new: int | None) -> None:
-    """Say what a package replaces and what replaced it, of those that are here."""
-    connection = change.connection
-    if old is not None and is_here(connection, old):
-        query = "UPDATE packages SET supersedes = ? WHERE id = ? AND supersedes IS NOT ?"
-        connection.execute(query, (old, package_id, old))
-    if new is not None and is_here(connection, new):
-        query = "SELECT 1 FROM packages WHERE id = ? AND superseded_by IS NOT ?"
-        if read_value(connection, query, (package_id, new), int) is not None:
-            packages.mark_superseded(change, package_id, new)
-
-
-def is_here(connection: apsw.Connection, package_id: int) -> bool:
-    """Whether there is a package of this row id."""
-    return read_value(connection, "SELECT 1 FROM packages WHERE id = ?", (package_id,), int) is not None
+def _set_link(change: Change, package_id: int, link: str, other: int) -> None:
+    """Say that a package supersedes another one, or is superseded by it; no chain of versions becomes a circle."""
+    if link == "supersedes":
+        query = "UPDATE packages SET supersedes = ?1 WHERE id = ?2 AND supersedes IS NOT ?1"
+        change.connection.execute(query, (other, package_id))
+        return
+    query = """
+        WITH RECURSIVE later (id) AS (
+            SELECT ?2 UNION SELECT superseded_by FROM packages JOIN later USING (id) WHERE superseded_by IS NOT NULL)
+        SELECT 1 FROM packages WHERE id = ?1 AND superseded_by IS NOT ?2 AND id NOT IN later
+    """
+    if read_value(change.connection, query, (package_id, other), int) is not None:
+        packages.mark_superseded(change, package_id, other)

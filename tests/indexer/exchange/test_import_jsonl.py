@@ -43,14 +43,15 @@ from ctxrank.indexer.exchange.kinds.files import read_passages
 from ctxrank.indexer.exchange.lines import parse_line
 from ctxrank.indexer.exchange.register import Ledger, Origin
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.privacy.purge import forget_path
+from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede
 from ctxrank.indexer.records.sessions import list_groups, list_sessions
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.freshness import ELSEWHERE
-from ctxrank.indexer.store.ids import foreign_id, origin_code, public_id
+from ctxrank.indexer.store.ids import DocumentRef, foreign_id, origin_code, public_id
 from ctxrank.indexer.store.imported_rows import Entry
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.passages import content_digest
@@ -597,6 +598,25 @@ def test_the_command_reads_a_file_or_stdin(
     path.write_bytes(exported_bytes(other) + b"more\n")
     assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 0
     assert "package        3 new, 0 updated, 0 unchanged" in capsys.readouterr().out
+
+
+def test_versions_that_make_a_circle_do_not_keep_a_purge_running(store: Store) -> None:
+    circle = [{**PACKAGE, "id": 7 + at, "superseded_by": 8 - at} for at in (0, 1)]
+    assert reasons(store, *circle, {**PACKAGE, "id": 9, "path": "b.md", "superseded_by": 7}) == []
+    query = "SELECT superseded_by FROM packages ORDER BY id"
+    assert read_column(store.primary, f"{query} LIMIT 1", (), int) == [row_of(7)]
+    assert forget_document(store, DocumentRef("package", row_of(7))).removed == {"package": 2}
+    assert store.primary.execute(query).fetchall() == [(None,)]
+
+
+def test_a_version_waits_for_the_other_one_until_that_is_here(store: Store) -> None:
+    first, second = {**PACKAGE, "superseded_by": 8}, {**PACKAGE, "id": 8, "version": 2, "supersedes": 7}
+    waiting = "SELECT count(*) FROM imported_rows WHERE kind = 'awaited versions'"
+    assert reasons(store, first) == [] and store.primary.execute(waiting).get == 1
+    assert reasons(store, second) == [] and store.primary.execute(waiting).get == 0
+    assert get_package(store.primary, row_of(7)).superseded_by == row_of(8)
+    assert get_package(store.primary, row_of(8)).supersedes == row_of(7)
+
     with path.open() as opened:
         monkeypatch.setattr("sys.stdin", opened)
         assert run(["import", "jsonl", "-", "--db", store.location.primary, "--json"]) == 0
