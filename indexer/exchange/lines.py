@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO, TypeVar
 
 from ctxrank.indexer.bounds import MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_LINE_DEPTH
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, object_of
 from ctxrank.indexer.text.light_json import is_deep
@@ -15,7 +15,6 @@ Key = TypeVar("Key")
 
 # Lines of one kind that are brought in together hold no more than that, unless one alone does.
 BATCH_BYTES = 4_000_000
-_TOO_DEEP = "it is nested too deeply"
 _HINT = "Give a file that 'ctxrank export' wrote."
 
 
@@ -54,7 +53,7 @@ class LineReader:
         self._number = 0
 
     def header(self) -> str:
-        """The store that the first line names. Raises UsageError where it is not a header of a version that we know."""
+        """The store that the first line names. Raises UsageError for no header, DamagedError for a newer version."""
         self._number += 1
         data = self._file.readline(MAX_HEADER_BYTES + 1)
         self.read_bytes += len(data)
@@ -71,12 +70,11 @@ class LineReader:
         version, store = values.get("version"), values.get("store")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise UsageError("The header has no version.", _HINT)
-        if version != VERSION:
-            is_newer = version > VERSION
-            raise UsageError(
-                f"The export has version {version}; this program knows {'up to' * is_newer or 'only'} {VERSION}.",
-                "It was written by a newer ctxrank: upgrade this one." if is_newer else "Export it again.",
-            )
+        said = f"The export has version {version}; this program knows {VERSION}."
+        if version > VERSION:
+            raise DamagedError(said, "It was written by a newer ctxrank: upgrade this one.")
+        if version < VERSION:
+            raise UsageError(said, "Export it again.")
         if not isinstance(store, str) or not is_uuid(store):
             raise UsageError("The header does not name the store that the export was made from.", _HINT)
         return store
@@ -137,11 +135,9 @@ def parse_line(data: bytes) -> Mapping[str, object]:
     except UnicodeDecodeError as error:
         raise ValueError("it is not UTF-8") from error
     if is_deep(text, MAX_LINE_DEPTH):
-        raise ValueError(_TOO_DEEP)
+        raise ValueError("it is nested too deeply")
     try:
         value: object = json.loads(text, parse_constant=int)  # which refuses NaN
-    except RecursionError as error:
-        raise ValueError(_TOO_DEEP) from error
     except ValueError as error:
         raise ValueError("it is not JSON") from error
     if not is_dict(value):

@@ -447,7 +447,7 @@ def test_every_text_is_redacted_on_its_way_in(store: Store, other: Store) -> Non
         (b"[1]\n", "not a JSON object"),
         (b"[" * 200_000, "nested too deeply"),
         (as_bytes(SESSION), "format"),
-        (as_bytes({**HEADER, "version": 3}), "knows up to 2"),
+        (as_bytes({**HEADER, "version": 1}), "knows 2"),
         (as_bytes({**HEADER, "version": "1"}), "no version"),
         (as_bytes({**HEADER, "store": 7}), "name the store"),
         (as_bytes({**HEADER, "store": "a\nb"}), "name the store"),
@@ -457,6 +457,13 @@ def test_what_is_no_export_is_refused_before_anything_is_written(store: Store, d
     with pytest.raises(UsageError, match=said) as refused:
         bring(store, data + as_bytes(SESSION))
     assert refused.value.hint
+    assert list_sessions(store.primary) == []
+
+
+def test_an_export_of_a_newer_version_exits_with_5(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(as_bytes({**HEADER, "version": 3}, SESSION))
+    assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 5
     assert list_sessions(store.primary) == []
 
 
@@ -591,15 +598,6 @@ def test_versions_that_make_a_circle_are_shown_all_the_same(store: Store) -> Non
         assert run(["--db", store.location.primary, *words]) in (0, 1, 5)
 
 
-def test_the_command_reads_a_file_or_stdin(
-    store: Store, other: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_bytes(exported_bytes(other) + b"more\n")
-    assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 0
-    assert "package        3 new, 0 updated, 0 unchanged" in capsys.readouterr().out
-
-
 def test_versions_that_make_a_circle_do_not_keep_a_purge_running(store: Store) -> None:
     circle = [{**PACKAGE, "id": 7 + at, "superseded_by": 8 - at} for at in (0, 1)]
     assert reasons(store, *circle, {**PACKAGE, "id": 9, "path": "b.md", "superseded_by": 7}) == []
@@ -617,6 +615,14 @@ def test_a_version_waits_for_the_other_one_until_that_is_here(store: Store) -> N
     assert get_package(store.primary, row_of(7)).superseded_by == row_of(8)
     assert get_package(store.primary, row_of(8)).supersedes == row_of(7)
 
+
+def test_the_command_reads_a_file_or_stdin(
+    store: Store, other: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(exported_bytes(other) + b"more\n")
+    assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 0
+    assert "package        3 new, 0 updated, 0 unchanged" in capsys.readouterr().out
     with path.open() as opened:
         monkeypatch.setattr("sys.stdin", opened)
         assert run(["import", "jsonl", "-", "--db", store.location.primary, "--json"]) == 0
