@@ -133,7 +133,6 @@ class Exchange:
         self._origins: dict[str, Origin] = {}
         self._bounds: dict[str, orders.Bound] = {}
         self._forgotten: Counter[str] = Counter()
-        self._orders = KindCount()
         self._waiting = 0
         self._redacted_for = HERE
         self._kept_out = cache(self._is_kept_out)
@@ -177,7 +176,8 @@ class Exchange:
         """
         primary = self._store.primary
         is_unproved = self._door == "file" and origins.is_of_log(primary, uuid)
-        if is_unproved or is_blocked(primary, uuid) or origins.state_of(primary, uuid) == "refused":
+        is_closed = is_unproved or is_blocked(primary, uuid) or origins.state_of(primary, uuid) == "refused"
+        if is_closed and self._door != "person":  # who agrees to an order has seen whose it is
             return True
         try:
             self._entered(uuid)
@@ -283,6 +283,7 @@ class Exchange:
         Those of this store are on its list, or were taken off it.
         """
         fresh: list[DigestOrder] = []
+        known = 0
         for line in lines:
             try:
                 order = digest_order(line)
@@ -290,10 +291,13 @@ class Exchange:
             except UsageError as error:
                 self._account.skip(FORGET, line.shown, error.message)
                 continue
-            if order.key != self._own and not blocklist.is_entered(self._store.primary, order.kind, order.digest):
+            if order.key == self._own or blocklist.is_entered(self._store.primary, order.kind, order.digest):
+                known += 1
+            else:
                 fresh.append(order)
         obeyed = [order for key in dict.fromkeys(one.key for one in fresh) for order in self._obeyed(key, fresh)]
-        self._orders = KindCount(self._orders.new + len(obeyed), 0, self._orders.unchanged + len(lines) - len(fresh))
+        if obeyed or known:
+            self._account.add(FORGET, KindCount(len(obeyed), 0, known))
         with self._store.write() as change:
             for order in obeyed:
                 blocklist.block_by_order(change.connection, *order)
@@ -343,14 +347,12 @@ class Exchange:
         if is_redaction_unfinished(self._store.primary):  # the mode has the secrets of all orders
             redact_again(self._store, load_config(self._store).redaction_mode, self._redacted_for)
         # Copies that a repair left keep it from ever being done: then it is tried where something new is to be erased.
-        if self._forgotten or self._orders.new or not backups_of(self._store):
+        if self._forgotten or account.counts.get(FORGET, KindCount()).new or not backups_of(self._store):
             finish_forgetting(self._store)
         account.recounted += backfill_counts(self._store)
         self._store.catch_up()
         if removed := sum(self._forgotten.values()):
             account.add(REMOVED, KindCount(0, removed, 0))
-        if any(self._orders):
-            account.add(FORGET, self._orders)
         if self._left_out:
             why = "their origin was purged or refused here, comes through the log, or is one of too many undecided ones"
             account.notes.append(f"{self._left_out} lines are left out: {why}.")

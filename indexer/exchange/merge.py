@@ -13,7 +13,7 @@ import apsw
 from ctxrank.indexer.declarations import Kind, Value
 from ctxrank.indexer.errors.patterns import state_of
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.records.sessions import NewSession, create_session, has_session
 from ctxrank.indexer.store.connection import read_map, read_row, read_value, require_value
 from ctxrank.indexer.store.ids import own_uuid
 from ctxrank.indexer.store.imported_rows import read_entry, remove_entry, write_entry
@@ -116,8 +116,8 @@ def find_merged(connection: apsw.Connection, name: str, project: str) -> int | N
 def make_merged(change: Change, name: str, project: str, moment: int | None) -> int:
     """Make a session for a record that names it: any line of its own says more."""
     change.blocklist.refuse("session", name)
-    taken = read_value(change.connection, "SELECT id FROM sessions WHERE name = ?", (name,), int) is not None
-    new = NewSession(f"{name}@{project}" if taken else name, project, created_at=moment)
+    is_taken = has_session(change.connection, name)
+    new = NewSession(f"{name}@{project}" if is_taken else name, project, created_at=moment)
     session_id = create_session(change, new)
     note_maker(change, "session", session_id, UNKNOWN)
     return session_id

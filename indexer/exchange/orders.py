@@ -22,7 +22,7 @@ from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.privacy.purge import orderable_texts
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding
-from ctxrank.indexer.redaction.purged_secrets import BlockedSecret, find_purged_secrets
+from ctxrank.indexer.redaction.purged_secrets import find_purged_secrets
 from ctxrank.indexer.store import blocklist, origins
 from ctxrank.indexer.store.blocklist import PATH, SECRET, SESSION
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value, require_value
@@ -147,14 +147,14 @@ def _parts(kind: str, text: str) -> Iterable[str]:
 
 def records_with(primary: apsw.Connection, orders: Iterable[DigestOrder], code: int) -> int:
     """How many records hold one of these secrets, without those that the origin of the code made."""
-    secrets = tuple(_sought(one) for one in orders)
+    secrets = tuple(blocklist.secret_of(one.digest, one.prefilter, one.key, is_order=True) for one in orders)
     query = """
         SELECT coalesce(o.id, d.id), coalesce(o.record_id, d.record_id, 0), d.title || char(10) || d.body
           FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id
     """
     found: set[int] = set()
     for document, number, text in primary.execute(query):
-        if document in found or is_of(number, code):
+        if document in found or origin_and_number(number)[0] == code:
             continue
         if contains_in_any_encoding(text, lambda part: find_purged_secrets(part, secrets)):
             found.add(document)
@@ -165,17 +165,8 @@ def records_in(primary: apsw.Connection, rows: Mapping[str, Sequence[int]], code
     """How many records these rows are, without those that the origin of the code made; a package's file is none."""
     query = "SELECT record_id FROM documents WHERE kind = 'artifact' AND record_id IN (SELECT value FROM json_each(?))"
     files = read_column(primary, query, (id_list(rows.get("artifact", ())),), int)
-    return sum(not is_of(number, code) for numbers in ({**rows, "artifact": files}).values() for number in set(numbers))
-
-
-def _sought(order: DigestOrder) -> BlockedSecret:
-    length, bucket = map(int, order.prefilter.split())
-    return BlockedSecret(order.digest, length, bucket, order.key, is_order=True)
-
-
-def is_of(row_id: int, code: int) -> bool:
-    """Whether the origin of a code made a record."""
-    return row_id < 0 and origin_and_number(row_id)[0] == code
+    touched = [number for numbers in {**rows, "artifact": files}.values() for number in set(numbers)]
+    return sum(origin_and_number(number)[0] != code for number in touched)
 
 
 def enter(change: Change, order: Order, door: OrderDoor, touched: int, *, is_obeyed: bool) -> int | None:

@@ -141,17 +141,18 @@ def allow(writer: apsw.Connection, numbers: Iterable[int]) -> None:
 
 def blocked_secrets(connection: apsw.Connection) -> "tuple[BlockedSecret, ...]":
     """The purged secrets, as a text is searched for them."""
-    query = "SELECT digest, prefilter, origin FROM blocklist WHERE kind = 'secret' ORDER BY id"
-    secrets: list[BlockedSecret] = []
-    for digest, prefilter, origin in connection.execute(query):
-        from ctxrank.indexer.redaction import purged_secrets  # noqa: PLC0415  as above
+    found = connection.execute("SELECT digest, prefilter, origin FROM blocklist WHERE kind = 'secret' ORDER BY id")
+    return tuple(
+        secret_of(digest, prefilter, by or own_uuid(connection), is_order=bool(by)) for digest, prefilter, by in found
+    )
 
-        # The prefilter is a secret's length, and the hash bucket of its first character.
-        length, bucket = map(int, prefilter.split())
-        secrets.append(
-            purged_secrets.BlockedSecret(digest, length, bucket, origin or own_uuid(connection), bool(origin))
-        )
-    return tuple(secrets)
+
+def secret_of(digest: str, prefilter: str, key: str, *, is_order: bool) -> "BlockedSecret":
+    """A purged secret: the prefilter is its length, and the hash bucket of its first character."""
+    from ctxrank.indexer.redaction.purged_secrets import BlockedSecret  # noqa: PLC0415  as above
+
+    length, bucket = map(int, prefilter.split())
+    return BlockedSecret(digest, length, bucket, key, is_order=is_order)
 
 
 def and_above(path: str) -> Iterator[str]:

@@ -98,7 +98,8 @@ class RecordImport:
             return self._merge(change, row, target)
         if self.kind.counts:
             return self._join(change, row)
-        if target is not None:
+        pruned = "SELECT 1 FROM record_log WHERE kind = ? AND number = ? AND number < 0 AND gone = 1"
+        if target is not None and not change.connection.execute(pruned, (self.kind.name, target)).get:
             return self.revise(change, row, target)
         values = row.values | self._resolved(change, row, self._columns)
         here = self._twin(change, values)
@@ -155,9 +156,9 @@ class RecordImport:
             same = self._insert(change, row, values | unvouched, number)
             merge.note_counts(change, kind, same, origin.code, merge.counts_of(kind, values))
             return Written(same)
-        is_change = merge.count(change, kind, same, origin.code, self._counts(change, same, values))
         if number is not None and not origin.code:  # a file that says it is ours is no newer than what is here
             return Written(same, is_change=False)
+        is_change = merge.count(change, kind, same, origin.code, self._counts(change, same, values))
         before = dict(read(change.connection, kind, same) or {})
         text = {name: values[name] for name in (*kind.texts, kind.ages_by)}
         is_younger = _age(text, kind.ages_by) > _age({name: before[name] for name in text}, kind.ages_by)

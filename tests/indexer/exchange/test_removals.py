@@ -5,22 +5,25 @@ import json
 from pathlib import Path
 from typing import Any
 
-from builders import make_store, save
+from builders import make_store, save, search_ids
 from exported import ANOTHER, ISO, THIRD, accept, agree, bring, export_of, exported, fill, uuid_of
 
 from ctxrank.indexer.bounds import ORDER_DAYS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
+from ctxrank.indexer.exchange.decisions import decide
 from ctxrank.indexer.exchange.exchange import Exchange, import_jsonl
+from ctxrank.indexer.exchange.export import last_number
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.orders import OrderDoor, returnable_orders
+from ctxrank.indexer.exchange.orders import OrderDoor, returnable_orders, waiting_orders
 from ctxrank.indexer.exchange.origin_removal import forget_origin
+from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import list_packages
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.ids import DocumentRef, local_ref, public_id
 from ctxrank.indexer.store.store import Store
 
 MODE = RedactionMode.PATTERN_ONLY
@@ -120,6 +123,54 @@ def test_what_a_purged_store_said_of_packages_that_are_not_here_goes(ben: Store)
     assert ben.primary.execute(query).get == 1
     forget_origin(ben, ANOTHER)
     assert ben.primary.execute(query).get == 0
+
+
+def test_what_is_pruned_here_comes_back_once_it_changes_and_what_is_purged_does_not(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    save(anna, "b.md", "heron\n")
+    tell(anna, ben)
+    pruned, purged = (local_ref(ben.primary, f"package:{number}@{uuid_of(anna)[:8]}") for number in (1, 2))
+    forget_document(ben, purged)
+    prune_older(ben, now_us() + DAY_US, kinds=("package",))
+    tell(anna, ben)
+    assert list_packages(ben.primary) == []
+    with anna.write() as change:
+        change.connection.execute("UPDATE packages SET summary = 'It is another one.'")
+    tell(anna, ben)
+    assert [(one.id, one.summary) for one in list_packages(ben.primary)] == [(pruned.number, "It is another one.")]
+    assert search_ids(ben, "zebra") == [str(public_id(*pruned[:2]))]
+
+
+def test_a_package_that_has_moved_is_not_lost_to_an_order_that_comes_before_it_says_so(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    tell(anna, ben)
+    since = last_number(anna.primary)
+    (Path(anna.location.root) / "a.md").rename(Path(anna.location.root) / "b.md")
+    index_artifacts(anna)
+    moved = last_number(anna.primary)
+    save(anna, "a.md", "heron\n")
+    forget_path(anna, "a.md")
+    assert [one.path for one in list_packages(anna.primary)] == ["b.md"]
+    tell(anna, ben, since=moved)
+    tell(anna, ben, since=since)
+    assert [one.path for one in list_packages(ben.primary)] == ["b.md"] and search_ids(ben, "zebra")
+
+
+def test_an_order_of_a_store_that_is_refused_is_carried_out_when_a_person_agrees(anna: Store, ben: Store) -> None:
+    for store in (anna, ben):
+        save(store, "a.md", "zebra\n")
+    forget_path(anna, "a.md")
+    ordered(anna, ben, "file")
+    with ben.write() as change:
+        decide(change, uuid_of(anna), "refused", "person")
+    assert search_ids(ben, "zebra")
+    agree(ben)
+    assert not waiting_orders(ben.primary) and not search_ids(ben, "zebra")
+
+
+def test_an_order_that_cannot_be_used_is_not_counted_as_known(ben: Store) -> None:
+    report = bring(ben, export_of({"record": "forget", "kind": "path", "digest": "x", "prefilter": "", "key": ANOTHER}))
+    assert len(report.skipped) == 1 and not report.counts
 
 
 def test_an_order_of_the_log_may_be_taken_back_for_a_time(anna: Store, ben: Store) -> None:
